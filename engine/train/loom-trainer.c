@@ -384,6 +384,7 @@ loom_trainer_free (LoomTrainer *t)
   trainer_trace_free (&t->trace);
   trainer_look_free (&t->look);
   trainer_seen_free (&t->seen);
+  trainer_seen_free (&t->last);
   trainer_server_free (t->server);
   g_free (t->device);
   g_free (t->data_folder);

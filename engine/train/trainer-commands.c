@@ -83,6 +83,16 @@ is_ending (const TrainerCommand *command)
   return command->kind == LOOM_COMMAND_INTERRUPT || command->kind == LOOM_COMMAND_STOP;
 }
 
+/* Who pauses or stops a run looks at its last step. An evaluation comes after an epoch's last one, which is kept. */
+static gboolean
+waits_for_step (const LoomTrainer *t, const TrainerCommand *command)
+{
+  const gboolean looks
+      = trainer_command_pauses (command) || (command->kind == LOOM_COMMAND_STOP && !trainer_seen_is_copy (t));
+
+  return looks && !t->inbox.paused && !trainer_seen_can_pause (t);
+}
+
 /* Snapshots of one round share a run of their plan; TRUE as long as none was asked for. */
 static gboolean
 trainer_answer (LoomTrainer *t, TrainerRequest *request, gboolean fresh)
@@ -155,8 +165,7 @@ trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GErr
               *action = TRAINER_STOP;
               break;
             }
-          /* Who pauses wants to look. */
-          if (trainer_command_pauses (command) && !t->inbox.paused && !trainer_seen_can_pause (t))
+          if (!leave_ending && waits_for_step (t, command))
             break;
           g_queue_pop_head (&t->inbox.commands);
           g_mutex_unlock (&t->inbox.lock);

@@ -470,6 +470,15 @@ only_evaluate (LoomTrainer *t, GError **error)
   return LOOM_TRAINER_DONE;
 }
 
+/* An end, an evaluation or an early stop may follow the next step. */
+static gboolean
+may_stand (const LoomTrainer *t)
+{
+  const gint64 late = trainer_late_steps (t);
+
+  return t->place.batch + late + 1 == t->steps_per_epoch || t->place.step + late + 1 == last_step (t);
+}
+
 static LoomTrainerEnd
 run (LoomTrainer *t, GError **error)
 {
@@ -503,6 +512,8 @@ run (LoomTrainer *t, GError **error)
             }
           if (t->place.step + trainer_late_steps (t) >= last_step (t))
             return trainer_late_finish (t, error) ? end_run (t, TRAINER_STOP, error) : LOOM_TRAINER_FAILED;
+          if (!trainer_seen_keep (t, single || may_stand (t), error))
+            return LOOM_TRAINER_FAILED;
           if (t->server != NULL ? !trainer_server_round (t, single ? 1 : last_step (t) - t->place.step, error)
                                       || !trainer_look_round (t, error)
                                 : !one_step (t, error))
@@ -597,6 +608,8 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   t->clock.start_time = t->clock.last_time = t->clock.last_checkpoint = g_get_monotonic_time ();
   t->clock.next_step = t->place.step + 1;
   t->clock.stride = 1;
+  t->last.step = t->place.step - 1; /* before its first step nothing is kept, and it may pause */
+  g_clear_pointer (&t->last.value, g_hash_table_unref);
   trainer_memory_begin_run (t);
   trainer_trace_choose (t, last_step (t));
   trainer_set_state (t, "running");

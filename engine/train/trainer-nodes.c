@@ -38,13 +38,16 @@ trainer_nodes_answer (LoomTrainer *t, GError **error)
   for (guint i = 0; i < t->eval_plans->len; i++)
     add_exec (plans, ((TrainerPlan *)t->eval_plans->pdata[i])->exec);
   add_exec (plans, t->update);
+  const TrainerSeen *of;
+  LoomExec *snapshots = trainer_snapshots_exec (t->snapshots, &of);
+
   /* What views compute over a copy has an arena of its own. */
-  if (trainer_seen_is_copy (t))
+  if (trainer_seen_is_copy (t) || of == &t->last)
     {
       loom_nodes_add_plans (nodes, plans->len, (const LoomPlan *const *)plans->pdata);
       g_ptr_array_set_size (plans, 0);
     }
-  add_exec (plans, trainer_snapshots_exec (t->snapshots));
+  add_exec (plans, snapshots);
   loom_nodes_add_plans (nodes, plans->len, (const LoomPlan *const *)plans->pdata);
   add_rest (t, nodes);
   rows = loom_nodes_list (nodes);

@@ -84,7 +84,7 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
 
   if (self->exec != NULL && self->n == n && self->averaged == averaged)
     return TRUE;
-  LoomState *state = trainer_seen_state (t, error);
+  LoomState *state = trainer_seen_state (t, &t->seen, error);
   if (state == NULL)
     return FALSE;
   forget_plan (self);
@@ -102,7 +102,7 @@ prepare (LoomTrainer *t, TrainerAnswers *self, gint64 n, GError **error)
   self->exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
   self->n = n;
   self->averaged = averaged;
-  if (self->exec != NULL && trainer_seen_fill (t, error))
+  if (self->exec != NULL && trainer_seen_fill (t, &t->seen, error))
     return TRUE;
   forget_plan (self);
   return FALSE;
@@ -141,7 +141,7 @@ run (LoomTrainer *t, const LoomTensor *samples, GError **error)
     return NULL;
   for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
     loom_exec_feed (self->exec, i, fitted->data);
-  trainer_seen_scalars (t);
+  trainer_seen_scalars (t, &t->seen);
   return loom_exec_run (self->exec, error) ? loom_exec_output (self->exec, 0, error) : NULL;
 }
 
@@ -151,7 +151,7 @@ trainer_predict_answer (LoomTrainer *t, TrainerRequest *request)
   const gint64 begin = g_get_monotonic_time ();
 
   request->result = run (t, request->samples, &request->error);
-  request->step = trainer_seen_step (t, request);
+  request->step = trainer_seen_step (t, &t->seen, request);
   request->epoch = CLAMP (trainer_seen_epoch (t) + 1, 1, t->spec->epochs);
   request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
 }

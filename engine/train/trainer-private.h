@@ -296,7 +296,7 @@ void trainer_look_free (TrainerLook *look);
 typedef struct
 {
   GHashTable *value;  /* LoomTensor by slot, of rank 0; there on all ranks, NULL: nobody has asked */
-  gint64 step, epoch; /* behind which they are so */
+  gint64 step, epoch; /* after which they are so */
   LoomState *state;   /* what views compute over, of these values; NULL: nothing is computed */
   char *why_not;      /* it could not be made of them; NULL: it could */
 } TrainerSeen;
@@ -476,19 +476,25 @@ gboolean trainer_seen_is_wanted (LoomTrainer *t);
 gboolean trainer_seen_gather (LoomTrainer *t, GError **error);
 /* The run ends as it should, on all ranks: where somebody looks it is seen as it ended. */
 void trainer_seen_end (LoomTrainer *t);
-/* The run's own, or the copy. SHAPE where there is none yet, OUT_OF_MEMORY where it could not be made. */
-LoomState *trainer_seen_state (LoomTrainer *t, GError **error);
-/* Behind whatever declares slots there. */
-gboolean trainer_seen_fill (LoomTrainer *t, GError **error);
-/* Before whatever computes over it: learning rates and such may have been set since. */
-void trainer_seen_scalars (LoomTrainer *t);
+/* Before a step: keeps the state that it is computed with, if the run is shown and may stand still after the step. */
+gboolean trainer_seen_keep (LoomTrainer *t, gboolean may_stand, GError **error);
+/* What a snapshot is of. While the run stands still: the state that the last step was computed with, to which its loss
+ * and its gradients belong. Else the state as it is, with which the next step is computed. */
+TrainerSeen *trainer_seen_of_step (LoomTrainer *t);
+/* For t->seen the run's own, or the copy. SHAPE where there is none yet, OUT_OF_MEMORY where it could not be made. */
+LoomState *trainer_seen_state (LoomTrainer *t, TrainerSeen *seen, GError **error);
+/* After all slots are declared there. */
+gboolean trainer_seen_fill (LoomTrainer *t, TrainerSeen *seen, GError **error);
+/* Before each computation over it: learning rates and such may have been set since. */
+void trainer_seen_scalars (LoomTrainer *t, TrainerSeen *seen);
 /* A slot of the run's, whole. (transfer full) */
-LoomTensor *trainer_seen_get (LoomTrainer *t, const char *name, GError **error);
-/* The step, and the epoch, behind which what answers a request is so. */
-gint64 trainer_seen_step (const LoomTrainer *t, const TrainerRequest *request);
+LoomTensor *trainer_seen_get (LoomTrainer *t, TrainerSeen *seen, const char *name, GError **error);
+/* The number of updates that the state which answers a request has taken, and the epoch of the last. */
+gint64 trainer_seen_step (const LoomTrainer *t, const TrainerSeen *seen, const TrainerRequest *request);
 gint64 trainer_seen_epoch (const LoomTrainer *t);
 /* FALSE: it waits until the parts are put together, before the next step. */
 gboolean trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request);
+/* FALSE: the next step keeps first what it is computed with. */
 gboolean trainer_seen_can_pause (const LoomTrainer *t);
 /* Adds what the copy takes. */
 void trainer_seen_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS]);
@@ -504,7 +510,7 @@ LoomTensor *trainer_ask (LoomTrainer *t, TrainerRequest *request, GError **error
 typedef struct _TrainerSnapshots TrainerSnapshots;
 void trainer_snapshots_free (TrainerSnapshots *self);
 /* That computes what views look at; NULL: nobody looks. */
-LoomExec *trainer_snapshots_exec (const TrainerSnapshots *self);
+LoomExec *trainer_snapshots_exec (const TrainerSnapshots *self, const TrainerSeen **of);
 /* trainer-nodes.c: LOOM_SNAPSHOT_NODES */
 LoomTensor *trainer_nodes_answer (LoomTrainer *t, GError **error);
 typedef struct _TrainerServer TrainerServer;
@@ -634,7 +640,7 @@ struct _LoomTrainer
   TrainerLate late;
   TrainerTrace trace;
   TrainerLook look;
-  TrainerSeen seen;
+  TrainerSeen seen, last; /* last: what the last step was computed with */
   TrainerInbox inbox;
   LoomTrainerDeviceMemory device_memory; /* total 0: the device has no memory of its own */
 

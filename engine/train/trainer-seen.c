@@ -1,7 +1,11 @@
 /* The state that views look at. Where ranks have parts of the weights, or some of them none, as with ZeRO-3, split
  * products and pipelines, no rank can answer a view by itself: when one asks rank 0, or pauses the run to look, all
  * ranks put their parts together before the next step, and rank 0 keeps a copy that is whole. What cannot be copied is
- * said to who asked, and does not end the run. */
+ * said to who asked, and does not end the run.
+ *
+ * A run that stands still shows one step: its loss, its values and its gradients, all from before its update. When the
+ * step is over its weights are gone, so a run that is shown keeps a copy of them before each step after which it may
+ * stand still: a single step, the step after which it pauses, the last of an epoch. */
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
@@ -59,10 +63,20 @@ trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request)
   return !needs_state (request) || is_newest (t) || !trainer_seen_is_copy (t) || t->comm->rank > 0;
 }
 
+/* Who is told of the memory shows the run. A server's steps are of no one rank's weights. */
+static gboolean
+keeps_last (const LoomTrainer *t)
+{
+  return t->observer.memory != NULL && t->server == NULL && (t->comm == NULL || t->comm->rank == 0)
+         && !trainer_seen_is_copy (t);
+}
+
 gboolean
 trainer_seen_can_pause (const LoomTrainer *t)
 {
-  return is_newest (t) || !trainer_seen_is_copy (t);
+  if (trainer_seen_is_copy (t))
+    return is_newest (t);
+  return !keeps_last (t) || t->last.step + 1 == t->place.step;
 }
 
 /* With the lock held. */
@@ -93,9 +107,9 @@ trainer_seen_is_wanted (LoomTrainer *t)
 
 /* Into each slot of the copy what the run has: the scalars alone, or the gathered values, too. */
 static gboolean
-copy (LoomTrainer *t, gboolean all, GError **error)
+copy (LoomTrainer *t, TrainerSeen *seen, gboolean all, GError **error)
 {
-  LoomState *to = t->seen.state;
+  LoomState *to = seen->state;
 
   for (guint i = 0; to != NULL && i < loom_state_n_slots (to); i++)
     {
@@ -108,7 +122,7 @@ copy (LoomTrainer *t, gboolean all, GError **error)
           loom_state_set_scalar (to, name, loom_state_get_scalar (t->state, name));
           continue;
         }
-      const LoomTensor *value = all ? g_hash_table_lookup (t->seen.value, name) : NULL;
+      const LoomTensor *value = all ? g_hash_table_lookup (seen->value, name) : NULL;
       if (value != NULL && !loom_state_set (to, name, value, error))
         return FALSE;
     }
@@ -123,11 +137,10 @@ refuse (TrainerSeen *seen, GError *why)
   g_clear_error (&why);
 }
 
-/* An exchange that fails ends the run, on all ranks; the values that were there stay as they were. */
-gboolean
-trainer_seen_gather (LoomTrainer *t, GError **error)
+/* The values of the slots that are seen; on other ranks than the first none are kept. */
+static GHashTable *
+read_values (LoomTrainer *t, GError **error)
 {
-  TrainerSeen *seen = &t->seen;
   g_autoptr (GHashTable) all
       = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
 
@@ -141,18 +154,58 @@ trainer_seen_gather (LoomTrainer *t, GError **error)
         continue;
       g_autoptr (LoomTensor) value = loom_state_get (t->state, name, error);
       if (value == NULL)
-        return FALSE;
-      if (t->comm->rank == 0)
+        return NULL;
+      if (t->comm == NULL || t->comm->rank == 0)
         g_hash_table_insert (all, g_strdup (name), g_steal_pointer (&value));
     }
+  return g_steal_pointer (&all);
+}
+
+static void
+take_values (LoomTrainer *t, TrainerSeen *seen, GHashTable *all)
+{
+  GError *failure = NULL;
+
   g_clear_pointer (&seen->value, g_hash_table_unref);
-  seen->value = g_steal_pointer (&all);
+  seen->value = all;
   seen->step = t->place.step;
   seen->epoch = t->place.epoch;
-  GError *failure = NULL;
-  copy (t, TRUE, &failure);
+  copy (t, seen, all != NULL, &failure);
   refuse (seen, failure);
+}
+
+/* An exchange that fails ends the run, on all ranks; the values that were there stay as they were. */
+gboolean
+trainer_seen_gather (LoomTrainer *t, GError **error)
+{
+  GHashTable *all = read_values (t, error);
+
+  if (all == NULL)
+    return FALSE;
+  take_values (t, &t->seen, all);
   return TRUE;
+}
+
+/* Where the memory does not suffice for the copy, views show the state after the step instead, and say so. Ranks read
+ * a step that is on its way at the same place, so none does it here by itself. */
+gboolean
+trainer_seen_keep (LoomTrainer *t, gboolean may_stand, GError **error)
+{
+  if (!(may_stand || g_atomic_int_get (&t->inbox.pending)) || !keeps_last (t))
+    return TRUE;
+  if (t->comm == NULL && !trainer_late_finish (t, error))
+    return FALSE;
+  if (trainer_late_steps (t) == 0)
+    take_values (t, &t->last, read_values (t, NULL));
+  return TRUE;
+}
+
+TrainerSeen *
+trainer_seen_of_step (LoomTrainer *t)
+{
+  const gboolean stands = !t->inbox.active || t->inbox.over || t->inbox.paused;
+
+  return stands && t->last.value != NULL && t->last.step + 1 == t->place.step ? &t->last : &t->seen;
 }
 
 void
@@ -176,18 +229,16 @@ trainer_seen_end (LoomTrainer *t)
 }
 
 LoomState *
-trainer_seen_state (LoomTrainer *t, GError **error)
+trainer_seen_state (LoomTrainer *t, TrainerSeen *seen, GError **error)
 {
-  TrainerSeen *seen = &t->seen;
-
-  if (!trainer_seen_is_copy (t))
+  if (seen == &t->seen && !trainer_seen_is_copy (t))
     return t->state;
   if (seen->why_not != NULL)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, seen->why_not);
       return NULL;
     }
-  if (seen->value == NULL || t->comm->rank > 0)
+  if (seen->value == NULL || (t->comm != NULL && t->comm->rank > 0))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "Each rank has a part of the weights alone, and they have not been put together yet.");
@@ -199,33 +250,33 @@ trainer_seen_state (LoomTrainer *t, GError **error)
 }
 
 gboolean
-trainer_seen_fill (LoomTrainer *t, GError **error)
+trainer_seen_fill (LoomTrainer *t, TrainerSeen *seen, GError **error)
 {
-  return copy (t, TRUE, error);
+  return copy (t, seen, TRUE, error);
 }
 
 void
-trainer_seen_scalars (LoomTrainer *t)
+trainer_seen_scalars (LoomTrainer *t, TrainerSeen *seen)
 {
-  copy (t, FALSE, NULL);
+  copy (t, seen, FALSE, NULL);
 }
 
 LoomTensor *
-trainer_seen_get (LoomTrainer *t, const char *name, GError **error)
+trainer_seen_get (LoomTrainer *t, TrainerSeen *seen, const char *name, GError **error)
 {
-  if (!loom_state_slot_is_divided (t->state, (guint)loom_state_find (t->state, name)))
+  if (seen == &t->seen && !loom_state_slot_is_divided (t->state, (guint)loom_state_find (t->state, name)))
     return loom_state_get (t->state, name, error);
-  if (trainer_seen_state (t, error) == NULL)
+  if (trainer_seen_state (t, seen, error) == NULL)
     return NULL;
-  LoomTensor *value = g_hash_table_lookup (t->seen.value, name);
+  LoomTensor *value = g_hash_table_lookup (seen->value, name);
   g_return_val_if_fail (value != NULL, NULL);
   return loom_tensor_ref (value);
 }
 
 gint64
-trainer_seen_step (const LoomTrainer *t, const TrainerRequest *request)
+trainer_seen_step (const LoomTrainer *t, const TrainerSeen *seen, const TrainerRequest *request)
 {
-  return needs_state (request) && t->seen.value != NULL ? t->seen.step : t->place.step;
+  return needs_state (request) && seen->value != NULL ? seen->step : t->place.step;
 }
 
 gint64
@@ -234,23 +285,30 @@ trainer_seen_epoch (const LoomTrainer *t)
   return t->seen.value != NULL ? t->seen.epoch : t->place.epoch;
 }
 
-void
-trainer_seen_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
+static void
+add_memory (const TrainerSeen *seen, gsize bytes[LOOM_N_OWNERS])
 {
   GHashTableIter iter;
   gpointer value;
 
-  if (t->seen.state != NULL)
+  if (seen->state != NULL)
     {
-      gsize seen[LOOM_N_OWNERS];
+      gsize state[LOOM_N_OWNERS];
 
-      loom_state_memory (t->seen.state, NULL, seen);
+      loom_state_memory (seen->state, NULL, state);
       for (int o = 0; o < LOOM_N_OWNERS; o++)
-        bytes[o] += seen[o];
+        bytes[o] += state[o];
     }
-  if (t->seen.value == NULL)
+  if (seen->value == NULL)
     return;
-  g_hash_table_iter_init (&iter, t->seen.value);
+  g_hash_table_iter_init (&iter, seen->value);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     bytes[LOOM_OWNER_WORKSPACE] += ((const LoomTensor *)value)->bytes;
+}
+
+void
+trainer_seen_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
+{
+  add_memory (&t->seen, bytes);
+  add_memory (&t->last, bytes);
 }

@@ -1,5 +1,8 @@
 /* Snapshots: what views see of a run, without touching it.
  *
+ * All that views show of a step is from before its update: the loss that the step reports, the values and gradients of
+ * the ports, the weights (trainer_seen_of_step()).
+ *
  * Ports are computed by a plan of their own, unfused and in evaluation mode, over the same state and on a fixed sample,
  * so the training plan stays fused, nothing is committed and no random number is drawn. One plan computes all ports
  * that were asked for lately, because a view asks ten times a second, and several views may ask between the same two
@@ -27,6 +30,7 @@ struct _TrainerSnapshots
   GPtrArray *ports; /* Port, in the order of the plan's outputs */
   LoomNet *net;     /* for a batch of n samples */
   LoomExec *exec;   /* NULL as long as there is no port */
+  TrainerSeen *of;  /* what it computes over */
   guint64 round;    /* the requests that wait between the same two steps are one */
   guint64 ran;      /* the round whose values the ports have */
 };
@@ -54,8 +58,9 @@ trainer_snapshots_free (TrainerSnapshots *self)
 }
 
 LoomExec *
-trainer_snapshots_exec (const TrainerSnapshots *self)
+trainer_snapshots_exec (const TrainerSnapshots *self, const TrainerSeen **of)
 {
+  *of = self != NULL ? self->of : NULL;
   return self != NULL ? self->exec : NULL;
 }
 
@@ -176,17 +181,17 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
 }
 
 static LoomExec *
-build_exec (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *port, GError **error)
+build_exec (LoomTrainer *t, TrainerSnapshots *self, TrainerSeen *of, guint n, const char *const *port, GError **error)
 {
   LoomPlanOptions options = { .device = t->device, .no_fusion = TRUE };
   g_autoptr (LoomProgram) program = build_program (t, self, n, port, error);
-  LoomState *state = program != NULL ? trainer_seen_state (t, error) : NULL;
+  LoomState *state = program != NULL ? trainer_seen_state (t, of, error) : NULL;
   LoomPlan *plan = state != NULL ? loom_plan_new (program, t->devices, &options, error) : NULL;
   g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, error) : NULL;
   g_autofree TrainerFeed *feed = NULL;
   guint n_feeds;
 
-  if (exec == NULL || !trainer_seen_fill (t, error) || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
+  if (exec == NULL || !trainer_seen_fill (t, of, error) || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
     return NULL;
   for (guint i = 0; i < n_feeds; i++)
     loom_exec_feed (exec, feed[i].input, ((LoomTensor *)self->sample->pdata[feed[i].port])->data);
@@ -229,6 +234,7 @@ replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
 {
   g_autofree const char **names = g_new0 (const char *, self->ports->len + 2);
   g_autoptr (GPtrArray) ports = g_ptr_array_new (), gone = g_ptr_array_new ();
+  TrainerSeen *of = trainer_seen_of_step (t);
   LoomExec *exec;
 
   for (guint i = 0; i < self->ports->len; i++)
@@ -241,7 +247,7 @@ replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
     g_ptr_array_add (ports, more);
   for (guint i = 0; i < ports->len; i++)
     names[i] = ((Port *)ports->pdata[i])->name;
-  exec = build_exec (t, self, ports->len, names, error);
+  exec = build_exec (t, self, of, ports->len, names, error);
   if (exec == NULL)
     {
       g_clear_pointer (&more, port_free);
@@ -254,6 +260,7 @@ replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
   self->ports = g_steal_pointer (&ports);
   loom_exec_free (self->exec);
   self->exec = exec;
+  self->of = of;
   self->ran = 0;
   if (t->inbox.active && t->observer.memory != NULL)
     t->observer.memory (t, t->observer_data);
@@ -289,11 +296,11 @@ run (TrainerSnapshots *self, GError **error)
 }
 
 static LoomTensor *
-answer (LoomTrainer *t, const char *name, GError **error)
+answer (LoomTrainer *t, TrainerSeen *of, const char *name, GError **error)
 {
   for (guint i = 0; i < loom_net_n_weights (t->net); i++)
     if (g_str_equal (loom_net_weight (t->net, i)->name, name) && loom_state_find (t->state, name) >= 0)
-      return trainer_seen_get (t, name, error);
+      return trainer_seen_get (t, of, name, error);
 
   if (g_str_equal (name, LOOM_SNAPSHOT_TRACE))
     return trainer_trace_answer (t, error);
@@ -316,11 +323,13 @@ answer (LoomTrainer *t, const char *name, GError **error)
   if (port == NULL)
     return NULL;
   port->asked = self->round;
+  if (self->of != of && !replan (t, self, NULL, error))
+    return NULL;
   if (has_stale (self))
     replan (t, self, NULL, NULL);
   if (self->ran != self->round || port->value == NULL)
     {
-      trainer_seen_scalars (t);
+      trainer_seen_scalars (t, of);
       if (!run (self, error))
         return NULL;
     }
@@ -337,6 +346,8 @@ trainer_snapshot_round (LoomTrainer *t)
 void
 trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request)
 {
-  request->result = answer (t, request->port, &request->error);
-  request->step = trainer_seen_step (t, request);
+  TrainerSeen *of = trainer_seen_of_step (t);
+
+  request->result = answer (t, of, request->port, &request->error);
+  request->step = trainer_seen_step (t, of, request);
 }

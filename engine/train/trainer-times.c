@@ -113,9 +113,9 @@ trainer_measure_times (LoomTrainer *t, const LoomNet *net, const GPtrArray *samp
 
   if (program == NULL || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
     return NULL;
-  LoomState *state = trainer_seen_state (t, error);
+  LoomState *state = trainer_seen_state (t, &t->seen, error);
   eager = state != NULL ? loom_eager_new (program, state, t->devices, t->device, error) : NULL;
-  times = eager != NULL && trainer_seen_fill (t, error) ? loom_tensor_new (LOOM_F32, 1, &n, error) : NULL;
+  times = eager != NULL && trainer_seen_fill (t, &t->seen, error) ? loom_tensor_new (LOOM_F32, 1, &n, error) : NULL;
   if (times == NULL)
     return NULL;
   for (guint i = 0; i < n_feeds; i++)

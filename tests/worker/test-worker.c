@@ -99,11 +99,11 @@ test_commands (Fixture *f, gconstpointer data)
   CALL (f, step_batch);
   WAIT_UNTIL (f->points == 2);
   g_assert_cmpint (f->last_step, ==, 2);
-  g_assert_cmpint (snapshot (f, "hidden.weight", 4096, shape, &rank, &full, &bytes, &after), ==, 2);
+  g_assert_cmpint (snapshot (f, "hidden.weight", 4096, shape, &rank, &full, &bytes, &after), ==, 1);
   g_assert_true (before != after);
 
   /* Downsampled to what was asked for, and never more. */
-  g_assert_cmpint (snapshot (f, "act", 64, shape, &rank, &full, &bytes, NULL), ==, 2);
+  g_assert_cmpint (snapshot (f, "act", 64, shape, &rank, &full, &bytes, NULL), ==, 1);
   g_assert_cmpint (full, ==, 32 * 16);
   g_assert_cmpuint (bytes, <=, 64);
   g_assert_cmpuint (bytes, ==, shape[0] * shape[1] * 4);
@@ -128,6 +128,8 @@ test_commands (Fixture *f, gconstpointer data)
   g_assert_true (worker_state_is (f, "running"));
   CALL (f, pause);
   WAIT_UNTIL (worker_state_is (f, "paused"));
+  g_assert_cmpint (snapshot (f, "loss", 64, shape, &rank, &full, &bytes, NULL), ==, f->last_step - 1);
+  g_assert_cmpint (snapshot (f, "hidden.weight", 4096, shape, &rank, &full, &bytes, NULL), ==, f->last_step - 1);
   CALL (f, stop);
   WAIT_UNTIL (worker_state_is (f, "stopped"));
   /* A view can still be filled when the run is over. */
@@ -214,6 +216,74 @@ start_paced (Fixture *f, const char *folder, gint64 epochs, double at_least)
   f->points = 0;
   loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, &error);
   g_assert_no_error (error);
+}
+
+/* s = x · y + z, by plain descent: the loss changes with each step, and is the value of s. */
+#define DESCENT                                                                                                        \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"parameter\" shape=\"\" init=\"constant\" "       \
+  "value=\"2\"/><node id=\"y\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"3\"/><node id=\"z\" "           \
+  "op=\"parameter\" shape=\"\" init=\"constant\" value=\"4\"/><node id=\"product\" op=\"mul\"/><node id=\"s\" "         \
+  "op=\"add\"/><wire from=\"x\" to=\"product.input\"/><wire from=\"y\" to=\"product.other\"/><wire from=\"product\" "   \
+  "to=\"s.input\"/><wire from=\"z\" to=\"s.other\"/><train loss=\"s\" optimizer=\"sgd\" lr=\"%s\" epochs=\"1\"/>"        \
+  "</graph>"
+
+static float
+value_of (Fixture *f, const char *port, gint64 step)
+{
+  gint64 shape[8], full;
+  gsize rank, bytes;
+  float value;
+
+  g_assert_cmpint (snapshot (f, port, 64, shape, &rank, &full, &bytes, &value), ==, step);
+  return value;
+}
+
+/* What a run that stands still shows is of one step and from before its update: the loss that it reported, the values,
+ * the gradients and the weights; of ports that were asked for before, and of such that were not. */
+static void
+test_phase (Fixture *f, gconstpointer data)
+{
+  g_autofree char *lesson = g_strdup_printf (DESCENT, "0.1"), *slow = g_strdup_printf (DESCENT, "0.0000001");
+
+  f->without_metrics = TRUE;
+  worker_load (f, lesson, 0);
+  worker_start_ok (f, 100, TRUE);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  g_assert_cmpfloat (value_of (f, "s", 0), ==, 10);
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 1);
+  g_assert_cmpfloat (f->last_loss, ==, 10);
+  g_assert_cmpfloat (value_of (f, "s", 0), ==, 10);
+  g_assert_cmpfloat (value_of (f, "x", 0), ==, 2);
+  g_assert_cmpfloat (value_of (f, "grad:x", 0), ==, 3);
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 2);
+  g_assert_cmpfloat_with_epsilon (value_of (f, "x", 1), 1.7, 1e-6);
+  g_assert_cmpfloat_with_epsilon (value_of (f, "grad:x", 1), 2.8, 1e-6);
+  g_assert_cmpfloat (value_of (f, "s", 1), ==, (float)f->last_loss);
+  CALL (f, stop);
+  WAIT_UNTIL (worker_state_is (f, "stopped"));
+  g_assert_cmpfloat (value_of (f, "s", 1), ==, (float)f->last_loss);
+
+  /* Paused, and stopped, while it runs. */
+  worker_load (f, slow, 0);
+  start_paced (f, "slow", 100000000, 0);
+  WAIT_UNTIL (f->last_step > 50);
+  CALL (f, pause);
+  WAIT_UNTIL (worker_state_is (f, "paused"));
+  g_assert_cmpfloat (value_of (f, "s", f->last_step - 1), ==, (float)f->last_loss);
+  g_assert_cmpfloat (value_of (f, "grad:x", f->last_step - 1), ==, value_of (f, "y", f->last_step - 1));
+  CALL (f, resume);
+  WAIT_UNTIL (worker_state_is (f, "running"));
+  CALL (f, stop);
+  WAIT_UNTIL (worker_state_is (f, "stopped"));
+  g_assert_cmpfloat (value_of (f, "s", f->last_step - 1), ==, (float)f->last_loss);
+
+  /* And at its end. */
+  start_paced (f, "end", 7, 0);
+  WAIT_UNTIL (worker_state_is (f, "done"));
+  g_assert_cmpint (f->last_step, ==, 7);
+  g_assert_cmpfloat (value_of (f, "s", 6), ==, (float)f->last_loss);
 }
 
 /* A run that is stretched takes so long, makes its points all along, and ends with the same numbers. */
@@ -590,6 +660,7 @@ main (int argc, char **argv)
   g_test_add ("/worker/whole-run", Fixture, NULL, worker_set_up, test_whole_run, worker_tear_down);
   g_test_add ("/worker/faults", Fixture, NULL, worker_set_up, test_faults, worker_tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, worker_set_up, test_commands, worker_tear_down);
+  g_test_add ("/worker/phase", Fixture, NULL, worker_set_up, test_phase, worker_tear_down);
   g_test_add ("/worker/words", Fixture, NULL, worker_set_up, test_words, worker_tear_down);
   g_test_add ("/worker/pace", Fixture, NULL, worker_set_up, test_pace, worker_tear_down);
   g_test_add ("/worker/early-pause", Fixture, NULL, worker_set_up, test_early_pause, worker_tear_down);

@@ -22,6 +22,7 @@ typedef struct
   double last_loss, last_lr, base_lr;
   double at_least; /* what the run shall take; 0: not looked at */
   gboolean memory, closed;
+  gboolean without_metrics; /* the graph has none */
 } Fixture;
 
 /* A perceptron on spirals, 1,024 samples in batches of 64. */
