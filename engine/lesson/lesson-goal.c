@@ -515,3 +515,36 @@ loom_goal_asks (const LoomGoal *goal)
       return TRUE;
   return FALSE;
 }
+
+/* Of a number: whether it is one, and on which side it is wrong. */
+static char *
+reply_to (const Clause *clause, const char *given)
+{
+  const double number = number_of (given);
+
+  if (isnan (clause->number))
+    return isnan (number) ? g_strdup_printf ("“%s” is not the answer.", given)
+                          : g_strdup ("The answer is a word, not a number.");
+  if (isnan (number))
+    return g_strdup_printf ("“%s” is not a number, and the answer is one.", given);
+  if (number == -clause->number)
+    return g_strdup_printf ("%s has the wrong sign.", given);
+  return g_strdup_printf (number < clause->number ? "%s is too small." : "%s is too large.", given);
+}
+
+char *
+loom_goal_reply (const LoomGoal *goal, const char *answer)
+{
+  g_autofree char *given = g_strstrip (g_strdup (answer != NULL ? answer : ""));
+  const LoomLessonState state = { .answer = given };
+  const Judged judged = { NULL, NULL, &state };
+
+  for (guint i = 0; given[0] != '\0' && i < loom_goal_n_clauses (goal); i++)
+    {
+      const Clause *clause = goal->clauses->pdata[i];
+
+      if (clause->form->holds == answer_holds && !answer_holds (clause, &judged))
+        return reply_to (clause, given);
+    }
+  return NULL;
+}

@@ -61,6 +61,32 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_lower_weight (ctx, "out"));
 }
 
+/* "= 2", "= 0.25, 0.25", "3×4 · all 0.25", "3×4 · normal 0 ± 1", "5 · -0.5 to 0.5". */
+static char *
+summary (const LoomInfer *ctx)
+{
+  const LoomShape shape = loom_infer_shape (ctx, "shape");
+  const LoomInit init = init_of (ctx);
+  const double count = loom_op_output_count (ctx, 0);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+
+  for (guint i = 0; i < shape.rank; i++)
+    g_string_append_printf (sizes, "%s%" G_GINT64_FORMAT, i > 0 ? "×" : "", (gint64)shape.dim[i].coef);
+  if (shape.rank > 0)
+    g_string_append (sizes, " · ");
+  if (init.kind == LOOM_INIT_NORMAL)
+    return g_strdup_printf ("%snormal %.6g ± %.6g", sizes->str, init.a, init.b);
+  if (init.kind == LOOM_INIT_UNIFORM)
+    return g_strdup_printf ("%s%.6g to %.6g", sizes->str, init.a, init.b);
+  const double value = init.kind == LOOM_INIT_CONSTANT ? init.a : 0;
+  if (count < 1 || count > 4)
+    return g_strdup_printf ("%sall %.6g", sizes->str, value);
+  g_string_printf (sizes, "= %.6g", value);
+  for (int i = 1; i < count; i++)
+    g_string_append_printf (sizes, ", %.6g", value);
+  return g_string_free (g_steal_pointer (&sizes), FALSE);
+}
+
 static const LoomSample samples[] = {
   { .params = "shape=3,4" },
   { .params = "shape=5 init=uniform low=-0.5 high=0.5" },
@@ -89,5 +115,6 @@ const LoomOp loom_op_parameter = {
   .infer = infer,
   .lower = lower,
   .flops = loom_op_no_flops,
+  .summary = summary,
   .samples = samples,
 };

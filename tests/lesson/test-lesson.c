@@ -256,6 +256,37 @@ test_answer (void)
   free_graph (&f);
 }
 
+/* A wrong answer hears what is off, a right one nothing. */
+static void
+test_reply (void)
+{
+  static const struct
+  {
+    const char *goal, *answer, *reply;
+  } cases[] = {
+    { "answer 3", "2.8", "2.8 is too small." },
+    { "answer 3", "4", "4 is too large." },
+    { "answer 3", "-3", "-3 has the wrong sign." },
+    { "answer 3", "three", "“three” is not a number, and the answer is one." },
+    { "answer 3", " 3.0 ", NULL },
+    { "answer 3", "  ", NULL },
+    { "answer 3", NULL, NULL },
+    { "step above 0, answer -0.5", "-1", "-1 is too small." },
+    { "answer the chain rule", "the sum rule", "“the sum rule” is not the answer." },
+    { "answer the chain rule", "4", "The answer is a word, not a number." },
+    { "step above 0", "4", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomGoal) goal = loom_goal_new (cases[i].goal, NULL);
+      g_autofree char *reply = loom_goal_reply (goal, cases[i].answer);
+
+      g_assert_cmpstr (reply, ==, cases[i].reply);
+    }
+  g_assert_null (loom_goal_reply (NULL, "4"));
+}
+
 /* Within modules, past the numbers of copies, and in what stands in <train>. */
 static void
 test_attributes (void)
@@ -309,5 +340,6 @@ main (int argc, char **argv)
   g_test_add_func ("/lesson/attributes", test_attributes);
   g_test_add_func ("/lesson/faults", test_faults);
   g_test_add_func ("/lesson/answer", test_answer);
+  g_test_add_func ("/lesson/reply", test_reply);
   return g_test_run ();
 }

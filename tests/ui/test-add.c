@@ -122,7 +122,7 @@ test_added (void)
   static const Added cases[] = {
     { STUDIO_ADD_AT, NULL, FALSE, NULL, "relu", { NULL } },
     { STUDIO_ADD_BEHIND, "fc", FALSE, NULL, "relu", { "fc", "relu" } },
-    { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "linear", { "data.x", "linear" } },
+    { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "linear", { "data.x", "linear", "linear", "fc" } },
     { STUDIO_ADD_BEHIND, "data", FALSE, NULL, "one_hot", { "data.y", "one_hot" } },
     { STUDIO_ADD_BEHIND,
       "fc",
@@ -153,6 +153,49 @@ test_added (void)
       assert_apart (document);
       g_assert_true (studio_document_undo (document));
       g_assert_null (studio_document_undo_name (document));
+      after = document_text (document);
+      g_assert_cmpstr (after, ==, before);
+    }
+}
+
+static const char forked[]
+    = "<graph xmlns='urn:gradloom:graph' version='1'>"
+      "<node id='data' op='dataset' source='spirals'/><node id='fc' op='linear' out_features='8'/>"
+      "<node id='a' op='linear' out_features='2'/><node id='b' op='linear' out_features='2'/>"
+      "<wire from='data.x' to='fc'/><wire from='fc' to='a'/><wire from='fc' to='b'/>"
+      "<layout><place node='data' x='0' y='0'/><place node='fc' x='240' y='0'/><place node='a' x='480' y='0'/>"
+      "<place node='b' x='480' y='120'/></layout></graph>";
+
+/* What is added to a card that feeds others goes in between, before all of them, in one step; as a branch it leaves
+ * them where they are, as a loss and as what they do not take does. */
+static void
+test_between (void)
+{
+  static const struct
+  {
+    const char *op;
+    gboolean branch, between;
+  } cases[] = { { "relu", FALSE, TRUE }, { "relu", TRUE, FALSE }, { "mse_loss", FALSE, FALSE }, { "argmax", FALSE, FALSE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (StudioDocument) document = document_load (forked);
+      g_autofree char *before = document_text (document), *after = NULL, *said = NULL;
+      StudioAddPlace place = place_of (document, STUDIO_ADD_BEHIND, "fc");
+      const char *op = cases[i].op;
+      g_autofree char *input = g_str_equal (op, "mse_loss") ? g_strdup ("mse_loss.input") : g_strdup (op);
+
+      g_test_message ("%s%s", op, cases[i].branch ? ", a branch" : "");
+      place.branch = cases[i].branch;
+      g_assert_cmpuint (studio_document_add (document, op, FALSE, NULL, &place, &said), !=, 0);
+      g_assert_null (said);
+      g_assert_true (has_wire (document, "fc", input));
+      g_assert_cmpint (has_wire (document, "fc", "a"), ==, !cases[i].between);
+      g_assert_cmpint (has_wire (document, "fc", "b"), ==, !cases[i].between);
+      g_assert_cmpint (has_wire (document, op, "a"), ==, cases[i].between);
+      g_assert_cmpint (has_wire (document, op, "b"), ==, cases[i].between);
+      assert_apart (document);
+      g_assert_true (studio_document_undo (document));
       after = document_text (document);
       g_assert_cmpstr (after, ==, before);
     }
@@ -444,6 +487,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/add/behind", test_behind);
   g_test_add_func ("/add/added", test_added);
+  g_test_add_func ("/add/between", test_between);
   g_test_add_func ("/add/room", test_room);
   g_test_add_func ("/add/inserted", test_inserted);
   g_test_add_func ("/add/dropped", test_dropped);

@@ -321,6 +321,83 @@ test_dropped_wire (Fixture *f, gconstpointer data)
   g_assert_cmpuint (offered (f, &input), ==, n + modules);
 }
 
+/* As if the key were pressed in the popover's entry. */
+static void
+press (Fixture *f, guint key, GdkModifierType state)
+{
+  GtkWidget *entry = find_widget (f->canvas->popover, GTK_TYPE_ENTRY);
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (entry);
+  gboolean done = FALSE;
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers) && !done; i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_EVENT_CONTROLLER_KEY (controller)
+          && gtk_event_controller_get_propagation_phase (controller) == GTK_PHASE_CAPTURE)
+        g_signal_emit_by_name (controller, "key-pressed", key, 0, state, &done);
+    }
+  g_assert_true (done);
+  settle ();
+}
+
+static void
+type_in (Fixture *f, const char *text)
+{
+  gtk_editable_set_text (GTK_EDITABLE (find_widget (f->canvas->popover, GTK_TYPE_ENTRY)), text);
+}
+
+/* What is no number is not taken as one: the prompt stays, and says why. */
+static void
+test_prompt (Fixture *f, gconstpointer data)
+{
+  StudioScene *scene = studio_canvas_scene (f->canvas);
+  guint64 fc = scene->item[studio_scene_find_id (scene, "fc")].serial;
+  LoomElement *node = loom_graph_by_serial (studio_document_get_graph (f->document), fc);
+  GPtrArray *labels = g_ptr_array_new ();
+  gboolean said = FALSE;
+
+  g_assert_true (studio_quick_add_ask (f->canvas, fc, "out_features"));
+  type_in (f, "conv");
+  press (f, GDK_KEY_Return, 0);
+  g_assert_nonnull (f->canvas->popover);
+  g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "4");
+  find_widgets (f->canvas->popover, GTK_TYPE_LABEL, labels);
+  for (guint i = 0; i < labels->len; i++)
+    said = said || strstr (gtk_label_get_text (labels->pdata[i]), "“conv” is not a whole number.") != NULL;
+  g_assert_true (said);
+  type_in (f, "16");
+  press (f, GDK_KEY_Return, 0);
+  g_assert_null (f->canvas->popover);
+  g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "16");
+  g_ptr_array_unref (labels);
+}
+
+/* Enter inserts a typed layer between the selected card and what it feeds, Shift+Enter begins a branch. */
+static void
+test_typed (Fixture *f, gconstpointer data)
+{
+  for (guint branch = 0; branch < 2; branch++)
+    {
+      StudioScene *scene;
+      guint tanh, fc;
+
+      g_assert_true (studio_canvas_focus_path (f->canvas, "act"));
+      act (f, "canvas.quick-add");
+      type_in (f, "tanh");
+      press (f, GDK_KEY_Return, branch ? GDK_SHIFT_MASK : 0);
+      studio_document_get_net (f->document);
+      scene = studio_canvas_scene (f->canvas);
+      tanh = studio_scene_find_id (scene, "tanh");
+      fc = studio_scene_find_id (scene, "fc");
+      g_assert_true (tanh != STUDIO_NO_ITEM && fc != STUDIO_NO_ITEM);
+      g_assert_cmpuint (scene->item[tanh].output[0].n_links, ==, branch ? 0 : 1);
+      g_assert_cmpuint (scene->item[studio_scene_find_id (scene, "act")].output[0].n_links, ==, branch ? 2 : 1);
+      g_assert_true (studio_document_undo (f->document));
+      settle ();
+    }
+}
+
 static void
 test_hangs (Fixture *f, gconstpointer data)
 {
@@ -554,6 +631,8 @@ main (int argc, char **argv)
   ADD ("focus", test_focus);
   ADD ("popovers", test_popovers);
   ADD ("dropped-wire", test_dropped_wire);
+  ADD ("prompt", test_prompt);
+  ADD ("typed", test_typed);
   ADD ("hangs", test_hangs);
   ADD ("stages", test_stages);
   ADD ("hangs-inside", test_hangs_inside);

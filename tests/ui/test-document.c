@@ -584,6 +584,31 @@ test_fold (void)
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
 }
 
+/* A parameter's card says its value, and no words of the file. */
+static void
+test_parameters (void)
+{
+  static const char *const cards[][2] = {
+    { "shape='' init='constant' value='2'", "= 2" },
+    { "shape='2' init='constant' value='0.25'", "= 0.25, 0.25" },
+    { "shape='3,4' init='ones'", "3×4 · all 1" },
+    { "shape='1' init='zeros'", "= 0" },
+    { "shape='5' init='uniform' low='-0.5' high='0.5'", "5 · -0.5 to 0.5" },
+    { "shape='3,4'", "3×4 · normal 0 ± 1" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
+    {
+      g_autofree char *text
+          = g_strdup_printf ("<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='parameter' %s/></graph>",
+                             cards[i][0]);
+      g_autoptr (StudioDocument) document = document_load (text);
+
+      studio_document_get_net (document);
+      g_assert_cmpstr (studio_document_get_scene (document)->item[0].summary, ==, cards[i][1]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -604,5 +629,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/compatible", test_compatible);
   g_test_add_func ("/ui/document/ties", test_ties);
   g_test_add_func ("/ui/document/fold", test_fold);
+  g_test_add_func ("/document/parameters", test_parameters);
   return g_test_run ();
 }

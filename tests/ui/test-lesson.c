@@ -118,7 +118,16 @@ test_pane (void)
   g_assert_nonnull (find (pane, GTK_TYPE_EXPANDER, NULL)); /* about this graph */
   studio_lesson_show_page (f.lesson, 1);
   g_assert_null (find (pane, GTK_TYPE_LABEL, "Words."));
-  gtk_editable_set_text (GTK_EDITABLE (find (pane, GTK_TYPE_ENTRY, "Your answer")), "4");
+  GtkWidget *entry = find (pane, GTK_TYPE_ENTRY, "Your answer, then Enter");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "5");
+  g_assert_null (find (pane, GTK_TYPE_LABEL, "too large"));
+  g_signal_emit_by_name (entry, "activate");
+  GtkWidget *reply = find (pane, GTK_TYPE_LABEL, "5 is too large.");
+  g_assert_true (reply != NULL && gtk_widget_get_visible (reply));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "4");
+  g_assert_false (gtk_widget_get_visible (reply));
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_false (gtk_widget_get_visible (reply));
   g_assert_true (studio_lesson_is_done (f.lesson, 1));
   g_assert_true (gtk_widget_get_visible (find (pane, GTK_TYPE_LABEL, "Done.")));
   studio_lesson_start_again (f.lesson);

@@ -13,7 +13,8 @@ value_of (const char *tensor, gsize rank, const gint64 *dims)
 {
   static float values[MAX_VALUES];
   StudioPinValue value = {
-    .tensor = tensor, .step = 840, .rank = rank, .dims = dims, .full_rank = rank, .values = values, .n_values = 1
+    .tensor = tensor, .step = 840, .when = "step 840", .rank = rank, .dims = dims, .full_rank = rank, .values = values,
+    .n_values = 1
   };
   for (gsize i = 0; i < rank; i++)
     value.n_values *= (gsize)dims[i];
@@ -89,6 +90,9 @@ test_scalar (void)
   kind->show (widget, &value);
   g_assert_cmpstr (studio_scalar_pin_get_figure (STUDIO_SCALAR_PIN (widget)), ==, "0");
   gtk_test_accessible_assert_property (widget, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss · step 840 0");
+  value.before = TRUE;
+  kind->show (widget, &value);
+  gtk_test_accessible_assert_property (widget, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss · step 840 0 before update");
   kind->clear (widget, "loss");
   g_assert_cmpstr (studio_scalar_pin_get_figure (STUDIO_SCALAR_PIN (widget)), ==, "–");
   g_object_unref (widget);

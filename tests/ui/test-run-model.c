@@ -52,6 +52,36 @@ test_points (void)
   g_assert_null (studio_run_get_previous (run, -1));
 }
 
+static void
+assert_when (StudioRun *run, gint64 updates, const char *words, gint64 number)
+{
+  gint64 step;
+  g_autofree char *when = studio_run_dup_when (run, updates, &step);
+
+  g_assert_cmpstr (when, ==, words);
+  g_assert_cmpint (step, ==, number);
+}
+
+/* What stands on screen with the loss of step 10 is of step 10, or says that it is not. */
+static void
+test_when (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+
+  studio_run_take_state (run, "paused", NULL);
+  assert_when (run, 0, "at the start", 0);
+  studio_run_take_state (run, "running", NULL);
+  feed (run, 1, 10, 0.7);
+  assert_when (run, 9, "step 10", 10);
+  assert_when (run, 10, "step 11", 11);
+  studio_run_take_state (run, "paused", NULL);
+  assert_when (run, 9, "step 10", 10);
+  assert_when (run, 10, "after step 10", 10);
+  studio_run_take_state (run, "done", NULL);
+  assert_when (run, 9, "step 10", 10);
+  assert_when (run, 10, "after step 10", 10);
+}
+
 /* A new run keeps the old curve in grey; one that never made a point does not push it out. */
 static void
 test_previous (void)
@@ -448,6 +478,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run/lost", test_lost);
   g_test_add_func ("/run/points", test_points);
+  g_test_add_func ("/run/when", test_when);
   g_test_add_func ("/run/previous", test_previous);
   g_test_add_func ("/run/evaluation", test_evaluation);
   g_test_add_func ("/run/problem", test_problem);

@@ -192,6 +192,8 @@ test_move (void)
   g_object_add_weak_pointer (G_OBJECT (other), (gpointer *)&other);
   settle (400);
   adw_tab_view_transfer_page (other->tab_view, studio_window_get_tab (other, second), window->tab_view, 0);
+  /* The tab view that is being emptied is used until it has returned. */
+  g_assert_nonnull (other);
   settle (100);
   g_assert_null (other);
   g_assert_true (window_of (second) == window);

@@ -55,7 +55,7 @@ test_heat_map (void)
   studio_heat_map_clear (map, "attention");
   g_assert_cmpint (studio_heat_map_get_step (map), ==, -1);
   const float values[] = { 0, 0.25f, 0.5f, 1 };
-  studio_heat_map_set (map, "attention", "head 1", 840, 2, 2, values);
+  studio_heat_map_set (map, "attention", "head 1", 840, "step 840", 2, 2, values);
   g_assert_cmpstr (studio_heat_map_get_caption (map), ==, "attention · head 1 · step 840");
   gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_LABEL, "attention · head 1 · step 840");
   gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "2 rows, 2 columns, from 0 to 1.000");

@@ -10,7 +10,9 @@ struct _StudioChooser
   StudioCanvas *canvas; /* the popover's parent */
   GtkWidget *popover, *title, *entry, *list, *stack, *scroller, *none, *doc, *keys;
   char *words;      /* what is searched for */
+  char *about;      /* the answer that is asked for */
   gboolean is_free; /* the text is an answer */
+  gboolean is_shifted;
   guint n_rows;
   StudioChose chose;
   gpointer data;
@@ -34,6 +36,7 @@ chooser_free (gpointer data)
   if (self->free_data != NULL)
     self->free_data (self->data);
   g_free (self->words);
+  g_free (self->about);
   g_free (self);
 }
 
@@ -103,6 +106,11 @@ search_cb (StudioChooser *self)
   GtkListBoxRow *row = NULL;
   g_autofree char *value = NULL;
 
+  if (self->is_free)
+    {
+      gtk_label_set_text (GTK_LABEL (self->doc), self->about);
+      gtk_widget_remove_css_class (self->entry, "error");
+    }
   g_free (self->words);
   self->words = studio_search_split (gtk_editable_get_text (GTK_EDITABLE (self->entry)), &value);
   for (int i = 0; (row = row_at (self, i)) != NULL; i++)
@@ -164,6 +172,7 @@ choose (StudioChooser *self, GtkListBoxRow *row, gboolean go_on)
 static void
 row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioChooser *self)
 {
+  self->is_shifted = FALSE;
   choose (self, row, FALSE);
 }
 
@@ -176,6 +185,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 
   if (key == GDK_KEY_Return || key == GDK_KEY_KP_Enter || key == GDK_KEY_ISO_Enter)
     {
+      self->is_shifted = (state & GDK_SHIFT_MASK) != 0;
       choose (self, row, (state & GDK_CONTROL_MASK) != 0);
       return TRUE;
     }
@@ -305,9 +315,25 @@ void
 studio_chooser_set_free (StudioChooser *self, const char *doc)
 {
   self->is_free = TRUE;
+  g_free (self->about);
+  self->about = g_strdup (doc);
   gtk_label_set_text (GTK_LABEL (self->doc), doc);
   gtk_entry_set_icon_from_icon_name (GTK_ENTRY (self->entry), GTK_ENTRY_ICON_PRIMARY, NULL);
   gtk_stack_set_visible_child (GTK_STACK (self->stack), self->doc);
+}
+
+void
+studio_chooser_refuse (StudioChooser *self, const char *why)
+{
+  gtk_label_set_text (GTK_LABEL (self->doc), why);
+  gtk_widget_add_css_class (self->entry, "error");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, why, -1);
+}
+
+gboolean
+studio_chooser_is_shifted (StudioChooser *self)
+{
+  return self->is_shifted;
 }
 
 void

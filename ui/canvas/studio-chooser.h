@@ -42,6 +42,10 @@ StudioChoice *
 studio_chooser_add (StudioChooser *self, const char *icon, const char *title, const char *side, StudioSearchKey *key);
 /* Makes the typed text an answer of its own, with a sentence about it in the list's place. */
 void studio_chooser_set_free (StudioChooser *self, const char *doc);
+/* Says why the typed text is no answer, until another is typed. */
+void studio_chooser_refuse (StudioChooser *self, const char *why);
+/* TRUE while what was chosen with Shift is told. */
+gboolean studio_chooser_is_shifted (StudioChooser *self);
 /* Shows it at a point of the canvas, in pixels, with this text, which is selected as one where select is set. */
 void studio_chooser_show (StudioChooser *self, const char *text, gboolean select, double x, double y);
 void studio_chooser_close (StudioChooser *self);

@@ -93,7 +93,7 @@ studio_connect_popup (StudioCanvas *canvas, guint item)
     for (guint p = 0; p < mine->n_inputs; p++)
       add_wires (chooser, scene, item, FALSE, p);
   /* Text that names no port here names a new layer, which is wired at once. */
-  self->place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = mine->serial };
+  self->place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = mine->serial, .branch = TRUE };
   if (mine->n_outputs > 0)
     studio_quick_add_layers (chooser, &self->place, TRUE);
   studio_view_to_screen (&canvas->view, mine->x + mine->width / 2, mine->y + mine->height, &x, &y);

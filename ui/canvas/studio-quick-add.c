@@ -7,6 +7,7 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/document/studio-library.h"
+#include "ui/document/studio-param-check.h"
 #include "ui/scene/studio-routes.h"
 
 typedef struct
@@ -161,7 +162,15 @@ chose_value (StudioChooser *chooser, const StudioChoice *choice, const char *tex
 {
   StudioDocument *document = studio_canvas_get_document (studio_chooser_get_canvas (chooser));
   const char *value = choice != NULL ? choice->name : text;
+  g_autofree char *wrong = choice == NULL && text[0] != '\0' ? studio_param_check (self->param, text) : NULL;
 
+  if (wrong != NULL)
+    {
+      g_autofree char *why = g_strdup_printf (_ ("%s The next layer comes after this value, with Ctrl+Enter."), wrong);
+
+      studio_chooser_refuse (chooser, why);
+      return;
+    }
   if (value[0] != '\0')
     studio_document_set_attribute (document, self->made, self->param->name, value);
   /* To whoever types it, layer and value are one thing. */
@@ -181,6 +190,7 @@ add_layer (StudioChooser *chooser, const StudioChoice *choice, const char *text,
   words = studio_search_split (text, &value);
   self->steps = studio_document_n_steps (canvas->document);
   self->param = op != NULL ? studio_fit_first_param (op) : NULL;
+  self->place.branch = studio_chooser_is_shifted (chooser);
   self->made = studio_document_add (canvas->document, choice->name, choice->is_module, value, &self->place, &said);
   if (said != NULL)
     studio_canvas_say (canvas, said);
@@ -286,12 +296,28 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
   add_library_rows (chooser, is_second);
 }
 
+/* Whether the card that is added to feeds others already. */
+static gboolean
+is_read (StudioCanvas *canvas, const StudioAddPlace *place)
+{
+  const StudioScene *scene = studio_canvas_scene (canvas);
+  guint item = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (scene, place->serial) : STUDIO_NO_ITEM;
+
+  for (guint o = 0; item != STUDIO_NO_ITEM && o < scene->item[item].n_outputs; o++)
+    if (scene->item[item].output[o].n_links > 0)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 begin_search (StudioChooser *chooser, QuickAdd *self, const char *text, double x, double y)
 {
   g_autofree char *title = title_of (studio_chooser_get_canvas (chooser), &self->place);
 
-  studio_chooser_begin (chooser, title, _ ("Add a layer"), _ ("Enter: add · Ctrl+Enter: add, and another behind it"));
+  studio_chooser_begin (chooser, title, _ ("Add a layer"),
+                        is_read (studio_chooser_get_canvas (chooser), &self->place)
+                            ? _ ("Enter: insert · Shift+Enter: branch · Ctrl+Enter: insert, and another after it")
+                            : _ ("Enter: add · Ctrl+Enter: add, and another behind it"));
   studio_quick_add_layers (chooser, &self->place, FALSE);
   if (self->place.kind == STUDIO_ADD_AT || self->place.kind == STUDIO_ADD_BEHIND)
     {

@@ -375,8 +375,8 @@ describe (StudioHeatMap *self)
 }
 
 void
-studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, gint64 step, guint rows, guint columns,
-                     const float *values)
+studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, gint64 step, const char *when,
+                     guint rows, guint columns, const float *values)
 {
   g_return_if_fail (STUDIO_IS_HEAT_MAP (self) && rows > 0 && columns > 0);
   clear_values (self);
@@ -401,9 +401,7 @@ studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, g
   if (self->min > self->max)
     self->min = self->max = NAN;
   self->image = make_image (self);
-  g_autofree char *count = studio_format_count ((double)step);
-  char *words = g_strdup_printf (_ ("step %s"), count);
-  set_words (self, what, where != NULL ? g_strdup_printf ("%s · %s", where, words) : g_strdup (words), words);
+  set_words (self, what, where != NULL ? g_strdup_printf ("%s · %s", where, when) : g_strdup (when), g_strdup (when));
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }

@@ -11,9 +11,10 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioHeatMap, studio_heat_map, STUDIO, HEAT_MAP, GtkWidget)
 
 StudioHeatMap *studio_heat_map_new (void);
-/* rows × columns values, row major, copied. what: "attention"; where: "head 1" or NULL; step: what it was taken at. */
-void studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, gint64 step, guint rows,
-                          guint columns, const float *values);
+/* rows × columns values, row major, copied. what: "attention"; where: "head 1" or NULL; step: what it was taken at, and
+ * when: the same in words. */
+void studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, gint64 step, const char *when,
+                          guint rows, guint columns, const float *values);
 /* Shows the empty frame with this caption. */
 void studio_heat_map_clear (StudioHeatMap *self, const char *what);
 gboolean studio_heat_map_get_range (StudioHeatMap *self, double *min, double *max);

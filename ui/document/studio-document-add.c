@@ -28,8 +28,9 @@ typedef struct
   LoomElement *node;         /* detached */
   char *id;
   GPtrArray *from, *to; /* texts of the wires' ends */
-  guint64 replaced;     /* a wire that goes */
+  GArray *gone;         /* serials of the wires that go */
   guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
+  guint output;         /* of the card that is wired to it */
   StudioPoint source;   /* where the wire to it begins, behind a card */
   double *moved;        /* by which the scene's items make room, in its direction; NULL: not at all */
   LoomType type;        /* of what comes there */
@@ -47,6 +48,7 @@ fresh_clear (Fresh *fresh)
   g_free (fresh->moved);
   g_ptr_array_unref (fresh->from);
   g_ptr_array_unref (fresh->to);
+  g_array_unref (fresh->gone);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fresh, fresh_clear)
@@ -59,6 +61,7 @@ fresh_init (Fresh *fresh, StudioDocument *self, const char *name, gboolean is_mo
   *fresh = (Fresh){ .document = self, .at = STUDIO_NO_ITEM };
   fresh->from = g_ptr_array_new_with_free_func (g_free);
   fresh->to = g_ptr_array_new_with_free_func (g_free);
+  fresh->gone = g_array_new (FALSE, FALSE, sizeof (guint64));
   fresh->op = is_module ? NULL : loom_op (name);
   fresh->library = is_module ? studio_library_find (name, &fresh->name) : NULL;
   if (fresh->library == NULL)
@@ -187,6 +190,7 @@ join_behind (Fresh *fresh, const StudioItem *item, guint only)
   if (best == STUDIO_FIT_NOT)
     return best;
   studio_geometry_port (item, TRUE, output, &fresh->source.x, &fresh->source.y);
+  fresh->output = output;
   fresh->typed = item->output[output].typed;
   fresh->type = item->output[output].type;
   add_wire (fresh, studio_document_end_text (item, TRUE, output), input_end (fresh, fresh->at));
@@ -245,6 +249,62 @@ has_output (const Fresh *fresh)
 {
   return fresh->op != NULL ? fresh->op->outputs != NULL || fresh->op->dynamic_outputs != NULL
                            : module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT) != NULL;
+}
+
+/* Its only output, or its first one. */
+static char *
+main_output_end (const Fresh *fresh)
+{
+  return output_end (fresh, fresh->op == NULL            ? module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT)
+                            : fresh->op->outputs != NULL ? fresh->op->outputs[0].name
+                                                         : "0");
+}
+
+/* Whether a card would take at that input what the new node makes of what comes to it. Types that are not known yet are
+ * no reason against it. */
+static gboolean
+would_take (const Fresh *fresh, const StudioItem *item, guint input)
+{
+  const LoomType *comes[MOST_INPUTS] = { NULL }, *type[MOST_INPUTS] = { NULL };
+  const LoomElement *element = studio_document_node (fresh->document, item->serial);
+  StudioFitAnswer made, taken = { .fit = STUDIO_FIT_UNKNOWN };
+
+  if (!fresh->typed || fresh->op == NULL || fresh->at >= MOST_INPUTS || input >= MOST_INPUTS || item->op == NULL
+      || element == NULL)
+    return TRUE;
+  comes[fresh->at] = &fresh->type;
+  studio_fit_ask (fresh->node, comes, fresh->at + 1, &made);
+  if (made.n_outputs > 0)
+    {
+      guint n = types_at (item, type, MOST_INPUTS);
+
+      type[input] = &made.output[0];
+      studio_fit_ask (element, type, MAX (n, input + 1), &taken);
+    }
+  studio_fit_answer_clear (&made);
+  studio_fit_answer_clear (&taken);
+  return taken.fit != STUDIO_FIT_NOT;
+}
+
+/* Puts the new node between the card and what that feeds; a loss ends a branch of its own. */
+static void
+insert_behind (Fresh *fresh, const StudioItem *item)
+{
+  const StudioScene *scene = fresh->scene;
+
+  if (!has_output (fresh) || (fresh->op != NULL && fresh->op->category == LOOM_CATEGORY_LOSS))
+    return;
+  for (guint l = item->output[fresh->output].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
+    {
+      const StudioLink *link = &scene->link[l];
+      const LoomElement *wire = loom_graph_by_serial (fresh->document->graph, link->serial);
+
+      if (wire == NULL || loom_element_tag (wire) != LOOM_TAG_WIRE
+          || !would_take (fresh, &scene->item[link->to], link->input))
+        continue;
+      g_array_append_val (fresh->gone, link->serial);
+      add_wire (fresh, main_output_end (fresh), g_strdup (loom_element_get (wire, "to")));
+    }
 }
 
 /* ---- targets ------------------------------------------------------------------ */
@@ -397,11 +457,20 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
 {
   guint link
       = place->kind == STUDIO_ADD_ON_WIRE ? studio_scene_find_link (fresh->scene, place->serial) : STUDIO_NO_ITEM;
+  const guint64 gone = fresh->gone->len > 0 ? g_array_index (fresh->gone, guint64, 0) : 0;
   guint behind = place->kind == STUDIO_ADD_BEHIND ? studio_scene_find (fresh->scene, place->serial) : STUDIO_NO_ITEM;
   double x_wished, y_wished;
 
   if (behind != STUDIO_NO_ITEM)
-    stand_behind (fresh, &fresh->scene->item[behind], card);
+    {
+      stand_behind (fresh, &fresh->scene->item[behind], card);
+      if (gone != 0)
+        {
+          if (is_on_card (fresh->scene, card))
+            make_room (fresh, studio_scene_find_link (fresh->scene, gone), card);
+          return;
+        }
+    }
   else
     {
       card->x = studio_geometry_snap (place->x - card->width / 2);
@@ -409,7 +478,7 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
       /* In a wire, the wire is no obstacle: it will go through the card. */
       if (link != STUDIO_NO_ITEM && !is_on_card (fresh->scene, card))
         return;
-      if (link != STUDIO_NO_ITEM && fresh->replaced != 0)
+      if (link != STUDIO_NO_ITEM && gone != 0)
         {
           make_room (fresh, link, card);
           return;
@@ -460,6 +529,8 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
         return FALSE;
       if (join_behind (fresh, &scene->item[item], STUDIO_NO_ITEM) == STUDIO_FIT_NOT)
         complain (fresh, &scene->item[item], said);
+      else if (!place->branch)
+        insert_behind (fresh, &scene->item[item]);
       join_targets (fresh);
       return TRUE;
     case STUDIO_ADD_LOOSE:
@@ -477,7 +548,8 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
         {
           const StudioPort *input = &scene->item[item].input[port];
 
-          fresh->replaced = input->n_links > 0 ? scene->link[input->link].serial : 0;
+          if (input->n_links > 0)
+            g_array_append_val (fresh->gone, scene->link[input->link].serial);
           add_wire (fresh, output_end (fresh, output_for (fresh, &scene->item[item], port)),
                     studio_document_end_text (&scene->item[item], FALSE, port));
         }
@@ -493,11 +565,8 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
           return TRUE;
         }
       join_targets (fresh);
-      fresh->replaced = place->serial;
-      add_wire (fresh,
-                output_end (fresh, fresh->op == NULL            ? module_port (fresh->module, LOOM_ROLE_MODULE_OUTPUT)
-                                   : fresh->op->outputs != NULL ? fresh->op->outputs[0].name
-                                                                : "0"),
+      g_array_append_val (fresh->gone, place->serial);
+      add_wire (fresh, main_output_end (fresh),
                 g_strdup (loom_element_get (loom_graph_by_serial (fresh->document->graph, place->serial), "to")));
       return TRUE;
     }
@@ -532,7 +601,7 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
   LoomElement *scope = studio_document_get_scope (self);
   g_autoptr (StudioScene) alone = lone_scene (fresh);
   g_autofree char *step = g_strdup_printf (
-      place->kind == STUDIO_ADD_ON_WIRE && fresh->replaced != 0 ? _ ("Insert %s") : _ ("Add %s"), fresh->name);
+      place->kind != STUDIO_ADD_LOOSE && fresh->gone->len > 0 ? _ ("Insert %s") : _ ("Add %s"), fresh->name);
   guint64 serial;
 
   find_corner (fresh, place, &alone->item[0]);
@@ -543,8 +612,9 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
       return 0;
     }
   serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh->node)));
-  if (fresh->replaced != 0)
-    studio_document_remove_element (self, loom_graph_by_serial (self->graph, fresh->replaced));
+  for (guint i = 0; i < fresh->gone->len; i++)
+    studio_document_remove_element (self,
+                                    loom_graph_by_serial (self->graph, g_array_index (fresh->gone, guint64, i)));
   for (guint i = 0; i < fresh->from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   STUDIO_ADD_AT,     /* alone */
-  STUDIO_ADD_BEHIND, /* to the right of a card, wired to it */
+  STUDIO_ADD_BEHIND, /* to the right of a card, wired to it, and between it and what it feeds */
   STUDIO_ADD_LOOSE,  /* at the loose end of a wire from or to a port */
   STUDIO_ADD_ON_WIRE /* between the two ends of a wire */
 } StudioAddKind;
@@ -21,6 +21,7 @@ typedef struct
   guint64 serial;       /* BEHIND, LOOSE: a card; ON_WIRE: a wire */
   gboolean from_output; /* LOOSE: the port is an output */
   const char *port;     /* LOOSE; interned */
+  gboolean branch;      /* BEHIND: what the card feeds stays wired to it */
 } StudioAddPlace;
 
 /* Adds a node of this operator, or an instance of this module, of the graph or by its reference of the library (see

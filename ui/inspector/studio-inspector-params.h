@@ -1,13 +1,11 @@
-/* Checks and texts of parameters for the inspector: plain C, tested without a display. */
+/* Texts of parameters for the inspector: plain C, tested without a display. */
 #pragma once
 
 #include "engine/loom.h"
+#include "ui/document/studio-param-check.h"
 
 G_BEGIN_DECLS
 
-/* NULL when the text is a value of this parameter, an expression, or empty where there is a default; else a sentence.
- */
-char *studio_param_check (const LoomParamSpec *spec, const char *text);
 /* "out_features" → "Out features". */
 char *studio_param_title (const char *name);
 /* "61,706", "1.2 M": for people. */

@@ -129,21 +129,46 @@ add_goal (StudioLessonPane *self, const LoomLessonPage *page)
   append (self, list);
 }
 
+/* A wrong answer gets a reply when it is given, and not while it is typed. */
+static void
+show_reply (GtkWidget *entry, const char *reply)
+{
+  GtkWidget *label = gtk_widget_get_next_sibling (entry);
+
+  gtk_label_set_text (GTK_LABEL (label), reply);
+  gtk_widget_set_visible (label, reply[0] != '\0');
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, reply, -1);
+}
+
 static void
 answer_cb (GtkEditable *entry, StudioLessonPane *self)
 {
+  show_reply (GTK_WIDGET (entry), "");
   studio_lesson_answer (self->lesson, gtk_editable_get_text (entry));
+}
+
+static void
+given_cb (GtkEntry *entry, StudioLessonPane *self)
+{
+  const LoomLessonPage *page = studio_lesson_page (self->lesson);
+  g_autofree char *reply
+      = page != NULL ? loom_goal_reply (page->goal, gtk_editable_get_text (GTK_EDITABLE (entry))) : NULL;
+
+  show_reply (GTK_WIDGET (entry), reply != NULL ? reply : "");
 }
 
 static void
 add_answer (StudioLessonPane *self)
 {
-  GtkWidget *entry = gtk_entry_new ();
+  GtkWidget *entry = gtk_entry_new (), *reply = wrapping_label (NULL, "warning");
 
-  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), _ ("Your answer"));
+  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), _ ("Your answer, then Enter"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Your answer"), -1);
   g_signal_connect (entry, "changed", G_CALLBACK (answer_cb), self);
+  g_signal_connect (entry, "activate", G_CALLBACK (given_cb), self);
+  gtk_widget_set_visible (reply, FALSE);
   append (self, entry);
+  append (self, reply);
 }
 
 static gboolean

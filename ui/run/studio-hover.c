@@ -95,7 +95,7 @@ show (StudioHover *self)
   const Answer *last = &self->answer[self->n_inputs];
   StudioWorkedTensor t[STUDIO_WORKED_MAX];
   gboolean exact = self->along_last;
-  g_autofree char *text = NULL, *at = NULL, *all = NULL;
+  g_autofree char *text = NULL, *when = NULL, *all = NULL;
 
   for (guint i = 0; i <= self->n_inputs; i++)
     {
@@ -103,12 +103,13 @@ show (StudioHover *self)
       exact = exact && (t[i].name == NULL || self->answer[i].step == last->step);
     }
   self->answered_at = g_get_monotonic_time ();
-  self->step = last->data != NULL ? last->step : -1;
+  when = studio_run_dup_when (self->run, last->step, &self->step);
+  if (last->data == NULL)
+    self->step = -1;
   text = studio_worked_text (self->op, t, self->n_inputs, &t[self->n_inputs], exact);
   if (text[0] == '\0' || self->canvas == NULL)
     return;
-  at = studio_format_count ((double)self->step);
-  all = g_strdup_printf (_ ("%s\nsample batch at step %s"), text, at);
+  all = g_strdup_printf (_ ("%1$s\nsample batch, %2$s"), text, when);
   studio_canvas_set_numbers (self->canvas, self->path, all);
 }
 

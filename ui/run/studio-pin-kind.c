@@ -25,11 +25,9 @@ static void
 scalar_show (GtkWidget *widget, const StudioPinValue *value)
 {
   g_autofree char *figure = studio_format_number (value->values[0]);
-  g_autofree char *count = studio_format_count ((double)value->step);
-  g_autofree char *when = g_strdup_printf (_ ("step %s"), count);
-  g_autofree char *caption = g_strdup_printf ("%s · %s", value->tensor, when);
+  g_autofree char *caption = g_strdup_printf ("%s · %s", value->tensor, value->when);
   studio_scalar_pin_set_caption (STUDIO_SCALAR_PIN (widget), caption);
-  studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), figure, NULL);
+  studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), figure, value->before ? _ ("before update") : NULL);
 }
 
 static void
@@ -88,8 +86,8 @@ map_show (GtkWidget *widget, const StudioPinValue *value)
   gint64 columns = value->rank >= 1 ? value->dims[value->rank - 1] : 1;
   g_autofree float *small = map_reduce (value->values, &rows, &columns);
   studio_heat_map_set_words (STUDIO_HEAT_MAP (widget), value->row_words, value->column_words);
-  studio_heat_map_set (STUDIO_HEAT_MAP (widget), value->tensor, map_part (value->full_rank), value->step, (guint)rows,
-                       (guint)columns, small != NULL ? small : value->values);
+  studio_heat_map_set (STUDIO_HEAT_MAP (widget), value->tensor, map_part (value->full_rank), value->step, value->when,
+                       (guint)rows, (guint)columns, small != NULL ? small : value->values);
 }
 
 static void

@@ -2,7 +2,7 @@
  *
  * A pin asks again when its last answer came and a tenth of a second has passed, so a slow worker or a large tensor
  * lowers the rate instead of filling a queue. When the run pauses each pin asks once more: the picture that stays is
- * that of the step that is stated. */
+ * that of the step that is stated. All of a step is from before its update, as its loss is. */
 #include "ui/run/studio-pin.h"
 
 #include <glib/gi18n.h>
@@ -158,11 +158,15 @@ count_loops (Pin *pin)
 }
 
 static void
-show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
+show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
+  gint64 step;
+  g_autofree char *when = studio_run_dup_when (pin->pins->run, updates, &step);
   gsize n_loops = studio_iterations_take (pin->iterations, count_loops (pin), full_shape);
   StudioPinValue value = { .tensor = pin->title,
                            .step = step,
+                           .when = when,
+                           .before = step > updates,
                            .full_rank = g_variant_n_children (full_shape) - n_loops,
                            .row_words = studio_pin_words_rows (pin->words),
                            .column_words = studio_pin_words_columns (pin->words) };
@@ -182,8 +186,8 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GVariant) shape = NULL;
   g_autoptr (GVariant) full_shape = NULL;
   g_autoptr (GVariant) values = NULL;
-  gint64 step = 0;
-  gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape,
+  gint64 updates = 0;
+  gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &updates, &shape, &full_shape,
                                                              &values, result, &error);
   pin->in_flight = FALSE;
   if (!pin->gone)
@@ -191,7 +195,7 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
       if (done)
         {
           studio_pin_words_ask (pin->words, LOOM_BUS_WORKER1 (source));
-          show_values (pin, step, shape, full_shape, values);
+          show_values (pin, updates, shape, full_shape, values);
         }
       else
         {

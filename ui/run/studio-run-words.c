@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/run/studio-run-private.h"
+#include "ui/scene/studio-format.h"
 
 /* The engine names the command that goes on; here there is a button for it. */
 static char *
@@ -57,4 +58,19 @@ studio_run_words (const char *sentence)
   g_autofree char *said = without_command (sentence);
 
   return said != NULL ? with_field (said) : NULL;
+}
+
+char *
+studio_run_dup_when (StudioRun *run, gint64 updates, gint64 *step)
+{
+  const StudioRunState state = studio_run_get_state (run);
+  const gboolean goes_on = state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_STARTING;
+  const gboolean after = !goes_on && updates >= studio_run_get_step (run);
+  g_autofree char *count = NULL;
+
+  *step = after ? updates : updates + 1;
+  count = studio_format_count ((double)*step);
+  if (after && updates == 0)
+    return g_strdup (_ ("at the start"));
+  return g_strdup_printf (after ? _ ("after step %s") : _ ("step %s"), count);
 }

@@ -175,7 +175,7 @@ studio_task_picture_describe (const StudioTaskPicture *picture)
     {
       g_autofree char *step = studio_format_count ((double)picture->step);
       g_autofree char *epoch = studio_format_count ((double)picture->epoch);
-      g_string_append_printf (text, _ (", step %1$s, epoch %2$s"), step, epoch);
+      g_string_append_printf (text, _ (", after step %1$s, epoch %2$s"), step, epoch);
     }
   return g_string_free (text, FALSE);
 }
@@ -219,7 +219,7 @@ draw_captions (const TaskDrawing *d, double width, double height)
     {
       g_autofree char *step = studio_format_count ((double)p->step);
       g_autofree char *epoch = studio_format_count ((double)p->epoch);
-      when = g_strdup_printf (_ ("step %1$s · epoch %2$s"), step, epoch);
+      when = g_strdup_printf (_ ("after step %1$s · epoch %2$s"), step, epoch);
     }
   else
     {
