@@ -29,7 +29,8 @@ def next_page(s, title):
 
 
 def train(s):
-    g = s.look()
+    # A run of the graph as it was is told of as soon as that is compared.
+    g = s.wait("Restart or Train", lambda g: g.find("Restart") or g.find("Train"), 5)
     s.press("Restart" if g.find("Restart") else "Train")
 
 

@@ -120,8 +120,9 @@ def step(s):
 
 
 def train(s):
-    g = s.look()
-    s.press(next(word for word in ("Restart", "Resume", "Train") if g.find(word)))
+    words = ("Restart", "Resume", "Train")
+    g = s.wait("one of " + ", ".join(words), lambda g: any(g.find(word) for word in words), 5)
+    s.press(next(word for word in words if g.find(word)))
 
 
 def beside(s, label, kinds, card):
@@ -186,6 +187,22 @@ def undo(n):
     return lambda s: s.key(*["ctrl+z"] * n)
 
 
+def seen(*texts):
+    """What stands on screen at the same time."""
+    def act(s):
+        s.wait("on screen: " + ", ".join(texts), lambda g: all(g.find(text) for text in texts), 5)
+    return act
+
+
+def refused(text, reply):
+    """A wrong answer, and what is said of it."""
+    def act(s):
+        answer(text)(s)
+        s.key("Return")
+        s.wait(reply, lambda g: g.find(reply), 3)
+    return act
+
+
 def nothing(s):
     pass
 
@@ -194,8 +211,11 @@ def nothing(s):
 LESSONS = [
     ("first-graph", [[nothing], [watch("total"), step], [answer("12")],
                      [watch("result"), field("Value", "5", "a"), train], [type_behind("result", "neg")], [nothing]]),
-    ("backpropagation", [[answer("10")], [answer("1")], [answer("3")],
-                         [watch("x", True), watch("product", True), step], [answer("1.7")], [nothing]]),
+    ("backpropagation", [[refused("12", "12 is too large."), answer("10")], [answer("1")], [answer("3")],
+                         [watch("x", True), watch("product", True), step,
+                          seen("x · step 1", "2.000", "gradient of x · step 1", "3.000", "step 1, before its update", "10.00")],
+                         [answer("1.7"), step, seen("x · step 2", "1.700", "gradient of x · step 2", "2.800", "8.660")],
+                         [nothing]]),
     ("linear-regression", [[answer("2")], [train], [field("Learning rate", "1.2"), train],
                            [field("Learning rate", "0.001"), train], [field("Learning rate", "0.2"), train], [nothing]]),
     ("overfitting", [[train], [field("Samples (n)", "2000", "data"), train],

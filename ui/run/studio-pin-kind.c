@@ -27,7 +27,7 @@ scalar_show (GtkWidget *widget, const StudioPinValue *value)
   g_autofree char *figure = studio_format_number (value->values[0]);
   g_autofree char *caption = g_strdup_printf ("%s · %s", value->tensor, value->when);
   studio_scalar_pin_set_caption (STUDIO_SCALAR_PIN (widget), caption);
-  studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), figure, value->before ? _ ("before update") : NULL);
+  studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), figure, NULL);
 }
 
 static void

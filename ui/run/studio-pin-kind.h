@@ -17,7 +17,6 @@ typedef struct
   const char *tensor; /* its name */
   gint64 step;        /* the training step it belongs to */
   const char *when;   /* the same in words: "step 840", "after step 840" */
-  gboolean before;    /* it is from before that step's update, as its loss is */
   gsize rank;         /* of what was sent */
   const gint64 *dims; /* [rank] */
   gsize full_rank;    /* of the tensor itself: leading dimensions that were sent as their first element are gone */

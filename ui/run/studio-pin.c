@@ -166,7 +166,6 @@ show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GV
   StudioPinValue value = { .tensor = pin->title,
                            .step = step,
                            .when = when,
-                           .before = step > updates,
                            .full_rank = g_variant_n_children (full_shape) - n_loops,
                            .row_words = studio_pin_words_rows (pin->words),
                            .column_words = studio_pin_words_columns (pin->words) };
@@ -174,8 +173,13 @@ show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GV
   value.dims = g_variant_get_fixed_array (shape, &value.rank, sizeof (gint64));
   value.values = g_variant_get_fixed_array (data, &bytes, 1);
   value.n_values = count_values (value.dims, value.rank, bytes / sizeof (float));
-  if (value.n_values > 0)
-    pin->kind->show (pin->content, &value);
+  if (value.n_values == 0)
+    return;
+  pin->kind->show (pin->content, &value);
+  const char *problem = studio_pin_words_problem (pin->words);
+  gtk_widget_set_tooltip_text (pin->frame, problem != NULL  ? problem
+                                           : step > updates ? _ ("From before the update of this step, as its loss is")
+                                                            : NULL);
 }
 
 static void

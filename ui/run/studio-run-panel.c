@@ -167,7 +167,16 @@ show_speed (StudioRunPanel *self)
         }
     }
   else
-    gtk_widget_set_tooltip_text (self->speed_label, NULL);
+    {
+      /* What stands still is all of one step: the loss, and what pins show. */
+      g_autofree char *step = studio_format_count ((double)studio_run_get_step (self->run));
+      if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
+        g_string_append_printf (s, _ ("step %s, before its update"), step);
+      gtk_widget_set_tooltip_text (self->speed_label,
+                                   s->len > 0 ? _ ("Loss, values, gradients and weights are those that this step was "
+                                                   "computed with. What is of another moment says so.")
+                                              : NULL);
+    }
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
 }
 
