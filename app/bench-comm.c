@@ -461,6 +461,8 @@ bench_comm (const Command *command, const BenchOptions *options)
     return o.over != NULL && g_str_equal (o.over, "threads")
                ? command_usage (command, "These are ranks of MPI: leave --over threads out, or mpirun.")
                : be_rank (command, &o, sizes);
+  if (loom_dist_is_apart (&error))
+    return command_fail (command, g_steal_pointer (&error));
   if (ranks < 2 || ranks > 1024)
     return command_usage (command, "--ranks takes a number from 2 to 1024: one rank has nobody to exchange with.");
   if (o.over == NULL || g_str_equal (o.over, "threads"))

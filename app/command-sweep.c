@@ -246,8 +246,12 @@ run_sweep (const Command *command, int argc, char **argv)
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output: each run, then each setting", NULL },
     { NULL },
   };
+  int status;
+
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
+  if (!command_runs_alone (command, &status))
+    return status;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH.");
   if (g_str_equal (argv[1], "-"))

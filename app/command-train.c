@@ -53,6 +53,26 @@ leave_ranks (RankComm *comm)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
+/* By rank 0, how many of a launcher's processes train together. All ranks call it; comm is NULL without MPI. */
+static void
+say_ranks (LoomComm *comm)
+{
+  const gint64 first = comm != NULL && comm->local_rank == 0;
+  gint64 machines = 1;
+  LoomLauncher launcher;
+  LoomMessage message;
+
+  if (comm == NULL && loom_launcher_find (&launcher))
+    fprintf (stderr, "1 rank, started by %s\n", launcher.name);
+  /* A rank that is lost here is named by the next exchange. */
+  if (comm == NULL
+      || comm->all_reduce (comm, &first, &machines, 1, LOOM_I64, LOOM_REDUCE_SUM, &message) != LOOM_STATUS_OK
+      || comm->rank > 0)
+    return;
+  fprintf (stderr, "%d rank%s on %d machine%s over %s\n", comm->size, comm->size == 1 ? "" : "s", (int)machines,
+           machines == 1 ? "" : "s", comm->library);
+}
+
 /* Ranks on one machine have its processors between them. */
 static void
 share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *options)
@@ -265,7 +285,12 @@ run_train (const Command *command, int argc, char **argv)
   if (comm != NULL && !loom_dist_greet (comm, launch.timeout, &speaks, &error))
     return speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
   if (comm != NULL && ranks > 0 && ranks != comm->size)
-    return command_usage (command, "--ranks says %d, but there are %d ranks.", ranks, comm->size);
+    return comm->rank > 0 ? 0 : command_usage (command,
+                                  "--ranks says %d, but the launcher has started %d. Leave out --ranks, or start "
+                                  "gradloom without the launcher.",
+                                  ranks, comm->size);
+  if (!view.json)
+    say_ranks (comm);
   if (comm != NULL)
     share_machine (command, comm, &options);
   if (resume == NULL)
@@ -344,8 +369,8 @@ const Command command_train = {
     "classes.\n\n"
     "--waits prints at the end how long a step waited for its batch, for the computation and for the rest; where data\n"
     "take a large part, read less, change pictures less, or make batches larger.\n\n"
-    "--ranks N and --hosts a,b:2 start mpirun; under mpirun or srun --mpi=pmix the ranks are theirs, and where\n"
-    "torchrun or srun has started processes, on one machine or several, as many ranks take their place. Rank 0\n"
+    "--ranks N and --hosts a,b:2 start mpirun; under mpirun or srun --mpi=pmix the ranks are theirs. Processes that\n"
+    "torchrun, or srun without PMIx, has started are refused, since each would train alone. Rank 0\n"
     "writes and says what the run says; what another one says begins with its number, and with its host where there\n"
     "are several. Before the first step all compare graph, options, version and data. Where a rank hangs,\n"
     "--timeout S ends the run within S and ten seconds, and says which rank has not come to which exchange. With\n"

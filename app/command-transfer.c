@@ -282,8 +282,10 @@ run_transfer (const Command *command, int argc, char **argv)
     return 2;
   g_autoptr (GArray) counts = read_samples (samples != NULL ? samples : "100,all");
   g_autoptr (GError) fault = NULL;
-  int width = 5;
+  int width = 5, status;
 
+  if (!command_runs_alone (command, &status))
+    return status;
   if (argc < 2)
     return command_usage (command, "Which graphs? It takes one for each task, near and far.");
   if (weights == NULL || head == NULL)

@@ -319,6 +319,18 @@ command_take_costs (const Command *command, const char *path, LoomDevices *devic
     command_warn (command, "%s", why);
 }
 
+gboolean
+command_runs_alone (const Command *command, int *status)
+{
+  LoomLauncher launcher;
+
+  if (!loom_launcher_find (&launcher) || (launcher.size <= 1 && launcher.rank == 0))
+    return TRUE;
+  *status = command_usage (command, "%s has started several processes, but this command is one. Start it without %s.",
+                           launcher.name, launcher.name);
+  return FALSE;
+}
+
 void
 command_warn_of_threads (const Command *command, int threads)
 {

@@ -54,6 +54,8 @@ int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Says that a device takes no more threads than there are processors, where more were asked for. */
 void command_warn_of_threads (const Command *command, int threads);
+/* FALSE, *status is 2: a launcher has started this process as one of several, which would all do the same work. */
+gboolean command_runs_alone (const Command *command, int *status);
 /* Says what was noted while devices were opened and plans made: why the user's cost table was not used, for one. */
 void command_warn_of_costs (const Command *command, LoomDevices *devices);
 /* Before a device is opened: where path is a run's folder, kernels are chosen as the run chose them. */

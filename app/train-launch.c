@@ -1,8 +1,7 @@
 /* Ranks of `gradloom train` are started by mpirun, here or on several hosts.
  *
- * torchrun and srun start processes themselves. Where srun speaks MPI's interface they are ranks already. torchrun
- * knows none, so that its first process starts the ranks, here and, by the processes that wait on other machines, there
- * (engine/dist/loom-join.h). */
+ * Under mpirun or srun --mpi=pmix the processes are ranks already. Those of torchrun, or of srun without PMIx, cannot
+ * join each other, and are refused. */
 #include "app/train-launch.h"
 
 #include <poll.h>
@@ -13,16 +12,6 @@
 #include <unistd.h>
 
 #include "app/train-signals.h"
-
-/* A number that a launcher has put into the environment; -1: none. */
-static int
-from_environment (const char *name)
-{
-  const char *text = g_getenv (name);
-  gint64 n;
-
-  return text != NULL && g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &n, NULL) ? (int)n : -1;
-}
 
 /* ---- going on without a rank ----------------------------------------------------------- */
 
@@ -222,163 +211,6 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
     }
 }
 
-/* ---- launchers of another kind -------------------------------------------------------------- */
-
-#define TORCH_PORT 29500 /* what torch takes where MASTER_PORT is not set */
-#define PATIENCE   120   /* seconds, for machines to come */
-
-/* What a launcher says of this process. */
-typedef struct
-{
-  int rank, size, local_rank, local_size; /* local_…: -1 where it is not said */
-  char *master;
-  guint16 port;
-} Started;
-
-static void
-started_clear (Started *run)
-{
-  g_free (run->master);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Started, started_clear)
-
-/* torchrun's own store listens at MASTER_PORT for as long as its processes live. */
-static guint16
-torch_port (void)
-{
-  const int port = from_environment ("MASTER_PORT");
-  const char *agent = g_getenv ("TORCHELASTIC_USE_AGENT_STORE");
-
-  return (guint16)((port > 0 && port < G_MAXUINT16 ? port : TORCH_PORT) + (g_strcmp0 (agent, "True") == 0));
-}
-
-/* FALSE: its variables are not there. */
-static gboolean
-read_torchrun (Started *run)
-{
-  *run = (Started){ .rank = from_environment ("RANK"),
-                    .size = from_environment ("WORLD_SIZE"),
-                    .local_rank = from_environment ("LOCAL_RANK"),
-                    .local_size = from_environment ("LOCAL_WORLD_SIZE"),
-                    .master = g_strdup (g_getenv ("MASTER_ADDR")),
-                    .port = torch_port () };
-  /* Processes of several machines could not reach one another there. */
-  if (run->local_size < 0 && run->master != NULL
-      && (g_str_equal (run->master, "localhost") || g_str_has_prefix (run->master, "127.")
-          || g_str_equal (run->master, "::1")))
-    run->local_size = run->size;
-  return run->rank >= 0 && run->size > 1;
-}
-
-/* The first of "node[07-12,20],other", where the first task is: node07. (transfer full) */
-static char *
-first_node (const char *list)
-{
-  const gsize name = strcspn (list, "[,");
-  const gsize n = list[name] == '[' ? strcspn (list + name + 1, "-,]") : 0;
-
-  return g_strdup_printf ("%.*s%.*s", (int)name, list, (int)n, n > 0 ? list + name + 1 : "");
-}
-
-/* srun's tasks, where it speaks no interface of MPI's. Jobs that share a machine have ports of their own. */
-static gboolean
-read_srun (Started *run)
-{
-  const char *nodes = g_getenv ("SLURM_STEP_NODELIST");
-  const gint64 job = MAX (0, from_environment ("SLURM_JOB_ID")), step = MAX (0, from_environment ("SLURM_STEP_ID"));
-
-  *run = (Started){ .rank = from_environment ("SLURM_PROCID"),
-                    .size = from_environment ("SLURM_STEP_NUM_TASKS"),
-                    .local_rank = -1,
-                    .local_size = -1,
-                    .master = nodes != NULL ? first_node (nodes) : NULL,
-                    .port = (guint16)(20000 + (job * 16 + step) % 12000) };
-  return run->rank >= 0 && run->size > 1;
-}
-
-static guint16
-join_port (const Started *run)
-{
-  const int own = from_environment ("GRADLOOM_PORT");
-
-  return own > 0 && own <= G_MAXUINT16 ? (guint16)own : run->port;
-}
-
-static void
-let_pass (int number)
-{
-}
-
-/* A process that is not the first: where all are on one machine it has nothing to do, since the first one starts the
- * ranks; else it, or of its machine's the first, starts what is wanted there. */
-static int
-follow (const Command *command, const Started *run)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (run->local_size == run->size || (run->local_size > 0 && run->local_rank > 0))
-    return 0;
-  /* A queue warns every process; the first one sees to it. A handler, since what is started would inherit a mask. */
-  signal (SIGUSR1, let_pass);
-  int status = loom_join_wait (run->master, join_port (run), run->rank, MAX (1, run->local_size), PATIENCE, &error);
-  return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
-}
-
-/* The first process, once the others have come. NULL: all are on this machine, or *error says what is wrong. */
-static LoomJoin *
-join_others (const Started *run, GError **error)
-{
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-
-  return run->local_size == run->size
-             ? NULL
-             : loom_join_open (join_port (run), run->size, MAX (1, run->local_size), PATIENCE, self, error);
-}
-
-/* What other launchers have started; FALSE: none has, or this process is to start the ranks: *ranks, and *join where
- * they are on several machines. */
-static gboolean
-started_otherwise (const Command *command, const TrainLaunch *launch, int *ranks, LoomJoin **join, int *status)
-{
-  g_autoptr (GError) error = NULL;
-  g_auto (Started) run = { 0 };
-
-  if (!read_srun (&run))
-    {
-      started_clear (&run);
-      if (!read_torchrun (&run))
-        return FALSE;
-    }
-  if (run.rank >= run.size)
-    {
-      *status = command_usage (command, "This is process %d of %d, as RANK and WORLD_SIZE say, which count from 0.",
-                               run.rank, run.size);
-      return TRUE;
-    }
-  if (run.local_size != run.size && run.master == NULL)
-    {
-      *status = command_usage (command,
-                               "There are several ranks, but neither MASTER_ADDR nor SLURM says where the first is.");
-      return TRUE;
-    }
-  if (run.rank > 0)
-    {
-      *status = follow (command, &run);
-      return TRUE;
-    }
-  if (run.local_size != run.size && !launch->json)
-    fprintf (stderr, "gradloom %s: waiting up to %d seconds for the processes of the other machines, at port %d\n",
-             command->name, PATIENCE, join_port (&run));
-  *join = join_others (&run, &error);
-  if (error != NULL)
-    {
-      *status = command_fail (command, g_steal_pointer (&error));
-      return TRUE;
-    }
-  *ranks = run.size;
-  return FALSE;
-}
-
 /* ---- how many ---------------------------------------------------------------------------- */
 
 #define MOST_RANKS         1024
@@ -403,14 +235,35 @@ allows (const Command *command, const TrainLaunch *launch, int ranks, int *statu
   return FALSE;
 }
 
+/* The options of a process that is a rank already. */
+static gboolean
+suits_rank (const Command *command, const TrainLaunch *launch, int *status)
+{
+  LoomLauncher launcher;
+
+  if (g_getenv (LOOM_DIST_LAUNCHED) != NULL || !loom_launcher_find (&launcher))
+    return TRUE;
+  if (launch->hosts != NULL)
+    {
+      *status = command_usage (command, "--hosts starts ranks, which %s has started already. Leave out one of the two.",
+                               launcher.name);
+      return FALSE;
+    }
+  if (launch->min_ranks > 0 && launcher.rank == 0)
+    command_warn (command,
+                  "--min-ranks is for ranks that --ranks or --hosts starts: %s itself ends all of them "
+                  "when one is lost.",
+                  launcher.name);
+  return TRUE;
+}
+
 gboolean
 train_launch (const Command *command, char **words, const TrainLaunch *launch, const LoomTrainerOptions *options,
               int *status)
 {
   int ranks = launch->ranks, listed = launch->hosts != NULL ? loom_dist_count_hosts (launch->hosts) : 0;
   int min_ranks = launch->min_ranks;
-  LoomJoin *join = NULL;
-  TrainLaunch joined;
+  g_autoptr (GError) error = NULL;
 
   if (launch->hosts != NULL && listed == 0)
     {
@@ -426,31 +279,18 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
       return TRUE;
     }
   if (loom_dist_is_rank ())
+    return !suits_rank (command, launch, status);
+  if (loom_dist_is_apart (&error))
     {
-      if (launch->min_ranks > 0 && g_getenv (LOOM_DIST_LAUNCHED) == NULL
-          && from_environment ("OMPI_COMM_WORLD_RANK") <= 0)
-        command_warn (command,
-                      "--min-ranks is for ranks that --ranks or --hosts starts: mpirun itself ends all of them "
-                      "when one is lost.");
-      return FALSE;
+      *status = command_fail (command, g_steal_pointer (&error));
+      return TRUE;
     }
-  if (!allows (command, launch, ranks, status))
-    return TRUE;
-  if (started_otherwise (command, launch, &ranks, &join, status))
-    return TRUE;
   if (ranks == 0)
     ranks = listed;
-  if (join != NULL)
-    {
-      joined = *launch;
-      joined.hosts = loom_join_hosts (join);
-      launch = &joined;
-    }
+  if (!allows (command, launch, ranks, status))
+    return TRUE;
   if (ranks <= 1 && launch->hosts == NULL)
     return FALSE;
-  /* There are as many as torchrun says, too. */
-  if (join == NULL && !allows (command, launch, ranks, status))
-    return TRUE;
   /* There is nothing to continue from without a folder. */
   if (min_ranks == 0 && (options->out != NULL || options->resume != NULL))
     min_ranks = min_ranks_of (launch, options);
@@ -459,6 +299,5 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
                              launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>,", min_ranks, ranks);
   else
     *status = start (command, words, launch, options, ranks, min_ranks);
-  loom_join_close (join, *status);
   return TRUE;
 }

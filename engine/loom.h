@@ -18,7 +18,7 @@
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"
 #include "engine/dist/loom-dist.h"
-#include "engine/dist/loom-join.h"
+#include "engine/dist/loom-launcher.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/graph/loom-modules.h"

@@ -38,6 +38,7 @@ struct LoomComm
   int local_rank, local_size; /* among those on this machine */
   int sharing;      /* of those on this machine, so many may use processors that this one may use, itself included */
   const char *name; /* "threads", "mpi" */
+  char library[64]; /* "Open MPI v4.1.4" of "mpi"; else empty */
   double timeout;   /* seconds that a call waits for the other ranks; 0: for ever. The same on all of them */
   int exit_status;  /* that processes have which abort() ends, where ranks are processes; 0: 3 */
   bool timed_out;   /* a call of this rank has ended so, and rank 0, which would say it, is not there */

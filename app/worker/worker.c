@@ -150,45 +150,23 @@ open_stream (const char *path)
   return NULL;
 }
 
-/* In the place of ssh: what mpirun wants run on a host, a shell's words behind its name. */
-static int
-pass_on (const Command *command, const char *host, char **words)
-{
-  g_autofree char *line = g_strjoinv (" ", words);
-  g_autoptr (GError) error = NULL;
-  int status = loom_join_pass_on (host, line, &error);
-
-  if (error != NULL)
-    command_fail (command, g_steal_pointer (&error));
-  return status;
-}
-
 static int
 run_worker (const Command *command, int argc, char **argv)
 {
   g_autofree char *path = NULL;
-  gboolean passes_on = FALSE, speaks;
+  gboolean speaks;
   const GOptionEntry entries[] = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
                                      "Speak with who listens at this socket, as the first of the ranks that mpirun has "
                                      "started",
                                      "PATH" },
-                                   { "pass-on", 0, 0, G_OPTION_ARG_NONE, &passes_on,
-                                     "Have a command started on a host where torchrun has started processes, as mpirun "
-                                     "asks for it: --pass-on HOST COMMAND",
-                                     NULL },
                                    { NULL } };
   g_autoptr (GError) error = NULL;
   g_autoptr (GIOStream) stream = NULL;
   LoomComm *ranks = NULL;
   int status = 5;
 
-  /* The command has options of its own. */
-  if (argc > 3 && g_str_equal (argv[1], "--pass-on"))
-    return pass_on (command, argv[2], argv + 3);
   if (argc > 1 && !command_parse (command, entries, &argc, &argv))
     return 2;
-  if (passes_on)
-    return command_usage (command, "--pass-on takes a host and a command.");
   if (argc > 1)
     return command_usage (command, "It takes no words.");
   signal (SIGPIPE, SIG_IGN);

@@ -12,18 +12,47 @@
 
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-module.h"
-#include "engine/dist/loom-join.h"
 #include "engine/dist/loom-launch-log.h"
+#include "engine/dist/loom-launcher.h"
 
 gboolean
 loom_dist_is_rank (void)
 {
-  /* Open MPI; MPICH and SLURM's own interface; SLURM with PMIx. */
-  static const char *const marks[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK" };
+  LoomLauncher launcher;
 
-  for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
-    if (g_getenv (marks[i]) != NULL)
-      return TRUE;
+  return loom_launcher_find (&launcher) && launcher.joins;
+}
+
+gboolean
+loom_dist_is_apart (GError **error)
+{
+  LoomLauncher launcher;
+
+  if (!loom_launcher_find (&launcher) || launcher.joins || launcher.size <= 1)
+    return FALSE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+               "%s has started %d processes (%s) without MPI, and each would run alone. Start gradloom once, with "
+               "--ranks %d, or by mpirun -np %d or srun --mpi=pmix -n %d. If this process is the only one, unset %s.",
+               launcher.name, launcher.size, launcher.variable, launcher.size, launcher.size, launcher.size,
+               launcher.variable);
+  return TRUE;
+}
+
+/* Whether MPI has found all processes of the launcher. That of another MPI starts processes that this one takes for
+ * single ones. */
+static gboolean
+is_whole (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
+{
+  g_autofree char *started = launcher->size < 0 ? g_strdup_printf ("process %d", launcher->rank)
+                                                : g_strdup_printf ("%d processes", launcher->size);
+
+  if (launcher->size < 0 ? launcher->rank < comm->size : launcher->size == comm->size)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+               "%s has started %s (%s), but the MPI of this build, %s, finds %d: the launcher is of another MPI, or "
+               "cannot be reached from here. Start the processes by the mpirun of %s or by srun --mpi=pmix, or start "
+               "gradloom once, with --ranks.",
+               launcher->name, started, launcher->variable, comm->library, comm->size, comm->library);
   return FALSE;
 }
 
@@ -34,7 +63,10 @@ loom_dist_join (GError **error)
   GModule *module = loom_module_open ("mpi", "comm", &why);
   LoomMessage message = { "" };
   LoomComm *comm = NULL;
+  LoomLauncher launcher;
   gpointer entry;
+  /* Before MPI begins: a process that finds no launcher sets variables of its own. */
+  const gboolean is_started = loom_launcher_find (&launcher);
 
   if (module == NULL || !g_module_symbol (module, LOOM_COMM_ENTRY, &entry))
     {
@@ -48,7 +80,10 @@ loom_dist_join (GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "This process cannot join the other ranks: %s.", message.text);
       return NULL;
     }
-  return comm;
+  if (!is_started || is_whole (&launcher, comm, error))
+    return comm;
+  comm->free (comm);
+  return NULL;
 }
 
 char *
@@ -452,11 +487,38 @@ add_hosts (GPtrArray *words, const char *hosts)
   g_ptr_array_add (words, g_strdup ("--host"));
   g_ptr_array_add (words, g_strdup (hosts));
   for (guint i = 0; names[i] != NULL; i++)
-    if (g_str_has_prefix (names[i], "GRADLOOM_") && !g_str_equal (names[i], LOOM_JOIN_VARIABLE))
+    if (g_str_has_prefix (names[i], "GRADLOOM_"))
       {
         g_ptr_array_add (words, g_strdup ("-x"));
         g_ptr_array_add (words, g_strdup (names[i]));
       }
+}
+
+char **
+loom_dist_launch_environment (void)
+{
+  /* By variables, since each launcher refuses the options of others: OMPI_ is read by Open MPI 4, PRTE_ by Open MPI 5,
+   * I_MPI_ by Intel MPI. */
+  static const char *const set[][2] = {
+    /* More ranks than processors are a lesson, not a mistake. */
+    { "OMPI_MCA_rmaps_base_oversubscribe", "1" },
+    { "PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe" },
+    /* By default each of two ranks is bound to one core, and all threads of the rank with it. */
+    { "OMPI_MCA_hwloc_base_binding_policy", "none" },
+    { "PRTE_MCA_hwloc_default_binding_policy", "none" },
+    { "I_MPI_PIN", "off" },
+    /* This machine logs in on all others by itself. */
+    { "OMPI_MCA_plm_rsh_no_tree_spawn", "1" },
+    { "PRTE_MCA_plm_ssh_no_tree_spawn", "1" },
+    /* Open MPI refuses to start as the superuser, who may well be one in a container. */
+    { "OMPI_ALLOW_RUN_AS_ROOT", "1" },
+    { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
+  };
+  char **environment = g_get_environ ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (set); i++)
+    environment = g_environ_setenv (environment, set[i][0], set[i][1], FALSE);
+  return environment;
 }
 
 /* (transfer full) */
@@ -466,16 +528,7 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
   GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
   char *self = g_file_read_link ("/proc/self/exe", NULL);
 
-  /* Ahead of the variables that go to other hosts. */
-  g_setenv (LOOM_DIST_LAUNCHED, "1", TRUE);
   g_ptr_array_add (words, g_strdup ("mpirun"));
-  if (geteuid () == 0)
-    g_ptr_array_add (words, g_strdup ("--allow-run-as-root"));
-  /* More ranks than processors are a lesson, not a mistake. */
-  g_ptr_array_add (words, g_strdup ("--oversubscribe"));
-  /* Unasked, mpirun binds each of two ranks to one core, and all threads of the rank with it. */
-  g_ptr_array_add (words, g_strdup ("--bind-to"));
-  g_ptr_array_add (words, g_strdup ("none"));
   if (launch->hosts != NULL)
     add_hosts (words, launch->hosts);
   g_ptr_array_add (words, g_strdup ("-np"));
@@ -490,7 +543,8 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
 int
 loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *end, GError **error)
 {
-  g_autoptr (GPtrArray) words = launch_words (launch, argv);
+  g_autoptr (GPtrArray) words = NULL;
+  g_auto (GStrv) environment = NULL;
   g_autoptr (GError) local = NULL;
   sigset_t watched, before;
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
@@ -499,13 +553,17 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   int status, errors;
 
   *end = (LoomDistEnd){ .rank = -1, .number = -1 };
+  /* Before the variables are listed that go to other hosts. */
+  g_setenv (LOOM_DIST_LAUNCHED, "1", TRUE);
+  words = launch_words (launch, argv);
+  environment = loom_dist_launch_environment ();
   sigemptyset (&watched);
   sigaddset (&watched, SIGCHLD);
   sigaddset (&watched, SIGINT);
   sigaddset (&watched, SIGTERM);
   sigaddset (&watched, SIGUSR1);
   sigprocmask (SIG_BLOCK, &watched, &before);
-  if (!g_spawn_async_with_pipes (NULL, (char **)words->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
+  if (!g_spawn_async_with_pipes (NULL, (char **)words->pdata, environment, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
                                  prepare_launcher, &watched, &w.pid, NULL, NULL, &errors, &local))
     {
       sigprocmask (SIG_SETMASK, &before, NULL);

@@ -11,14 +11,18 @@ G_BEGIN_DECLS
 /* TRUE if a launcher of MPI (mpirun, srun) has started this process as one of its ranks. */
 gboolean loom_dist_is_rank (void);
 
-/* The communicator of this process among them, for all of the process's life; freed by its free(). DIST where there is
- * no MPI. */
+/* TRUE, with USAGE, if a launcher that does not know MPI (torchrun, srun without PMIx) has started this process as one
+ * of several, each of which would run alone. */
+gboolean loom_dist_is_apart (GError **error);
+
+/* The communicator of this process among them, for all of the process's life; freed by its free(). DIST if there is no
+ * MPI, or if it does not find as many processes as the launcher has started. */
 LoomComm *loom_dist_join (GError **error);
 
 /* What ranks send to one another from their first step on: which calls they make, in which order, of how many bytes
  * with which meaning, here, in engine/train, engine/plan, engine/run and app/worker. Another number where one of them
  * changes, since two builds of a version would otherwise wait for each other, or read what was not meant. */
-#define LOOM_DIST_PROTOCOL 2
+#define LOOM_DIST_PROTOCOL 3
 
 /* First of all, before this rank reads anything: whether all ranks are the same version, follow the same protocol and
  * wait equally long for one another, `timeout` seconds, 0: for ever. From then on comm waits so long; the call itself
@@ -86,6 +90,10 @@ char *loom_dist_say_lost (const LoomDistEnd *end);
  * process was asked to end, which then reaches every rank as SIGUSR1. On other hosts the program is the file of this
  * name. DIST where there is no mpirun. */
 int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *end, GError **error);
+
+/* The environment in which mpirun, whichever MPI it is of, starts several ranks on a processor and binds none. What the
+ * user has set stays. (transfer full) */
+char **loom_dist_launch_environment (void);
 
 /* The program that starts ranks of this one, mpirun; NULL where it is missing, or MPI's module is, as that program
  * finds it. (transfer full) */

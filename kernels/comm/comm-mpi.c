@@ -489,6 +489,25 @@ split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message
   return LOOM_STATUS_OK;
 }
 
+/* "Open MPI v4.1.4" of "Open MPI v4.1.4, package: …", "MPICH Version: 5.0.2" of "MPICH Version:      5.0.2\n…". */
+static void
+name_library (char *name, size_t size)
+{
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  size_t n = 0;
+  int length;
+
+  MPI_Get_library_version (text, &length);
+  for (const char *c = text; *c != '\0' && *c != ',' && *c != '\n' && n + 1 < size; c++)
+    {
+      const char letter = *c == '\t' ? ' ' : *c;
+
+      if (letter != ' ' || (n > 0 && name[n - 1] != ' '))
+        name[n++] = letter;
+    }
+  name[n] = '\0';
+}
+
 LoomStatus loom_comm_mpi_new (LoomComm **comm, LoomMessage *message);
 
 LoomStatus
@@ -514,6 +533,7 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
       MPI_Finalize ();
       return no_memory (message);
     }
+  name_library (m->base.library, sizeof m->base.library);
   *comm = &m->base;
   return LOOM_STATUS_OK;
 }

@@ -2,7 +2,6 @@
  * of ranks. Skipped where there is no mpirun or the build has no MPI. */
 #include "tests/cli/cli.h"
 
-#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -431,47 +430,54 @@ test_unlike (void)
     g_error ("%s", data);
 }
 
+/* Words are of `gradloom`, `environment` is "NAME=VALUE …". */
 static void
-with_environment (const char *const *names, const char *const *values, int status, const char *says)
+with_environment (const char *environment, int status, const char *says, const char *command, const char *option)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (GStrv) pair = g_strsplit (environment, " ", -1);
 
-  for (guint i = 0; names[i] != NULL; i++)
-    g_setenv (names[i], values[i], TRUE);
-  cli_expect (status, says, "train", path, "--epochs", "1");
-  for (guint i = 0; names[i] != NULL; i++)
-    g_unsetenv (names[i]);
+  for (guint i = 0; pair[i] != NULL; i++)
+    {
+      char *value = strchr (pair[i], '=');
+
+      *value = '\0';
+      g_setenv (pair[i], value + 1, TRUE);
+    }
+  cli_expect (status, says, command, path, "--epochs", "1", option);
+  for (guint i = 0; pair[i] != NULL; i++)
+    g_unsetenv (pair[i]);
 }
 
-/* torchrun's processes: the first one starts the ranks, the others leave; srun's need MPI's interface. */
+/* Processes that would each run alone are refused, whichever of them this one is; one that is alone runs. */
 static void
 test_launchers (void)
 {
-  static const char *const torchrun[] = { "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", NULL };
-  static const char *const plain[] = { "RANK", "WORLD_SIZE", NULL };
-  static const char *const srun[] = { "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL };
+  static const char *const apart[] = { "RANK=0 WORLD_SIZE=2", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=10.0.0.1",
+                                       "SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2" };
 
-  if (!cli_has_mpi ())
-    return;
-  with_environment (torchrun, (const char *[]){ "1", "2", "2" }, 0, NULL);
-  with_environment (torchrun, (const char *[]){ "0", "2", "2" }, 0, NULL);
-  /* On several machines they meet (hosts.py): here at a port that is taken, and without a place. */
-  g_autoptr (GSocketListener) listener = g_socket_listener_new ();
-  g_autofree char *port = g_strdup_printf ("%u", g_socket_listener_add_any_inet_port (listener, NULL, NULL));
-  g_setenv ("GRADLOOM_PORT", port, TRUE);
-  g_setenv ("MASTER_ADDR", "10.0.0.1", TRUE);
-  with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 3, "Nothing can listen at port");
-  g_unsetenv ("MASTER_ADDR");
-  g_unsetenv ("GRADLOOM_PORT");
-  with_environment (torchrun, (const char *[]){ "0", "4", "2" }, 2, "says where the first is");
-  with_environment (torchrun, (const char *[]){ "4", "4", "2" }, 2, "count from 0");
-  with_environment (torchrun, (const char *[]){ "2", "4", "2" }, 2, "says where the first is");
-  g_setenv ("MASTER_ADDR", "127.0.0.1", TRUE);
-  with_environment (plain, (const char *[]){ "1", "2" }, 0, NULL);
-  g_unsetenv ("MASTER_ADDR");
+  for (guint i = 0; i < G_N_ELEMENTS (apart); i++)
+    {
+      with_environment (apart[i], 2, "has started 2 processes (", "train", NULL);
+      with_environment (apart[i], 2, "with --ranks 2, or by mpirun -np 2 or srun --mpi=pmix -n 2", "train", "--json");
+      with_environment (apart[i], 2, "has started several processes", "sweep", NULL);
+    }
+  with_environment ("RANK=0 WORLD_SIZE=1", 0, "1 rank, started by torchrun", "train", NULL);
+  with_environment ("WORLD_SIZE=2 SLURM_PROCID=0 SLURM_NTASKS=2", 0, NULL, "train", NULL);
+  with_environment ("PMI_RANK=1 PMI_SIZE=2", 2, "Start it without MPICH's mpirun", "sweep", NULL);
+  with_environment ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", 2, "Open MPI's mpirun has started already",
+                    "train", "--hosts=a,b");
   cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a b");
   cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a:0");
-  with_environment (srun, (const char *[]){ "1", "2" }, 2, "says where the first is");
+  if (!cli_has_mpi ())
+    return;
+  /* As a launcher of another MPI starts them: this one finds a single process. */
+  with_environment ("PMI_RANK=0 PMI_SIZE=2", 3, "has started 2 processes (PMI_SIZE), but the MPI of this build, ",
+                    "train", NULL);
+  with_environment ("PMIX_RANK=1", 3, "has started process 1 (PMIX_RANK), but ", "train", NULL);
+  with_environment ("PMIX_RANK=0 SLURM_STEP_NUM_TASKS=4", 3, ", finds 1: ", "train", NULL);
+  with_environment ("PMI_RANK=0 PMI_SIZE=1", 0, "1 rank on 1 machine over ", "train", NULL);
+  with_environment ("PMI_RANK=0 PMI_SIZE=1", 2, "--ranks says 3, but the launcher has started 1", "train", "--ranks=3");
 }
 
 /* What one rank copies between its devices is exchanged, not computed. */

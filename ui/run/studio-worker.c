@@ -495,10 +495,13 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
   g_autofree char *found = ranks > 1 ? loom_dist_find_launcher () : NULL;
   const char *mpirun = found != NULL && listen_for_ranks (self) ? found : NULL;
   g_autofree char *devices = g_strdup_printf ("%d", cpu_devices), *number = g_strdup_printf ("%d", ranks);
+  g_auto (GStrv) environment = loom_dist_launch_environment ();
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
       mpirun != NULL ? G_SUBPROCESS_FLAGS_STDOUT_SILENCE | G_SUBPROCESS_FLAGS_STDERR_PIPE
                      : G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
 
+  if (mpirun != NULL)
+    g_subprocess_launcher_set_environ (launcher, environment);
   g_subprocess_launcher_setenv (launcher, "GRADLOOM_CPU_DEVICES", devices, FALSE);
   if (mpirun == NULL)
     {
@@ -509,15 +512,7 @@ spawn (StudioWorker *self, const char *program, int cpu_devices, int ranks, GErr
       return;
     }
   g_subprocess_launcher_set_child_setup (launcher, own_group, NULL, NULL);
-  /* Unasked, each rank would get one core, and all its threads with it. */
-  const char *words[] = { mpirun,  "--oversubscribe", "--bind-to", "none",     "-np", number,
-                          program, "worker",          "--socket",  self->path, NULL };
-  /* Open MPI refuses to start as the superuser, who may well be one in a container. */
-  if (geteuid () == 0)
-    {
-      g_subprocess_launcher_setenv (launcher, "OMPI_ALLOW_RUN_AS_ROOT", "1", TRUE);
-      g_subprocess_launcher_setenv (launcher, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", TRUE);
-    }
+  const char *words[] = { mpirun, "-np", number, program, "worker", "--socket", self->path, NULL };
   self->is_launcher = TRUE;
   self->process = g_subprocess_launcher_spawnv (launcher, words, error);
 }

@@ -1,0 +1,49 @@
+/* The variables of launchers. A launcher may start another one, whose variables are then set as well, so rows are
+ * ordered: mpirun, which a task of SLURM may start, comes before SLURM.
+ */
+#include "engine/dist/loom-launcher.h"
+
+static const struct
+{
+  const char *name, *rank, *size;
+  gboolean joins;
+} launchers[] = {
+  { "Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", TRUE },
+  /* Hydra, which Intel MPI has as well, and srun --mpi=pmi2. */
+  { "MPICH's mpirun", "PMI_RANK", "PMI_SIZE", TRUE },
+  { "Cray's mpiexec", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", TRUE },
+  { "PMIx (srun, prun)", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", TRUE },
+  { "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", FALSE },
+  { "torchrun", "RANK", "WORLD_SIZE", FALSE },
+};
+
+/* -1: the variable is not set, or has no number. */
+static int
+number (const char *name)
+{
+  const char *text = g_getenv (name);
+  gint64 n;
+
+  return text != NULL && g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &n, NULL) ? (int)n : -1;
+}
+
+gboolean
+loom_launcher_find (LoomLauncher *launcher)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (launchers); i++)
+    {
+      const int rank = number (launchers[i].rank), size = number (launchers[i].size);
+
+      /* Only an interface of MPI is known by its rank alone: RANK may be anybody's, and a batch script has
+       * SLURM_PROCID. */
+      if (rank < 0 || (size < 0 && !launchers[i].joins))
+        continue;
+      *launcher = (LoomLauncher){ .name = launchers[i].name,
+                                  .variable = size < 0 ? launchers[i].rank : launchers[i].size,
+                                  .rank = rank,
+                                  .size = size,
+                                  .joins = launchers[i].joins };
+      return TRUE;
+    }
+  return FALSE;
+}
