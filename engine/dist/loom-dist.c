@@ -478,20 +478,23 @@ loom_dist_count_hosts (const char *hosts)
   return n;
 }
 
-/* Ranks on other hosts have the environment of a login there, so what is Gradloom's own goes along. */
-static void
-add_hosts (GPtrArray *words, const char *hosts)
+/* Ranks on other hosts have the environment of a login there, so what is Gradloom's own goes along, with what the user
+ * names in the list. (transfer full) */
+static char **
+pass_variables (char **environment)
 {
-  g_auto (GStrv) names = g_listenv ();
+  static const char list[] = "OMPI_MCA_mca_base_env_list";
+  const char *own = g_environ_getenv (environment, list);
+  g_autoptr (GString) names = g_string_new (own);
 
-  g_ptr_array_add (words, g_strdup ("--host"));
-  g_ptr_array_add (words, g_strdup (hosts));
-  for (guint i = 0; names[i] != NULL; i++)
-    if (g_str_has_prefix (names[i], "GRADLOOM_"))
+  for (guint i = 0; environment[i] != NULL; i++)
+    if (g_str_has_prefix (environment[i], "GRADLOOM_"))
       {
-        g_ptr_array_add (words, g_strdup ("-x"));
-        g_ptr_array_add (words, g_strdup (names[i]));
+        if (names->len > 0)
+          g_string_append_c (names, ';');
+        g_string_append_len (names, environment[i], (gssize)strcspn (environment[i], "="));
       }
+  return names->len > 0 ? g_environ_setenv (environment, list, names->str, TRUE) : environment;
 }
 
 char **
@@ -502,7 +505,8 @@ loom_dist_launch_environment (void)
   static const char *const set[][2] = {
     /* More ranks than processors are a lesson, not a mistake. */
     { "OMPI_MCA_rmaps_base_oversubscribe", "1" },
-    { "PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe" },
+    /* By slot, since ":oversubscribe" alone starts all ranks on the first host. */
+    { "PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe" },
     /* By default each of two ranks is bound to one core, and all threads of the rank with it. */
     { "OMPI_MCA_hwloc_base_binding_policy", "none" },
     { "PRTE_MCA_hwloc_default_binding_policy", "none" },
@@ -518,7 +522,7 @@ loom_dist_launch_environment (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (set); i++)
     environment = g_environ_setenv (environment, set[i][0], set[i][1], FALSE);
-  return environment;
+  return pass_variables (environment);
 }
 
 /* (transfer full) */
@@ -530,7 +534,10 @@ launch_words (const LoomDistLaunch *launch, char *const *argv)
 
   g_ptr_array_add (words, g_strdup ("mpirun"));
   if (launch->hosts != NULL)
-    add_hosts (words, launch->hosts);
+    {
+      g_ptr_array_add (words, g_strdup ("--host"));
+      g_ptr_array_add (words, g_strdup (launch->hosts));
+    }
   g_ptr_array_add (words, g_strdup ("-np"));
   g_ptr_array_add (words, g_strdup_printf ("%d", launch->ranks));
   g_ptr_array_add (words, self != NULL ? self : g_strdup (argv[0]));
@@ -553,7 +560,6 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   int status, errors;
 
   *end = (LoomDistEnd){ .rank = -1, .number = -1 };
-  /* Before the variables are listed that go to other hosts. */
   g_setenv (LOOM_DIST_LAUNCHED, "1", TRUE);
   words = launch_words (launch, argv);
   environment = loom_dist_launch_environment ();

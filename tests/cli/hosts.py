@@ -74,7 +74,8 @@ def make_hosts(folder):
     call(*on_b(b, 'ip', 'link', 'set', 'wire-b', 'up'))
     launcher = os.path.join(folder, 'launcher')
     with open(launcher, 'w') as file:
-        file.write(f'#!/bin/sh\n# HOST COMMAND…: in the place of ssh\nshift\nexec {" ".join(on_b(b, "sh", "-c"))} "$*"\n')
+        file.write(f'#!/bin/sh\n# HOST COMMAND…: in the place of ssh, with an environment of its own\n'
+                   f'shift\nexec env -u GRADLOOM_CPU_DEVICES {" ".join(on_b(b, "sh", "-c"))} "$*"\n')
     os.chmod(launcher, 0o755)
     # Open MPI 4 reads the former names, Open MPI 5 the latter.
     os.environ.update(OMPI_MCA_plm='rsh', OMPI_MCA_plm_rsh_agent=launcher, PRTE_MCA_plm='ssh', PRTE_MCA_plm_ssh_agent=launcher,
@@ -99,10 +100,19 @@ def losses(done):
 
 def test_equal(gradloom, graph):
     before = received()
-    two = losses(train(gradloom, graph, *F64, '--json', '--epochs', '1', '--batch-size', '50', '--hosts', f'{A},{B}'))
     one = losses(train(gradloom, graph, *F64, '--json', '--epochs', '1', '--batch-size', '100'))
-    assert len(one) == len(two) > 2 and all(abs(a - b) < 1e-10 for a, b in zip(one, two)), (one, two)
+    for hosts, batch in [(f'{A},{B}', '50'), (f'{A}:2,{B}:2', '25')]:
+        two = losses(train(gradloom, graph, *F64, '--json', '--epochs', '1', '--batch-size', batch, '--hosts', hosts))
+        assert len(one) == len(two) > 2 and all(abs(a - b) < 1e-10 for a, b in zip(one, two)), (one, two)
     assert received() - before > 10000, 'nothing has come from the other host'
+
+
+def test_variables(gradloom, graph):
+    """A variable of Gradloom reaches the other host: without it there is no device ref:1."""
+    os.environ['GRADLOOM_CPU_DEVICES'] = '2'
+    done = train(gradloom, graph, '--device', 'ref:1', '--precision', 'f64', '--epochs', '1', '--hosts', f'{A},{B}')
+    assert done.returncode == 0 and '2 ranks on 2 machines over ' in done.stderr, (done.returncode, done.stderr)
+    del os.environ['GRADLOOM_CPU_DEVICES']
 
 
 def test_lacking(gradloom, folder, b):
@@ -158,6 +168,7 @@ def main():
         os.chdir(folder)
         b = make_hosts(folder)
         test_equal(gradloom, graph)
+        test_variables(gradloom, graph)
         test_lacking(gradloom, folder, b)
         test_cut(gradloom, graph, b)
         b.kill()
