@@ -303,7 +303,9 @@ read_status (int status, LoomDistEnd *end)
   const int code = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
   const gboolean asked = code == 128 + SIGINT || code == 128 + SIGTERM || code == 128 + SIGUSR1;
 
-  end->lost = code < 0 || (code >= 128 && !(asked && end->rank < 0));
+  /* ssh's status where it cannot reach a host, and a shell's where it finds no program there: no rank has them. */
+  end->unstarted = end->unstarted || code == 255 || code == 127 || code == 126;
+  end->lost = code < 0 || end->number >= 0 || (code >= 128 && !asked);
   end->said = code == LOOM_DIST_HUNG;
   end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
   return end->lost ? 3 : code;
@@ -312,6 +314,8 @@ read_status (int status, LoomDistEnd *end)
 char *
 loom_dist_say_lost (const LoomDistEnd *end)
 {
+  if (end->rank < 0 && end->number >= 0)
+    return g_strdup_printf ("A rank was ended by signal %d (%s)", end->number, g_strsignal (end->number));
   if (end->rank >= 0)
     return g_strdup_printf ("Rank %d was ended by signal %d (%s)", end->rank, end->number, g_strsignal (end->number));
   if (end->launcher_died != 0)

@@ -80,8 +80,9 @@ typedef struct
   gboolean unstarted;  /* it could not start the ranks, on hosts that cannot be reached, for instance */
 } LoomDistEnd;
 
-/* Whether mpirun says here that a rank was ended by a signal, and which ones. */
-gboolean loom_dist_parse_lost (const char *line, int *rank, int *number);
+/* Whether mpirun says in this text that a rank was ended by a signal, and which ones. *rank stays as it is if the text
+ * names none, as MPICH's. */
+gboolean loom_dist_parse_lost (const char *text, int *rank, int *number);
 
 /* "Rank 1 was ended by signal 9 (Killed)", or as much of it as is known. (transfer full) */
 char *loom_dist_say_lost (const LoomDistEnd *end);

@@ -1,8 +1,9 @@
-/* The launcher's standard error, passed on but for what Open MPI says of ranks that have ended.
+/* The launcher's standard error, passed on but for what the launchers of Open MPI 4 and 5 and of MPICH say of ranks that
+ * have ended.
  *
- * mpirun writes a block at once, and may write it behind a progress bar that has no end of line. A line of dashes is
- * therefore looked for anywhere, and nothing is held back but what may be the beginning of a block, for HOLD_MS at
- * most.
+ * mpirun writes a block at once, and may write it after a progress bar that has no end of line. A line of dashes (of
+ * "=" by MPICH) is therefore looked for anywhere, and nothing is held back but what may be the beginning of a block,
+ * for HOLD_MS at most.
  */
 #include "engine/dist/loom-launch-log.h"
 
@@ -20,17 +21,33 @@
 #define BLOCK   8192 /* no block is longer */
 #define HOLD_MS 200
 
-gboolean
-loom_dist_parse_lost (const char *line, int *rank, int *number)
+/* The number that follows `words` in the text, from *at on, and moves *at after it. FALSE: there is none. */
+static gboolean
+read_after (const char **at, const char *words, int *n)
 {
-  /* As Open MPI says it: "… process rank 1 with PID 4711 on node here exited on signal 9 (Killed)." */
-  static const char before[] = " process rank ", between[] = " exited on signal ";
-  const char *at = strstr (line, before), *then = at != NULL ? strstr (at, between) : NULL;
+  const char *found = strstr (*at, words);
 
-  if (then == NULL || !g_ascii_isdigit (at[strlen (before)]) || !g_ascii_isdigit (then[strlen (between)]))
+  if (found == NULL || !g_ascii_isdigit (found[strlen (words)]))
     return FALSE;
-  *rank = atoi (at + strlen (before));
-  *number = atoi (then + strlen (between));
+  *at = found + strlen (words);
+  *n = atoi (*at);
+  return TRUE;
+}
+
+gboolean
+loom_dist_parse_lost (const char *text, int *rank, int *number)
+{
+  /* Open MPI 4: "… process rank 1 with PID 4711 on node here exited on signal 9 (Killed)."; 5 has a new line after
+   * "exited on". */
+  g_autofree char *joined = g_strdelimit (g_strdup (text), "\n", ' ');
+  const char *at = joined;
+  int lost, by;
+
+  if (read_after (&at, " process rank ", &lost) && read_after (&at, " exited on signal ", &by))
+    *rank = lost;
+  else if ((at = strstr (joined, "WITH THE EXIT STRING: ")) == NULL || !read_after (&at, "(signal ", &by))
+    return FALSE;
+  *number = by;
   return TRUE;
 }
 
@@ -62,7 +79,8 @@ says_the_end (const char *block)
 {
   static const char *const marks[]
       = { " noticed that process rank ",      "exited with non-zero status", "MPI_ABORT was invoked",
-          "Primary job  terminated normally", "has exited due to process",   "a non-zero exit code" };
+          "Primary job  terminated normally", "has exited due to process",   "a non-zero exit code",
+          "BAD TERMINATION OF ONE OF YOUR" };
 
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     if (strstr (block, marks[i]) != NULL)
@@ -70,11 +88,20 @@ says_the_end (const char *block)
   return FALSE;
 }
 
+/* The first rank counts: the launcher ends the others. */
+static void
+take_lost (LoomLaunchFilter *filter, const char *text)
+{
+  if (filter->number < 0)
+    loom_dist_parse_lost (text, &filter->rank, &filter->number);
+}
+
 /* A block that ends here. What a rank has said between its lines is passed on. */
 static void
 take_block (LoomLaunchFilter *filter, gsize n, GString *out)
 {
   g_autofree char *block = g_strndup (filter->held->str, n);
+  g_autoptr (GString) about = g_string_new (NULL);
   g_auto (GStrv) line = NULL;
 
   filter->in_block = FALSE;
@@ -89,8 +116,16 @@ take_block (LoomLaunchFilter *filter, gsize n, GString *out)
   for (guint i = 0; line[i] != NULL; i++)
     if (g_str_has_prefix (line[i], "gradloom "))
       g_string_append_printf (out, "%s\n", line[i]);
-    else if (filter->rank < 0)
-      loom_dist_parse_lost (line[i], &filter->rank, &filter->number);
+    else
+      g_string_append_printf (about, "%s\n", line[i]);
+  take_lost (filter, about->str);
+}
+
+/* How many characters of a line between a block and what is outside begin here. */
+static gsize
+rule_length (const char *text)
+{
+  return text[0] == '=' ? strspn (text, "=") : strspn (text, "-");
 }
 
 /* Where the block behind its first line ends; 0: not yet. */
@@ -101,7 +136,7 @@ block_end (const GString *held)
 
   for (; line != NULL; line = strchr (line + 1, '\n'))
     {
-      gsize n = strspn (line + 1, "-");
+      gsize n = rule_length (line + 1);
 
       if (n >= RULE && line[1 + n] == '\n')
         return (gsize)(line + n + 2 - held->str);
@@ -109,20 +144,52 @@ block_end (const GString *held)
   return 0;
 }
 
-/* What mpirun says of the signals that this process sends it, and of blocks that it has not shown. */
-static gboolean
-is_noise (const char *text, const char *end)
+/* How a line of a launcher begins, and what it has to contain to be left out; NULL: nothing more. */
+static const struct
 {
-  static const char *const signals[]
-      = { "mpirun: Forwarding signal ", "mpirun: killing job", "mpirun: abort is already in progress" };
-  g_autofree char *line = g_strndup (text, (gsize)(end - text));
+  const char *begins, *has;
+} noise[] = {
+  /* Of the signals that this process sends it, and of blocks that it has not shown. */
+  { "mpirun: Forwarding signal ", NULL },
+  { "mpirun: killing job", NULL },
+  { "mpirun: abort is already in progress", NULL },
+  { "[", "has sent help message help-mpi-api.txt / mpi-abort" },
+  { "[", "orte_base_help_aggregate" },
+  { "[", "orte/util/show_help.c" },
+  /* Of the ssh that it starts. */
+  { "[", "Warning: setpgid(" },
+  /* MPICH's after a block. */
+  { "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: ", NULL },
+  { "This typically refers to a problem with your application.", NULL },
+  { "Please see the FAQ page for debugging suggestions", NULL },
+  { "Abort(", "application called MPI_Abort(" },
+};
 
-  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
-    if (g_str_has_prefix (line, signals[i]))
+/* Whether a line of a launcher may begin here, which is then waited for. */
+static gboolean
+may_be_noise (const char *text)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (noise); i++)
+    if (g_str_has_prefix (text, noise[i].begins))
       return TRUE;
-  return line[0] == '['
-         && (strstr (line, "has sent help message help-mpi-api.txt / mpi-abort") != NULL
-             || strstr (line, "orte_base_help_aggregate") != NULL || strstr (line, "orte/util/show_help.c") != NULL);
+  return FALSE;
+}
+
+static gboolean
+is_noise (const char *line)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (noise); i++)
+    if (g_str_has_prefix (line, noise[i].begins) && (noise[i].has == NULL || strstr (line, noise[i].has) != NULL))
+      return TRUE;
+  return FALSE;
+}
+
+/* What MPICH's launcher says where a host cannot be reached, or an option is not its own. */
+static gboolean
+is_unstarted (const char *line)
+{
+  return g_str_has_prefix (line, "[mpiexec@")
+         && (strstr (line, "Launch proxy failed") != NULL || strstr (line, "error parsing parameters") != NULL);
 }
 
 /* Outside of blocks. FALSE: what is held has to wait for more. */
@@ -133,9 +200,8 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
 
   for (gsize i = 0; i < held->len;)
     {
-      const gsize n = strspn (held->str + i, "-");
-      const gboolean is_named = g_str_has_prefix (held->str + i, "mpirun: ");
-      const char *end;
+      const gsize n = rule_length (held->str + i);
+      const char *end = NULL;
 
       if (n > 0 && (i + n == held->len || (n >= RULE && held->str[i + n] == '\n')))
         {
@@ -143,18 +209,26 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
           pass (filter, i, out);
           return filter->in_block;
         }
-      end = is_named || held->str[i] == '[' ? strchr (held->str + i, '\n') : NULL;
-      if (end == NULL && is_named)
+      if (may_be_noise (held->str + i))
         {
-          pass (filter, i, out);
-          return FALSE;
+          end = strchr (held->str + i, '\n');
+          /* A progress bar begins with "[", too, and has no end of line. */
+          if (end == NULL && held->str[i] != '[')
+            {
+              pass (filter, i, out);
+              return FALSE;
+            }
         }
-      if (end == NULL || (!is_named && !is_noise (held->str + i, end)))
+      if (end == NULL)
         {
           i += MAX (n, 1);
           continue;
         }
-      if (is_noise (held->str + i, end))
+      g_autofree char *line = g_strndup (held->str + i, (gsize)(end - held->str) - i);
+
+      take_lost (filter, line);
+      filter->unstarted = filter->unstarted || is_unstarted (line);
+      if (is_noise (line))
         /* An empty line follows some. */
         g_string_erase (held, (gssize)i, end - held->str - (gssize)i + 1 + (end[1] == '\n'));
       else

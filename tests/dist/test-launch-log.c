@@ -7,15 +7,23 @@
 
 #define RULE "--------------------------------------------------------------------------\n"
 #define LOST RULE "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).\n" RULE
+/* Of Open MPI 5, with a new line within the sentence, and of MPICH 5, which names no rank. */
+#define LOST_5 RULE "prterun noticed that process rank 12 with PID 4711 on node here exited on\nsignal 9 (Killed).\n" RULE
+#define EQUALS "===================================================================================\n"
+#define LOST_MPICH                                                                                                     \
+  EQUALS "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4711 RUNNING AT here\n=   EXIT CODE: 9\n"   \
+  EQUALS "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"                                       \
+         "This typically refers to a problem with your application.\n"                                                 \
+         "Please see the FAQ page for debugging suggestions\n"
 #define ABORTED                                                                                                        \
   RULE "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 131.\n\nNOTE: …\n" RULE
 #define NEEDED RULE "A system-required executable either could not be found or was not executable\n" RULE
 
-/* Whatever parts it comes in. */
+/* Whatever parts of `least` bytes or more it comes in. */
 static void
-expect (const char *in, const char *passes, int rank)
+expect_of (const char *in, gsize least, const char *passes, int rank, int number)
 {
-  for (gsize part = 1; part <= strlen (in); part++)
+  for (gsize part = least; part <= strlen (in); part++)
     {
       g_autoptr (GString) out = g_string_new (NULL);
       LoomLaunchFilter filter;
@@ -26,9 +34,15 @@ expect (const char *in, const char *passes, int rank)
       loom_launch_filter_flush (&filter, out);
       g_assert_cmpstr (out->str, ==, passes);
       g_assert_cmpint (filter.rank, ==, rank);
-      g_assert_cmpint (filter.number, ==, rank < 0 ? -1 : SIGKILL);
+      g_assert_cmpint (filter.number, ==, number);
       loom_launch_filter_clear (&filter);
     }
+}
+
+static void
+expect (const char *in, const char *passes, int rank)
+{
+  expect_of (in, 1, passes, rank, rank < 0 ? -1 : SIGKILL);
 }
 
 static void
@@ -50,12 +64,21 @@ static void
 test_taken (void)
 {
   const char *signals = "gradloom\nmpirun: Forwarding signal 10 to job\nx\n"
-                        "[here:4711] 1 more process has sent help message help-mpi-api.txt / mpi-abort\n";
+                        "[here:4711] 1 more process has sent help message help-mpi-api.txt / mpi-abort\n"
+                        "[here:4711] plm:ssh: Warning: setpgid(4712,4712) failed in parent with errno=13\n"
+                        "Abort(3) on node 0 (rank 0 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 3)\n";
   g_autoptr (GString) out = g_string_new (NULL);
   LoomLaunchFilter filter;
 
   expect ("\r 40 %" LOST "b\n", "\r 40 %b\n", 12);
   expect (ABORTED LOST, "", 12);
+  expect ("\r 40 %" LOST_5 "b\n", "\r 40 %b\n", 12);
+  expect (RULE "prterun noticed that process rank 3 with PID 1 on node here exited on\ngradloom train: x\nsignal 9 "
+               "(Killed).\n" RULE,
+          "gradloom train: x\n", 3);
+  /* What follows a block of MPICH comes with it. */
+  expect_of ("a\n" LOST_MPICH "b\n", strlen ("a\n" LOST_MPICH), "a\nb\n", -1, SIGKILL);
+  expect (EQUALS "a table of a rank\n" EQUALS, EQUALS "a table of a rank\n" EQUALS, -1);
   expect (LOST NEEDED, NEEDED, 12);
   /* Between the lines of a block, and where its end does not come. */
   expect (RULE
@@ -69,22 +92,30 @@ test_taken (void)
   loom_launch_filter_clear (&filter);
 }
 
-/* mpirun's sentence of a host that cannot be reached passes, and is understood. */
+/* What mpirun says of a host that cannot be reached, or MPICH's of an option that is not its own, passes and is
+ * understood. */
 static void
 test_unstarted (void)
 {
-  const char *said = RULE "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n" RULE;
-  g_autoptr (GString) out = g_string_new (NULL);
-  LoomLaunchFilter filter;
+  static const char *const says[]
+      = { RULE "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n" RULE,
+          "[mpiexec@here] ui_cmd_cb (mpiexec/pmiserv_pmci.c:51): Launch proxy failed.\n",
+          "[mpiexec@here] match_arg (utils/args.c:166): unrecognized argument x\n"
+          "[mpiexec@here] main (mpiexec.c:49): error parsing parameters\n" };
 
-  loom_launch_filter_init (&filter);
-  loom_launch_filter_take (&filter, LOST, strlen (LOST), out);
-  g_assert_false (filter.unstarted);
-  g_string_truncate (out, 0);
-  loom_launch_filter_take (&filter, said, strlen (said), out);
-  g_assert_cmpstr (out->str, ==, said);
-  g_assert_true (filter.unstarted);
-  loom_launch_filter_clear (&filter);
+  for (guint i = 0; i < G_N_ELEMENTS (says); i++)
+    {
+      g_autoptr (GString) out = g_string_new (NULL);
+      LoomLaunchFilter filter;
+
+      loom_launch_filter_init (&filter);
+      loom_launch_filter_take (&filter, LOST, strlen (LOST), out);
+      g_assert_false (filter.unstarted);
+      loom_launch_filter_take (&filter, says[i], strlen (says[i]), out);
+      g_assert_cmpstr (out->str, ==, says[i]);
+      g_assert_true (filter.unstarted);
+      loom_launch_filter_clear (&filter);
+    }
 }
 
 int

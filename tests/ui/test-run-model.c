@@ -346,6 +346,12 @@ test_lost (void)
       "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).", &rank, &number));
   g_assert_cmpint (rank, ==, 12);
   g_assert_cmpint (number, ==, SIGKILL);
+  /* Open MPI 5 breaks the line. */
+  g_assert_true (loom_dist_parse_lost (
+      "prterun noticed that process rank 3 with PID 4711 on node here exited on\nsignal 15 (Terminated).", &rank,
+      &number));
+  g_assert_cmpint (rank, ==, 3);
+  g_assert_cmpint (number, ==, SIGTERM);
   g_assert_false (
       loom_dist_parse_lost ("mpirun detected that one or more processes exited with non-zero status", &rank, &number));
   g_assert_false (loom_dist_parse_lost ("  Process name: [[1,1],1] exited on signal 9", &rank, &number));

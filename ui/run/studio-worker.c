@@ -40,6 +40,7 @@ struct _StudioWorker
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
   GCancellable *cancellable; /* of the reading of standard error */
+  char *line_before;         /* of standard error */
   char *last_line;           /* that the end is explained by */
   gboolean has_said;         /* it is our own program's */
   GString *noise;            /* what came before the magic line */
@@ -120,6 +121,7 @@ worker_finalize (GObject *object)
 {
   StudioWorker *self = STUDIO_WORKER (object);
   g_clear_object (&self->cancellable);
+  g_free (self->line_before);
   g_free (self->last_line);
   g_string_free (self->noise, TRUE);
   G_OBJECT_CLASS (studio_worker_parent_class)->finalize (object);
@@ -278,7 +280,11 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   g_debug ("worker: %s", line);
   g_strstrip (line);
-  loom_dist_parse_lost (line, &self->lost_rank, &self->lost_signal);
+  /* Open MPI 5 breaks the sentence of a lost rank over two lines. */
+  g_autofree char *both = g_strconcat (self->line_before != NULL ? self->line_before : "", " ", line, NULL);
+  loom_dist_parse_lost (both, &self->lost_rank, &self->lost_signal);
+  g_free (self->line_before);
+  self->line_before = g_strdup (line);
   /* mpirun draws lines around what it says, and says at length that a rank has ended, which says why itself. */
   gboolean says = g_str_has_prefix (line, "gradloom worker: ");
   if (line[strspn (line, "-")] != '\0' && (says || !self->has_said))
