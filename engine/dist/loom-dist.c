@@ -49,29 +49,59 @@ is_whole (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
   if (launcher->size < 0 ? launcher->rank < comm->size : launcher->size == comm->size)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               "%s has started %s (%s), but the MPI of this build, %s, finds %d: the launcher is of another MPI, or "
-               "cannot be reached from here. Start the processes by the mpirun of %s or by srun --mpi=pmix, or start "
-               "gradloom once, with --ranks.",
+               "%s has started %s (%s), but MPI, %s, finds %d: the launcher is of another MPI, or cannot be reached "
+               "from here. Put the mpirun of %s first in PATH and start by it or by --ranks, or by srun --mpi=pmix. "
+               "If the launcher's MPI has a file libmpi_abi.so.1, put its folder into LD_LIBRARY_PATH instead.",
                launcher->name, started, launcher->variable, comm->library, comm->size, comm->library);
   return FALSE;
+}
+
+/* The module over libmpi_abi.so.1, whose symbols it finds because the library is opened for all. NULL: there is no
+ * such library. */
+static GModule *
+open_standard (char **why)
+{
+  static const char library[] = "libmpi_abi.so.1";
+  GModule *mpi = g_module_open (library, G_MODULE_BIND_LAZY);
+
+  if (mpi == NULL)
+    {
+      *why = g_strdup_printf ("there is no %s", library);
+      return NULL;
+    }
+  g_module_make_resident (mpi);
+  return loom_module_open ("mpi-abi", "comm", why);
+}
+
+/* The MPI that the launcher is likely to be of comes first. The other one would find this process alone. */
+static GModule *
+open_mpi (const LoomLauncher *launcher, char **why)
+{
+  g_autofree char *other = NULL;
+  GModule *module = launcher->is_standard ? open_standard (&other) : loom_module_open ("mpi", "comm", why);
+
+  if (module == NULL)
+    module = launcher->is_standard ? loom_module_open ("mpi", "comm", why) : open_standard (&other);
+  return module;
 }
 
 LoomComm *
 loom_dist_join (GError **error)
 {
   g_autofree char *why = NULL;
-  GModule *module = loom_module_open ("mpi", "comm", &why);
   LoomMessage message = { "" };
   LoomComm *comm = NULL;
-  LoomLauncher launcher;
+  LoomLauncher launcher = { 0 };
   gpointer entry;
-  /* Before MPI begins: a process that finds no launcher sets variables of its own. */
+  /* Before MPI begins: in a process that finds no launcher it sets variables of its own. */
   const gboolean is_started = loom_launcher_find (&launcher);
+  GModule *module = open_mpi (&launcher, &why);
 
   if (module == NULL || !g_module_symbol (module, LOOM_COMM_ENTRY, &entry))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "Several ranks need MPI, and %s. Build Gradloom where libopenmpi-dev is installed, or run one rank.",
+                   "Several ranks need MPI, and %s. Build Gradloom where libopenmpi-dev is installed, put the folder of "
+                   "libmpi_abi.so.1 (MPI 5) into LD_LIBRARY_PATH, or run one rank.",
                    why != NULL ? why : "its module has no entry point");
       return NULL;
     }

@@ -6,15 +6,15 @@
 static const struct
 {
   const char *name, *rank, *size;
-  gboolean joins;
+  gboolean joins, is_standard;
 } launchers[] = {
-  { "Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", TRUE },
+  { "Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", TRUE, FALSE },
   /* Hydra, which Intel MPI has as well, and srun --mpi=pmi2. */
-  { "MPICH's mpirun", "PMI_RANK", "PMI_SIZE", TRUE },
-  { "Cray's mpiexec", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", TRUE },
-  { "PMIx (srun, prun)", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", TRUE },
-  { "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", FALSE },
-  { "torchrun", "RANK", "WORLD_SIZE", FALSE },
+  { "MPICH's mpirun", "PMI_RANK", "PMI_SIZE", TRUE, TRUE },
+  { "Cray's mpiexec", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", TRUE, TRUE },
+  { "PMIx (srun, prun)", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", TRUE, FALSE },
+  { "srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", FALSE, FALSE },
+  { "torchrun", "RANK", "WORLD_SIZE", FALSE, FALSE },
 };
 
 /* -1: the variable is not set, or has no number. */
@@ -42,7 +42,8 @@ loom_launcher_find (LoomLauncher *launcher)
                                   .variable = size < 0 ? launchers[i].rank : launchers[i].size,
                                   .rank = rank,
                                   .size = size,
-                                  .joins = launchers[i].joins };
+                                  .joins = launchers[i].joins,
+                                  .is_standard = launchers[i].is_standard };
       return TRUE;
     }
   return FALSE;

@@ -11,6 +11,7 @@ typedef struct
   const char *variable; /* says how many processes there are; where none does, which one this is */
   int rank, size;       /* size -1: no variable says it */
   gboolean joins;       /* the processes find each other by MPI */
+  gboolean is_standard; /* the launcher's MPI may have the standard ABI, and is hardly that of the build */
 } LoomLauncher;
 
 /* FALSE: no launcher has started this process. */
