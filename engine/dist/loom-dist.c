@@ -283,25 +283,44 @@ prepare_launcher (gpointer data)
   sigprocmask (SIG_UNBLOCK, data, NULL);
 }
 
-/* The children of a process. (transfer full) */
-static char **
-children_of (GPid pid)
+static void
+add_children (GPtrArray *found, const char *pid)
 {
-  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", pid, pid), *text = NULL;
+  g_autofree char *path = g_strdup_printf ("/proc/%s/task/%s/children", pid, pid), *text = NULL;
+  g_auto (GStrv) child = g_strsplit (g_file_get_contents (path, &text, NULL, NULL) ? g_strstrip (text) : "", " ", -1);
 
-  return g_strsplit (g_file_get_contents (path, &text, NULL, NULL) ? g_strstrip (text) : "", " ", -1);
+  for (guint i = 0; child[i] != NULL; i++)
+    if (child[i][0] != '\0')
+      g_ptr_array_add (found, g_strdup (child[i]));
 }
 
-/* How many of the launcher's own children are ranks. */
+/* The processes that the launcher has started here: its children, and theirs, since MPICH's has a helper between itself
+ * and the ranks. (transfer full) */
+static GPtrArray *
+started_by (GPid launcher)
+{
+  GPtrArray *found = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *pid = g_strdup_printf ("%d", launcher);
+  guint n;
+
+  add_children (found, pid);
+  n = found->len;
+  for (guint i = 0; i < n; i++)
+    add_children (found, found->pdata[i]);
+  return found;
+}
+
+/* How many ranks of the launcher are here. */
 static guint
 count_local_ranks (GPid launcher, const char *self)
 {
-  g_auto (GStrv) child = children_of (launcher);
+  g_autoptr (GPtrArray) child = started_by (launcher);
   guint n = 0;
 
-  for (guint i = 0; self != NULL && child[i] != NULL; i++)
+  for (guint i = 0; self != NULL && i < child->len; i++)
     {
-      g_autofree char *link = g_strdup_printf ("/proc/%s/exe", child[i]), *exe = g_file_read_link (link, NULL);
+      g_autofree char *link = g_strdup_printf ("/proc/%s/exe", (char *)child->pdata[i]);
+      g_autofree char *exe = g_file_read_link (link, NULL);
 
       n += g_strcmp0 (exe, self) == 0;
     }
@@ -333,6 +352,10 @@ read_status (int status, LoomDistEnd *end)
   const int code = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
   const gboolean asked = code == 128 + SIGINT || code == 128 + SIGTERM || code == 128 + SIGUSR1;
 
+  /* MPICH's launcher ends with the number of the signal. A rank that ends by itself has a status of at most 5, or of
+   * more than 128. */
+  if (code > 5 && code < NSIG && end->number < 0)
+    end->number = code;
   /* ssh's status where it cannot reach a host, and a shell's where it finds no program there: no rank has them. */
   end->unstarted = end->unstarted || code == 255 || code == 127 || code == 126;
   end->lost = code < 0 || end->number >= 0 || (code >= 128 && !asked);
@@ -360,7 +383,7 @@ typedef struct
   const LoomDistLaunch *launch;
   GPid pid;
   char *self;
-  gboolean is_here; /* all ranks are children of the launcher */
+  gboolean is_here; /* the launcher starts all ranks on this machine */
   gboolean begun;   /* all of them have been seen, where they are here */
   int without;      /* as has_lost_hosts() counts; -1: none was seen yet */
   gint64 asked;     /* when it was first asked to end, and when it was told to end its ranks; 0: not yet */
@@ -374,14 +397,13 @@ typedef struct
 static void
 end_by_force (const Waiting *w)
 {
-  g_auto (GStrv) child = NULL;
+  g_autoptr (GPtrArray) child = NULL;
 
   /* A stopped launcher starts no more of them meanwhile. */
   kill (w->pid, SIGSTOP);
-  child = children_of (w->pid);
-  for (guint i = 0; child[i] != NULL; i++)
-    if (atoi (child[i]) > 0)
-      kill (atoi (child[i]), SIGKILL);
+  child = started_by (w->pid);
+  for (guint i = 0; i < child->len; i++)
+    kill (atoi (child->pdata[i]), SIGKILL);
   kill (w->pid, SIGKILL);
 }
 
@@ -399,15 +421,16 @@ is_stopped (const char *pid)
 static int
 rank_of (const char *pid)
 {
-  static const char name[] = "OMPI_COMM_WORLD_RANK=";
+  static const char *const names[] = { "OMPI_COMM_WORLD_RANK=", "PMI_RANK=" };
   g_autofree char *path = g_strdup_printf ("/proc/%s/environ", pid), *text = NULL;
   gsize length;
 
   if (!g_file_get_contents (path, &text, &length, NULL))
     return -1;
   for (const char *at = text; at < text + length; at += strlen (at) + 1)
-    if (g_str_has_prefix (at, name))
-      return atoi (at + strlen (name));
+    for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+      if (g_str_has_prefix (at, names[i]))
+        return atoi (at + strlen (names[i]));
   return -1;
 }
 
@@ -415,11 +438,15 @@ rank_of (const char *pid)
 static char *
 say_stopped (GPid launcher)
 {
-  g_auto (GStrv) child = children_of (launcher);
+  g_autoptr (GPtrArray) child = started_by (launcher);
 
-  for (guint i = 0; child[i] != NULL; i++)
-    if (is_stopped (child[i]) && rank_of (child[i]) >= 0)
-      return g_strdup_printf ("Rank %d (process %s) is stopped", rank_of (child[i]), child[i]);
+  for (guint i = 0; i < child->len; i++)
+    {
+      const char *pid = child->pdata[i];
+
+      if (is_stopped (pid) && rank_of (pid) >= 0)
+        return g_strdup_printf ("Rank %d (process %s) is stopped", rank_of (pid), pid);
+    }
   return NULL;
 }
 

@@ -75,13 +75,12 @@ typedef struct
   gboolean lost;       /* a rank was killed or hung, and did not end by itself */
   gboolean said;       /* a rank has said why: it has waited for one that hung */
   gboolean has_remedy; /* … and how to continue */
-  int rank, number;    /* which one was killed by which signal; -1: not known */
+  int rank, number;    /* which one was killed by which signal; -1: not known (MPICH names no rank) */
   int launcher_died;   /* the signal that ended the launcher itself; 0: none */
   gboolean unstarted;  /* it could not start the ranks, on hosts that cannot be reached, for instance */
 } LoomDistEnd;
 
-/* Whether mpirun says in this text that a rank was ended by a signal, and which ones. *rank stays as it is if the text
- * names none, as MPICH's. */
+/* Whether Open MPI's mpirun says in this text that a rank was ended by a signal, and which ones. */
 gboolean loom_dist_parse_lost (const char *text, int *rank, int *number);
 
 /* "Rank 1 was ended by signal 9 (Killed)", or as much of it as is known. (transfer full) */

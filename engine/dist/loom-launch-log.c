@@ -1,9 +1,9 @@
-/* The launcher's standard error, passed on but for what the launchers of Open MPI 4 and 5 and of MPICH say of ranks that
- * have ended.
+/* The launcher's standard error, passed on but for what Open MPI 4 and 5 say of ranks that have ended. (MPICH's launcher
+ * says it to standard output.)
  *
- * mpirun writes a block at once, and may write it after a progress bar that has no end of line. A line of dashes (of
- * "=" by MPICH) is therefore looked for anywhere, and nothing is held back but what may be the beginning of a block,
- * for HOLD_MS at most.
+ * mpirun writes a block at once, and may write it after a progress bar that has no end of line. A line of dashes is
+ * therefore looked for anywhere, and nothing is held back but what may be the beginning of a block, for HOLD_MS at
+ * most.
  */
 #include "engine/dist/loom-launch-log.h"
 
@@ -21,33 +21,19 @@
 #define BLOCK   8192 /* no block is longer */
 #define HOLD_MS 200
 
-/* The number that follows `words` in the text, from *at on, and moves *at after it. FALSE: there is none. */
-static gboolean
-read_after (const char **at, const char *words, int *n)
-{
-  const char *found = strstr (*at, words);
-
-  if (found == NULL || !g_ascii_isdigit (found[strlen (words)]))
-    return FALSE;
-  *at = found + strlen (words);
-  *n = atoi (*at);
-  return TRUE;
-}
-
 gboolean
 loom_dist_parse_lost (const char *text, int *rank, int *number)
 {
   /* Open MPI 4: "… process rank 1 with PID 4711 on node here exited on signal 9 (Killed)."; 5 has a new line after
    * "exited on". */
+  static const char before[] = " process rank ", between[] = " exited on signal ";
   g_autofree char *joined = g_strdelimit (g_strdup (text), "\n", ' ');
-  const char *at = joined;
-  int lost, by;
+  const char *at = strstr (joined, before), *then = at != NULL ? strstr (at, between) : NULL;
 
-  if (read_after (&at, " process rank ", &lost) && read_after (&at, " exited on signal ", &by))
-    *rank = lost;
-  else if ((at = strstr (joined, "WITH THE EXIT STRING: ")) == NULL || !read_after (&at, "(signal ", &by))
+  if (then == NULL || !g_ascii_isdigit (at[strlen (before)]) || !g_ascii_isdigit (then[strlen (between)]))
     return FALSE;
-  *number = by;
+  *rank = atoi (at + strlen (before));
+  *number = atoi (then + strlen (between));
   return TRUE;
 }
 
@@ -79,21 +65,12 @@ says_the_end (const char *block)
 {
   static const char *const marks[]
       = { " noticed that process rank ",      "exited with non-zero status", "MPI_ABORT was invoked",
-          "Primary job  terminated normally", "has exited due to process",   "a non-zero exit code",
-          "BAD TERMINATION OF ONE OF YOUR" };
+          "Primary job  terminated normally", "has exited due to process",   "a non-zero exit code" };
 
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     if (strstr (block, marks[i]) != NULL)
       return TRUE;
   return FALSE;
-}
-
-/* The first rank counts: the launcher ends the others. */
-static void
-take_lost (LoomLaunchFilter *filter, const char *text)
-{
-  if (filter->number < 0)
-    loom_dist_parse_lost (text, &filter->rank, &filter->number);
 }
 
 /* A block that ends here. What a rank has said between its lines is passed on. */
@@ -118,14 +95,9 @@ take_block (LoomLaunchFilter *filter, gsize n, GString *out)
       g_string_append_printf (out, "%s\n", line[i]);
     else
       g_string_append_printf (about, "%s\n", line[i]);
-  take_lost (filter, about->str);
-}
-
-/* How many characters of a line between a block and what is outside begin here. */
-static gsize
-rule_length (const char *text)
-{
-  return text[0] == '=' ? strspn (text, "=") : strspn (text, "-");
+  /* The first rank counts: the launcher ends the others. */
+  if (filter->rank < 0)
+    loom_dist_parse_lost (about->str, &filter->rank, &filter->number);
 }
 
 /* Where the block behind its first line ends; 0: not yet. */
@@ -136,7 +108,7 @@ block_end (const GString *held)
 
   for (; line != NULL; line = strchr (line + 1, '\n'))
     {
-      gsize n = rule_length (line + 1);
+      gsize n = strspn (line + 1, "-");
 
       if (n >= RULE && line[1 + n] == '\n')
         return (gsize)(line + n + 2 - held->str);
@@ -158,11 +130,9 @@ static const struct
   { "[", "orte/util/show_help.c" },
   /* Of the ssh that it starts. */
   { "[", "Warning: setpgid(" },
-  /* MPICH's after a block. */
-  { "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: ", NULL },
-  { "This typically refers to a problem with your application.", NULL },
-  { "Please see the FAQ page for debugging suggestions", NULL },
+  /* Of MPICH in a rank that has ended the others. */
   { "Abort(", "application called MPI_Abort(" },
+  { "MPICH: Builtin communicator ", NULL },
 };
 
 /* Whether a line of a launcher may begin here, which is then waited for. */
@@ -200,7 +170,7 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
 
   for (gsize i = 0; i < held->len;)
     {
-      const gsize n = rule_length (held->str + i);
+      const gsize n = strspn (held->str + i, "-");
       const char *end = NULL;
 
       if (n > 0 && (i + n == held->len || (n >= RULE && held->str[i + n] == '\n')))
@@ -226,7 +196,6 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
         }
       g_autofree char *line = g_strndup (held->str + i, (gsize)(end - held->str) - i);
 
-      take_lost (filter, line);
       filter->unstarted = filter->unstarted || is_unstarted (line);
       if (is_noise (line))
         /* An empty line follows some. */
