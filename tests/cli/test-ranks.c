@@ -480,6 +480,65 @@ test_launchers (void)
   with_environment ("PMI_RANK=0 PMI_SIZE=1", 2, "--ranks says 3, but the launcher has started 1", "train", "--ranks=3");
 }
 
+/* Over a library of the standard ABI, which is taken where the launcher's MPI is hardly that of the build. */
+static void
+test_standard (void)
+{
+  g_autofree char *old = g_strdup (g_getenv ("LD_LIBRARY_PATH"));
+  g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "tests", "cli", NULL);
+  g_autofree char *path = g_strconcat (folder, ":", old, NULL);
+
+  g_setenv ("LD_LIBRARY_PATH", path, TRUE);
+  with_environment ("PMI_RANK=0 PMI_SIZE=1", 0, "1 rank on 1 machine over Alone 1.0\n", "train", NULL);
+  with_environment ("PMI_RANK=1 PMI_SIZE=2", 3, "(PMI_SIZE), but MPI, Alone 1.0, finds 1: ", "train", NULL);
+  if (old != NULL)
+    g_setenv ("LD_LIBRARY_PATH", old, TRUE);
+  else
+    g_unsetenv ("LD_LIBRARY_PATH");
+}
+
+/* A launcher of this test: what the program says to it, and makes of its end. */
+static void
+test_mpirun (void)
+{
+  static const struct
+  {
+    const char *status, *says;
+    int is;
+  } ends[] = { { "0", NULL, 0 },
+               { "2", NULL, 2 },
+               { "9", "A rank was ended by signal 9 (Killed), and the run with it on all ranks. Nothing was kept", 3 },
+               { "137", "A rank was lost", 3 },
+               { "127", "No rank could be started on a:2,b, as mpirun says above.", 3 },
+               { "255", "No rank could be started on a:2,b, as mpirun says above.", 3 } };
+  g_autofree char *old = g_strdup (g_getenv ("PATH")), *here = g_get_current_dir ();
+  g_autofree char *path = g_strconcat (here, "/bin:", old, NULL), *said = NULL;
+
+  g_mkdir ("bin", 0700);
+  cli_write ("bin/mpirun", "#!/bin/sh\n"
+                           "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
+                           "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
+                           "exit $STATUS\n");
+  g_assert_cmpint (g_chmod ("bin/mpirun", 0700), ==, 0);
+  g_setenv ("PATH", path, TRUE);
+  g_setenv ("OMPI_MCA_mca_base_env_list", "OWN", TRUE);
+  g_setenv ("PRTE_MCA_hwloc_default_binding_policy", "core", TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      g_setenv ("STATUS", ends[i].status, TRUE);
+      cli_expect (ends[i].is, ends[i].says, "train", "x.xml", "--hosts", "a:2,b");
+    }
+  g_assert_true (g_file_get_contents ("said", &said, NULL, NULL));
+  /* The user's own settings stay. */
+  g_assert_true (g_str_has_prefix (said, "--host a:2,b -np 3 OWN;"));
+  g_assert_nonnull (strstr (said, ";GRADLOOM_LAUNCHED"));
+  g_assert_true (g_str_has_suffix (said, " none core slot:oversubscribe\n"));
+  g_setenv ("PATH", old, TRUE);
+  g_unsetenv ("OMPI_MCA_mca_base_env_list");
+  g_unsetenv ("PRTE_MCA_hwloc_default_binding_policy");
+  g_unsetenv ("STATUS");
+}
+
 /* What one rank copies between its devices is exchanged, not computed. */
 static void
 test_trace_copies (void)
@@ -561,6 +620,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/ranks/trace", test_trace);
   g_test_add_func ("/cli/ranks/trace-copies", test_trace_copies);
   g_test_add_func ("/cli/ranks/launchers", test_launchers);
+  g_test_add_func ("/cli/ranks/standard", test_standard);
+  g_test_add_func ("/cli/ranks/mpirun", test_mpirun);
   g_test_add_func ("/cli/ranks/unlike", test_unlike);
   g_test_add_func ("/cli/ranks/processors", test_processors);
   status = g_test_run ();
