@@ -85,48 +85,122 @@ find_option (char **options, const char *name)
   return NULL;
 }
 
-/* The target that was named takes the place of the one that the table's look suggests. */
-static void
-set_targets (LoomCsvGuess *guess, const char *targets)
+static LoomCsvColumn *
+find_column (const LoomCsvGuess *guess, const char *name)
 {
-  g_auto (GStrv) names = g_strsplit (targets, ",", -1);
-
   for (guint i = 0; i < guess->columns->len; i++)
+    if (strcmp (((LoomCsvColumn *)guess->columns->pdata[i])->name, name) == 0)
+      return guess->columns->pdata[i];
+  return NULL;
+}
+
+/* Gives the columns of a list, if there is one, a role, and those that had it another one. FALSE: one is not there. */
+static gboolean
+set_role (LoomCsvGuess *guess, const char *list, LoomCsvRole role)
+{
+  g_auto (GStrv) names = list != NULL ? g_strsplit (list, ",", -1) : NULL;
+
+  for (guint i = 0; names != NULL && i < guess->columns->len; i++)
     {
       LoomCsvColumn *column = guess->columns->pdata[i];
 
-      if (g_strv_contains ((const char *const *)names, column->name))
-        column->role = LOOM_CSV_TARGET;
-      else if (column->role == LOOM_CSV_TARGET)
-        column->role = column->is_number ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
+      if (column->role == role)
+        column->role = role == LOOM_CSV_TARGET && column->is_number ? LOOM_CSV_FEATURE : LOOM_CSV_IGNORED;
+    }
+  for (char **name = names; name != NULL && *name != NULL; name++)
+    {
+      LoomCsvColumn *column = find_column (guess, g_strstrip (*name));
+
+      if (column == NULL)
+        return FALSE;
+      column->role = role;
+    }
+  return TRUE;
+}
+
+static void
+describe_left_out (const LoomCsvGuess *guess, char **given, GString *notes)
+{
+  for (guint i = 0; i < guess->columns->len; i++)
+    {
+      const LoomCsvColumn *column = guess->columns->pdata[i];
+      g_autofree char *reason = loom_csv_column_reason (guess, i);
+
+      if (column->role > LOOM_CSV_TARGET && find_option (given, "features") == NULL
+          && g_strcmp0 (column->name, find_option (given, "weight")) != 0)
+        g_string_append_printf (notes, "  left out: column %u%s%s: %s\n", i + 1, *column->name != '\0' ? ", " : "",
+                                column->name, reason);
     }
 }
 
-/* Whether a table's target is a class or a number, how its columns are separated and which are left out is seen from
- * the table, as in Studio, where the options do not say it. A table that cannot be read is left to its data set's
- * sentence. */
+/* What the table's options leave out or decide without being asked, a line each. */
+static void
+describe_table (const LoomCsvGuess *guess, char **given, char **options, GString *notes)
+{
+  const gboolean is_class = g_strcmp0 (find_option (options, "target_type"), "float") != 0;
+
+  g_string_append_printf (notes, "  target %s: %s\n", find_option (options, "target"),
+                          is_class ? "a class; for a number say target_type=float"
+                                   : "a number; for classes say target_type=class");
+  for (guint i = 0; i < guess->columns->len; i++)
+    {
+      const LoomCsvColumn *column = guess->columns->pdata[i];
+
+      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0 && find_option (given, "missing") == NULL)
+        g_string_append_printf (notes, "  %s has %u gap%s: %s (missing=mean)\n", column->name, column->n_missing,
+                                column->n_missing == 1 ? "" : "s",
+                                column->role == LOOM_CSV_FEATURE ? "filled with the mean"
+                                                                 : "rows without it are left out");
+    }
+  describe_left_out (guess, given, notes);
+}
+
+/* Whether a table's target is a class or a number, how its columns are separated, which are left out and how they are
+ * prepared follows from the table, as in Studio, unless the options say it. A table that cannot be read, or has no such
+ * column, is left to its data set's sentence. data gets the units of the target. NULL with the reason if no graph can
+ * be made of the table. */
 static char **
-complete_csv (char **given, const char *folder)
+complete_csv (char **given, const char *folder, LoomTemplateData *data, GString *notes, GError **error)
 {
   const char *path = find_option (given, "path"), *delimiter = find_option (given, "delimiter");
-  const char *header = find_option (given, "header"), *target = find_option (given, "target");
+  const char *header = find_option (given, "header");
+  const char *normalize, *missing;
   g_autofree char *file = path != NULL ? g_canonicalize_filename (path, folder) : NULL;
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autoptr (LoomCsvGuess) guess = NULL;
-  g_auto (GStrv) seen = NULL;
+  g_auto (GStrv) seen = NULL, complete = NULL;
 
   if (file == NULL)
     return g_strdupv (given);
   guess = loom_csv_guess_file (file, delimiter == NULL ? 0 : (g_str_equal (delimiter, "tab") ? '\t' : *delimiter),
                                header == NULL ? -1 : g_str_equal (header, "true"), NULL);
-  if (guess != NULL && target != NULL)
-    set_targets (guess, target);
-  seen = guess != NULL ? loom_csv_guess_options (guess, path, NULL, NULL, NULL) : NULL;
+  if (guess == NULL || !set_role (guess, find_option (given, "features"), LOOM_CSV_FEATURE)
+      || !set_role (guess, find_option (given, "target"), LOOM_CSV_TARGET)
+      || (find_option (given, "weight") != NULL && find_column (guess, find_option (given, "weight")) == NULL))
+    return g_strdupv (given);
+  if (find_option (given, "weight") != NULL)
+    find_column (guess, find_option (given, "weight"))->role = LOOM_CSV_IGNORED;
+  guess->target_is_class = g_strcmp0 (find_option (given, "target_type"), "class") == 0;
+  loom_csv_guess_preparation (guess, &normalize, &missing);
+  seen = loom_csv_guess_options (guess, path, normalize, missing, error);
+  if (seen == NULL)
+    {
+      g_autofree char *sentence = (*error)->message;
+
+      describe_left_out (guess, given, notes);
+      (*error)->message = g_strchomp (g_strconcat (sentence, notes->str, NULL));
+      return NULL;
+    }
   g_strv_builder_addv (builder, (const char **)given);
-  for (char **at = seen; at != NULL && *at != NULL; at += 2)
+  for (char **at = seen; *at != NULL; at += 2)
     if (find_option (given, *at) == NULL)
       g_strv_builder_addv (builder, (const char *[]){ at[0], at[1], NULL });
-  return g_strv_builder_end (builder);
+  complete = g_strv_builder_end (builder);
+
+  if (g_strcmp0 (find_option (complete, "target_type"), "float") == 0)
+    loom_csv_guess_units (guess, &data->scale, &data->shift);
+  describe_table (guess, given, complete, notes);
+  return g_steal_pointer (&complete);
 }
 
 /* Says where the graph is, or writes it to the terminal; rest is what comes behind "wrote GRAPH". */
@@ -181,25 +255,24 @@ static int
 write_graph (const Command *command, const Options *options, char **words, int n, const char *output)
 {
   g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
-  g_autofree char *rest = NULL;
+  g_autoptr (GString) rest = g_string_new ("\n");
   g_auto (GStrv) given = NULL, complete = NULL;
   g_autoptr (LoomGraph) graph = NULL;
+  LoomTemplateData data = { .source = options->data, .folder = folder, .kind = options->net };
   GError *error = NULL;
   const char *wrong = NULL;
 
   given = read_options (options->data, words, n, folder, &wrong);
   if (given == NULL)
     return command_usage (command, "“%s” is no option of a data set; write NAME=VALUE.", wrong);
-  complete = g_str_equal (options->data, "csv") ? complete_csv (given, folder) : g_strdupv (given);
-  graph = loom_template_from_data (
-      &(LoomTemplateData){
-          .source = options->data, .options = (const char *const *)complete, .folder = folder, .kind = options->net },
-      &error);
+  complete = g_str_equal (options->data, "csv") ? complete_csv (given, folder, &data, rest, &error) : g_strdupv (given);
+  data.options = (const char *const *)complete;
+  graph = complete != NULL ? loom_template_from_data (&data, &error) : NULL;
   if (graph == NULL)
     return command_fail (command, error);
   g_autofree char *word = loom_text_shell_word (output);
-  rest = g_strdup_printf ("\nTo train it:\n  gradloom train %s\n", word);
-  return put_graph (command, graph, output, rest);
+  g_string_append_printf (rest, "To train it:\n  gradloom train %s\n", word);
+  return put_graph (command, graph, output, rest->str);
 }
 
 /* Where the graph goes that begins with this file: its name, with another end, in the working folder. */

@@ -49,8 +49,9 @@ pick_columns (const LoomCsvColumns *self, const char *list, const char *path, GA
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”. Did you mean “%s”?", path, *name,
                          nearest);
           else
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”; its first is “%s”.", path, *name,
-                         candidates[0]);
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”; its %s is “%s”%s", path, *name,
+                         self->names->len > 1 ? "first" : "only one", candidates[0],
+                         self->names->len > 1 ? "." : "; is the delimiter right?");
           return FALSE;
         }
       g_array_append_val (out, index);
@@ -89,6 +90,13 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
       return FALSE;
     }
   columns->missing = loom_csv_missing (klass, options);
+  columns->has_decimal_comma = g_str_equal (loom_option_string (klass, options, "decimal"), "comma");
+  if (columns->has_decimal_comma && reader->delimiter == ',')
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set csv has decimal=\"comma\", but the comma is its delimiter; say delimiter=\";\" too.");
+      return FALSE;
+    }
   columns->row_is_read = g_str_equal (loom_option_string (klass, options, "header"), "false");
   for (guint i = 0; i < reader->fields->len; i++)
     {
@@ -141,7 +149,6 @@ parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, guint 
 {
   const char *text = g_ptr_array_index (reader->fields, column);
   const gboolean is_missing = loom_csv_is_missing (text);
-  char *end;
   double number;
 
   if (is_missing && columns->missing != LOOM_CSV_MISSING_REFUSE)
@@ -149,8 +156,7 @@ parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, guint 
       *value = NAN;
       return TRUE;
     }
-  number = g_ascii_strtod (text, &end);
-  if (end == text || *end != '\0' || !isfinite (number))
+  if (!loom_csv_read_number (text, columns->has_decimal_comma, &number))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number%s.", reader->path,
                    reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,

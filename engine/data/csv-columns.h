@@ -13,6 +13,7 @@ typedef struct
   GPtrArray *names;                     /* of all columns */
   GArray *features, *targets, *weights; /* guint, indices of columns; at most one weight */
   gboolean is_class;
+  gboolean has_decimal_comma;
   gboolean row_is_read; /* the first line holds data and has been read already */
   LoomCsvMissing missing;
 } LoomCsvColumns;

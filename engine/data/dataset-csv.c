@@ -2,7 +2,6 @@
  *
  * Faults name the line and the column. What is done to numbers once they are read is in csv-prepare.c. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -12,11 +11,12 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
-#include "engine/data/loom-room.h"
+#include "engine/data/loom-text-file.h"
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
-#define NEEDED         2.0 /* bytes of memory for each of the file: the text, and its numbers */
+#define NEEDED         2.0  /* bytes of memory for each of the file: the text, and its numbers */
+#define MOST_UNUSED    1000 /* numbers below a class's that may have no row, however few classes there are */
 
 static const char *const yes_no[] = { "true", "false", NULL };
 
@@ -35,6 +35,11 @@ static const LoomDatasetParam params[] = {
     .doc = "Column of what each row counts, from 0: the port weight, f32 [B], for a loss or for "
            "sample_weights=\"weight\"; no column of x unless features names it." },
   { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "One character between fields, or tab." },
+  { .name = "decimal",
+    .type = LOOM_DATASET_ENUM,
+    .def = "point",
+    .choices = loom_csv_decimal_choices,
+    .doc = "What numbers have before their fraction: 6.1, or 6,1 where another character is the delimiter." },
   { .name = "header",
     .type = LOOM_DATASET_ENUM,
     .def = "true",
@@ -44,7 +49,8 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_ENUM,
     .def = "refuse",
     .choices = loom_csv_missing_choices,
-    .doc = "A number that is empty, NA or ?: an error, the column's mean over the training rows, or no such row." },
+    .doc = "A number that is empty, NA or ?: an error, the column's mean over the training rows, or no such row. A row "
+           "without its target is left out by both." },
   { .name = "normalize",
     .type = LOOM_DATASET_ENUM,
     .def = "none",
@@ -54,7 +60,8 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_ENUM,
     .def = "class",
     .choices = loom_target_types,
-    .doc = "class: y i64 [B], from whole numbers or names; float: y f32 [B, targets]." },
+    .doc = "class: y i64 [B], from whole numbers or names; names and codes (whole numbers that leave most of those "
+           "below them out) are numbered in order. float: y f32 [B, targets]." },
   LOOM_DEALT_PARAMS ("rows", "0.2", ""),
   { .name = NULL },
 };
@@ -76,41 +83,11 @@ fill_info (const LoomCsvColumns *columns, LoomDatasetInfo *info)
 static char *
 read_text (const char *path, gsize max, gsize *length, GError **error)
 {
-  g_autofree char *text = NULL;
-  g_autoptr (GError) cause = NULL;
-
   if (!loom_dataset_check_file (path, NULL, error))
     return NULL;
-  if (max == 0)
-    {
-      if (!loom_room_check (path, NEEDED,
-                            "take fewer rows, or write the columns as .npy files, which are read in pieces", error))
-        return NULL;
-      if (!g_file_get_contents (path, &text, length, &cause))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-          return NULL;
-        }
-      if (!g_utf8_validate (text, *length, NULL))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
-          return NULL;
-        }
-    }
-  else
-    {
-      FILE *file = fopen (path, "rbe");
-
-      if (file == NULL)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be opened.", path);
-          return NULL;
-        }
-      text = g_malloc0 (max + 1);
-      *length = fread (text, 1, max, file);
-      fclose (file);
-    }
-  return g_steal_pointer (&text);
+  return loom_text_file_read (path, max, NEEDED,
+                              "take fewer rows, or write the columns as .npy files, which are read in pieces", length,
+                              NULL, error);
 }
 
 static gboolean
@@ -133,25 +110,39 @@ init_reader (LoomCsvReader *self, const LoomDatasetClass *klass, const LoomDatas
   self->end = text + length;
   self->line = 1;
   self->fields = g_ptr_array_new ();
-  loom_csv_skip_mark (self);
   return TRUE;
 }
 
-/* A row without its class is of no use; one with gaps, where these are not filled. A word such as “none” may be a
- * class. */
+/* The text of the row's class. */
+static const char *
+label_of (const LoomCsvReader *reader, const LoomCsvColumns *columns)
+{
+  return g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0));
+}
+
+/* A row without its class is of no use; one with gaps, if these are not filled. */
 static gboolean
 is_left_out (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *x, guint from)
 {
   if (columns->missing == LOOM_CSV_MISSING_REFUSE)
     return FALSE;
-  if (columns->is_class)
-    {
-      const char *label = g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0));
+  return (columns->is_class && loom_csv_is_missing_label (label_of (reader, columns)))
+         || (columns->missing == LOOM_CSV_MISSING_DROP && loom_csv_has_gap (x, from));
+}
 
-      if (label[0] == '\0' || strcmp (label, "?") == 0)
-        return TRUE;
-    }
-  return columns->missing == LOOM_CSV_MISSING_DROP && loom_csv_has_gap (x, from);
+/* FALSE with DATA if the row has no class. */
+static gboolean
+check_label (const LoomCsvReader *reader, const LoomCsvColumns *columns, const char *label, GError **error)
+{
+  const char *name = g_ptr_array_index (columns->names, g_array_index (columns->targets, guint, 0));
+
+  if (!loom_csv_is_missing_label (label))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” line %d, column “%s” %s%s%s; missing=\"drop\" leaves rows without a class out.", reader->path,
+               reader->row_line, name, *label == '\0' ? "is empty" : "is “", label,
+               *label == '\0' ? "" : "”, which is no class");
+  return FALSE;
 }
 
 static gboolean
@@ -192,15 +183,10 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
         }
       if (columns->is_class)
         {
-          guint column = g_array_index (columns->targets, guint, 0);
-          const char *label = g_ptr_array_index (reader->fields, column);
+          const char *label = label_of (reader, columns);
 
-          if (*label == '\0')
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s” is empty.", reader->path,
-                           reader->row_line, (const char *)g_ptr_array_index (columns->names, column));
-              return FALSE;
-            }
+          if (!check_label (reader, columns, label, error))
+            return FALSE;
           g_ptr_array_add (labels, (char *)label);
         }
       else if (!loom_csv_append_numbers (reader, columns, columns->targets, y, error))
@@ -233,52 +219,73 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
   return TRUE;
 }
 
-/* Labels that are all integers from 0 stay what they are. */
 static gboolean
-keep_numbers (GPtrArray *labels, LoomTensor *y, gint64 *n_classes)
+is_integer (const char *text)
 {
-  *n_classes = 0;
-  for (guint i = 0; i < labels->len; i++)
-    {
-      gint64 value;
-
-      if (!g_ascii_string_to_signed (g_ptr_array_index (labels, i), 10, 0, G_MAXINT32, &value, NULL))
-        return FALSE;
-      ((gint64 *)y->data)[i] = value;
-      *n_classes = MAX (*n_classes, value + 1);
-    }
-  return TRUE;
+  return g_ascii_string_to_signed (text, 10, -G_MAXINT32, G_MAXINT32, NULL, NULL);
 }
 
+/* Whole numbers by value, other texts by their letters. */
 static int
-compare_texts (gconstpointer a, gconstpointer b)
+compare_labels (gconstpointer a, gconstpointer b)
 {
-  return strcmp (*(char *const *)a, *(char *const *)b);
+  const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+  if (is_integer (x) && is_integer (y))
+    {
+      const gint64 m = g_ascii_strtoll (x, NULL, 10), n = g_ascii_strtoll (y, NULL, 10);
+
+      if (m != n)
+        return m < n ? -1 : 1;
+    }
+  return strcmp (x, y);
 }
 
-/* Other labels become their places in the sorted list of all, which is returned. */
+/* The texts that occur among the labels, in order. (transfer full) */
+static GPtrArray *
+distinct_labels (const GPtrArray *labels)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < labels->len; i++)
+    if (g_hash_table_add (seen, labels->pdata[i]))
+      g_ptr_array_add (names, g_strdup (labels->pdata[i]));
+  g_ptr_array_sort (names, compare_labels);
+  return names;
+}
+
+/* Labels that are integers from 0 stay what they are, unless they are codes: large numbers that leave most of those
+ * below them out, for which a net would have an output each. */
+static gboolean
+are_numbers (const GPtrArray *names)
+{
+  const char *last = names->pdata[names->len - 1];
+
+  for (guint i = 0; i < names->len; i++)
+    if (!g_ascii_string_to_signed (names->pdata[i], 10, 0, G_MAXINT32, NULL, NULL))
+      return FALSE;
+  return g_ascii_strtoll (last, NULL, 10) < MAX (MOST_UNUSED, 2 * (gint64)names->len);
+}
+
+/* Fills y with the numbers of the classes, and returns their names; NULL if the labels are numbers already. */
 static char **
-number_names (GPtrArray *labels, LoomTensor *y, gint64 *n_classes)
+number_labels (const GPtrArray *labels, LoomTensor *y, gint64 *n_classes)
 {
   g_autoptr (GHashTable) places = g_hash_table_new (g_str_hash, g_str_equal);
-  GPtrArray *names = g_ptr_array_new ();
+  g_autoptr (GPtrArray) names = distinct_labels (labels);
+  const gboolean keeps = are_numbers (names);
 
-  for (guint i = 0; i < labels->len; i++)
-    {
-      char *label = g_ptr_array_index (labels, i);
-
-      if (g_hash_table_add (places, label))
-        g_ptr_array_add (names, g_strdup (label));
-    }
-  g_ptr_array_sort (names, compare_texts);
-  g_hash_table_remove_all (places);
   for (guint i = 0; i < names->len; i++)
-    g_hash_table_insert (places, g_ptr_array_index (names, i), GUINT_TO_POINTER (i));
+    g_hash_table_insert (places, names->pdata[i],
+                         GUINT_TO_POINTER (keeps ? (guint)g_ascii_strtoull (names->pdata[i], NULL, 10) : i));
   for (guint i = 0; i < labels->len; i++)
-    ((gint64 *)y->data)[i] = GPOINTER_TO_UINT (g_hash_table_lookup (places, g_ptr_array_index (labels, i)));
-  *n_classes = names->len;
+    ((gint64 *)y->data)[i] = GPOINTER_TO_UINT (g_hash_table_lookup (places, labels->pdata[i]));
+  *n_classes = keeps ? g_ascii_strtoll (names->pdata[names->len - 1], NULL, 10) + 1 : names->len;
+  if (keeps)
+    return NULL;
   g_ptr_array_add (names, NULL);
-  return (char **)g_ptr_array_free (names, FALSE);
+  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
 
 static LoomTensor *
@@ -345,13 +352,15 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   weights = loom_tensor_new (LOOM_F32, 1, &n, error);
   if (inputs == NULL || targets == NULL || weights == NULL)
     return NULL;
-  memcpy (weights->data, w->data, w->len * sizeof (float));
-  if (columns.is_class && !keep_numbers (labels, targets, &info.n_classes))
-    class_names = number_names (labels, targets, &info.n_classes);
+  if (w->len > 0)
+    memcpy (weights->data, w->data, w->len * sizeof (float));
+  if (columns.is_class)
+    class_names = number_labels (labels, targets, &info.n_classes);
 
   self = loom_table_new (klass, &info);
   self->class_names = class_names;
   self->delimiter = reader.delimiter;
+  self->has_decimal_comma = columns.has_decimal_comma;
   self->feature_names = g_new0 (char *, columns.features->len + 1);
   for (guint i = 0; i < columns.features->len; i++)
     self->feature_names[i] = g_strdup (columns.names->pdata[g_array_index (columns.features, guint, i)]);
@@ -367,15 +376,6 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 
 /* ---- rows that are no part of the data set -------------------------------- */
 
-static gboolean
-is_number (const char *text)
-{
-  char *end;
-  double value = g_ascii_strtod (text, &end);
-
-  return end != text && *end == '\0' && isfinite (value);
-}
-
 /* Where the features stand in a file, from its first row: a header names them, in any order and among others; rows
  * without a header hold them and nothing else. */
 static gboolean
@@ -384,14 +384,17 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColum
 {
   const char *missing = NULL;
   gboolean numbers = TRUE;
+  double value;
 
   columns->names = g_ptr_array_new_with_free_func (g_free);
   columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
   columns->missing = self->feature_fill != NULL ? LOOM_CSV_MISSING_MEAN : LOOM_CSV_MISSING_REFUSE;
+  columns->has_decimal_comma = self->has_decimal_comma;
   for (guint i = 0; i < first->fields->len; i++)
     {
       g_ptr_array_add (columns->names, g_strdup (g_ptr_array_index (first->fields, i)));
-      numbers = numbers && is_number (g_ptr_array_index (first->fields, i));
+      numbers
+          = numbers && loom_csv_read_number (g_ptr_array_index (first->fields, i), columns->has_decimal_comma, &value);
     }
   for (char **name = self->feature_names; *name != NULL; name++)
     {
@@ -439,7 +442,6 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
   GError *failure = NULL;
   gboolean has_row;
 
-  loom_csv_skip_mark (&reader);
   has_row = loom_csv_read_row (&reader, &failure);
   if (has_row && !find_features (self, &reader, &columns, &has_row, error))
     return FALSE;

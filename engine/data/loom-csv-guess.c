@@ -1,16 +1,18 @@
 #include "engine/data/loom-csv-guess.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include <glib/gstdio.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-csv.h"
+#include "engine/data/loom-text-file.h"
 
 #define HEAD_BYTES (512 * 1024)
 #define MOST_ROWS  5000
+/* More different numbers than this are no classes. */
+#define MOST_NUMBERED 20
 
 const char *
 loom_csv_role_title (LoomCsvRole role)
@@ -31,6 +33,32 @@ loom_csv_is_missing (const char *text)
   return FALSE;
 }
 
+gboolean
+loom_csv_is_missing_label (const char *text)
+{
+  return loom_csv_is_missing (text) && g_ascii_strcasecmp (text, "none") != 0 && strcmp (text, "-") != 0;
+}
+
+const char *const loom_csv_decimal_choices[] = { "point", "comma", NULL };
+
+gboolean
+loom_csv_read_number (const char *text, gboolean has_decimal_comma, double *value)
+{
+  g_autofree char *copy = NULL;
+  char *end, *comma;
+
+  if (has_decimal_comma && (comma = strchr (text, ',')) != NULL)
+    {
+      if (strchr (text, '.') != NULL)
+        return FALSE;
+      copy = g_strdup (text);
+      copy[comma - text] = '.';
+      text = copy;
+    }
+  *value = g_ascii_strtod (text, &end);
+  return end != text && *end == '\0' && isfinite (*value);
+}
+
 static void
 column_free (gpointer data)
 {
@@ -38,6 +66,7 @@ column_free (gpointer data)
 
   g_free (column->name);
   g_free (column->example);
+  g_free (column->odd);
   g_free (column);
 }
 
@@ -55,35 +84,25 @@ loom_csv_guess_free (LoomCsvGuess *self)
 static char *
 read_head (const char *path, gsize *length, gboolean *is_whole, guint64 *size, GError **error)
 {
-  g_autofree char *text = g_malloc (HEAD_BYTES + 1);
-  g_autofree char *name = g_path_get_basename (path);
-  FILE *file = fopen (path, "rbe");
-  struct stat status;
-  const char *bad;
+  GStatBuf status;
 
-  if (file == NULL || fstat (fileno (file), &status) != 0 || S_ISDIR (status.st_mode))
+  if (g_file_test (path, G_FILE_TEST_IS_DIR))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", name,
-                   file == NULL ? g_strerror (errno) : "it is a folder");
-      g_clear_pointer (&file, fclose);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: it is a folder.", path);
       return NULL;
     }
-  *size = (guint64)status.st_size;
-  *length = fread (text, 1, HEAD_BYTES, file);
-  *is_whole = *length < HEAD_BYTES;
-  fclose (file);
-  text[*length] = 0;
-  /* The head may end within a character. */
-  if (memchr (text, 0, *length) != NULL
-      || (!g_utf8_validate (text, (gssize)*length, &bad) && (*is_whole || bad < text + *length - 4)))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is no table as text: it has bytes that are no UTF-8 characters. A spreadsheet can be saved as "
-                   "CSV, UTF-8.",
-                   name);
-      return NULL;
-    }
-  return g_steal_pointer (&text);
+  *size = g_stat (path, &status) == 0 ? (guint64)status.st_size : 0;
+  return loom_text_file_read (path, HEAD_BYTES, 0, NULL, length, is_whole, error);
+}
+
+/* TRUE if each comma of the text is between two digits, as in 6,1. */
+static gboolean
+has_commas_in_numbers (const char *text, const char *end)
+{
+  for (const char *p = text; p < end; p++)
+    if (*p == ',' && (p == text || !g_ascii_isdigit (p[-1]) || !g_ascii_isdigit (p[1])))
+      return FALSE;
+  return TRUE;
 }
 
 /* The separator that cuts the first lines into the most fields, as many in each. */
@@ -98,8 +117,9 @@ guess_delimiter (const char *text)
     {
       guint in_line = 0, first = 0, line = 0;
       gboolean quoted = FALSE, same = TRUE;
+      const char *p;
 
-      for (const char *p = text; line < 20; p++)
+      for (p = text; line < 20; p++)
         {
           quoted ^= *p == '"';
           in_line += !quoted && *p == candidates[i];
@@ -117,7 +137,8 @@ guess_delimiter (const char *text)
           if (p[1] == 0)
             break;
         }
-      /* One that cuts lines differently may be a decimal comma. */
+      /* One that cuts lines differently, or numbers only, may be a decimal comma. */
+      same = same && (candidates[i] != ',' || !has_commas_in_numbers (text, p));
       if (first * (same ? 100 : 1) > most)
         {
           most = first * (same ? 100 : 1);
@@ -127,28 +148,54 @@ guess_delimiter (const char *text)
   return best;
 }
 
+/* TRUE of what is no number in either way of writing one, nor a gap. */
 static gboolean
-read_number (const char *text, double *value)
+is_word (const char *text)
 {
+  double value;
   char *end;
 
-  *value = g_ascii_strtod (text, &end);
-  return end != text && *end == '\0' && isfinite (*value);
+  if (loom_csv_is_missing (text) || loom_csv_read_number (text, TRUE, &value))
+    return FALSE;
+  g_ascii_strtod (text, &end); /* an infinite one */
+  return end == text || *end != '\0';
 }
 
-/* A first line of words above numbers names them. */
+/* TRUE if a column begins with a word and has numbers below it. */
+static gboolean
+has_name (const GPtrArray *rows, guint i)
+{
+  gboolean has_number = FALSE;
+
+  if (!is_word (((const GPtrArray *)rows->pdata[0])->pdata[i]))
+    return FALSE;
+  for (guint r = 1; r < rows->len; r++)
+    {
+      const char *text = ((const GPtrArray *)rows->pdata[r])->pdata[i];
+
+      if (is_word (text))
+        return FALSE;
+      has_number = has_number || !loom_csv_is_missing (text);
+    }
+  return has_number;
+}
+
+/* A first line of words above numbers names them. Spreadsheets and data frames leave the name of the first column
+ * empty, and a name may be a number, such as a year. */
 static gboolean
 guess_header (const GPtrArray *rows)
 {
   const GPtrArray *first = rows->pdata[0];
   const GPtrArray *second = rows->len > 1 ? rows->pdata[1] : NULL;
-  double value;
 
   for (guint i = 0; i < first->len; i++)
-    if (read_number (first->pdata[i], &value) || loom_csv_is_missing (first->pdata[i]))
+    if (has_name (rows, i))
+      return TRUE;
+  for (guint i = 0; i < first->len; i++)
+    if (!is_word (first->pdata[i]))
       return FALSE;
   for (guint i = 0; second != NULL && i < MIN (first->len, second->len); i++)
-    if (read_number (second->pdata[i], &value))
+    if (!is_word (second->pdata[i]) && !loom_csv_is_missing (second->pdata[i]))
       return TRUE;
   /* Words only: names are not repeated. */
   for (guint i = 0; i < first->len; i++)
@@ -158,9 +205,11 @@ guess_header (const GPtrArray *rows)
   return TRUE;
 }
 
-/* Rows as arrays of pointers into text. The last one of a head that was cut off is left out. */
+/* Rows as arrays of pointers into text; lines gets the line of each. The last one of a head that was cut off is left
+ * out. */
 static GPtrArray *
-read_rows (const char *path, char *text, gsize length, char delimiter, gboolean *is_whole, GError **error)
+read_rows (const char *path, char *text, gsize length, char delimiter, gboolean *is_whole, GArray *lines,
+           GError **error)
 {
   g_autofree char *name = g_path_get_basename (path);
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
@@ -168,7 +217,6 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
   g_autoptr (GPtrArray) fields = reader.fields = g_ptr_array_new ();
   GError *failure = NULL;
 
-  loom_csv_skip_mark (&reader);
   while (rows->len <= MOST_ROWS && loom_csv_read_row (&reader, &failure))
     {
       GPtrArray *row = g_ptr_array_new ();
@@ -181,6 +229,7 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
       for (guint i = 0; i < fields->len; i++)
         g_ptr_array_add (row, fields->pdata[i]);
       g_ptr_array_add (rows, row);
+      g_array_append_val (lines, reader.row_line);
       if (row->len != ((const GPtrArray *)rows->pdata[0])->len)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -207,16 +256,26 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
 
 /* ---- columns ---------------------------------------------------------------------- */
 
-/* Integers that only ever grow by one count the rows. */
+/* Of a table while its columns are read. */
 typedef struct
 {
+  const GPtrArray *rows;
+  const GArray *lines; /* int, of each row */
+  guint first;         /* the first row of values */
+  gboolean has_decimal_comma;
+} Table;
+
+/* What is counted of one column. Integers that grow by one from 0 or 1 on count the rows. */
+typedef struct
+{
+  GHashTable *distinct;
   gboolean counts;
-  double before;
+  double before, squares;
+  guint n;
 } Counting;
 
 static void
-count_cell (LoomCsvColumn *column, const char *text, GHashTable *distinct, Counting *counting, guint *n,
-            double *squares)
+count_cell (LoomCsvColumn *column, const Table *table, guint row, const char *text, Counting *counting)
 {
   double value, delta;
 
@@ -228,44 +287,65 @@ count_cell (LoomCsvColumn *column, const char *text, GHashTable *distinct, Count
     }
   if (column->example == NULL)
     column->example = g_strdup (text);
-  if (g_hash_table_size (distinct) < LOOM_CSV_DISTINCT)
-    g_hash_table_add (distinct, (gpointer)text);
-  if (!read_number (text, &value))
+  if (g_hash_table_size (counting->distinct) < LOOM_CSV_DISTINCT)
+    g_hash_table_add (counting->distinct, (gpointer)text);
+  if (!loom_csv_read_number (text, table->has_decimal_comma, &value))
     {
-      column->is_number = column->is_integer = FALSE;
+      if (column->n_odd++ == 0)
+        {
+          column->odd = g_strdup (text);
+          column->odd_line = (guint)g_array_index (table->lines, int, row);
+        }
       return;
     }
   column->is_integer = column->is_integer && value == floor (value) && fabs (value) < 1e9;
-  counting->counts = counting->counts && (*n == 0 || value == counting->before + 1);
+  counting->counts = counting->counts && (counting->n == 0 ? value == 0 || value == 1 : value == counting->before + 1);
   counting->before = value;
-  column->minimum = *n == 0 ? value : MIN (column->minimum, value);
-  column->maximum = *n == 0 ? value : MAX (column->maximum, value);
+  column->minimum = counting->n == 0 ? value : MIN (column->minimum, value);
+  column->maximum = counting->n == 0 ? value : MAX (column->maximum, value);
   /* Welford, "Note on a method for calculating corrected sums of squares and products", 1962. */
   delta = value - column->mean;
-  column->mean += delta / ++*n;
-  *squares += delta * (value - column->mean);
+  column->mean += delta / ++counting->n;
+  counting->squares += delta * (value - column->mean);
 }
 
 static LoomCsvColumn *
-read_column (const GPtrArray *rows, guint first, guint i, const char *name)
+read_column (const Table *table, guint i, const char *name)
 {
   LoomCsvColumn *column = g_new0 (LoomCsvColumn, 1);
   g_autoptr (GHashTable) distinct = g_hash_table_new (g_str_hash, g_str_equal);
-  Counting counting = { TRUE, 0 };
-  double squares = 0;
-  guint n = 0;
+  Counting counting = { .distinct = distinct, .counts = TRUE };
 
   column->name = g_strdup (name);
-  column->is_number = column->is_integer = TRUE;
-  for (guint r = first; r < rows->len; r++)
-    count_cell (column, ((const GPtrArray *)rows->pdata[r])->pdata[i], distinct, &counting, &n, &squares);
-  column->is_number = column->is_number && n > 0;
-  column->is_integer = column->is_integer && n > 0;
+  column->is_integer = TRUE;
+  for (guint r = table->first; r < table->rows->len; r++)
+    count_cell (column, table, r, ((const GPtrArray *)table->rows->pdata[r])->pdata[i], &counting);
+  column->is_number = column->n_odd == 0 && counting.n > 0;
+  column->is_integer = column->is_integer && column->is_number;
   column->n_distinct = g_hash_table_size (distinct);
-  column->deviation = n > 1 ? sqrt (squares / n) : 0;
-  if (counting.counts && n > 3)
+  column->deviation = counting.n > 1 ? sqrt (counting.squares / counting.n) : 0;
+  if (counting.counts && column->is_integer && counting.n > 3)
     column->role = LOOM_CSV_ID;
   return column;
+}
+
+/* All columns; *n_numbers of them hold numbers. */
+static GPtrArray *
+read_columns (const Table *table, guint *n_numbers)
+{
+  GPtrArray *columns = g_ptr_array_new_with_free_func (column_free);
+  const GPtrArray *first = table->rows->pdata[0];
+
+  *n_numbers = 0;
+  for (guint i = 0; i < first->len; i++)
+    {
+      g_autofree char *number = g_strdup_printf ("c%u", i + 1);
+      LoomCsvColumn *column = read_column (table, i, table->first > 0 ? first->pdata[i] : number);
+
+      *n_numbers += column->is_number;
+      g_ptr_array_add (columns, column);
+    }
+  return columns;
 }
 
 gboolean
@@ -275,8 +355,10 @@ loom_csv_column_is_classes (const LoomCsvGuess *self, guint i)
 
   if (!column->is_number)
     return TRUE;
-  return column->is_integer && column->minimum >= 0 && column->n_distinct <= 20 && column->maximum < 100
-         && column->n_distinct * 2 <= self->n_rows;
+  if (!column->is_integer || column->n_distinct * 2 > self->n_rows)
+    return FALSE;
+  return column->n_distinct == 2
+         || (column->minimum >= 0 && column->n_distinct <= MOST_NUMBERED && column->maximum < 100);
 }
 
 static gboolean
@@ -300,7 +382,8 @@ guess_roles (LoomCsvGuess *self)
     {
       LoomCsvColumn *column = self->columns->pdata[i];
 
-      if (is_named (column, ids))
+      /* Data frames write the numbers or names of their rows as a column without a name. */
+      if (is_named (column, ids) || (*column->name == '\0' && column->example != NULL))
         column->role = LOOM_CSV_ID;
       else if (column->role != LOOM_CSV_ID && (!column->is_number || column->n_distinct < 2))
         column->role = LOOM_CSV_IGNORED;
@@ -320,15 +403,28 @@ guess_roles (LoomCsvGuess *self)
     }
   if (target >= 0)
     ((LoomCsvColumn *)self->columns->pdata[target])->role = LOOM_CSV_TARGET;
+  /* A column that counts is what a toy table's target depends on, if there is no other. */
+  for (guint i = 0; i < self->columns->len; i++)
+    if (((LoomCsvColumn *)self->columns->pdata[i])->role == LOOM_CSV_FEATURE)
+      return;
+  for (guint i = 0; i < self->columns->len; i++)
+    {
+      LoomCsvColumn *column = self->columns->pdata[i];
+
+      if (column->role == LOOM_CSV_ID && *column->name != '\0' && column->is_number && !is_named (column, ids))
+        column->role = LOOM_CSV_FEATURE;
+    }
 }
 
 LoomCsvGuess *
 loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **error)
 {
   g_autoptr (LoomCsvGuess) self = g_new0 (LoomCsvGuess, 1);
-  g_autoptr (GPtrArray) rows = NULL;
+  g_autoptr (GPtrArray) rows = NULL, with_comma = NULL;
+  g_autoptr (GArray) lines = g_array_new (FALSE, FALSE, sizeof (int));
   g_autofree char *text = NULL, *name = g_path_get_basename (path);
-  const GPtrArray *first;
+  Table table = { .lines = lines };
+  guint n_numbers, n_with_comma = 0;
   gsize length;
 
   self->columns = g_ptr_array_new_with_free_func (column_free);
@@ -336,32 +432,141 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
   if (text == NULL)
     return NULL;
   self->delimiter = delimiter != 0 ? delimiter : guess_delimiter (text);
-  rows = read_rows (path, text, length, self->delimiter, &self->is_whole, error);
+  table.rows = rows = read_rows (path, text, length, self->delimiter, &self->is_whole, lines, error);
   if (rows == NULL)
     return NULL;
-  first = rows->pdata[0];
-  if (first->len < 2)
+  if (((const GPtrArray *)rows->pdata[0])->len < 2)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "“%s” has a single column: there must be one to predict, and another to predict it from.", name);
       return NULL;
     }
-  self->has_header = has_header >= 0 ? has_header : guess_header (rows);
+  table.first = self->has_header = has_header >= 0 ? has_header : guess_header (rows);
   self->n_rows = rows->len - self->has_header;
   if (self->n_rows == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a first line with names and no rows below it.", name);
       return NULL;
     }
-  for (guint i = 0; i < first->len; i++)
+  g_ptr_array_unref (self->columns);
+  self->columns = read_columns (&table, &n_numbers);
+  if (self->delimiter != ',')
     {
-      g_autofree char *number = g_strdup_printf ("c%u", i + 1);
-
-      g_ptr_array_add (self->columns,
-                       read_column (rows, self->has_header, i, self->has_header ? first->pdata[i] : number));
+      table.has_decimal_comma = TRUE;
+      with_comma = read_columns (&table, &n_with_comma);
+    }
+  self->has_decimal_comma = n_with_comma > n_numbers;
+  if (self->has_decimal_comma)
+    {
+      g_ptr_array_unref (self->columns);
+      self->columns = g_steal_pointer (&with_comma);
     }
   guess_roles (self);
   return g_steal_pointer (&self);
+}
+
+/* ---- reasons -------------------------------------------------------------------- */
+
+/* Digits in three groups, as in 2024-01-31, 31.1.24 and 1/31/2024 10:00. */
+static gboolean
+is_date (const char *text)
+{
+  const char *p = text;
+
+  for (int group = 0; group < 3; group++)
+    {
+      gsize n = strspn (p, "0123456789");
+
+      if (n == 0 || n > 4 || (group < 2 && (p[n] == '\0' || strchr ("-/.", p[n]) == NULL)))
+        return FALSE;
+      p += n + (group < 2);
+    }
+  return *p == '\0' || *p == ' ' || *p == 'T';
+}
+
+/* What a text that is no number is instead, as the end of a sentence; NULL if it is none that only is written
+ * differently. */
+static const char *
+why_no_number (const char *text)
+{
+  const gsize sign = *text == '-' || *text == '+', n = sign + strspn (text + sign, "0123456789.,' ");
+  char *end;
+
+  if (is_date (text))
+    return "a date; write it as a number, such as days";
+  if (strcspn (text, "0123456789") < n && text[n] == '\0')
+    return "a number with signs between its digits; write it without them, as 1234.5";
+  if (n > sign && text[n] == '%')
+    return "a percentage; write it without the sign";
+  g_ascii_strtod (text, &end);
+  return end != text && *end == '\0' ? "not finite" : NULL;
+}
+
+char *
+loom_csv_column_reason (const LoomCsvGuess *self, guint i)
+{
+  const LoomCsvColumn *column = self->columns->pdata[i];
+  const char *why = column->odd != NULL ? why_no_number (column->odd) : NULL;
+
+  if (column->example == NULL)
+    return g_strdup ("it is empty");
+  if (*column->name == '\0')
+    return g_strdup ("a column without a name, which numbers or names the rows");
+  if (column->role == LOOM_CSV_ID)
+    return g_strdup ("it numbers or names the rows");
+  if (why != NULL)
+    return g_strdup_printf ("“%s” in line %u is %s", column->odd, column->odd_line, why);
+  if (column->odd != NULL && column->n_odd + column->n_missing < self->n_rows)
+    return g_strdup_printf ("“%s” in line %u is no number", column->odd, column->odd_line);
+  if (column->odd != NULL)
+    return g_strdup_printf ("words, such as “%s”; write numbers for them", column->odd);
+  return column->n_distinct < 2 ? g_strdup ("the same number in every row") : g_strdup ("it was not chosen");
+}
+
+/* ---- preparation ------------------------------------------------------------------ */
+
+static gboolean
+is_far_from_unit (const LoomCsvColumn *column, double most)
+{
+  return fabs (column->mean) > most || column->deviation > most || (column->deviation > 0 && column->deviation < 0.1);
+}
+
+void
+loom_csv_guess_preparation (const LoomCsvGuess *self, const char **normalize, const char **missing)
+{
+  *normalize = "none";
+  *missing = "refuse";
+  for (guint i = 0; i < self->columns->len; i++)
+    {
+      const LoomCsvColumn *column = self->columns->pdata[i];
+
+      if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0)
+        *missing = "mean";
+      if (column->role == LOOM_CSV_FEATURE && is_far_from_unit (column, 3))
+        *normalize = "standard";
+    }
+}
+
+void
+loom_csv_guess_units (const LoomCsvGuess *self, double *scale, double *shift)
+{
+  guint n = 0;
+
+  *scale = *shift = 0;
+  for (guint i = 0; i < self->columns->len; i++)
+    {
+      const LoomCsvColumn *column = self->columns->pdata[i];
+
+      if (column->role != LOOM_CSV_TARGET)
+        continue;
+      if (n++ == 0 && column->is_number && is_far_from_unit (column, 5))
+        {
+          *scale = column->deviation;
+          *shift = column->mean;
+        }
+    }
+  if (n > 1)
+    *scale = *shift = 0;
 }
 
 /* ---- options ------------------------------------------------------------------------ */
@@ -392,6 +597,23 @@ add_option (GStrvBuilder *builder, const char *name, const char *value)
   g_strv_builder_add (builder, value);
 }
 
+/* A target whose numbers are written in a way that cannot be read would make a class of each. */
+static gboolean
+check_target (const LoomCsvGuess *self, guint i, GError **error)
+{
+  const LoomCsvColumn *column = self->columns->pdata[i];
+  const gboolean is_mixed = column->n_odd * 2 + column->n_missing < self->n_rows;
+  const char *why = column->odd != NULL ? why_no_number (column->odd) : NULL;
+
+  if (self->target_is_class || column->odd == NULL || column->n_distinct <= MOST_NUMBERED || (why == NULL && !is_mixed))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, say "
+               "target_type=\"class\".",
+               column->name, column->odd, column->odd_line, why != NULL ? why : "no number");
+  return FALSE;
+}
+
 static gboolean
 check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboolean is_classes, GError **error)
 {
@@ -418,6 +640,8 @@ check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboole
                   column->name);
               return FALSE;
             }
+          if (column->role == LOOM_CSV_TARGET && !check_target (self, i, error))
+            return FALSE;
           if (column->role != LOOM_CSV_FEATURE || column->is_number)
             continue;
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -456,6 +680,8 @@ loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *
     add_option (builder, "features", features);
   if (self->delimiter != ',')
     add_option (builder, "delimiter", self->delimiter == '\t' ? "tab" : (const char[]){ self->delimiter, 0 });
+  if (self->has_decimal_comma)
+    add_option (builder, "decimal", "comma");
   if (!self->has_header)
     add_option (builder, "header", "false");
   if (!is_classes)

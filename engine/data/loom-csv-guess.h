@@ -28,6 +28,8 @@ typedef struct
   guint n_distinct;                         /* counted up to LOOM_CSV_DISTINCT */
   double minimum, maximum, mean, deviation; /* of numbers */
   char *example;                            /* the first value that is there; NULL: none is */
+  char *odd;                                /* the first value that is no number; NULL: none is */
+  guint odd_line, n_odd;                    /* its line, and the number of such values */
 } LoomCsvColumn;
 
 /* More different values than this are not counted, and are no classes. */
@@ -36,6 +38,8 @@ typedef struct
 typedef struct
 {
   char delimiter;
+  gboolean target_is_class;   /* the caller says so, whatever it holds */
+  gboolean has_decimal_comma; /* numbers are written 6,1 */
   gboolean has_header;
   GPtrArray *columns; /* LoomCsvColumn */
   guint n_rows;       /* that were looked at */
@@ -49,10 +53,25 @@ LoomCsvGuess *loom_csv_guess_file (const char *path, char delimiter, int has_hea
 void loom_csv_guess_free (LoomCsvGuess *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCsvGuess, loom_csv_guess_free)
 
-/* TRUE if the column's values are names of classes: words, or a few whole numbers from 0. */
+/* TRUE if the column's values are names of classes: words, a few whole numbers from 0, or two numbers such as -1 and 1.
+ */
 gboolean loom_csv_column_is_classes (const LoomCsvGuess *self, guint column);
+/* Why a column that is ignored or names the row is no feature: "words, such as “Ulm”". (transfer full) */
+char *loom_csv_column_reason (const LoomCsvGuess *self, guint column);
+/* What features and targets in these roles suggest: to fill gaps ("mean", else "refuse"), and to normalise ("standard",
+ * else "none") if a column's numbers are far from 0 or spread far or little, as such features learn badly together. */
+void loom_csv_guess_preparation (const LoomCsvGuess *self, const char **normalize, const char **missing);
+/* The deviation and the mean of a single target whose numbers are far from 0 or spread far or little; else 0 and 0. */
+void loom_csv_guess_units (const LoomCsvGuess *self, double *scale, double *shift);
 /* TRUE if the text stands for a value that is not there: "", "NA", "nan", "null", "?" … */
 gboolean loom_csv_is_missing (const char *text);
+/* The same of a class: the words “none” and “-” may name one. */
+gboolean loom_csv_is_missing_label (const char *text);
+/* FALSE if the text is no finite number with this sign before its fraction. */
+gboolean loom_csv_read_number (const char *text, gboolean has_decimal_comma, double *value);
+
+/* Values of the option decimal. */
+extern const char *const loom_csv_decimal_choices[];
 
 /* Options of the data set "csv" for columns in these roles, as name, value, …, NULL (transfer full); those that are the
  * defaults are left out. path stands in them as it is. NULL with DATA where there is no target, no feature, or a

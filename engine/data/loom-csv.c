@@ -1,15 +1,6 @@
 #include "engine/data/loom-csv.h"
 
-#include <string.h>
-
 #include "engine/core/loom-error.h"
-
-void
-loom_csv_skip_mark (LoomCsvReader *self)
-{
-  if (self->end - self->p >= 3 && memcmp (self->p, "\xef\xbb\xbf", 3) == 0)
-    self->p += 3;
-}
 
 /* One field of a row: unquoted and ended in place. Sets *more when another follows. */
 static gboolean

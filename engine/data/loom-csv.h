@@ -17,8 +17,6 @@ typedef struct
   GPtrArray *fields; /* of the last row, pointers into the text */
 } LoomCsvReader;
 
-/* Passes over the byte order mark that spreadsheets put before the first name. */
-void loom_csv_skip_mark (LoomCsvReader *self);
 /* The next row that is not blank. FALSE without error at the end. */
 gboolean loom_csv_read_row (LoomCsvReader *self, GError **error);
 

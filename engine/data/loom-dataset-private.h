@@ -59,6 +59,7 @@ struct _LoomDataset
   const char *separator;        /* between tokens that are shown as a text; NULL: nothing */
   /* Of tables as text: what stands between fields, and the columns of x. */
   char delimiter;
+  gboolean has_decimal_comma;
   char **feature_names;
   /* Of each feature: what stands for a number that is missing, and (x - shift) · scale; NULL: nothing is done. */
   float *feature_fill, *feature_shift, *feature_scale;

@@ -46,19 +46,26 @@ room_left (void)
 }
 
 gboolean
-loom_room_check (const char *path, double factor, const char *remedy, GError **error)
+loom_room_check_bytes (const char *name, guint64 bytes, double factor, const char *remedy, GError **error)
 {
+  const guint64 room = room_left ();
   g_autofree char *has = NULL, *needs = NULL, *there = NULL;
-  guint64 room = room_left ();
-  GStatBuf info;
 
-  if (g_stat (path, &info) != 0 || (double)info.st_size * factor <= (double)room)
+  if ((double)bytes * factor <= (double)room)
     return TRUE;
-  has = g_format_size ((guint64)info.st_size);
-  needs = g_format_size ((guint64)((double)info.st_size * factor));
+  has = g_format_size (bytes);
+  needs = g_format_size ((guint64)((double)bytes * factor));
   there = g_format_size (room);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” has %s, which take about %s of memory once they are read, and %s are free; %s.", path, has, needs,
+               "“%s” has %s, which take about %s of memory once they are read, and %s are free; %s.", name, has, needs,
                there, remedy);
   return FALSE;
+}
+
+gboolean
+loom_room_check (const char *path, double factor, const char *remedy, GError **error)
+{
+  GStatBuf info;
+
+  return g_stat (path, &info) != 0 || loom_room_check_bytes (path, (guint64)info.st_size, factor, remedy, error);
 }

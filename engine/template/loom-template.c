@@ -1,5 +1,6 @@
 #include "engine/template/template-private.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -214,13 +215,17 @@ shape_answer (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 static void
 scale_answer (LoomTemplateMaker *maker, const LoomTemplateData *data)
 {
+  const double factor = data->scale == 0 ? 1 : data->scale;
   char scale[G_ASCII_DTOSTR_BUF_SIZE], shift[G_ASCII_DTOSTR_BUF_SIZE];
+  double step;
   g_autofree char *formula = NULL;
 
   if ((data->scale == 0 || data->scale == 1) && data->shift == 0)
     return;
-  g_ascii_formatd (scale, sizeof scale, "%.4g", data->scale == 0 ? 1 : data->scale);
-  g_ascii_formatd (shift, sizeof shift, "%.4g", ABS (data->shift));
+  /* As exact as the scale asks for: a shift of 1234567 with a scale of 2 needs all its digits. */
+  step = pow (10, floor (log10 (fabs (factor))) - 2);
+  g_ascii_formatd (scale, sizeof scale, "%.3g", factor);
+  g_ascii_formatd (shift, sizeof shift, "%.9g", round (fabs (data->shift) / step) * step);
   formula = g_strdup_printf ("x * %s %c %s", scale, data->shift < 0 ? '-' : '+', shift);
   loom_template_chain (maker, "units", "expression", "formula", formula, NULL);
 }

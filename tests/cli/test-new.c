@@ -1,6 +1,7 @@
 /* `gradloom new`: a graph that trains as it is, with paths that are right where the file stands. */
 #include "tests/cli/cli.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <glib/gstdio.h>
@@ -63,6 +64,66 @@ test_table (void)
   cli_expect (0, NULL, "train", "homes.xml", "--steps", "1", "--out", "run3");
 }
 
+/* What is decided or left out without being asked is said; a graph of large numbers learns. */
+static void
+test_table_notes (void)
+{
+  g_autoptr (GString) table = g_string_new (",size,when,price\n");
+  g_autofree char *text = NULL;
+  g_auto (CliResult) r = { 0 };
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (table, "%d,%d,2024-01-%02d,%s\n", i, 50 + i * 7 % 40, 1 + i % 28,
+                            i == 3 ? "NA" : (const char *[]){ "10436", "1574", "32941" }[i % 3]);
+  cli_write ("flats.csv", table->str);
+  r = cli ("new", "--data", "csv", "path=flats.csv", "target=price", "target_type=float", "-o", "flats.xml", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "  left out: column 1: a column without a name"));
+  g_assert_nonnull (strstr (r.out, "  left out: column 3, when: “2024-01-01” in line 2 is a date"));
+  g_assert_nonnull (strstr (r.out, "  target price: a number"));
+  g_assert_nonnull (strstr (r.out, "  price has 1 gap: rows without it are left out (missing=mean)"));
+  g_assert_true (g_file_get_contents ("flats.xml", &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "features=\"size\""));
+  g_assert_nonnull (strstr (text, "normalize=\"standard\""));
+  g_assert_nonnull (strstr (text, "op=\"mse_loss\""));
+  g_assert_nonnull (strstr (text, "op=\"expression\""));
+  cli_expect (0, NULL, "train", "flats.xml", "--steps", "1", "--out", "run4");
+  cli_write ("words.csv", "when,price\n2024-01-31,1\n2024-02-01,5\n2024-02-02,7.5\n");
+  cli_expect (1, "left out: column 1, when: “2024-01-31” in line 2 is a date", "new", "--data", "csv", "path=words.csv",
+              "target=price");
+  cli_write ("bad.csv", "a,\"b,c\",y\n1,2.5,0\n2,3.5,1\n7,1,0\n9,2,1\n");
+  cli_expect (1, "has a comma in it", "new", "--data", "csv", "path=bad.csv", "target=y");
+}
+
+/* Masses in grams from lengths in millimetres: as it is written, a graph comes near a line's error. */
+static void
+test_units (void)
+{
+  g_autoptr (GString) table = g_string_new ("length,mass\n");
+  g_auto (CliResult) r = { 0 };
+  g_auto (GStrv) lines = NULL;
+  double squares = 0;
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (table, "%d,%d\n", 180 + i, 3000 + 60 * i);
+  cli_write ("birds.csv", table->str);
+  cli_expect (0, NULL, "new", "--data", "csv", "path=birds.csv", "target=mass", "-o", "birds.xml");
+  cli_expect (0, NULL, "train", "birds.xml", "--out", "run5");
+  r = cli ("predict", "run5", "birds.csv", "--json", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  lines = g_strsplit (g_strchomp (r.out), "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 40);
+  for (int i = 0; i < 40; i++)
+    {
+      const char *at = strstr (lines[i], "\"values\"");
+
+      g_assert_nonnull (at);
+      squares += pow (g_ascii_strtod (strpbrk (at, "-0123456789"), NULL) - (3000 + 60 * i), 2) / 40;
+    }
+  g_test_message ("root mean square error: %g g", sqrt (squares));
+  g_assert_cmpfloat (sqrt (squares), <, 200); /* the masses' deviation is 693 */
+}
+
 /* Weights that a run left become a graph that takes all of them. */
 static void
 test_weights (void)
@@ -120,6 +181,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/new/trains", test_trains);
   g_test_add_func ("/cli/new/paths", test_paths);
   g_test_add_func ("/cli/new/table", test_table);
+  g_test_add_func ("/cli/new/table-notes", test_table_notes);
+  g_test_add_func ("/cli/new/units", test_units);
   g_test_add_func ("/cli/new/weights", test_weights);
   g_test_add_func ("/cli/new/refused", test_refused);
   g_test_add_func ("/cli/new/lists", test_lists);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 
 #include "engine/core/loom-error.h"
@@ -62,6 +63,17 @@ test_guess (void)
     { "1\t2\t0\n3\t4\t1\n5\t6\t0\n9\t8\t1\n", "path t.csv target c3 delimiter tab header false" },
     { "\xef\xbb\xbf\"a, or so\",price\r\n1,100.5\r\n2,300\r\n", NULL },
     { "species,length\nrose,1\ntulip,2\nrose,3\ntulip,5\n", "path t.csv target species" },
+    /* The names of data frames' rows have no name themselves, and a name may be a number. */
+    { ",a,price\n0,1,10.5\n1,4,20\n2,2,35.5\n3,9,40\n", "path t.csv target price features a target_type float" },
+    { ",2019,price\nUlm,1,10.5\nBonn,4,20\nKiel,2,35.5\n", "path t.csv target price features 2019 target_type float" },
+    { "0,1,price\n5,1,10.5\n1,4,20\n9,2,35.5\n", "path t.csv target price target_type float" },
+    { "0,0;0,5;x\n1,1;1,5;y\n2,2;2,5;x\n", "path t.csv target c3 delimiter ; decimal comma header false" },
+    { "a;b;kind\n0,5;1;x\n1,25;2;y\n2;3;x\n4;9;y\n", "path t.csv target kind delimiter ; decimal comma" },
+    /* What counts from elsewhere, or is all that there is, is a feature. */
+    { "a,b,y\n5,7,0.5\n6,2,3\n7,1,2.5\n8,9,7\n", "path t.csv target y target_type float" },
+    { "a,y\n0,0.5\n1,3\n2,2.5\n3,7\n", "path t.csv target y target_type float" },
+    { "a,y\n3,-1\n1,1\n2,-1\n5,1\n", "path t.csv target y" },
+    { "a,y\n3,1\n1,2\n2,3\n5,4\n", "path t.csv target y target_type float" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -111,6 +123,7 @@ test_no_table (void)
     { "a,b\n1,2\n1,2,3\n", "line 3 has 3 fields, but the first line has 2" },
     { "a,b\n\xff\xfe,2\n", "no UTF-8" },
     { "a,b\n1,\"2\n", "is not closed" },
+    { "\x89HDF\r\n", "is no text but an HDF5 file" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -143,6 +156,87 @@ test_refused_roles (void)
   y->role = LOOM_CSV_FEATURE;
   g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
   g_assert_nonnull (strstr (error->message, "is to be predicted"));
+}
+
+/* What is left out is said with its reason. */
+static void
+test_reasons (void)
+{
+  static const struct
+  {
+    const char *name, *reason;
+  } cases[] = {
+    { "", "a column without a name, which numbers or names the rows" },
+    { "when", "“2024-01-31” in line 2 is a date; write it as a number, such as days" },
+    { "cost", "“1,000” in line 2 is a number with signs between its digits; write it without them, as 1234.5" },
+    { "share", "“5%” in line 2 is a percentage; write it without the sign" },
+    { "far", "“inf” in line 3 is not finite" },
+    { "mixed", "“x” in line 4 is no number" },
+    { "town", "words, such as “Ulm”; write numbers for them" },
+    { "flat", "the same number in every row" },
+    { "gap", "it is empty" },
+    { "n", "it numbers or names the rows" },
+  };
+  g_autoptr (LoomCsvGuess) self = guess (",when,cost,share,far,mixed,town,flat,gap,n,a,y\n"
+                                         "0,2024-01-31,\"1,000\",5%,1,1,Ulm,7,NA,1,3,0\n"
+                                         "1,2024-02-01,\"1,001\",6%,inf,2,Bonn,7,,2,9,1\n"
+                                         "2,2024-02-02,\"1,002\",7%,2,x,Ulm,7,?,3,4,0\n"
+                                         "3,2024-02-03,\"1,003\",8%,3,4,Kiel,7,-,4,2,1\n");
+  g_autofree char *options = options_of (self);
+
+  g_assert_cmpstr (options, ==, "path t.csv target y features a");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *reason = loom_csv_column_reason (self, i);
+
+      g_assert_cmpstr (column (self, cases[i].name)->name, ==, cases[i].name);
+      g_assert_cmpstr (reason, ==, cases[i].reason);
+    }
+}
+
+/* Numbers that are written for people make no class each. */
+static void
+test_target_of_numbers (void)
+{
+  g_autoptr (GString) text = g_string_new ("a,price\n");
+  g_autoptr (LoomCsvGuess) self = NULL;
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) options = NULL;
+
+  for (guint i = 0; i < 30; i++)
+    g_string_append_printf (text, "%u,\"1,%03u\"\n", i * 7 % 30, i);
+  self = guess (text->str);
+  g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_nonnull (
+      strstr (error->message, "“price” holds numbers that cannot be read: “1,000” in line 2 is a number"));
+  self->target_is_class = TRUE;
+  options = loom_csv_guess_options (self, "t.csv", NULL, NULL, NULL);
+  g_assert_nonnull (options);
+}
+
+static void
+test_preparation (void)
+{
+  g_autoptr (LoomCsvGuess) small = guess ("a,y\n0.5,1.5\n-1,0.5\n2,-1.25\n");
+  const char *normalize, *missing;
+  double scale, shift;
+
+  loom_csv_guess_preparation (small, &normalize, &missing);
+  g_assert_cmpstr (normalize, ==, "none");
+  g_assert_cmpstr (missing, ==, "refuse");
+  loom_csv_guess_units (small, &scale, &shift);
+  g_assert_cmpfloat (scale, ==, 0);
+  g_autoptr (LoomCsvGuess) large = guess ("a,y\n180,3000\nNA,4000\n200,5000\n");
+  loom_csv_guess_preparation (large, &normalize, &missing);
+  g_assert_cmpstr (normalize, ==, "standard");
+  g_assert_cmpstr (missing, ==, "mean");
+  loom_csv_guess_units (large, &scale, &shift);
+  g_assert_cmpfloat (shift, ==, 4000);
+  g_assert_cmpfloat_with_epsilon (scale, sqrt (2e6 / 3), 1e-9);
+  g_autoptr (LoomCsvGuess) narrow = guess ("a,y\n1.5,0.001\n2,0.002\n0.5,0.0035\n");
+  loom_csv_guess_units (narrow, &scale, &shift);
+  g_assert_cmpfloat (scale, >, 0);
 }
 
 /* Of a table much larger than its head only the head is read. */
@@ -204,6 +298,120 @@ test_gaps (void)
   write_text ("a,b,k\n1,10,0\n?,20,1\n9,90,\n5,,0\n");
   assert_x (fill, (const float[]){ 1, 10, 3, 20, 5, 15 }, 6);
   assert_x (drop, (const float[]){ 1, 10 }, 2);
+}
+
+/* The classes of the rows, and their names with commas between. */
+static GArray *
+read_classes (const char *text, char **names, gint64 *n_classes)
+{
+  const char *strv[] = { "path", path, "target", "k", "test_fraction", "0", "missing", "drop", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDataset) dataset = NULL;
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (gint64));
+  const char *const *list;
+
+  write_text (text);
+  dataset = loom_dataset_open ("csv", &o, &error);
+  g_assert_no_error (error);
+  list = loom_dataset_class_names (dataset);
+  *names = list != NULL ? g_strjoinv (",", (char **)list) : NULL;
+  *n_classes = loom_dataset_info (dataset)->n_classes;
+  for (gint64 i = 0; i < loom_dataset_count (dataset, LOOM_SPLIT_TRAIN); i++)
+    {
+      g_autoptr (GPtrArray) row = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, &i, 1, NULL);
+
+      g_array_append_val (all, *(const gint64 *)((LoomTensor *)row->pdata[1])->data);
+    }
+  return all;
+}
+
+/* Whole numbers are classes as they are, unless most of those below them would be outputs without a row. */
+static void
+test_labels (void)
+{
+  static const struct
+  {
+    const char *text, *names;
+    gint64 n_classes, classes[4];
+  } cases[] = {
+    { "a,k\n1,2\n2,0\n3,9\n4,2\n", NULL, 10, { 2, 0, 9, 2 } },
+    { "a,k\n1,999\n2,5\n3,5\n4,5\n", NULL, 1000, { 999, 5, 5, 5 } },
+    { "a,k\n1,3000000\n2,1000000\n3,20000\n4,3000000\n", "20000,1000000,3000000", 3, { 2, 1, 0, 2 } },
+    { "a,k\n1,1\n2,-1\n3,-1\n4,1\n", "-1,1", 2, { 1, 0, 0, 1 } },
+    { "a,k\n1,none\n2,-\n3,+\n4,none\n", "+,-,none", 3, { 2, 1, 0, 2 } },
+    { "a,k\n1,x\n9,NA\n9,N/A\n9,null\n9,NaN\n2,y\n9,?\n9,\n3,y\n4,x\n", "x,y", 2, { 0, 1, 1, 0 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *names = NULL;
+      g_autoptr (GArray) classes = NULL;
+      gint64 n_classes;
+
+      classes = read_classes (cases[i].text, &names, &n_classes);
+      g_assert_cmpstr (names, ==, cases[i].names);
+      g_assert_cmpint (n_classes, ==, cases[i].n_classes);
+      g_assert_cmpmem (classes->data, classes->len * sizeof (gint64), cases[i].classes, sizeof cases[i].classes);
+    }
+}
+
+static void
+test_decimal_comma (void)
+{
+  const char *strv[]
+      = { "path", path, "target", "k", "test_fraction", "0", "delimiter", ";", "decimal", "comma", NULL };
+  const char *wrong[] = { "path", path, "target", "k", "decimal", "comma", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = wrong };
+  g_autoptr (GError) error = NULL;
+
+  write_text ("a;b;k\n0,5;-1,25e1;0\n3;7;1\n");
+  assert_x (strv, (const float[]){ 0.5, -12.5, 3, 7 }, 4);
+  g_assert_null (loom_dataset_open ("csv", &o, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
+}
+
+/* Compressed, and as some spreadsheets save it: the same table. */
+static void
+test_encodings (void)
+{
+  static const char text[] = "ä,k\n1,0\n3,1\n";
+  static const struct
+  {
+    const char *set, *mark;
+    gboolean packed;
+  } cases[] = { { "UTF-8", "\xef\xbb\xbf", FALSE },
+                { "UTF-16LE", "\xff\xfe", FALSE },
+                { "UTF-16BE", "\xfe\xff", FALSE },
+                { "UTF-8", "", TRUE },
+                { "UTF-16LE", "\xff\xfe", TRUE } };
+  const char *strv[] = { "path", path, "target", "k", "features", "ä", "test_fraction", "0", NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GFile) file = g_file_new_for_path (path);
+      g_autoptr (GOutputStream) stream = G_OUTPUT_STREAM (g_file_replace (file, NULL, FALSE, 0, NULL, NULL));
+      g_autoptr (GConverter) gzip = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP, -1));
+      g_autoptr (LoomCsvGuess) seen = NULL;
+      g_autofree char *bytes = NULL;
+      gsize n;
+
+      if (cases[i].packed)
+        {
+          GOutputStream *packed = g_converter_output_stream_new (stream, gzip);
+
+          g_object_unref (stream);
+          stream = packed;
+        }
+      bytes = g_convert (text, -1, cases[i].set, "UTF-8", NULL, &n, NULL);
+      g_assert_true (g_output_stream_write_all (stream, cases[i].mark, strlen (cases[i].mark), NULL, NULL, NULL));
+      g_assert_true (g_output_stream_write_all (stream, bytes, n, NULL, NULL, NULL));
+      g_assert_true (g_output_stream_close (stream, NULL, NULL));
+      assert_x (strv, (const float[]){ 1, 3 }, 2);
+      seen = loom_csv_guess_file (path, 0, -1, NULL);
+      g_assert_nonnull (seen);
+      g_assert_cmpstr (((LoomCsvColumn *)seen->columns->pdata[0])->name, ==, "ä");
+    }
 }
 
 static void
@@ -309,6 +517,12 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/columns", test_columns);
   g_test_add_func ("/csv/no-table", test_no_table);
   g_test_add_func ("/csv/refused-roles", test_refused_roles);
+  g_test_add_func ("/csv/reasons", test_reasons);
+  g_test_add_func ("/csv/target-of-numbers", test_target_of_numbers);
+  g_test_add_func ("/csv/preparation", test_preparation);
+  g_test_add_func ("/csv/labels", test_labels);
+  g_test_add_func ("/csv/decimal-comma", test_decimal_comma);
+  g_test_add_func ("/csv/encodings", test_encodings);
   g_test_add_func ("/csv/large", test_large);
   g_test_add_func ("/csv/gaps", test_gaps);
   g_test_add_func ("/csv/normalize", test_normalize);

@@ -275,7 +275,7 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "a,kind\nnan,0\n",
       "“@/a.csv” line 2, column “a”: “nan” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" leaves "
       "the row out." },
-    { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty." },
+    { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty; missing=\"drop\" leaves rows without a class out." },
     { "a,kind\n1,\"x\n", "“@/a.csv” line 2: a quoted field is not closed." },
     { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },
     { "a,kind,a\n1,2,3\n", "“@/a.csv” names two columns “a”, number 1 and number 3; rename one." },
@@ -283,7 +283,15 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "kind\n1\n", "“@/a.csv” has no column beside the target; is delimiter=\",\" right?" },
     { "a,kind\n", "“@/a.csv” has a header and no rows." },
     { "", "“@/a.csv” is empty; its first line must name the columns." },
-    { "a,kind\n1,\xff\n", "“@/a.csv” is no UTF-8 text." },
+    { "a,kind\n1,\xff\n",
+      "“@/a.csv” is no UTF-8 text: line 2 has the byte 0xFF. If it is Latin-1 or Windows-1252, convert it with iconv "
+      "-f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8." },
+    { "PK\3\4sheet",
+      "“@/a.csv” is no text but a zip archive, as spreadsheets (.xlsx, .ods) and .npz files are; save the "
+      "table as CSV, UTF-8." },
+    { "a,kind\n1,0\n2,NA\n",
+      "“@/a.csv” line 3, column “kind” is “NA”, which is no class; missing=\"drop\" leaves rows without a class out." },
+    { "a;kind\n1;0\n", "“@/a.csv” has no column “kind”; its only one is “a;kind”; is the delimiter right?" },
   };
 
   assert_refused (f, "csv", strv, "There is no file “@/a.csv”; paths start at the folder of the graph file.");

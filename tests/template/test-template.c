@@ -260,7 +260,7 @@ test_units (void)
   LoomElement *node = loom_scope_find_node (loom_graph_root (graph), "units");
 
   g_assert_nonnull (node);
-  g_assert_cmpstr (loom_element_get (node, "formula"), ==, "x * 250 - 1800"); /* four digits, rounded to even */
+  g_assert_cmpstr (loom_element_get (node, "formula"), ==, "x * 250 - 1801"); /* as exact as 250 */
   check_clean (graph);
   train (graph, 1);
 }

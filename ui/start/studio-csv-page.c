@@ -4,7 +4,6 @@
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #include "ui/start/studio-data-job.h"
@@ -200,22 +199,28 @@ remove_columns (StudioCsvPage *self)
   g_ptr_array_set_size (self->rows, 0);
 }
 
-/* Suggests to fill gaps where there are some, and to normalise where columns are of very different size: such features
- * learn badly side by side. */
+/* The place of a choice among the values of an option. */
+static guint
+place_of (const char *option, const char *value)
+{
+  const LoomDatasetParam *p = loom_dataset_class_params (loom_dataset_class ("csv"));
+  guint i = 0;
+
+  while (strcmp (p->name, option) != 0)
+    p++;
+  while (strcmp (p->choices[i], value) != 0)
+    i++;
+  return i;
+}
+
 static void
 suggest_preparation (StudioCsvPage *self)
 {
-  gboolean has_gaps = FALSE, is_wide = FALSE;
+  const char *normalize, *missing;
 
-  for (guint i = 0; i < self->guess->columns->len; i++)
-    {
-      const LoomCsvColumn *column = self->guess->columns->pdata[i];
-
-      has_gaps = has_gaps || (column->role <= LOOM_CSV_TARGET && column->n_missing > 0);
-      is_wide = is_wide || (column->role == LOOM_CSV_FEATURE && (fabs (column->mean) > 3 || column->deviation > 3));
-    }
-  adw_combo_row_set_selected (ADW_COMBO_ROW (self->missing), has_gaps ? 1 : 0);
-  adw_combo_row_set_selected (ADW_COMBO_ROW (self->normalize), is_wide ? 1 : 0);
+  loom_csv_guess_preparation (self->guess, &normalize, &missing);
+  adw_combo_row_set_selected (ADW_COMBO_ROW (self->missing), place_of ("missing", missing));
+  adw_combo_row_set_selected (ADW_COMBO_ROW (self->normalize), place_of ("normalize", normalize));
 }
 
 static void
@@ -449,14 +454,6 @@ studio_csv_page_get_data (StudioCsvPage *self, LoomTemplateData *data)
     .source = "csv", .options = (const char *const *)self->options, .kind = self->kinds.chosen, .name = self->name
   };
   if (target >= 0 && !loom_csv_column_is_classes (self->guess, (guint)target))
-    {
-      const LoomCsvColumn *column = self->guess->columns->pdata[target];
-
-      if (fabs (column->mean) > 5 || column->deviation > 5)
-        {
-          data->shift = column->mean;
-          data->scale = column->deviation;
-        }
-    }
+    loom_csv_guess_units (self->guess, &data->scale, &data->shift);
   return self->options != NULL && self->timer == 0;
 }

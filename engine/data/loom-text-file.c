@@ -1,0 +1,211 @@
+/* A text passes through up to two converters, chosen by its first bytes: gunzip, then UTF-16 to UTF-8. Both work as
+ * streams, so that the head of a large file costs no more than the head of a small one. */
+#include "engine/data/loom-text-file.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-room.h"
+
+#define CHUNK (1 << 20)
+
+typedef struct
+{
+  const char *bytes;
+  gsize n;
+  const char *what;
+} Magic;
+
+static const Magic foreign[] = {
+  { "PK\3\4", 4, "a zip archive, as spreadsheets (.xlsx, .ods) and .npz files are; save the table as CSV, UTF-8" },
+  { "\xd0\xcf\x11\xe0", 4, "a spreadsheet of an old Excel; save the table as CSV, UTF-8" },
+  { "PAR1\x15", 5, "a Parquet file; write it as CSV, such as with pandas.read_parquet and to_csv" },
+  { "\x93NUMPY", 6, "a NumPy array, which the data set npy reads" },
+  { "\x89HDF", 4, "an HDF5 file; write its arrays with numpy.save" },
+  { "SQLite format 3", 16, "an SQLite database; export the table as CSV" },
+  { "\x28\xb5\x2f\xfd", 4, "compressed with zstd; unpack it with zstd -d" },
+  { "\xfd"
+    "7zXZ",
+    5, "compressed with xz; unpack it with xz -dk" },
+  { "BZh91AY&SY", 10, "compressed with bzip2; unpack it with bzip2 -dk" },
+};
+
+const char *
+loom_text_foreign_kind (const char *start, gsize length)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (foreign); i++)
+    if (length >= foreign[i].n && memcmp (start, foreign[i].bytes, foreign[i].n) == 0)
+      return foreign[i].what;
+  return NULL;
+}
+
+/* The stream that follows a converter. (transfer full) */
+static GBufferedInputStream *
+convert (GBufferedInputStream *stream, GConverter *converter)
+{
+  g_autoptr (GInputStream) converted = g_converter_input_stream_new (G_INPUT_STREAM (stream), converter);
+
+  g_object_unref (converter);
+  g_object_unref (stream);
+  return G_BUFFERED_INPUT_STREAM (g_buffered_input_stream_new (converted));
+}
+
+static gboolean
+begins_with (GBufferedInputStream *stream, const char *bytes, gsize n)
+{
+  gsize available;
+  const void *start = g_buffered_input_stream_peek_buffer (stream, &available);
+
+  return available >= n && memcmp (start, bytes, n) == 0;
+}
+
+/* Puts the converters that the first bytes ask for around a stream, after the byte order mark; NULL with the cause. */
+static GBufferedInputStream *
+decode (GInputStream *raw, GError **cause)
+{
+  g_autoptr (GBufferedInputStream) stream = G_BUFFERED_INPUT_STREAM (g_buffered_input_stream_new (raw));
+  const char *utf16 = NULL;
+
+  if (g_buffered_input_stream_fill (stream, -1, NULL, cause) < 0)
+    return NULL;
+  if (begins_with (stream, "\x1f\x8b", 2))
+    {
+      stream = convert (stream, G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP)));
+      if (g_buffered_input_stream_fill (stream, -1, NULL, cause) < 0)
+        return NULL;
+    }
+  if (begins_with (stream, "\xff\xfe", 2))
+    utf16 = "UTF-16LE";
+  else if (begins_with (stream, "\xfe\xff", 2))
+    utf16 = "UTF-16BE";
+  if (g_input_stream_skip (G_INPUT_STREAM (stream), utf16 != NULL ? 2 : 3 * begins_with (stream, "\xef\xbb\xbf", 3),
+                           NULL, cause)
+      < 0)
+    return NULL;
+  if (utf16 != NULL)
+    {
+      GCharsetConverter *converter = g_charset_converter_new ("UTF-8", utf16, cause);
+
+      if (converter == NULL)
+        return NULL;
+      stream = convert (stream, G_CONVERTER (converter));
+    }
+  return g_steal_pointer (&stream);
+}
+
+/* The line of a place in a text. */
+static guint
+line_of (const char *text, const char *place)
+{
+  guint line = 1;
+
+  for (const char *p = text; p < place; p++)
+    line += *p == '\n';
+  return line;
+}
+
+/* Cuts a head after its last whole character, and checks that it is UTF-8. */
+static gboolean
+check (const char *name, GString *text, gboolean is_whole, GError **error)
+{
+  const char *kind = loom_text_foreign_kind (text->str, text->len), *bad;
+
+  if (kind != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no text but %s.", name, kind);
+      return FALSE;
+    }
+  if (g_utf8_validate (text->str, (gssize)text->len, &bad))
+    return TRUE;
+  if (!is_whole && *bad != '\0' && bad + 4 > text->str + text->len)
+    {
+      g_string_truncate (text, bad - text->str);
+      return TRUE;
+    }
+  if (*bad == '\0')
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "“%s” is no UTF-8 text: line %u has a byte 0. If it is UTF-16, convert it with iconv -f UTF-16 -t "
+                 "UTF-8.",
+                 name, line_of (text->str, bad));
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "“%s” is no UTF-8 text: line %u has the byte 0x%02X. If it is Latin-1 or Windows-1252, convert it "
+                 "with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8.",
+                 name, line_of (text->str, bad), (guint8)*bad);
+  return FALSE;
+}
+
+/* needed 0: no question of memory. */
+static char *
+read_stream (GInputStream *raw, const char *name, gsize max, double needed, const char *remedy, gsize *length,
+             gboolean *is_whole, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autoptr (GBufferedInputStream) stream = decode (raw, &cause);
+  g_autoptr (GString) text = g_string_new (NULL);
+  gsize n = 1;
+
+  while (stream != NULL && n > 0 && (max == 0 || text->len < max))
+    {
+      const gsize before = text->len, wanted = max == 0 ? CHUNK + before / 4 : max - before;
+
+      /* A few bytes of gzip can hold many gigabytes. */
+      if (needed > 0 && !loom_room_check_bytes (name, text->len, needed, remedy, error))
+        return NULL;
+      g_string_set_size (text, before + wanted);
+      if (!g_input_stream_read_all (G_INPUT_STREAM (stream), text->str + before, wanted, &n, NULL, &cause))
+        g_clear_object (&stream);
+      g_string_truncate (text, before + n);
+    }
+  if (stream == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", name, cause->message);
+      return NULL;
+    }
+  if (!check (name, text, max == 0 || text->len < max, error))
+    return NULL;
+  if (is_whole != NULL)
+    *is_whole = max == 0 || text->len < max;
+  *length = text->len;
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+char *
+loom_text_file_read (const char *path, gsize max, double needed, const char *remedy, gsize *length, gboolean *is_whole,
+                     GError **error)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autoptr (GFileInputStream) stream = NULL;
+  g_autoptr (GError) cause = NULL;
+
+  if (max == 0 && !loom_room_check (path, needed, remedy, error))
+    return NULL;
+  stream = g_file_read (file, NULL, &cause);
+  if (stream == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+      return NULL;
+    }
+  return read_stream (G_INPUT_STREAM (stream), path, max, max == 0 ? needed : 0, remedy, length, is_whole, error);
+}
+
+char *
+loom_text_from_bytes (GBytes *bytes, const char *name, gsize *length, GError **error)
+{
+  g_autoptr (GInputStream) stream = g_memory_input_stream_new_from_bytes (bytes);
+
+  return read_stream (stream, name, 0, 1, "give it in pieces", length, NULL, error);
+}
+
+void
+loom_text_unify_lines (char *text, gsize *length)
+{
+  gsize to = 0;
+
+  for (gsize i = 0; i < *length; i++)
+    if (text[i] != '\r' || i + 1 == *length || text[i + 1] != '\n')
+      text[to++] = text[i];
+  text[to] = '\0';
+  *length = to;
+}
