@@ -11,7 +11,10 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-mo.h"
+#include "engine/data/loom-text-file.h"
 #include "engine/data/loom-vocabulary.h"
+
+#define NEEDED 5.0 /* bytes of memory for each of a table: it, its lines and their halves */
 
 static const char *const units[] = { "word", "character", NULL };
 static const char *const cases[] = { "keep", "lower", NULL };
@@ -87,20 +90,12 @@ static gboolean
 read_table (const char *path, GPtrArray *pairs, GError **error)
 {
   g_autofree char *content = NULL;
-  g_autoptr (GError) cause = NULL;
   g_auto (GStrv) lines = NULL;
   gsize length;
 
-  if (!g_file_get_contents (path, &content, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
-  if (!g_utf8_validate (content, (gssize)length, NULL))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
-      return FALSE;
-    }
+  content = loom_text_file_read (path, 0, NEEDED, "take fewer pairs", &length, NULL, error);
+  if (content == NULL)
+    return FALSE;
   lines = g_strsplit (content, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)
     {

@@ -8,6 +8,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-room.h"
+#include "engine/data/loom-text-file.h"
 #include "engine/data/loom-vocabulary.h"
 
 #define NEEDED 10.0 /* bytes of memory for each of the text: two copies, and a number for each token */
@@ -112,23 +113,27 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
          && check_merges (klass, options, error);
 }
 
+/* Line ends are those of the text, however its file writes them; bytes stay what they are. */
 static gboolean
 append_file (const char *path, gboolean any_bytes, GString *text, GError **error)
 {
+  static const char remedy[] = "take a part of the text";
   g_autofree char *content = NULL;
   g_autoptr (GError) cause = NULL;
   gsize length;
 
-  if (!loom_room_check (path, NEEDED, "take a part of the text", error))
+  if (!any_bytes)
+    {
+      content = loom_text_file_read (path, 0, NEEDED, remedy, &length, NULL, error);
+      if (content == NULL)
+        return FALSE;
+      loom_text_unify_lines (content, &length);
+    }
+  else if (!loom_room_check (path, NEEDED, remedy, error))
     return FALSE;
-  if (!g_file_get_contents (path, &content, &length, &cause))
+  else if (!g_file_get_contents (path, &content, &length, &cause))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return FALSE;
-    }
-  if (!any_bytes && !g_utf8_validate (content, (gssize)length, NULL))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
       return FALSE;
     }
   g_string_append_len (text, content, length);
@@ -350,6 +355,8 @@ parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtr
   LoomTensor *t;
   gint64 used;
 
+  if (self->unit != LOOM_TEXT_BYTE)
+    loom_text_unify_lines (text, &length);
   if (length > 0 && text[length - 1] == '\n')
     length--;
   unknown = loom_vocabulary_encode (self->vocabulary, text, length, ids);

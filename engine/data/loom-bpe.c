@@ -2,16 +2,20 @@
  *
  * A merges file writes each byte as a character that can be seen (" " is Ġ), two tokens a line, the pair that is merged
  * first in the first line. Tokens are numbered as in GPT-2's vocabulary: bytes in the order of those characters' table,
- * then pairs by their lines, then <|endoftext|>. A text is first cut by GPT-2's pattern, so that no token goes across
- * words; within a piece the pair of the lowest line is merged until there is none. */
+ * then pairs by their lines, then <|endoftext|>. Two pairs may make one token, which has the number that the first of
+ * them gave it; a pair that is written twice counts from its last line. Both are as in Hugging Face's tokenizers. A
+ * text is first cut by GPT-2's pattern, so that no token goes across words; within a piece the pair of the lowest line
+ * is merged until there is none. */
 #include "engine/data/loom-bpe.h"
 
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/loom-text-file.h"
 
 #define END_OF_TEXT "<|endoftext|>"
 #define N_BYTES     256
+#define NEEDED      20.0 /* bytes of memory for each of the file: its lines, and their tokens */
 
 static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
@@ -19,7 +23,8 @@ struct _LoomBpe
 {
   GRegex *pieces;
   GPtrArray *bytes;   /* GBytes of each token */
-  GHashTable *pairs;  /* left << 32 | right → token + 1 */
+  GHashTable *pairs;  /* left << 32 | right → rank + 1 */
+  GArray *merged;     /* guint32: the token that the pair of each rank becomes */
   GHashTable *tokens; /* GBytes → token + 1, while it is read */
   guint32 of_byte[N_BYTES];
   gunichar character[N_BYTES];
@@ -94,6 +99,8 @@ add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError 
   g_auto (GStrv) word = g_strsplit (text, " ", -1);
   gint64 token[2];
   g_autofree guint8 *joined = NULL;
+  g_autoptr (GBytes) key = NULL;
+  guint32 result;
   gsize n[2];
 
   if (g_strv_length (word) != 2)
@@ -116,8 +123,13 @@ add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError 
   joined = g_malloc (n[0] + n[1]);
   memcpy (joined, g_bytes_get_data (self->bytes->pdata[token[0]], NULL), n[0]);
   memcpy (joined + n[0], g_bytes_get_data (self->bytes->pdata[token[1]], NULL), n[1]);
+  key = g_bytes_new (joined, n[0] + n[1]);
+  result = GPOINTER_TO_UINT (g_hash_table_lookup (self->tokens, key)) - 1;
+  if (result == G_MAXUINT32)
+    result = add_token (self, joined, n[0] + n[1]);
+  g_array_append_val (self->merged, result);
   g_hash_table_insert (self->pairs, key_of ((guint32)token[0], (guint32)token[1]),
-                       GUINT_TO_POINTER (add_token (self, joined, n[0] + n[1]) + 1));
+                       GUINT_TO_POINTER (self->merged->len));
   return TRUE;
 }
 
@@ -125,25 +137,18 @@ LoomBpe *
 loom_bpe_load (const char *path, GError **error)
 {
   g_autoptr (LoomBpe) self = NULL;
-  g_autoptr (GError) cause = NULL;
   g_autofree char *content = NULL;
   g_auto (GStrv) lines = NULL;
   gsize length;
 
-  if (!g_file_get_contents (path, &content, &length, &cause))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
-      return NULL;
-    }
-  if (!g_utf8_validate (content, (gssize)length, NULL))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
-      return NULL;
-    }
+  content = loom_text_file_read (path, 0, NEEDED, "it should be a list of pairs", &length, NULL, error);
+  if (content == NULL)
+    return NULL;
   self = g_new0 (LoomBpe, 1);
   self->pieces = g_regex_new (pattern, G_REGEX_OPTIMIZE, 0, NULL);
   self->bytes = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
   self->pairs = g_hash_table_new (NULL, NULL);
+  self->merged = g_array_new (FALSE, FALSE, sizeof (guint32));
   self->tokens = g_hash_table_new (g_bytes_hash, g_bytes_equal);
   add_bytes (self);
   lines = g_strsplit (content, "\n", -1);
@@ -166,6 +171,7 @@ loom_bpe_free (LoomBpe *self)
     return;
   g_regex_unref (self->pieces);
   g_hash_table_unref (self->pairs);
+  g_array_unref (self->merged);
   g_hash_table_unref (self->tokens);
   g_ptr_array_unref (self->bytes);
   g_free (self);
@@ -192,6 +198,35 @@ loom_bpe_dup_name (const LoomBpe *self, guint id)
   return g_string_free (name, FALSE);
 }
 
+/* The rank of a pair; G_MAXUINT: it is never merged. */
+static guint
+rank_of (const LoomBpe *self, guint32 left, guint32 right)
+{
+  return GPOINTER_TO_UINT (g_hash_table_lookup (self->pairs, key_of (left, right))) - 1;
+}
+
+/* Merges the pair of a rank wherever it occurs among n tokens, from left to right, until a merge makes a pair of a
+ * lower rank, which is possible where two pairs make one token. Returns the number of tokens that are left. */
+static gsize
+merge_pair (const LoomBpe *self, guint rank, guint32 left, guint32 right, guint32 *token, gsize n)
+{
+  const guint32 result = g_array_index (self->merged, guint32, rank);
+  gboolean goes_on = TRUE;
+  gsize kept = 0;
+
+  for (gsize i = 0; i < n; i++)
+    if (goes_on && i + 1 < n && token[i] == left && token[i + 1] == right)
+      {
+        i++;
+        goes_on = (kept == 0 || rank_of (self, token[kept - 1], result) >= rank)
+                  && (i + 1 == n || rank_of (self, result, token[i + 1]) >= rank);
+        token[kept++] = result;
+      }
+    else
+      token[kept++] = token[i];
+  return kept;
+}
+
 /* Merges the pairs of one piece, from its bytes on, and appends what is left. */
 static void
 encode_piece (const LoomBpe *self, const char *text, gsize n, GArray *ids)
@@ -203,30 +238,22 @@ encode_piece (const LoomBpe *self, const char *text, gsize n, GArray *ids)
   for (;;)
     {
       guint best = G_MAXUINT;
-      gsize kept = 0;
       guint32 left = 0, right = 0;
 
       for (gsize i = 0; i + 1 < n; i++)
         {
-          const guint found = GPOINTER_TO_UINT (g_hash_table_lookup (self->pairs, key_of (token[i], token[i + 1])));
+          const guint rank = rank_of (self, token[i], token[i + 1]);
 
-          if (found != 0 && found - 1 < best)
+          if (rank < best)
             {
-              best = found - 1;
+              best = rank;
               left = token[i];
               right = token[i + 1];
             }
         }
       if (best == G_MAXUINT)
         break;
-      for (gsize i = 0; i < n; i++)
-        {
-          const gboolean merges = i + 1 < n && token[i] == left && token[i + 1] == right;
-
-          token[kept++] = merges ? best : token[i];
-          i += merges;
-        }
-      n = kept;
+      n = merge_pair (self, best, left, right, token, n);
     }
   g_array_append_vals (ids, token, (guint)n);
 }

@@ -6,6 +6,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-text-file.h"
 #include "engine/interop/loom-npy.h"
 
 #define MEASURED 64 /* samples of the data set that say what its pictures are like */
@@ -386,15 +387,11 @@ static gboolean
 read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrArray *items, GError **error)
 {
   gsize length;
-  const char *data = g_bytes_get_data (bytes, &length);
-  g_autofree char *text = g_strndup (data, length);
+  g_autofree char *text = loom_text_from_bytes (bytes, name, &length, error);
   const LoomDatasetClass *klass = self->dataset != NULL ? self->dataset->klass : NULL;
 
-  if (!is_text (bytes))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", name);
-      return FALSE;
-    }
+  if (text == NULL)
+    return FALSE;
   if (klass != NULL && klass->parse != NULL)
     return klass->parse (self->dataset, name, text, length, items, error);
   if (self->rank == 1)

@@ -60,9 +60,10 @@ begins_with (GBufferedInputStream *stream, const char *bytes, gsize n)
   return available >= n && memcmp (start, bytes, n) == 0;
 }
 
-/* Puts the converters that the first bytes ask for around a stream, after the byte order mark; NULL with the cause. */
+/* Puts the converters that the first bytes ask for around a stream, after the byte order mark; *form names the last.
+ * NULL with the cause. */
 static GBufferedInputStream *
-decode (GInputStream *raw, GError **cause)
+decode (GInputStream *raw, const char **form, GError **cause)
 {
   g_autoptr (GBufferedInputStream) stream = G_BUFFERED_INPUT_STREAM (g_buffered_input_stream_new (raw));
   const char *utf16 = NULL;
@@ -71,6 +72,7 @@ decode (GInputStream *raw, GError **cause)
     return NULL;
   if (begins_with (stream, "\x1f\x8b", 2))
     {
+      *form = " as gzip";
       stream = convert (stream, G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP)));
       if (g_buffered_input_stream_fill (stream, -1, NULL, cause) < 0)
         return NULL;
@@ -86,6 +88,8 @@ decode (GInputStream *raw, GError **cause)
   if (utf16 != NULL)
     {
       GCharsetConverter *converter = g_charset_converter_new ("UTF-8", utf16, cause);
+
+      *form = " as UTF-16";
 
       if (converter == NULL)
         return NULL;
@@ -142,7 +146,8 @@ read_stream (GInputStream *raw, const char *name, gsize max, double needed, cons
              gboolean *is_whole, GError **error)
 {
   g_autoptr (GError) cause = NULL;
-  g_autoptr (GBufferedInputStream) stream = decode (raw, &cause);
+  const char *form = "";
+  g_autoptr (GBufferedInputStream) stream = decode (raw, &form, &cause);
   g_autoptr (GString) text = g_string_new (NULL);
   gsize n = 1;
 
@@ -160,7 +165,7 @@ read_stream (GInputStream *raw, const char *name, gsize max, double needed, cons
     }
   if (stream == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", name, cause->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read%s: %s.", name, form, cause->message);
       return NULL;
     }
   if (!check (name, text, max == 0 || text->len < max, error))

@@ -474,7 +474,10 @@ test_text_bytes (Fixture *f, gconstpointer data)
   g_assert_cmpstr (loom_dataset_class_names (dataset)['a'], ==, "a");
   ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
   g_assert_cmpstr (ids, ==, "255 0 97 10");
-  assert_refused (f, "text", as_text, "“@/t.bin” is no UTF-8 text.");
+  assert_refused (f, "text", as_text,
+                  "“@/t.bin” is no UTF-8 text: line 1 has the byte 0xFF. If it is Latin-1 or "
+                  "Windows-1252, convert it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, "
+                  "UTF-8.");
 }
 
 /* GPT-2's numbers of bytes are those of its vocabulary: "!" is 0, "a" 64, " " 220, newline 198. */
@@ -512,6 +515,67 @@ test_text_bpe (Fixture *f, gconstpointer data)
   assert_refused (f, "text", strv, "“@/merges.txt” line 2 is no pair of tokens with a blank between them.");
   write_file (f, "merges.txt", "b a\nbaba b\n", -1);
   assert_refused (f, "text", strv, "“@/merges.txt” line 2: “baba” is no byte and no pair of an earlier line.");
+}
+
+/* Two pairs make one token, which has one number; a pair that is written twice counts from its last line. The numbers
+ * are those of Hugging Face's tokenizers 0.23.3 for these lists. */
+static void
+test_text_bpe_two_ways (Fixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *merges, *text, *ids;
+    gint64 n;
+  } cases[] = {
+    { "b c\na b\na bc\nab c\nabc a\n", "abcaabab b", "259 257 257 220", 261 },
+    { "c c\na b\nab a\na b\n", "ababab aab b", "258 65 257 220 64 257 220", 260 },
+    { "b b\na bb\na b\nab b\nabb c\n", "abbcabab c", "259 258 258 220", 261 },
+  };
+  const char *strv[]
+      = { "path", "t.txt", "unit", "bpe", "merges", "m.txt", "val_fraction", "0", "context", NULL, NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (GStrv) wanted = g_strsplit (cases[i].ids, " ", -1);
+      g_autofree char *context = g_strdup_printf ("%u", g_strv_length (wanted));
+      g_autoptr (LoomDataset) dataset = NULL;
+      g_autofree char *ids = NULL;
+
+      strv[9] = context;
+      write_file (f, "t.txt", cases[i].text, -1);
+      write_file (f, "m.txt", cases[i].merges, -1);
+      dataset = open_source (f, "text", strv);
+      g_assert_no_error (f->error);
+      g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, cases[i].n);
+      ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
+      g_assert_cmpstr (ids, ==, cases[i].ids);
+    }
+}
+
+/* Neither a byte order mark nor the \r of \r\n is part of a text; of bytes both are. */
+static void
+test_text_marks (Fixture *f, gconstpointer data)
+{
+  static const char *const character[] = { "path", "t.txt", "context", "3", "val_fraction", "0", NULL };
+  static const char *const word[] = { "path", "t.txt", "context", "3", "val_fraction", "0", "unit", "word", NULL };
+  static const char *const byte[] = { "path", "t.txt", "context", "3", "val_fraction", "0", "unit", "byte", NULL };
+  g_autoptr (LoomDataset) characters = NULL, words = NULL, bytes = NULL;
+  g_autofree char *names = NULL, *word_names = NULL, *ids = NULL;
+
+  write_file (f, "t.txt",
+              "\xef\xbb\xbf"
+              "ab\r\nab\r\nab\r\n",
+              -1);
+  characters = open_source (f, "text", character);
+  g_assert_no_error (f->error);
+  names = g_strjoinv ("|", (char **)loom_dataset_class_names (characters));
+  g_assert_cmpstr (names, ==, "\n|a|b");
+  words = open_source (f, "text", word);
+  word_names = g_strjoinv ("|", (char **)loom_dataset_class_names (words));
+  g_assert_cmpstr (word_names, ==, "<unknown>|\n|ab");
+  bytes = open_source (f, "text", byte);
+  ids = window (bytes, LOOM_SPLIT_TRAIN, 0);
+  g_assert_cmpstr (ids, ==, "239 187 191");
 }
 
 static void
@@ -674,6 +738,8 @@ main (int argc, char **argv)
   ADD ("/files/text-words", test_text_words);
   ADD ("/files/text-bytes", test_text_bytes);
   ADD ("/files/text-bpe", test_text_bpe);
+  ADD ("/files/text-bpe-two-ways", test_text_bpe_two_ways);
+  ADD ("/files/text-marks", test_text_marks);
   ADD ("/files/fashion-mnist-missing", test_fashion_mnist_missing);
   ADD ("/files/fashion-mnist", test_fashion_mnist);
   return g_test_run ();

@@ -274,7 +274,10 @@ test_bad (void)
   write_file ("bad.tsv", "a\tb\nno tab\n", -1);
   assert_refused (table, "“@/bad.tsv” line 2 has no tab; source and target stand with a tab between them.");
   write_file ("bad.tsv", "\xff\tb\n", -1);
-  assert_refused (table, "“@/bad.tsv” is no UTF-8 text.");
+  assert_refused (table,
+                  "“@/bad.tsv” is no UTF-8 text: line 1 has the byte 0xFF. If it is Latin-1 or "
+                  "Windows-1252, convert it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, "
+                  "UTF-8.");
   write_file ("long.tsv", "a b\tc\n", -1);
   assert_refused (too_long, "None of the 1 pairs in “@/long.tsv” is as short as source_length and target_length ask.");
   assert_refused (none, "There is no file “@/none.mo”; it should be a table of sentences or a catalogue (.mo).");
