@@ -1,9 +1,11 @@
-/* Pictures in folders: a class is a folder, and its pictures are the files in it (torchvision's ImageFolder).
+/* Pictures in folders: a class is a folder, and its pictures are the files in it and in the folders below it
+ * (torchvision's ImageFolder).
  *
  * Every picture is brought to one size. Where they all fit into memory they are decoded once, by all processors, and
  * kept as bytes; else each is decoded when it is read, which the loader's thread does ahead of the steps. Both ways
  * give the same numbers. */
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,11 +18,13 @@
 
 static const char *const colors[] = { "rgb", "grey", NULL };
 static const char *const keeps[] = { "auto", "memory", "files", NULL };
-static const char *const endings[]
-    = { ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm", NULL };
+static const char *const endings[] = { ".png",  ".jpg", ".jpeg", ".jfif", ".bmp", ".gif", ".webp", ".avif", ".heic",
+                                       ".heif", ".jxl", ".tif",  ".tiff", ".ppm", ".pgm", ".pnm",  NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "A folder with a folder of pictures for each class." },
+  { .name = "path",
+    .type = LOOM_DATASET_PATH,
+    .doc = "A folder with a folder of pictures for each class, which may hold further folders." },
   { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "Another one with pictures to test on." },
   { .name = "size",
     .type = LOOM_DATASET_INT,
@@ -118,10 +122,31 @@ list (const char *path, gboolean folders, GError **error)
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
 
+/* TRUE if the folders are splits, each with folders of its own for classes: a folder train, which holds folders and no
+ * picture, and another one to test on, in *test. */
+static gboolean
+are_splits (const char *path, char *const *names, const char **test)
+{
+  static const char *const tests[] = { "test", "val", "valid", "validation", NULL };
+  g_autofree char *train = g_build_filename (path, "train", NULL);
+  g_auto (GStrv) pictures = NULL, folders = NULL;
+
+  *test = NULL;
+  for (guint i = 0; tests[i] != NULL && *test == NULL; i++)
+    if (g_strv_contains ((const char *const *)names, tests[i]))
+      *test = tests[i];
+  if (*test == NULL || !g_strv_contains ((const char *const *)names, "train"))
+    return FALSE;
+  pictures = list (train, FALSE, NULL);
+  folders = list (train, TRUE, NULL);
+  return pictures != NULL && folders != NULL && pictures[0] == NULL && folders[0] != NULL;
+}
+
 static char **
 list_classes (const char *path, GError **error)
 {
   g_auto (GStrv) names = NULL;
+  const char *test;
 
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     {
@@ -130,6 +155,14 @@ list_classes (const char *path, GError **error)
       return NULL;
     }
   names = list (path, TRUE, error);
+  if (names != NULL && are_splits (path, names, &test))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The folders train and %s in “%s” are splits and no classes: say path=\"…/train\" and "
+                   "test_path=\"…/%s\".",
+                   test, path, test);
+      return NULL;
+    }
   if (names == NULL || names[0] != NULL)
     return g_steal_pointer (&names);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -137,26 +170,51 @@ list_classes (const char *path, GError **error)
   return NULL;
 }
 
-/* Adds the pictures of one class. */
+/* Adds the pictures of a folder and of those below it to a class. visited: the folders that were read, since links may
+ * lead back to one. */
 static gboolean
-add_class (Folder *self, const char *path, const char *name, guint32 which, GError **error)
+add_folder (Folder *self, const char *folder, guint32 which, GHashTable *visited, GError **error)
 {
-  g_autofree char *folder = g_build_filename (path, name, NULL);
-  g_auto (GStrv) names = list (folder, FALSE, error);
+  GStatBuf status;
+  g_auto (GStrv) names = NULL, folders = NULL;
 
-  if (names == NULL)
+  if (g_stat (folder, &status) == 0
+      && !g_hash_table_add (visited, g_strdup_printf ("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
+                                                      (guint64)status.st_dev, (guint64)status.st_ino)))
+    return TRUE;
+  names = list (folder, FALSE, error);
+  folders = names != NULL ? list (folder, TRUE, error) : NULL;
+  if (folders == NULL)
     return FALSE;
-  if (names[0] == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no picture (%s and others).", folder, endings[0]);
-      return FALSE;
-    }
   for (guint i = 0; names[i] != NULL; i++)
     {
       g_ptr_array_add (self->files, g_build_filename (folder, names[i], NULL));
       g_array_append_val (self->classes, which);
     }
+  for (guint i = 0; folders[i] != NULL; i++)
+    {
+      g_autofree char *inner = g_build_filename (folder, folders[i], NULL);
+
+      if (!add_folder (self, inner, which, visited, error))
+        return FALSE;
+    }
   return TRUE;
+}
+
+/* Adds the pictures of one class. */
+static gboolean
+add_class (Folder *self, const char *path, const char *name, guint32 which, GError **error)
+{
+  g_autofree char *folder = g_build_filename (path, name, NULL);
+  g_autoptr (GHashTable) visited = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const guint before = self->files->len;
+
+  if (!add_folder (self, folder, which, visited, error))
+    return FALSE;
+  if (self->files->len > before)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no picture (%s and others).", folder, endings[0]);
+  return FALSE;
 }
 
 /* Adds all classes that lie in a folder; each must be one of names. */

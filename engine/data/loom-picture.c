@@ -6,16 +6,43 @@
 
 #include "engine/core/loom-error.h"
 
-#define MAX_PIXELS 100e6
+#define MAX_PIXELS 100000000
 
 const char *const loom_picture_fits[] = { "stretch", "crop", "pad", NULL };
 
 /* ---- decoding ----------------------------------------------------------- */
 
+/* Pictures that are decoded at the same time, by one thread each, have no more pixels together than the largest one may
+ * have: a decoded pixel takes 3 to 12 bytes, of which a hundred million are enough. */
+static GMutex pixels_lock;
+static GCond pixels_freed;
+static gint64 pixels_left = MAX_PIXELS;
+
+static void
+take_pixels (gint64 n)
+{
+  g_mutex_lock (&pixels_lock);
+  while (pixels_left < n)
+    g_cond_wait (&pixels_freed, &pixels_lock);
+  pixels_left -= n;
+  g_mutex_unlock (&pixels_lock);
+}
+
+static void
+give_back_pixels (gint64 n)
+{
+  g_mutex_lock (&pixels_lock);
+  pixels_left += n;
+  g_cond_broadcast (&pixels_freed);
+  g_mutex_unlock (&pixels_lock);
+}
+
 /* Events of the decoder while it reads a picture. */
 typedef struct
 {
   int lines; /* that have come */
+  int width, height;
+  gint64 taken; /* pixels */
   gboolean too_large;
 } Progress;
 
@@ -23,9 +50,18 @@ typedef struct
 static void
 size_prepared_cb (GdkPixbufLoader *loader, int width, int height, Progress *progress)
 {
-  progress->too_large = (double)width * height > MAX_PIXELS;
+  const gint64 n = (gint64)width * height;
+
+  progress->width = width;
+  progress->height = height;
+  progress->too_large = n > MAX_PIXELS;
   if (progress->too_large)
     gdk_pixbuf_loader_set_size (loader, 0, 0);
+  else if (progress->taken == 0)
+    {
+      take_pixels (n);
+      progress->taken = n;
+    }
 }
 
 /* A file that was cut off is no error to the library, but lines are missing. */
@@ -54,9 +90,41 @@ is_cut_jpeg (GBytes *bytes)
   return end < start;
 }
 
-static GdkPixbuf *
-decode (GBytes *bytes, const char *name, GError **error)
+/* Formats whose loaders are packages of their own. */
+typedef struct
 {
+  gsize offset;
+  const char *bytes, *name, *package;
+} Format;
+
+static const Format formats[] = {
+  { 8, "WEBP", "WebP", "webp-pixbuf-loader" },       { 4, "ftypavif", "AVIF", "libavif-gdk-pixbuf" },
+  { 4, "ftypheic", "HEIF", "heif-gdk-pixbuf" },      { 4, "ftypmif1", "HEIF", "heif-gdk-pixbuf" },
+  { 0, "\xff\x0a", "JPEG XL", "libjxl-gdk-pixbuf" }, { 4, "JXL ", "JPEG XL", "libjxl-gdk-pixbuf" },
+};
+
+/* The format of a picture that no loader knows; NULL: none of those above. */
+static const Format *
+find_format (GBytes *bytes)
+{
+  gsize n;
+  const char *data = g_bytes_get_data (bytes, &n);
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    {
+      const gsize length = strlen (formats[i].bytes);
+
+      if (n >= formats[i].offset + length && memcmp (data + formats[i].offset, formats[i].bytes, length) == 0)
+        return &formats[i];
+    }
+  return NULL;
+}
+
+/* *taken: the pixels to give back once the picture is freed. */
+static GdkPixbuf *
+decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
+{
+  const Format *format;
   g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
   g_autoptr (GError) local = NULL;
   Progress progress = { 0 };
@@ -68,8 +136,16 @@ decode (GBytes *bytes, const char *name, GError **error)
   good = gdk_pixbuf_loader_write_bytes (loader, bytes, &local);
   good = gdk_pixbuf_loader_close (loader, good ? &local : NULL) && good;
   found = gdk_pixbuf_loader_get_pixbuf (loader);
+  *taken = progress.taken;
   if (progress.too_large)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has more than %.0f million pixels.", name, MAX_PIXELS / 1e6);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "“%s” is %d × %d pixels; pictures of up to %d million can be read. Make it smaller.", name,
+                 progress.width, progress.height, MAX_PIXELS / 1000000);
+  else if (g_error_matches (local, GDK_PIXBUF_ERROR, GDK_PIXBUF_ERROR_UNKNOWN_TYPE)
+           && (format = find_format (bytes)) != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "“%s” is a picture in %s, and the loader for it is not installed: apt install %s.", name, format->name,
+                 format->package);
   else if (!good || found == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no picture that can be read%s%s.", name,
                  local != NULL ? ": " : "", local != NULL ? local->message : "");
@@ -172,11 +248,11 @@ has_color (GdkPixbuf *picture)
   return FALSE;
 }
 
-gboolean
-loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels, gint64 height,
-                   gint64 width, float *to, double *border, char **note, GError **error)
+static gboolean
+read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels, gint64 height,
+              gint64 width, float *to, double *border, char **note, gint64 *taken, GError **error)
 {
-  g_autoptr (GdkPixbuf) whole = decode (bytes, name, error), flat = NULL, fitted = NULL;
+  g_autoptr (GdkPixbuf) whole = decode (bytes, name, taken, error), flat = NULL, fitted = NULL;
   g_autoptr (GString) done = g_string_new (NULL);
   const guint8 *pixels;
   int x0, y0, w, h, stride, n;
@@ -221,4 +297,15 @@ loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *op
     g_string_append (done, ", inverted");
   *note = done->len > 0 ? g_strdup (done->str + 2) : NULL;
   return TRUE;
+}
+
+gboolean
+loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels, gint64 height,
+                   gint64 width, float *to, double *border, char **note, GError **error)
+{
+  gint64 taken = 0;
+  const gboolean good = read_picture (bytes, name, options, channels, height, width, to, border, note, &taken, error);
+
+  give_back_pixels (taken);
+  return good;
 }

@@ -1,9 +1,12 @@
 /* Pictures from CIFAR's binary files and from folders; good ones and bad ones. */
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "engine/core/loom-bytes.h"
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "engine/data/loom-picture.h"
 
 static char *folder;
 
@@ -311,6 +314,133 @@ test_folder_bad (void)
     }
 }
 
+/* Folders below a class's folder are part of it, and a link that leads back is followed once. */
+static void
+test_nested (void)
+{
+  static const char *const strv[] = { "path", "nested", "size", "2", NULL };
+  g_autofree char *link = g_build_filename (folder, "nested/cat/deep/back", NULL);
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autoptr (GPtrArray) read = NULL;
+
+  write_flat ("nested/cat/1.bmp", 2, 2, 1, 1, 1);
+  write_flat ("nested/cat/deep/2.bmp", 2, 2, 2, 2, 2);
+  write_flat ("nested/cat/deep/er/3.bmp", 2, 2, 3, 3, 3);
+  write_flat ("nested/dog/only/4.bmp", 2, 2, 4, 4, 4);
+  g_assert_no_errno (symlink ("..", link));
+  dataset = open_source ("image-folder", strv);
+  g_assert_no_errno (g_unlink (link));
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 4);
+  read = read_split (dataset, LOOM_SPLIT_TRAIN);
+  for (int i = 0; i < 4; i++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[1], i), ==, i == 3);
+      g_assert_cmpfloat (loom_tensor_get (read->pdata[0], 12 * i), ==, (double)((float)(i + 1) / 255.0f));
+    }
+}
+
+/* A folder of splits is no folder of two classes, unless these are named so. */
+static void
+test_splits (void)
+{
+  static const char *const strv[] = { "path", "splits", NULL };
+  static const char *const vehicles[] = { "path", "vehicles", "size", "2", NULL };
+  g_autoptr (LoomDataset) dataset = NULL;
+
+  write_flat ("splits/train/cat/1.bmp", 2, 2, 1, 1, 1);
+  write_flat ("splits/val/cat/1.bmp", 2, 2, 1, 1, 1);
+  assert_refused ("image-folder", strv,
+                  "The folders train and val in “@/splits” are splits and no classes: say path=\"…/train\" and "
+                  "test_path=\"…/val\".");
+  write_flat ("vehicles/train/1.bmp", 2, 2, 1, 1, 1);
+  write_flat ("vehicles/test/1.bmp", 2, 2, 1, 1, 1);
+  dataset = open_source ("image-folder", vehicles);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 2);
+}
+
+/* A picture of black, with a bit for each pixel. */
+static GBytes *
+black_picture (gint32 width, gint32 height)
+{
+  const gsize line = (gsize)(width + 31) / 32 * 4, length = 62 + line * (gsize)height;
+  guint8 *bytes = g_malloc0 (length);
+  const gint32 head[] = { (gint32)length, 0, 62, 40, width, height, 1 | 1 << 16 };
+
+  memcpy (bytes, "BM", 2);
+  memcpy (bytes + 2, head, sizeof head);
+  return g_bytes_new_take (bytes, length);
+}
+
+static gpointer
+read_black (gpointer bytes)
+{
+  const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 1 };
+  g_autofree char *note = NULL;
+  g_autoptr (GError) error = NULL;
+  float pixel = -1;
+  double border;
+
+  g_assert_true (loom_picture_read (bytes, "black", &options, 1, 1, 1, &pixel, &border, &note, &error));
+  g_assert_no_error (error);
+  g_assert_cmpfloat (pixel, ==, 0);
+  return NULL;
+}
+
+/* Large pictures wait for each other, however many threads decode. One of these takes 156 MB. */
+static void
+test_large (void)
+{
+  g_autoptr (GBytes) bytes = black_picture (7200, 7200), bomb = black_picture (7200, 1);
+  g_autofree char *note = NULL;
+  g_autoptr (GError) error = NULL;
+  const gsize before = loom_bytes_of_process (TRUE);
+  const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 1 };
+  GThread *threads[4];
+  float pixel;
+  double border;
+  gint32 height = 1000000;
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("read", read_black, bytes);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory for a while */
+  g_assert_cmpuint (loom_bytes_of_process (TRUE) - before, <, 400000000);
+#else
+  (void)before;
+#endif
+  /* What it claims to be is refused before memory is taken. */
+  memcpy ((guint8 *)g_bytes_get_data (bomb, NULL) + 22, &height, sizeof height);
+  g_assert_false (loom_picture_read (bomb, "bomb", &options, 1, 1, 1, &pixel, &border, &note, &error));
+  g_assert_cmpstr (error->message, ==,
+                   "“bomb” is 7200 × 1000000 pixels; pictures of up to 100 million can be read. Make it smaller.");
+}
+
+/* A format without its loader is named with its package; with it these bytes are a broken picture. */
+static void
+test_no_loader (void)
+{
+  const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 1 };
+  static const struct
+  {
+    const char *bytes, *package;
+  } cases[] = { { "RIFFxxxxWEBPVP8 ", "webp-pixbuf-loader" }, { "xxxxftypavifxxxx", "libavif-gdk-pixbuf" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GBytes) bytes = g_bytes_new_static (cases[i].bytes, 16);
+      g_autofree char *note = NULL;
+      g_autoptr (GError) error = NULL;
+      float pixel;
+      double border;
+
+      g_assert_false (loom_picture_read (bytes, "a", &options, 1, 1, 1, &pixel, &border, &note, &error));
+      g_test_message ("%s", error->message);
+      g_assert_true (strstr (error->message, cases[i].package) != NULL
+                     || strstr (error->message, "no picture") != NULL);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -322,6 +452,10 @@ main (int argc, char **argv)
   g_test_add_func ("/images/cifar-bad", test_cifar_bad);
   g_test_add_func ("/images/folder", test_folder);
   g_test_add_func ("/images/folder-bad", test_folder_bad);
+  g_test_add_func ("/images/nested", test_nested);
+  g_test_add_func ("/images/splits", test_splits);
+  g_test_add_func ("/images/large", test_large);
+  g_test_add_func ("/images/no-loader", test_no_loader);
   status = g_test_run ();
   remove_all (folder);
   g_free (folder);
