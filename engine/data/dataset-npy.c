@@ -48,6 +48,11 @@ describe_file (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
 
   if (path == NULL)
     return TRUE;
+  if (g_str_has_suffix (path, ".csv") || g_str_has_suffix (path, ".tsv"))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is a table as text, which the data set csv reads.", path);
+      return FALSE;
+    }
   if (!loom_dataset_check_file (path, NULL, error) || !loom_npy_describe (path, &type, error)
       || !add_port (info, name, path, &type, error))
     return FALSE;

@@ -14,6 +14,8 @@
 #define MOST_EPOCHS  100
 /* Of a source whose number of samples is not known. */
 #define SOME_EPOCHS 10
+/* A class's number is below this, or below twice the number of samples: others are codes. */
+#define MOST_CLASSES 1000
 
 /* ---- what a data set asks for ---------------------------------------------- */
 
@@ -182,6 +184,16 @@ complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, 
   if (dataset == NULL)
     return FALSE;
   *info = *loom_dataset_info (dataset);
+  if (loom_template_task (info) == LOOM_TASK_CLASSES && loom_dataset_class_names (dataset) == NULL
+      && info->n_classes > MAX (MOST_CLASSES, 2 * info->n[LOOM_SPLIT_TRAIN]))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The target holds whole numbers up to %" G_GINT64_FORMAT
+                   ", and a class of each would be an output. Number the classes from 0 (in NumPy, np.unique (y, "
+                   "return_inverse=True)[1]); numbers to predict are floats (y.astype (\"float32\")).",
+                   info->n_classes - 1);
+      return FALSE;
+    }
   names = loom_dataset_token_names (dataset);
   if (has_symbols)
     *n_symbols = names != NULL ? (gint64)g_strv_length ((char **)names) : count_symbols (dataset, &failure);
@@ -340,7 +352,17 @@ choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **e
       }
   g_ptr_array_add (names, NULL);
   list = g_strjoinv (", ", (char **)names->pdata);
-  if (data->kind != NULL && names->len > 1)
+  if (names->len == 1 && shape->task == LOOM_TASK_POSITIONS && shape->x->shape.rank == 2)
+    {
+      g_autofree char *y = loom_shape_to_string (&shape->y->shape);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The targets are whole numbers of shape %s, but a class is one number a sample: write y.squeeze (1) "
+                   "for a column of classes, y.argmax (1) for one column a class (NumPy), or floats for numbers to "
+                   "predict.",
+                   y);
+    }
+  else if (data->kind != NULL && names->len > 1)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A network “%s” does not suit this data set; these do: %s.",
                  data->kind, list);
   else

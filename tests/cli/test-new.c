@@ -150,6 +150,28 @@ test_weights (void)
   cli_expect (1, "bad.safetensors", "new", "--weights", "bad.safetensors");
 }
 
+/* Arrays that are no classes, and files of another kind, are named with the remedy. */
+static void
+test_arrays (void)
+{
+  const gint64 rows[] = { 4, 2 }, column[] = { 4, 1 };
+  const double x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, y[] = { 0, 1, 1, 0 },
+               codes[] = { 1000000, 2000000, 3000000, 1000000 };
+
+  cli_save ("x.npy", LOOM_F32, 2, rows, x);
+  cli_save ("column.npy", LOOM_I64, 2, column, y);
+  cli_save ("codes.npy", LOOM_I64, 1, column, codes);
+  cli_write ("x.npz", "PK\3\4");
+  cli_write ("x.csv", "a,b\n1,2\n");
+  cli_expect (1, "of shape B × 1, but a class is one number a sample: write y.squeeze (1)", "new", "--data", "npy",
+              "x=x.npy", "y=column.npy");
+  cli_expect (1, "whole numbers up to 3000000", "new", "--data", "npy", "x=x.npy", "y=codes.npy");
+  cli_expect (1, "is an archive of arrays (.npz)", "new", "--data", "npy", "x=x.npz");
+  cli_expect (1, "which the data set csv reads", "new", "--data", "npy", "x=x.csv");
+  cli_expect (1, "which the data set npy reads", "new", "--data", "csv", "path=x.npy", "target=y");
+  cli_expect (1, "a zip archive", "new", "--data", "text", "path=x.npz");
+}
+
 static void
 test_refused (void)
 {
@@ -184,6 +206,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/new/table-notes", test_table_notes);
   g_test_add_func ("/cli/new/units", test_units);
   g_test_add_func ("/cli/new/weights", test_weights);
+  g_test_add_func ("/cli/new/arrays", test_arrays);
   g_test_add_func ("/cli/new/refused", test_refused);
   g_test_add_func ("/cli/new/lists", test_lists);
   status = g_test_run ();
