@@ -138,10 +138,13 @@ static void
 describe_table (const LoomCsvGuess *guess, char **given, char **options, GString *notes)
 {
   const gboolean is_class = g_strcmp0 (find_option (options, "target_type"), "float") != 0;
+  const LoomCsvColumn *target = find_column (guess, find_option (options, "target"));
 
   g_string_append_printf (notes, "  target %s: %s\n", find_option (options, "target"),
                           is_class ? "a class; for a number say target_type=float"
                                    : "a number; for classes say target_type=class");
+  if (is_class && target != NULL && target->n_distinct * 2 > guess->n_rows)
+    g_string_append_printf (notes, "  %s has a class of its own for most rows: no net learns that\n", target->name);
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];

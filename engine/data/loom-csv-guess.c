@@ -9,8 +9,10 @@
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-text-file.h"
 
-#define HEAD_BYTES (512 * 1024)
-#define MOST_ROWS  5000
+#define HEAD_BYTES      (512 * 1024)
+#define MOST_HEAD_BYTES (HEAD_BYTES * 64)
+#define ENOUGH_ROWS     100
+#define MOST_ROWS       5000
 /* More different numbers than this are no classes. */
 #define MOST_NUMBERED 20
 
@@ -47,10 +49,11 @@ loom_csv_read_number (const char *text, gboolean has_decimal_comma, double *valu
   g_autofree char *copy = NULL;
   char *end, *comma;
 
+  /* Where the comma is before the fraction, a point is between thousands. */
+  if (has_decimal_comma && strchr (text, '.') != NULL)
+    return FALSE;
   if (has_decimal_comma && (comma = strchr (text, ',')) != NULL)
     {
-      if (strchr (text, '.') != NULL)
-        return FALSE;
       copy = g_strdup (text);
       copy[comma - text] = '.';
       text = copy;
@@ -82,7 +85,7 @@ loom_csv_guess_free (LoomCsvGuess *self)
 /* ---- the head of the file ------------------------------------------------------ */
 
 static char *
-read_head (const char *path, gsize *length, gboolean *is_whole, guint64 *size, GError **error)
+read_head (const char *path, gsize bytes, gsize *length, gboolean *is_whole, guint64 *size, GError **error)
 {
   GStatBuf status;
 
@@ -92,7 +95,7 @@ read_head (const char *path, gsize *length, gboolean *is_whole, guint64 *size, G
       return NULL;
     }
   *size = g_stat (path, &status) == 0 ? (guint64)status.st_size : 0;
-  return loom_text_file_read (path, HEAD_BYTES, 0, NULL, length, is_whole, error);
+  return loom_text_file_read (path, bytes, 0, NULL, length, is_whole, error);
 }
 
 /* TRUE if each comma of the text is between two digits, as in 6,1. */
@@ -385,7 +388,7 @@ guess_roles (LoomCsvGuess *self)
       /* Data frames write the numbers or names of their rows as a column without a name. */
       if (is_named (column, ids) || (*column->name == '\0' && column->example != NULL))
         column->role = LOOM_CSV_ID;
-      else if (column->role != LOOM_CSV_ID && (!column->is_number || column->n_distinct < 2))
+      else if (column->role != LOOM_CSV_ID && (!column->is_number || (column->n_distinct < 2 && self->is_whole)))
         column->role = LOOM_CSV_IGNORED;
     }
   for (guint i = 0; i < self->columns->len && target < 0; i++)
@@ -428,13 +431,23 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
   gsize length;
 
   self->columns = g_ptr_array_new_with_free_func (column_free);
-  text = read_head (path, &length, &self->is_whole, &self->size, error);
-  if (text == NULL)
-    return NULL;
-  self->delimiter = delimiter != 0 ? delimiter : guess_delimiter (text);
-  table.rows = rows = read_rows (path, text, length, self->delimiter, &self->is_whole, lines, error);
-  if (rows == NULL)
-    return NULL;
+  /* Of a table with thousands of columns a larger head is read, so that it has some rows. */
+  for (gsize bytes = HEAD_BYTES; bytes <= MOST_HEAD_BYTES; bytes *= 8)
+    {
+      g_clear_pointer (&rows, g_ptr_array_unref);
+      g_free (text);
+      g_array_set_size (lines, 0);
+      text = read_head (path, bytes, &length, &self->is_whole, &self->size, error);
+      if (text == NULL)
+        return NULL;
+      self->delimiter = delimiter != 0 ? delimiter : guess_delimiter (text);
+      rows = read_rows (path, text, length, self->delimiter, &self->is_whole, lines, error);
+      if (rows == NULL)
+        return NULL;
+      if (self->is_whole || rows->len >= ENOUGH_ROWS)
+        break;
+    }
+  table.rows = rows;
   if (((const GPtrArray *)rows->pdata[0])->len < 2)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -489,6 +502,7 @@ is_date (const char *text)
 static const char *
 why_no_number (const char *text)
 {
+  static const char *const signs[] = { "$", "€", "£", "¥" };
   const gsize sign = *text == '-' || *text == '+', n = sign + strspn (text + sign, "0123456789.,' ");
   char *end;
 
@@ -498,6 +512,9 @@ why_no_number (const char *text)
     return "a number with signs between its digits; write it without them, as 1234.5";
   if (n > sign && text[n] == '%')
     return "a percentage; write it without the sign";
+  for (guint i = 0; i < G_N_ELEMENTS (signs); i++)
+    if (strstr (text, signs[i]) != NULL && strpbrk (text, "0123456789") != NULL)
+      return "an amount of money; write it without the sign of the currency, as 1234.5";
   g_ascii_strtod (text, &end);
   return end != text && *end == '\0' ? "not finite" : NULL;
 }
@@ -605,6 +622,14 @@ check_target (const LoomCsvGuess *self, guint i, GError **error)
   const gboolean is_mixed = column->n_odd * 2 + column->n_missing < self->n_rows;
   const char *why = column->odd != NULL ? why_no_number (column->odd) : NULL;
 
+  if (column->n_distinct < 2 && self->is_whole && self->n_rows > 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   column->example != NULL ? "The target “%s” is “%s” in every row: there is nothing to predict."
+                                           : "The target “%s” is empty%s in every row: there is nothing to predict.",
+                   column->name, column->example != NULL ? column->example : "");
+      return FALSE;
+    }
   if (self->target_is_class || column->odd == NULL || column->n_distinct <= MOST_NUMBERED || (why == NULL && !is_mixed))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,

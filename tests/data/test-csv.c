@@ -169,6 +169,7 @@ test_reasons (void)
     { "", "a column without a name, which numbers or names the rows" },
     { "when", "“2024-01-31” in line 2 is a date; write it as a number, such as days" },
     { "cost", "“1,000” in line 2 is a number with signs between its digits; write it without them, as 1234.5" },
+    { "paid", "“$7” in line 2 is an amount of money; write it without the sign of the currency, as 1234.5" },
     { "share", "“5%” in line 2 is a percentage; write it without the sign" },
     { "far", "“inf” in line 3 is not finite" },
     { "mixed", "“x” in line 4 is no number" },
@@ -177,11 +178,11 @@ test_reasons (void)
     { "gap", "it is empty" },
     { "n", "it numbers or names the rows" },
   };
-  g_autoptr (LoomCsvGuess) self = guess (",when,cost,share,far,mixed,town,flat,gap,n,a,y\n"
-                                         "0,2024-01-31,\"1,000\",5%,1,1,Ulm,7,NA,1,3,0\n"
-                                         "1,2024-02-01,\"1,001\",6%,inf,2,Bonn,7,,2,9,1\n"
-                                         "2,2024-02-02,\"1,002\",7%,2,x,Ulm,7,?,3,4,0\n"
-                                         "3,2024-02-03,\"1,003\",8%,3,4,Kiel,7,-,4,2,1\n");
+  g_autoptr (LoomCsvGuess) self = guess (",when,cost,paid,share,far,mixed,town,flat,gap,n,a,y\n"
+                                         "0,2024-01-31,\"1,000\",$7,5%,1,1,Ulm,7,NA,1,3,0\n"
+                                         "1,2024-02-01,\"1,001\",$8,6%,inf,2,Bonn,7,,2,9,1\n"
+                                         "2,2024-02-02,\"1,002\",$9,7%,2,x,Ulm,7,?,3,4,0\n"
+                                         "3,2024-02-03,\"1,003\",$6,8%,3,4,Kiel,7,-,4,2,1\n");
   g_autofree char *options = options_of (self);
 
   g_assert_cmpstr (options, ==, "path t.csv target y features a");
@@ -211,6 +212,11 @@ test_target_of_numbers (void)
   g_assert_nonnull (
       strstr (error->message, "“price” holds numbers that cannot be read: “1,000” in line 2 is a number"));
   self->target_is_class = TRUE;
+  /* Nor is there anything to predict where all rows say the same. */
+  g_autoptr (LoomCsvGuess) same = guess ("a,y\n1,5\n3,5\n2,5\n");
+  g_autoptr (GError) nothing = NULL;
+  g_assert_null (loom_csv_guess_options (same, "t.csv", NULL, NULL, &nothing));
+  g_assert_nonnull (strstr (nothing->message, "“y” is “5” in every row"));
   options = loom_csv_guess_options (self, "t.csv", NULL, NULL, NULL);
   g_assert_nonnull (options);
 }
@@ -253,6 +259,30 @@ test_large (void)
   g_assert_cmpuint (self->n_rows, >=, 1000);
   g_assert_cmpuint (self->n_rows, <, 10000);
   g_assert_cmpuint (self->size, ==, text->len);
+}
+
+/* Of a table that has few rows in its first bytes as many are read as it takes to see what its columns hold; one that
+ * is the same in all of these is no reason to leave it out. */
+static void
+test_wide (void)
+{
+  g_autoptr (GString) text = g_string_new ("same");
+  g_autoptr (LoomCsvGuess) self = NULL;
+
+  for (guint i = 0; i < 8000; i++)
+    g_string_append_printf (text, ",f%u", i);
+  g_string_append (text, ",y\n");
+  for (guint r = 0; r < 160; r++)
+    {
+      g_string_append_printf (text, "%d", r < 150);
+      for (guint i = 0; i < 8000; i++)
+        g_string_append_printf (text, ",%u.%u", (r * 7 + i) % 10, r);
+      g_string_append_printf (text, ",%u\n", r % 2);
+    }
+  self = guess (text->str);
+  g_assert_cmpuint (self->n_rows, >=, 99);
+  g_assert_true (loom_csv_column_is_classes (self, 8001));
+  g_assert_cmpint (column (self, "same")->role, ==, LOOM_CSV_FEATURE);
 }
 
 /* All samples of a split as one row of numbers x. */
@@ -363,8 +393,12 @@ test_decimal_comma (void)
       = { "path", path, "target", "k", "test_fraction", "0", "delimiter", ";", "decimal", "comma", NULL };
   const char *wrong[] = { "path", path, "target", "k", "decimal", "comma", NULL };
   const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = wrong };
-  g_autoptr (GError) error = NULL;
+  g_autoptr (GError) error = NULL, thousands = NULL;
 
+  write_text ("a;b;k\n0,5;1.234;0\n");
+  g_assert_null (loom_dataset_open ("csv", &(LoomDatasetOptions){ .get = loom_dataset_options_from_strv, .data = strv },
+                                    &thousands));
+  g_assert_nonnull (strstr (thousands->message, "“1.234” is no number"));
   write_text ("a;b;k\n0,5;-1,25e1;0\n3;7;1\n");
   assert_x (strv, (const float[]){ 0.5, -12.5, 3, 7 }, 4);
   g_assert_null (loom_dataset_open ("csv", &o, &error));
@@ -517,6 +551,7 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/columns", test_columns);
   g_test_add_func ("/csv/no-table", test_no_table);
   g_test_add_func ("/csv/refused-roles", test_refused_roles);
+  g_test_add_func ("/csv/wide", test_wide);
   g_test_add_func ("/csv/reasons", test_reasons);
   g_test_add_func ("/csv/target-of-numbers", test_target_of_numbers);
   g_test_add_func ("/csv/preparation", test_preparation);

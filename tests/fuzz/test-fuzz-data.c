@@ -4,6 +4,7 @@
  *
  * The mutations come from a fixed seed, so a failure repeats; GRADLOOM_FUZZ_ROUNDS asks for more of them. */
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/data/loom-csv-guess.h"
@@ -48,10 +49,14 @@ static void
 write_file (const char *name, gconstpointer data, gsize n)
 {
   g_autofree char *path = file_path (name), *parent = g_path_get_dirname (path);
+  FILE *file;
 
   g_assert_no_errno (g_mkdir_with_parents (parent, 0755));
-  g_unlink (path); /* a new file is written without waiting for the disk */
-  g_assert_true (g_file_set_contents (path, data, (gssize)n, NULL));
+  /* Without waiting for the disk, as g_file_set_contents() does. */
+  file = fopen (path, "wbe");
+  g_assert_nonnull (file);
+  g_assert_cmpuint (fwrite (data, 1, n, file), ==, n);
+  fclose (file);
 }
 
 static void
@@ -226,7 +231,7 @@ static void
 test_mutations (void)
 {
   const char *more = g_getenv ("GRADLOOM_FUZZ_ROUNDS");
-  const guint rounds = more != NULL ? (guint)g_ascii_strtoull (more, NULL, 10) : 1500;
+  const guint rounds = more != NULL ? (guint)g_ascii_strtoull (more, NULL, 10) : 600;
 
   for (guint round = 0; round < rounds; round++)
     {
