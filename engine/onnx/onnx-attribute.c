@@ -13,16 +13,27 @@ onnx_attribute (const Onnx__NodeProto *node, const char *name)
   return NULL;
 }
 
+const Onnx__AttributeProto *
+onnx_attr (OnnxCtx *c, const char *name)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  for (gsize i = 0; a != NULL && i < MIN (c->node->n_attribute, 64); i++)
+    if (c->node->attribute[i] == a)
+      c->read |= G_GUINT64_CONSTANT (1) << i;
+  return a;
+}
+
 gboolean
 onnx_has_attr (OnnxCtx *c, const char *name)
 {
-  return onnx_attribute (c->node, name) != NULL;
+  return onnx_attr (c, name) != NULL;
 }
 
 gint64
 onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
 
   return a != NULL && a->has_i ? a->i : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
 }
@@ -46,7 +57,7 @@ as_written (float x)
 double
 onnx_attr_float (OnnxCtx *c, const char *name, double def)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
 
   return a != NULL && a->has_f                                                  ? as_written (a->f)
          : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0
@@ -56,17 +67,77 @@ onnx_attr_float (OnnxCtx *c, const char *name, double def)
 const char *
 onnx_attr_string (OnnxCtx *c, const char *name, const char *def)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
 
   if (a == NULL || !a->has_s)
     return def;
   return g_string_chunk_insert_len (c->all->pool, (const char *)a->s.data, a->s.len);
 }
 
+const char *
+onnx_attr_word_of (OnnxCtx *c, const char *name, const char *const *words)
+{
+  const char *word = onnx_attr_string (c, name, onnx_has_attr (c, name) ? "" : words[0]);
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      if (g_str_equal (word, words[i]))
+        return words[i];
+      g_string_append_printf (list, "%s“%s”", i == 0 ? "" : words[i + 1] != NULL ? ", " : " or ", words[i]);
+    }
+  onnx_fail (c, "its “%s” is “%s”, which is not known here; it can be %s.", name, word, list->str);
+  return words[0];
+}
+
+/* Attributes that may stay unread: they say what an input or an output already says, name a precision, or seed a
+ * generator. "*" is every operator. */
+static const struct
+{
+  const char *op, *names;
+} without_effect[] = {
+  { "*", "consumed_inputs noop_with_empty_axes seed stash_type" }, /* the first until operator set 5: memory to reuse */
+  { "Attention", "kv_num_heads q_num_heads softmax_precision" },
+  { "BatchNormalization", "is_test" }, /* until operator set 6, as its outputs do since */
+  { "Cast", "round_mode saturate" },   /* of float8, which is refused */
+  { "CastLike", "round_mode saturate" },
+  { "DequantizeLinear", "axis" }, /* of a scale for the whole tensor */
+  { "Dropout", "is_test" },
+  { "GRU", "output_sequence" }, /* until operator set 3, as its outputs do since */
+  { "Gemm", "beta broadcast" },
+  { "Gradient", "xs zs" },
+  { "If", "else_branch then_branch" }, /* of a choice that is made while importing */
+  { "LSTM", "output_sequence" },
+  { "MaxPool", "storage_order" },
+  { "QuantizeLinear", "axis precision saturate" },
+  { "RNN", "output_sequence" },
+  { "Split", "num_outputs" },
+  { "TopK", "sorted" }, /* here they always are */
+};
+
+void
+onnx_check_attributes (OnnxCtx *c)
+{
+  for (gsize i = 0; i < MIN (c->node->n_attribute, 64) && !c->failed; i++)
+    {
+      const char *name = c->node->attribute[i]->name;
+      gboolean known = name == NULL || (c->read >> i & 1) != 0;
+
+      for (guint k = 0; !known && k < G_N_ELEMENTS (without_effect); k++)
+        if (*without_effect[k].op == '*' || g_str_equal (without_effect[k].op, c->node->op_type))
+          {
+            g_auto (GStrv) names = g_strsplit (without_effect[k].names, " ", -1);
+            known = g_strv_contains ((const char *const *)names, name);
+          }
+      if (!known)
+        onnx_fail (c, "its attribute “%s” is not known here; remove it, or export the model without it.", name);
+    }
+}
+
 guint
 onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
 
   if (a == NULL)
     return 0;

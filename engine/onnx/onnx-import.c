@@ -60,7 +60,11 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
   if (t == NULL)
     return FALSE;
   if (onnx_own_value (all, node->output[0]) == NULL)
-    onnx_declare (all, node->output[0])->constant = g_steal_pointer (&t);
+    {
+      OnnxValue *value = onnx_declare (all, node->output[0]);
+      value->constant = g_steal_pointer (&t);
+      value->producer = node;
+    }
   return TRUE;
 }
 
@@ -93,9 +97,10 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
         c.map->map (&c);
       else
         map_same (&c);
+      onnx_check_attributes (&c);
     }
   for (gsize i = 0; i < node->n_output; i++)
-    if (*node->output[i] && onnx_own_value (all, node->output[i]) == NULL)
+    if (*node->output[i] && (c.failed || onnx_own_value (all, node->output[i]) == NULL))
       {
         OnnxValue *value = onnx_declare (all, node->output[i]);
         value->producer = node;
@@ -221,6 +226,7 @@ add_input (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
   node->out = g_new0 (OnnxWire, 1);
   node->out[0] = (OnnxWire){ .node = node, .port = g_intern_static_string ("out"), .type = type };
   value->wire = node->out;
+  value->elem_type = info->type->tensor_type->elem_type;
   add_port (result->inputs, info->name, node->id, &type);
 }
 
@@ -236,6 +242,7 @@ add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
   value = onnx_declare (all, proto->name);
   value->constant = onnx_tensor_read (all->external, proto, what, &error);
   value->is_weight = TRUE;
+  value->elem_type = proto->data_type;
   if (value->constant == NULL)
     {
       value->failed = TRUE;

@@ -160,7 +160,7 @@ map_gelu (OnnxCtx *c)
 {
   onnx_out (
       c, 0,
-      onnx_emit (c, "gelu", ONNX_IN (onnx_in (c, 0)), "approximate", onnx_attr_string (c, "approximate", NULL), NULL));
+      onnx_emit (c, "gelu", ONNX_IN (onnx_in (c, 0)), "approximate", onnx_attr_word (c, "approximate", "none", "tanh"), NULL));
 }
 
 static void

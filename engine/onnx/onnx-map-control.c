@@ -69,6 +69,15 @@ fail_unbounded (OnnxCtx *c, const char *name)
       name, MAX_ASKED_STEPS);
 }
 
+static void
+fail_endless (OnnxCtx *c, gint64 steps)
+{
+  onnx_fail (c,
+             "it has no number of steps, and after %" G_GINT64_FORMAT
+             " of them its body still asks for another one. Export the model with a number of steps that is fixed.",
+             steps);
+}
+
 /* A tensor's size says how often; a number that is known says it as well. */
 static gboolean
 read_loop (OnnxCtx *c, Loop *l)
@@ -130,8 +139,6 @@ goes_on (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
         fail_unbounded (c, name);
     }
   *another = !c->failed && (t == NULL || loom_tensor_get (t, 0) != 0);
-  if (*another && !l->has_trip)
-    onnx_fail (c, "nothing ends it: it has no number of steps, and its body always asks for another one.");
   return !c->failed;
 }
 
@@ -224,6 +231,8 @@ loop_as_scan (OnnxCtx *c, Loop *l)
     }
   if (l->asks && !asks)
     return;
+  if (another && !l->has_trip)
+    fail_endless (c, 1);
   if (!another && !loom_dim_equal (l->steps, loom_dim (1)))
     in[0] = onnx_count (c, loom_dim (1));
   if (asks)
@@ -267,12 +276,14 @@ loop_unrolled (OnnxCtx *c, Loop *l)
   g_autofree const OnnxValue **carried = g_new0 (const OnnxValue *, l->n_carried + 1);
   g_autoptr (GPtrArray) rows = g_ptr_array_new ();
   gboolean another = TRUE;
-  gint64 t = 0;
+  gint64 most = l->has_trip ? l->steps.coef
+                            : MIN (MAX_UNROLLED_STEPS, MAX_UNROLLED_NODES / MAX ((gint64)count_nodes (l->body), 1)),
+         t = 0;
 
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     carried[i] = first_value (c, l, i);
   onnx_add_tensors (tensors, l->body);
-  for (; t < l->steps.coef && another && onnx_has_room (c); t++)
+  for (; t < most && another && onnx_has_room (c); t++)
     {
       scope = onnx_scope_new (tensors, NULL);
       OnnxCtx within = onnx_scope_ctx (c, scope);
@@ -295,6 +306,8 @@ loop_unrolled (OnnxCtx *c, Loop *l)
         g_ptr_array_add (rows, (gpointer)onnx_reach_wire (&within, l->body->output[l->n_carried + 1 + i]->name));
       c->failed = within.failed;
     }
+  if (another && !l->has_trip)
+    fail_endless (c, t);
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     if (onnx_has_output (c, i))
       onnx_alias (c->all, c->node->output[i], carried[i]);

@@ -139,7 +139,8 @@ void
 onnx_map_grid_sample (OnnxCtx *c)
 {
   const OnnxWire *image = onnx_in (c, 0), *grid = onnx_in (c, 1);
-  const char *mode = onnx_attr_string (c, "mode", "bilinear");
+  const char *mode = onnx_opset (c) < 20 ? onnx_attr_word (c, "mode", "bilinear", "nearest", "bicubic")
+                                         : onnx_attr_word (c, "mode", "linear", "nearest", "cubic");
 
   if (!c->failed && (image->type.shape.rank != 4 || grid->type.shape.rank != 4))
     onnx_fail (c, "only images [batch, channels, height, width] are sampled here.");
@@ -151,7 +152,7 @@ onnx_map_grid_sample (OnnxCtx *c)
                  .w = onnx_dim (c, image, 3),
                  .count = onnx_dim (c, grid, 1) * onnx_dim (c, grid, 2),
                  .align = onnx_attr_int (c, "align_corners", 0) != 0,
-                 .padding = onnx_attr_string (c, "padding_mode", "zeros") };
+                 .padding = onnx_attr_word (c, "padding_mode", "zeros", "border", "reflection") };
   LoomShape flat = loom_shape (3, (gint64[]){ s.n, s.c, s.h * s.w });
   LoomShape out = loom_shape (4, (gint64[]){ s.n, s.c, onnx_dim (c, grid, 1), onnx_dim (c, grid, 2) });
   s.pixels = onnx_reshape (c, image, &flat);

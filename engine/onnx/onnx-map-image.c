@@ -31,11 +31,12 @@ position (const Ways *w, const Side *s, gint64 i)
 
   if (g_str_equal (w->where, "asymmetric"))
     return at / s->scale;
-  /* A size that a scale makes is not rounded here, as in ONNX's reference. */
   if (g_str_equal (w->where, "align_corners"))
-    return s->out > 1 ? at * last / ((double)s->in * s->scale - 1) : 0;
+    return s->out > 1 ? at * last / (double)(s->out - 1) : 0;
   if (g_str_equal (w->where, "tf_half_pixel_for_nn"))
     return (at + 0.5) / s->scale;
+  if (g_str_equal (w->where, "half_pixel_symmetric"))
+    return (double)s->in / 2 * (1 - (double)s->out / (s->scale * (double)s->in)) + (at + 0.5) / s->scale - 0.5;
   if (g_str_equal (w->where, "tf_crop_and_resize"))
     return s->out > 1 ? s->start * last + at * (s->end - s->start) * last / (double)(s->out - 1)
                       : 0.5 * (s->start + s->end) * last;
@@ -44,9 +45,12 @@ position (const Ways *w, const Side *s, gint64 i)
   return (at + 0.5) / s->scale - 0.5;
 }
 
+/* “simple” is what operator sets before 11 mean without a word for it: up where an image shrinks, else down. */
 static gint64
-nearest (const Ways *w, double x)
+nearest (const Ways *w, const Side *s, double x)
 {
+  if (g_str_equal (w->nearest, "simple"))
+    return (gint64)(s->scale < 1 ? ceil (x) : floor (x));
   if (g_str_equal (w->nearest, "floor"))
     return (gint64)floor (x);
   if (g_str_equal (w->nearest, "ceil"))
@@ -95,7 +99,7 @@ pick_nearest (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int a
   g_autoptr (LoomTensor) index = loom_tensor_new (LOOM_I64, 1, &s->out, NULL);
 
   for (gint64 i = 0; i < s->out; i++)
-    ((gint64 *)index->data)[i] = CLAMP (nearest (w, position (w, s, i)), 0, s->in - 1);
+    ((gint64 *)index->data)[i] = CLAMP (nearest (w, s, position (w, s, i)), 0, s->in - 1);
   return onnx_emit (c, "index_select", ONNX_IN (x, onnx_tensor_wire (c, index, "places", FALSE)), "dim",
                     onnx_text (c, "%d", axis), NULL);
 }
@@ -171,21 +175,23 @@ static const char *
 upsample_mode (const Ways *w, int n, const Side *side, gboolean *align)
 {
   static const char *const linear[] = { NULL, "linear", "bilinear", "trilinear" };
-  gboolean half = g_str_has_suffix (w->where, "half_pixel"), whole = TRUE;
+  gboolean half = g_str_has_suffix (w->where, "half_pixel"), whole = TRUE, grows = TRUE;
 
   *align = g_str_equal (w->where, "align_corners");
   for (int i = 0; i < n; i++)
     {
       double size = (double)side[i].in * side[i].scale;
-      if (fabs (size - (double)side[i].out) > 1e-6
+      if ((!*align && fabs (size - (double)side[i].out) > 1e-6)
           || (g_str_equal (w->where, "pytorch_half_pixel") && side[i].out == 1))
         return NULL;
       whole = whole && side[i].out % side[i].in == 0;
+      grows = grows && side[i].scale >= 1;
     }
   if (g_str_equal (w->mode, "nearest"))
     {
       /* Repeating each pixel; half a pixel's way to the nearest comes out at the same place. */
-      gboolean floors = g_str_equal (w->where, "asymmetric") && g_str_equal (w->nearest, "floor");
+      gboolean floors = g_str_equal (w->where, "asymmetric")
+                        && (g_str_equal (w->nearest, "floor") || (g_str_equal (w->nearest, "simple") && grows));
       *align = FALSE;
       return floors || (half && whole && g_str_has_prefix (w->nearest, "round")) ? "nearest" : NULL;
     }
@@ -286,9 +292,15 @@ map_resize (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   gboolean ten = onnx_opset (c) < 11;
   guint at = ten ? 1 : 2;
-  Ways w = { .where = onnx_attr_string (c, "coordinate_transformation_mode", ten ? "asymmetric" : "half_pixel"),
-             .mode = onnx_attr_string (c, "mode", "nearest"),
-             .nearest = onnx_attr_string (c, "nearest_mode", ten ? "floor" : "round_prefer_floor"),
+  Ways w = { .where = ten ? "asymmetric"
+                          : onnx_attr_word (c, "coordinate_transformation_mode", "half_pixel", "half_pixel_symmetric",
+                                            "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+                                            "tf_crop_and_resize"),
+             .mode = ten ? onnx_attr_word (c, "mode", "nearest", "linear")
+                         : onnx_attr_word (c, "mode", "nearest", "linear", "cubic"),
+             .nearest
+             = ten ? "simple"
+                   : onnx_attr_word (c, "nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
              .exclude_outside = onnx_attr_int (c, "exclude_outside", 0) != 0,
              .a = onnx_attr_float (c, "cubic_coeff_a", -0.75),
              .extrapolation = onnx_attr_float (c, "extrapolation_value", 0) };
@@ -300,9 +312,9 @@ map_resize (OnnxCtx *c)
   gint64 axes[LOOM_SHAPE_MAX_RANK];
   int rank = x->type.shape.rank, n = rank;
 
-  if (onnx_attr_int (c, "antialias", 0)
-      || !g_str_equal (onnx_attr_string (c, "keep_aspect_ratio_policy", "stretch"), "stretch"))
-    onnx_fail (c, "antialias, and a keep_aspect_ratio_policy other than “stretch”, are not known here.");
+  onnx_attr_word (c, "keep_aspect_ratio_policy", "stretch");
+  if (onnx_attr_int (c, "antialias", 0))
+    onnx_fail (c, "it smooths what it shrinks (antialias), which is not known here. Export the model without it.");
   for (int i = 0; i < rank && !c->failed; i++)
     {
       axes[i] = i;
@@ -332,9 +344,9 @@ static void
 map_upsample (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, "scales");
+  const Onnx__AttributeProto *a = onnx_attr (c, "scales");
   const LoomTensor *t = a != NULL ? NULL : onnx_const (c, 1, "scales");
-  Ways w = { .where = "asymmetric", .mode = onnx_attr_string (c, "mode", "nearest"), .nearest = "floor" };
+  Ways w = { .where = "asymmetric", .mode = onnx_attr_word (c, "mode", "nearest", "linear"), .nearest = "simple" };
   Side side[LOOM_SHAPE_MAX_RANK] = { 0 };
   int rank = x->type.shape.rank;
 

@@ -75,13 +75,19 @@ map_gather_elements (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "gather", ONNX_IN (x, index), "dim", onnx_text (c, "%d", axis), NULL));
 }
 
+static const char *
+reduction_word (OnnxCtx *c)
+{
+  return onnx_attr_word (c, "reduction", "none", "add", "mul", "max", "min");
+}
+
 /* ONNX's words for what happens where two numbers meet, and PyTorch's. */
 static const char *
 reduction (OnnxCtx *c)
 {
   static const char *const words[][2]
       = { { "add", "add" }, { "mul", "multiply" }, { "max", "amax" }, { "min", "amin" } };
-  const char *word = onnx_attr_string (c, "reduction", "none");
+  const char *word = reduction_word (c);
 
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (g_str_equal (word, words[i][0]))
@@ -115,8 +121,7 @@ map_scatter_nd (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0), *index = onnx_cast (c, onnx_in (c, 1), LOOM_I64);
 
   onnx_out (c, 0,
-            onnx_emit (c, "scatter_nd", ONNX_IN (x, index, onnx_in (c, 2)), "reduction",
-                       onnx_attr_string (c, "reduction", NULL), NULL));
+            onnx_emit (c, "scatter_nd", ONNX_IN (x, index, onnx_in (c, 2)), "reduction", reduction_word (c), NULL));
 }
 
 static void

@@ -13,6 +13,7 @@ static int
 read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *window)
 {
   int n = x->type.shape.rank - 2;
+  gint64 said[8];
 
   if (c->failed)
     return 0;
@@ -23,7 +24,11 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
     }
   for (int i = 0; i < n; i++)
     window->kernel[i] = onnx_dim (c, w, i + 2);
-  return n;
+  guint n_said = onnx_attr_ints (c, "kernel_shape", said, 8);
+  for (guint i = 0; i < n_said && !c->failed; i++)
+    if (n_said != (guint)n || said[i] != window->kernel[i])
+      onnx_fail (c, "its “kernel_shape” is not the one of its weights.");
+  return c->failed ? 0 : n;
 }
 
 static void
@@ -67,7 +72,7 @@ map_conv_transpose (OnnxCtx *c)
         onnx_fail (c, "its sizes are impossible.");
         return;
       }
-  const char *mode = onnx_attr_string (c, "auto_pad", "NOTSET");
+  const char *mode = onnx_auto_pad (c);
   gboolean same = g_str_has_prefix (mode, "SAME"), fits = TRUE, known = TRUE;
   for (int i = 0; i < n; i++)
     {

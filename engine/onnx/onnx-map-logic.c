@@ -4,7 +4,9 @@
 static void
 map_compare (OnnxCtx *c)
 {
-  onnx_out (c, 0, onnx_binary (c, c->map->op, onnx_in (c, 0), onnx_in (c, 1)));
+  const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
+
+  onnx_out (c, 0, onnx_binary (c, c->map->op, a, b));
 }
 
 static void

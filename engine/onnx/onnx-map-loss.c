@@ -7,7 +7,7 @@ loss (OnnxCtx *c, const char *op)
   const OnnxWire *weight = onnx_has (c, 2) ? onnx_in (c, 2) : NULL;
 
   return onnx_emit (c, op, ONNX_IN (onnx_in (c, 0), onnx_cast (c, onnx_in (c, 1), LOOM_I64), weight), "reduction",
-                    onnx_attr_string (c, "reduction", "mean"), "ignore_index",
+                    onnx_attr_word (c, "reduction", "mean", "sum", "none"), "ignore_index",
                     onnx_has_attr (c, "ignore_index")
                         ? onnx_text (c, "%" G_GINT64_FORMAT, onnx_attr_int (c, "ignore_index", 0))
                         : NULL,

@@ -4,12 +4,13 @@
 #include <math.h>
 
 /* Before opset 7 a second operand was stretched only where "broadcast" asked for it, from dimension "axis" on. */
-static const OnnxWire *
-second_operand (OnnxCtx *c, const OnnxWire *a)
+const OnnxWire *
+onnx_second_operand (OnnxCtx *c, const OnnxWire *a)
 {
   const OnnxWire *b = onnx_in (c, 1);
+  gboolean has_axis = onnx_has_attr (c, "axis");
 
-  if (onnx_attr_int (c, "broadcast", 0) && onnx_has_attr (c, "axis"))
+  if (onnx_attr_int (c, "broadcast", 0) && has_axis)
     {
       LoomShape shape = b->type.shape;
       int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (a->type.shape.rank, 1));
@@ -28,7 +29,7 @@ map_pair (OnnxCtx *c)
 {
   if (g_str_equal (c->map->op, "add") && onnx_map_bias (c))
     return;
-  const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
+  const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
 
   onnx_out (c, 0, onnx_binary (c, c->map->op, a, b));
 }
@@ -37,7 +38,7 @@ map_pair (OnnxCtx *c)
 static void
 map_div (OnnxCtx *c)
 {
-  const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
+  const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
   gboolean whole = !loom_dtype_is_float (a->type.dtype) && !loom_dtype_is_float (b->type.dtype);
 
   onnx_out (c, 0, onnx_emit (c, "div", ONNX_IN (a, b), "rounding_mode", whole ? "trunc" : NULL, NULL));
@@ -47,7 +48,7 @@ map_div (OnnxCtx *c)
 static void
 map_pow (OnnxCtx *c)
 {
-  const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
+  const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
 
   onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "pow", a, b), a->type.dtype));
 }
@@ -67,7 +68,7 @@ map_bit_shift (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   const OnnxWire *by = onnx_binary (c, "pow", onnx_constant (c, 2, LOOM_I64), onnx_cast (c, onnx_in (c, 1), LOOM_I64));
   const OnnxWire *wide = onnx_cast (c, x, LOOM_I64);
-  gboolean left = g_str_equal (onnx_attr_string (c, "direction", "LEFT"), "LEFT");
+  gboolean left = g_str_equal (onnx_attr_word (c, "direction", "LEFT", "RIGHT"), "LEFT");
 
   if (left)
     wide = onnx_binary (c, "mul", wide, by);

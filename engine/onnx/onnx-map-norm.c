@@ -42,6 +42,8 @@ map_batch_norm (OnnxCtx *c)
   gboolean known = TRUE;
   gint64 axes[LOOM_SHAPE_MAX_RANK] = { 0 };
 
+  if (!onnx_attr_int (c, "spatial", 1))
+    onnx_fail (c, "it has statistics for each element (“spatial” is 0), and here they are for each channel.");
   if (c->failed)
     return;
   for (guint i = 1; i < 5; i++)
@@ -209,14 +211,19 @@ map_mean_variance (OnnxCtx *c)
 static void
 map_lp_norm (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0), *norm;
+  const OnnxWire *x = onnx_in (c, 0), *sum;
+  gint64 p = onnx_attr_int (c, "p", 2);
   gint64 axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), MAX (x->type.shape.rank, 1));
 
-  if (onnx_attr_int (c, "p", 2) == 1)
-    norm = onnx_reduce (c, "sum", onnx_unary (c, "abs", x), 1, &axis, TRUE);
+  if (p != 1 && p != 2)
+    onnx_fail (c, "its “p” is %" G_GINT64_FORMAT "; it can be 1 or 2.", p);
+  if (p == 1)
+    sum = onnx_reduce (c, "sum", onnx_unary (c, "abs", x), 1, &axis, TRUE);
   else
-    norm = onnx_unary (c, "sqrt", onnx_reduce (c, "sum", onnx_binary (c, "mul", x, x), 1, &axis, TRUE));
-  onnx_out (c, 0, onnx_binary (c, "div", x, norm));
+    sum = onnx_reduce (c, "sum", onnx_binary (c, "mul", x, x), 1, &axis, TRUE);
+  /* Of zeros zeros: there the sum is raised from 0 to 1, whose root is 1. */
+  sum = onnx_binary (c, "add", sum, onnx_cast (c, onnx_with_number (c, "eq", sum, 0), sum->type.dtype));
+  onnx_out (c, 0, onnx_binary (c, "div", x, p == 1 ? sum : onnx_unary (c, "sqrt", sum)));
 }
 
 /* As a layer it drops while one trains; a model that drops even when it is applied cannot be followed number by number.

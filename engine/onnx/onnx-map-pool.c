@@ -15,11 +15,17 @@ read_or_one (OnnxCtx *c, const char *name, gint64 *values, int n)
     values[i] = k > (guint)i ? given[i] : 1;
 }
 
+const char *
+onnx_auto_pad (OnnxCtx *c)
+{
+  return onnx_attr_word (c, "auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID");
+}
+
 gboolean
 onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
 {
   gint64 pads[8] = { 0 };
-  const char *mode = onnx_attr_string (c, "auto_pad", "NOTSET");
+  const char *mode = onnx_auto_pad (c);
 
   w->n = n;
   read_or_one (c, "strides", w->stride, n);
@@ -27,8 +33,9 @@ onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
   onnx_attr_ints (c, "pads", pads, 8);
   for (int i = 0; i < n; i++)
     {
-      w->begin[i] = pads[i];
-      w->end[i] = pads[i + n];
+      gboolean given = g_str_equal (mode, "NOTSET");
+      w->begin[i] = given ? pads[i] : 0;
+      w->end[i] = given ? pads[i + n] : 0;
       if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || w->begin[i] < 0 || w->end[i] < 0
           || MAX (MAX (w->kernel[i], w->dilation[i]), w->stride[i]) > 1000000 || MAX (w->begin[i], w->end[i]) > 1000000)
         onnx_fail (c, "its window has impossible sizes.");

@@ -1,5 +1,8 @@
-/* ONNX's quantisation: numbers in eight bits and the formulas around them. Products of eight-bit numbers are computed
- * as floats, which hold integers up to 2²⁴ exactly: sums of some 250 products. */
+/* ONNX's quantisation: numbers in 8 or 16 bits and the formulas around them.
+ *
+ * Sums of products of bytes are exact, as ONNX says, and computed as floats, which hold integers up to 2²⁴ exactly:
+ * some 250 products. For more of them a factor is cut into two halves of four bits, each half is multiplied by itself,
+ * and what comes of that is added as i32. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
@@ -17,12 +20,7 @@ along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
   return onnx_reshape (c, v, &shape);
 }
 
-/* TRUE if zero points of this input are signed; our types do not tell, since i8 is carried as i64. */
-static gboolean
-is_signed (const OnnxWire *zero)
-{
-  return zero != NULL && zero->type.dtype != LOOM_U8;
-}
+#define UINT8 ONNX__TENSOR_PROTO__DATA_TYPE__UINT8
 
 static const OnnxWire *
 to_float (OnnxCtx *c, const OnnxWire *x)
@@ -30,41 +28,74 @@ to_float (OnnxCtx *c, const OnnxWire *x)
   return onnx_cast (c, x, LOOM_F32);
 }
 
+/* Rounded, and cut at the ends of what an element type of ONNX holds. */
 static const OnnxWire *
-quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *zero)
+quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *zero, int elem_type)
 {
-  gboolean sign = is_signed (zero);
   const OnnxWire *y = onnx_unary (c, "round", onnx_binary (c, "div", x, scale));
+  gint64 least = 0, most = 0;
+  LoomDType dtype = LOOM_U8;
 
+  if (!onnx_type_range (elem_type, &least, &most) || !onnx_dtype (elem_type, &dtype))
+    onnx_fail (c, "it makes %s; it can make uint8, int8, uint16 and int16 here. Quantise the model to one of them.",
+               elem_type != 0 ? onnx_type_name (elem_type) : "numbers whose type the model does not tell");
   if (zero != NULL)
     y = onnx_binary (c, "add", y, to_float (c, zero));
-  y = onnx_emit (c, "clamp", ONNX_IN (y), "min", sign ? "-128" : "0", "max", sign ? "127" : "255", NULL);
-  return onnx_cast (c, y, zero != NULL ? zero->type.dtype : LOOM_U8);
+  y = onnx_emit (c, "clamp", ONNX_IN (y), "min", onnx_number (c, (double)least), "max", onnx_number (c, (double)most),
+                 NULL);
+  return onnx_cast (c, y, dtype);
 }
 
+static void
+refuse_blocks (OnnxCtx *c)
+{
+  gint64 size = onnx_attr_int (c, "block_size", 0);
+
+  if (size != 0)
+    onnx_fail (c,
+               "it has a scale for each block of %" G_GINT64_FORMAT
+               " numbers (“block_size”), which is not known here. Quantise the model with a scale for each tensor or "
+               "axis, or export it unquantised.",
+               size);
+}
+
+/* Without a zero point the type is output_dtype, and uint8 where that is absent, too. */
 static void
 map_quantize (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
+  int asked = (int)onnx_attr_int (c, "output_dtype", 0), type = onnx_has (c, 2) ? onnx_elem_type (c, 2) : asked;
 
+  refuse_blocks (c);
+  if (asked != 0 && type != asked)
+    onnx_fail (c, "its “output_dtype” is %s, and its zero point is %s.", onnx_type_name (asked), onnx_type_name (type));
   onnx_out (c, 0,
             quantize (c, to_float (c, x), along (c, onnx_in (c, 1), x),
-                      onnx_has (c, 2) ? along (c, onnx_in (c, 2), x) : NULL));
+                      onnx_has (c, 2) ? along (c, onnx_in (c, 2), x) : NULL,
+                      type == 0 && !onnx_has (c, 2) ? UINT8 : type));
 }
 
+/* Of integers of 32 bits the difference is taken before they are rounded to floats. */
 static const OnnxWire *
 centred (OnnxCtx *c, const OnnxWire *x, const OnnxWire *zero)
 {
+  if (zero != NULL && x->type.dtype == LOOM_I32)
+    return to_float (c, onnx_binary (c, "sub", x, zero));
   return zero != NULL ? onnx_binary (c, "sub", to_float (c, x), to_float (c, zero)) : to_float (c, x);
 }
 
 static void
 map_dequantize (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0);
+  const OnnxWire *x = onnx_in (c, 0), *scale = along (c, onnx_in (c, 1), x);
   const OnnxWire *y = centred (c, x, onnx_has (c, 2) ? along (c, onnx_in (c, 2), x) : NULL);
+  int asked = (int)onnx_attr_int (c, "output_dtype", 0);
+  LoomDType dtype = scale->type.dtype;
 
-  onnx_out (c, 0, onnx_binary (c, "mul", y, along (c, onnx_in (c, 1), x)));
+  refuse_blocks (c);
+  if (asked != 0 && !onnx_wire_dtype (asked, &dtype))
+    onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name (asked));
+  onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "mul", y, scale), dtype));
 }
 
 /* The range of x, with 0 in it, over 255 steps. */
@@ -79,11 +110,14 @@ map_dynamic (OnnxCtx *c)
   const OnnxWire *high = onnx_emit (c, "max", ONNX_IN (flat), "dim", "0", NULL);
   low = onnx_emit (c, "clamp", ONNX_IN (low), "max", "0", NULL);
   high = onnx_emit (c, "clamp", ONNX_IN (high), "min", "0", NULL);
-  const OnnxWire *scale = onnx_with_number (c, "div", onnx_binary (c, "sub", high, low), 255);
+  const OnnxWire *span = onnx_binary (c, "sub", high, low);
+  /* Of zeros alone the scale is 1. */
+  span = onnx_emit (c, "where", ONNX_IN (onnx_with_number (c, "eq", span, 0), NULL, span), "input", "255", NULL);
+  const OnnxWire *scale = onnx_with_number (c, "div", span, 255);
   const OnnxWire *zero = onnx_unary (c, "round", onnx_unary (c, "neg", onnx_binary (c, "div", low, scale)));
   zero = onnx_emit (c, "clamp", ONNX_IN (zero), "min", "0", "max", "255", NULL);
   zero = onnx_cast (c, zero, LOOM_U8);
-  onnx_out (c, 0, quantize (c, x, scale, zero));
+  onnx_out (c, 0, quantize (c, x, scale, zero, UINT8));
   onnx_out (c, 1, scale);
   onnx_out (c, 2, zero);
 }
@@ -100,6 +134,68 @@ rows (OnnxCtx *c, const OnnxWire *zero, const OnnxWire *x)
   return onnx_reshape (c, zero, &shape);
 }
 
+/* ---- exact sums ------------------------------------------------------- */
+
+typedef const OnnxWire *(*Product) (OnnxCtx *c, const OnnxWire *a, const OnnxWire *b);
+
+/* The largest sum of products that a float holds to the last digit. */
+#define MAX_EXACT 16777216
+#define MAX_BYTE  255
+#define MAX_HALF  16
+
+/* v is 16 part[1] + part[0]; from -255 to 255 it is, and its halves from -16 to 15. */
+static guint
+halve (OnnxCtx *c, const OnnxWire *part[2])
+{
+  const OnnxWire *v = part[0];
+
+  part[1] = onnx_unary (c, "floor", onnx_with_number (c, "mul", v, 1.0 / MAX_HALF));
+  part[0] = onnx_binary (c, "sub", v, onnx_with_number (c, "mul", part[1], MAX_HALF));
+  return 2;
+}
+
+/* A product of differences of bytes, each number of which is a sum of n, as i32. */
+static const OnnxWire *
+multiply_exactly (OnnxCtx *c, Product multiply, const OnnxWire *a, const OnnxWire *b, gint64 n)
+{
+  const OnnxWire *left[2] = { a }, *right[2] = { b }, *sum = NULL;
+  guint n_left = 1, n_right = 1;
+
+  if (n > MAX_EXACT / (MAX_BYTE * MAX_BYTE))
+    n_left = halve (c, left);
+  if (n > MAX_EXACT / (MAX_HALF * MAX_BYTE))
+    n_right = halve (c, right);
+  if (n > MAX_EXACT / (MAX_HALF * MAX_HALF))
+    onnx_fail (c, "its sums are of %" G_GINT64_FORMAT " products; up to %d are computed exactly here.", n,
+               MAX_EXACT / (MAX_HALF * MAX_HALF));
+  for (guint i = 0; i < n_left; i++)
+    for (guint k = 0; k < n_right; k++)
+      {
+        const OnnxWire *part = onnx_cast (c, multiply (c, left[i], right[k]), LOOM_I32);
+
+        if (i + k > 0)
+          part = onnx_with_number (c, "mul", part, i + k > 1 ? MAX_HALF * MAX_HALF : MAX_HALF);
+        sum = sum != NULL ? onnx_binary (c, "add", sum, part) : part;
+      }
+  return sum;
+}
+
+static const OnnxWire *
+matmul (OnnxCtx *c, const OnnxWire *a, const OnnxWire *b)
+{
+  return onnx_binary (c, "matmul", a, b);
+}
+
+static const OnnxWire *
+matmul_exactly (OnnxCtx *c, const OnnxWire *a, const OnnxWire *b)
+{
+  int last = a->type.shape.rank - 1;
+  gboolean known = last >= 0 && loom_dim_is_known (a->type.shape.dim[last]);
+
+  return multiply_exactly (c, matmul, a, b,
+                           known ? a->type.shape.dim[last].coef : onnx_dim (c, b, MAX (b->type.shape.rank - 2, 0)));
+}
+
 static void
 map_matmul_integer (OnnxCtx *c)
 {
@@ -107,7 +203,7 @@ map_matmul_integer (OnnxCtx *c)
 
   a = centred (c, a, onnx_has (c, 2) ? rows (c, onnx_in (c, 2), a) : NULL);
   b = centred (c, b, onnx_has (c, 3) ? onnx_in (c, 3) : NULL);
-  onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "matmul", a, b), LOOM_I32));
+  onnx_out (c, 0, matmul_exactly (c, a, b));
 }
 
 /* Inputs: a, its scale and zero point, b, its scale and zero point, and those of the result. */
@@ -116,13 +212,13 @@ map_qlinear_matmul (OnnxCtx *c)
 {
   const OnnxWire *a = onnx_in (c, 0), *b = onnx_in (c, 3), *y;
 
-  y = onnx_binary (c, "matmul", centred (c, a, rows (c, onnx_in (c, 2), a)), centred (c, b, onnx_in (c, 5)));
-  y = onnx_binary (c, "mul", y, onnx_binary (c, "mul", rows (c, onnx_in (c, 1), a), onnx_in (c, 4)));
-  onnx_out (c, 0, quantize (c, y, onnx_in (c, 6), onnx_in (c, 7)));
+  y = matmul_exactly (c, centred (c, a, rows (c, onnx_in (c, 2), a)), centred (c, b, onnx_in (c, 5)));
+  y = onnx_binary (c, "mul", to_float (c, y), onnx_binary (c, "mul", rows (c, onnx_in (c, 1), a), onnx_in (c, 4)));
+  onnx_out (c, 0, quantize (c, y, onnx_in (c, 6), onnx_in (c, 7), onnx_elem_type (c, 7)));
 }
 
 static const OnnxWire *
-convolve (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, const OnnxWire *bias)
+convolve (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w)
 {
   int n = x->type.shape.rank - 2;
   OnnxWindow window;
@@ -134,12 +230,21 @@ convolve (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, const OnnxWire *bias
   if (c->failed || !onnx_window_read (c, &window, x, n))
     return x;
   x = onnx_window_pad (c, &window, x, "0");
-  return onnx_emit (c, onnx_text (c, "conv%dd", n), ONNX_IN (x, w, bias), "out_channels",
+  return onnx_emit (c, onnx_text (c, "conv%dd", n), ONNX_IN (x, w), "out_channels",
                     onnx_text (c, "%" G_GINT64_FORMAT, onnx_dim (c, w, 0)), "kernel_size",
                     onnx_list (c, (guint)n, window.kernel), "stride", onnx_list (c, (guint)n, window.stride), "padding",
                     onnx_window_padding (c, &window, TRUE), "dilation", onnx_list (c, (guint)n, window.dilation),
-                    "groups", onnx_text (c, "%" G_GINT64_FORMAT, onnx_attr_int (c, "group", 1)), "bias",
-                    bias != NULL ? NULL : "false", NULL);
+                    "groups", onnx_text (c, "%" G_GINT64_FORMAT, onnx_attr_int (c, "group", 1)), "bias", "false", NULL);
+}
+
+static const OnnxWire *
+convolve_exactly (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w)
+{
+  gint64 n = 1;
+
+  for (int i = 1; i < w->type.shape.rank && n < MAX_EXACT; i++)
+    n *= onnx_dim (c, w, i);
+  return multiply_exactly (c, convolve, x, w, n);
 }
 
 /* A zero point for each output channel, beside [out, in, …]. */
@@ -162,18 +267,21 @@ map_conv_integer (OnnxCtx *c)
 
   x = centred (c, x, onnx_has (c, 2) ? onnx_in (c, 2) : NULL);
   w = centred (c, w, onnx_has (c, 3) ? channels (c, onnx_in (c, 3), w, 0) : NULL);
-  onnx_out (c, 0, onnx_cast (c, convolve (c, x, w, NULL), LOOM_I32));
+  onnx_out (c, 0, convolve_exactly (c, x, w));
 }
 
 static void
 map_qlinear_conv (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *w = onnx_in (c, 3), *y, *scale;
-  const OnnxWire *bias = onnx_has (c, 8) ? to_float (c, onnx_in (c, 8)) : NULL;
 
-  y = convolve (c, centred (c, x, onnx_in (c, 2)), centred (c, w, channels (c, onnx_in (c, 5), w, 0)), bias);
+  y = convolve_exactly (c, centred (c, x, onnx_in (c, 2)), centred (c, w, channels (c, onnx_in (c, 5), w, 0)));
+  if (onnx_has (c, 8))
+    y = onnx_binary (c, "add", y, channels (c, onnx_in (c, 8), x, 1));
   scale = onnx_binary (c, "mul", onnx_in (c, 1), channels (c, onnx_in (c, 4), x, 1));
-  onnx_out (c, 0, quantize (c, onnx_binary (c, "mul", y, scale), onnx_in (c, 6), onnx_in (c, 7)));
+  onnx_out (c, 0,
+            quantize (c, onnx_binary (c, "mul", to_float (c, y), scale), onnx_in (c, 6), onnx_in (c, 7),
+                      onnx_elem_type (c, 7)));
 }
 
 const OnnxMap onnx_map_quant[] = {

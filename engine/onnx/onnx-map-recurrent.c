@@ -34,7 +34,7 @@ static const struct
 static double
 next_number (OnnxCtx *c, const char *attribute, gsize *at, gboolean takes, double def)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, attribute);
+  const Onnx__AttributeProto *a = onnx_attr (c, attribute);
 
   if (!takes || a == NULL || *at >= a->n_floats)
     return def;
@@ -45,7 +45,7 @@ static void
 read_activations (OnnxCtx *c, OnnxRecurrent *r)
 {
   static const char *const defaults[] = { "Sigmoid", "Tanh", "Tanh" };
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, "activations");
+  const Onnx__AttributeProto *a = onnx_attr (c, "activations");
   guint n = r->gates == 4 ? 3 : r->gates == 3 ? 2 : 1;
   gsize alpha = 0, beta = 0;
 
@@ -97,12 +97,10 @@ check_shape (OnnxCtx *c, const OnnxRecurrent *r, guint i, const char *name, guin
 static void
 read_direction (OnnxCtx *c, OnnxRecurrent *r)
 {
-  const char *direction = onnx_attr_string (c, "direction", "forward");
+  const char *direction = onnx_attr_word (c, "direction", "forward", "reverse", "bidirectional");
 
   r->directions = g_str_equal (direction, "bidirectional") ? 2 : 1;
   r->reverse = g_str_equal (direction, "reverse");
-  if (r->directions == 1 && !r->reverse && !g_str_equal (direction, "forward"))
-    onnx_fail (c, "there is no direction “%s”.", direction);
 }
 
 /* Lengths that are all the whole length say nothing. */

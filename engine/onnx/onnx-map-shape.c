@@ -179,7 +179,7 @@ map_pad (OnnxCtx *c)
   int rank = x->type.shape.rank;
   guint n = onnx_ints (c, onnx_has_attr (c, "paddings") ? "paddings" : "pads", 1, pads, G_N_ELEMENTS (pads), &present);
   guint k = onnx_ints (c, "axes", 3, axes, LOOM_SHAPE_MAX_RANK, &has_axes);
-  const char *mode = onnx_attr_string (c, "mode", "constant");
+  const char *mode = onnx_attr_word (c, "mode", "constant", "reflect", "edge", "wrap");
   const LoomTensor *t = onnx_has (c, 2) ? onnx_const (c, 2, "constant_value") : NULL;
   double value = t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, "value", 0);
 
@@ -265,7 +265,7 @@ map_depth_to_space (OnnxCtx *c)
       onnx_fail (c, "its block size does not fit %" G_GINT64_FORMAT " channels.", channels);
       return;
     }
-  if (g_str_equal (onnx_attr_string (c, "mode", "DCR"), "CRD"))
+  if (g_str_equal (onnx_attr_word (c, "mode", "DCR", "CRD"), "CRD"))
     {
       onnx_out (c, 0, onnx_emit (c, "pixel_shuffle", ONNX_IN (x), "upscale_factor", int_text (c, b), NULL));
       return;
@@ -367,7 +367,7 @@ map_shape (OnnxCtx *c)
 static void
 map_constant (OnnxCtx *c)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, "value");
+  const Onnx__AttributeProto *a = onnx_attr (c, "value");
   g_autoptr (GError) error = NULL;
   LoomTensor *t = a != NULL && a->t != NULL ? onnx_tensor_read (c->all->external, a->t, "its value", &error) : NULL;
 
@@ -380,7 +380,7 @@ map_constant (OnnxCtx *c)
 static void
 map_constant_of_shape (OnnxCtx *c)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, "value");
+  const Onnx__AttributeProto *a = onnx_attr (c, "value");
   g_autoptr (LoomTensor) t
       = a != NULL && a->t != NULL ? onnx_tensor_read (c->all->external, a->t, "its value", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];

@@ -17,6 +17,10 @@ window (OnnxCtx *c, double a0, double a1, double a2)
       onnx_fail (c, "its size is impossible.");
       return;
     }
+  LoomDType dtype = LOOM_F32;
+  int type = (int)onnx_attr_int (c, "output_datatype", 1);
+  if (!onnx_wire_dtype (type, &dtype) || !loom_dtype_is_float (dtype))
+    onnx_fail (c, "it makes %s; windows are floats here.", onnx_type_name (type));
   LoomTensor *y = loom_tensor_new (LOOM_F32, 1, &n, NULL);
   double length = (double)(onnx_attr_int (c, "periodic", 1) || n == 1 ? n : n - 1);
   for (gint64 i = 0; i < n; i++)
@@ -48,9 +52,10 @@ map_blackman (OnnxCtx *c)
 
 /* ---- Fourier transforms ----------------------------------------------- */
 
-/* cos or sin of 2π i k / n, [rows, columns] with row i and column k, as a constant of the graph. */
+/* cos or sin of 2π i k / n, [rows, columns] with row i and column k, as a constant of the graph. With halves, a row
+ * counts twice if it stands for its mirror image as well. */
 static const OnnxWire *
-wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double factor)
+wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double factor, gboolean halves)
 {
   g_autoptr (LoomTensor) t = NULL;
 
@@ -63,8 +68,8 @@ wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double f
   for (gint64 i = 0; i < rows; i++)
     for (gint64 k = 0; k < columns; k++)
       {
-        double phase = 2 * G_PI * (double)(i * k % n) / (double)n;
-        loom_tensor_set (t, i * columns + k, factor * (sine ? sin (phase) : cos (phase)));
+        double phase = 2 * G_PI * (double)(i * k % n) / (double)n, times = halves && i > 0 && 2 * i != n ? 2 : 1;
+        loom_tensor_set (t, i * columns + k, times * factor * (sine ? sin (phase) : cos (phase)));
       }
   return onnx_tensor_wire (c, t, sine ? "sines" : "cosines", FALSE);
 }
@@ -76,8 +81,8 @@ transform (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n, gint64 
 {
   gint64 length = onnx_dim (c, re, re->type.shape.rank - 1);
   double factor = inverse ? 1.0 / (double)n : 1;
-  const OnnxWire *cosines = wave (c, FALSE, MIN (length, n), bins, n, factor);
-  const OnnxWire *sines = wave (c, TRUE, MIN (length, n), bins, n, inverse ? -factor : factor);
+  const OnnxWire *cosines = wave (c, FALSE, MIN (length, n), bins, n, factor, FALSE);
+  const OnnxWire *sines = wave (c, TRUE, MIN (length, n), bins, n, inverse ? -factor : factor, FALSE);
 
   if (length > n)
     {
@@ -93,6 +98,25 @@ transform (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n, gint64 
       imaginary = onnx_binary (c, "add", imaginary, onnx_binary (c, "matmul", im, cosines));
     }
   return onnx_emit (c, "stack", ONNX_IN (real, imaginary), "dim", "-1", NULL);
+}
+
+/* The n real numbers, [.., 1], whose transform begins with re + i im; the rest of it is the mirror image of that. */
+static const OnnxWire *
+real_inverse (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n)
+{
+  int last = re->type.shape.rank - 1;
+  gint64 length = onnx_dim (c, re, last), bins = MIN (length, n / 2 + 1);
+  const OnnxWire *y;
+
+  if (length > bins)
+    {
+      re = onnx_slice (c, re, last, 0, bins, 1);
+      im = im != NULL ? onnx_slice (c, im, last, 0, bins, 1) : NULL;
+    }
+  y = onnx_binary (c, "matmul", re, wave (c, FALSE, bins, n, n, 1.0 / (double)n, TRUE));
+  if (im != NULL)
+    y = onnx_binary (c, "sub", y, onnx_binary (c, "matmul", im, wave (c, TRUE, bins, n, n, 1.0 / (double)n, TRUE)));
+  return onnx_emit (c, "unsqueeze", ONNX_IN (y), "dim", "-1", NULL);
 }
 
 /* A real number is [.., 1], a complex one [.., 2]. */
@@ -122,12 +146,20 @@ map_dft (OnnxCtx *c)
       return;
     }
   int at = onnx_axis (c, axis < 0 ? axis + rank + 1 : axis, rank);
-  gint64 n = t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_dim (c, x, at);
+  gboolean inverse = onnx_attr_int (c, "inverse", 0) != 0, onesided = onnx_attr_int (c, "onesided", 0) != 0;
+  gint64 n = onnx_dim (c, x, at);
+  if (t != NULL && t->count == 1)
+    n = onnx_tensor_int (t, 0);
+  else if (onesided && inverse)
+    n = 2 * (n - 1);
   for (int i = 0; i < rank; i++)
     order[i] = i == at ? rank - 1 : i == rank - 1 ? at : i;
   re = onnx_permute (c, part_of (c, x, 0), order);
   im = onnx_dim (c, x, rank) > 1 ? onnx_permute (c, part_of (c, x, 1), order) : NULL;
-  y = transform (c, re, im, n, onnx_attr_int (c, "onesided", 0) ? n / 2 + 1 : n, onnx_attr_int (c, "inverse", 0) != 0);
+  if (onesided && inverse)
+    y = real_inverse (c, re, im, n);
+  else
+    y = transform (c, re, im, n, onesided ? n / 2 + 1 : n, inverse);
   order[rank] = rank;
   onnx_out (c, 0, onnx_permute (c, y, order));
 }

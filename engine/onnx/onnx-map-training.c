@@ -84,7 +84,7 @@ map_momentum (OnnxCtx *c)
   guint n = (onnx_n_inputs (c) - 2) / 3;
   const OnnxWire *rate = onnx_in (c, 0), *step = onnx_cast (c, onnx_in (c, 1), LOOM_F32);
   double alpha = onnx_attr_float (c, "alpha", 0), beta = onnx_attr_float (c, "beta", 0);
-  gboolean nesterov = g_str_equal (onnx_attr_string (c, "mode", "standard"), "nesterov");
+  gboolean nesterov = g_str_equal (onnx_attr_word (c, "mode", "standard", "nesterov"), "nesterov");
   /* beta counts from the second step on; the first takes the gradient whole. */
   const OnnxWire *later = onnx_cast (c, onnx_with_number (c, "gt", step, 0), LOOM_F32);
   const OnnxWire *share = onnx_with_number (c, "add", times (c, later, beta - 1), 1);

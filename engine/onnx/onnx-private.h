@@ -64,6 +64,7 @@ typedef struct _OnnxValue
   OnnxImport *home;     /* whose it is */
   LoomTensor *constant; /* known while importing */
   LoomTensor *given;    /* what the caller says an input will be: good for attributes only */
+  int elem_type;        /* ONNX's, of an initialiser or an input; 0: see onnx_elem_type() */
   gboolean is_weight;   /* an initialiser that training may change */
   const OnnxWire *wire;
   gboolean failed; /* its node could not be translated */
@@ -131,6 +132,7 @@ struct _OnnxCtx
   gboolean drawn;   /* nodes are called as their operators, since the node stands for many */
   gboolean failed;  /* a fault was added, or an input's node had one */
   guint first_node; /* of ours that belongs to it */
+  guint64 read;     /* by number: the node's attributes that the mapping asked for */
 };
 
 /* ---- onnx-file.c ------------------------------------------------------ */
@@ -144,6 +146,8 @@ gboolean onnx_check_bytes (const ProtobufCMessageDescriptor *descriptor, const g
  * program's float, see onnx_wire_dtype(). */
 gboolean onnx_dtype (int elem_type, LoomDType *dtype);
 gboolean onnx_wire_dtype (int elem_type, LoomDType *dtype);
+/* The range of an integer type of 8 or 16 bits; FALSE for any other. */
+gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);
 LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
 gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
@@ -284,6 +288,8 @@ guint onnx_n_inputs (OnnxCtx *c);
 gboolean onnx_has (OnnxCtx *c, guint i);
 gboolean onnx_has_output (OnnxCtx *c, guint i);
 const OnnxWire *onnx_in (OnnxCtx *c, guint i);
+/* ONNX's element type of an input, of which our wires carry several as i64; 0 where it is not known. */
+int onnx_elem_type (OnnxCtx *c, guint i);
 /* For a port that a weight may serve: a weight of the model becomes the node's own. */
 const OnnxWire *onnx_weight (OnnxCtx *c, guint i);
 /* A value known while importing; NULL (without a fault) where it is not, or missing. */
@@ -295,10 +301,17 @@ void onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire);
 void onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t /* transfer full */);
 
 const Onnx__AttributeProto *onnx_attribute (const Onnx__NodeProto *node, const char *name);
+/* The attribute of c's node, which then counts as read; NULL where it is absent. */
+const Onnx__AttributeProto *onnx_attr (OnnxCtx *c, const char *name);
 gboolean onnx_has_attr (OnnxCtx *c, const char *name);
 gint64 onnx_attr_int (OnnxCtx *c, const char *name, gint64 def);
 double onnx_attr_float (OnnxCtx *c, const char *name, double def);
 const char *onnx_attr_string (OnnxCtx *c, const char *name, const char *def);
+/* One of the words, of which the first is the default; fails the node where the attribute is another one. */
+#define onnx_attr_word(c, name, ...) onnx_attr_word_of (c, name, (const char *const[]){ __VA_ARGS__, NULL })
+const char *onnx_attr_word_of (OnnxCtx *c, const char *name, const char *const *words);
+/* Fails the node where it has an attribute that its mapping did not ask for and that may mean something. */
+void onnx_check_attributes (OnnxCtx *c);
 /* How many there are; 0 where the attribute is absent. Fails the node where there are more than max. */
 guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
 /* The same from an attribute or, since some opset, an input of known value (input < 0: attribute only). present says
@@ -322,6 +335,8 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
+/* Input 1 beside input 0, as sets before 7 stretch it. */
+const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
 gboolean onnx_map_bias (OnnxCtx *c);
 

@@ -98,7 +98,7 @@ onnx_has_room (OnnxCtx *c)
 const Onnx__GraphProto *
 onnx_graph_of (OnnxCtx *c, const char *name)
 {
-  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+  const Onnx__AttributeProto *a = onnx_attr (c, name);
 
   if (!onnx_has_room (c))
     return NULL;
@@ -211,6 +211,7 @@ onnx_reach (OnnxCtx *c, const char *name)
       local = onnx_declare (drawing, name);
       local->constant = loom_tensor_ref (value->constant);
       local->is_weight = value->is_weight;
+      local->elem_type = value->elem_type;
       return local;
     }
   OnnxCtx outside = *c;
@@ -224,6 +225,7 @@ onnx_reach (OnnxCtx *c, const char *name)
   local->wire = wire;
   local->given = value->given != NULL ? loom_tensor_ref (value->given) : NULL;
   local->producer = value->producer;
+  local->elem_type = value->elem_type;
   return local;
 }
 
@@ -267,6 +269,7 @@ onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
   g_clear_pointer (&other->given, loom_tensor_unref);
   other->given = value->given != NULL ? loom_tensor_ref (value->given) : NULL;
   other->is_weight = value->is_weight;
+  other->elem_type = value->elem_type;
   other->wire = value->wire;
   other->failed = value->failed;
   other->producer = value->producer;

@@ -49,6 +49,17 @@ static const TypeRow rows[] = {
   [X (COMPLEX64)] = { "complex64" },
   [X (COMPLEX128)] = { "complex128" },
   [X (BFLOAT16)] = { "bfloat16", TRUE, LOOM_BF16, 2, FALSE, INT32S },
+  /* Numbers, because older descriptions of the format have no names for them. */
+  [17] = { "float8e4m3fn" },
+  [18] = { "float8e4m3fnuz" },
+  [19] = { "float8e5m2" },
+  [20] = { "float8e5m2fnuz" },
+  [21] = { "uint4" },
+  [22] = { "int4" },
+  [23] = { "float4e2m1" },
+  [24] = { "float8e8m0" },
+  [25] = { "uint2" },
+  [26] = { "int2" },
 };
 
 static const TypeRow *
@@ -74,6 +85,19 @@ onnx_dtype (int elem_type, LoomDType *dtype)
   if (row == NULL || !row->known)
     return FALSE;
   *dtype = row->dtype;
+  return TRUE;
+}
+
+gboolean
+onnx_type_range (int elem_type, gint64 *least, gint64 *most)
+{
+  const TypeRow *row = row_of (elem_type);
+
+  if (row == NULL || !row->known || row->list != INT32S || row->bytes > 2 || row->dtype == LOOM_BOOL
+      || loom_dtype_is_float (row->dtype))
+    return FALSE;
+  *least = row->is_signed ? -(G_GINT64_CONSTANT (1) << (8 * row->bytes - 1)) : 0;
+  *most = *least + (G_GINT64_CONSTANT (1) << (8 * row->bytes)) - 1;
   return TRUE;
 }
 
@@ -271,8 +295,9 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
 
   if (row == NULL || !row->known)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, which graphs have no type for.", what,
-                   onnx_type_name (proto->data_type));
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, which graphs have no type for.%s", what,
+                   onnx_type_name (proto->data_type),
+                   proto->data_type >= 17 ? " Export the model with weights in float32 or 8-bit integers." : "");
       return NULL;
     }
   gint64 count = sizes_of (proto, what, dims, error);

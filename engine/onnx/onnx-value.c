@@ -52,6 +52,37 @@ onnx_n_inputs (OnnxCtx *c)
   return (guint)c->node->n_input;
 }
 
+static int
+elem_type_of (OnnxImport *all, const char *name, guint depth)
+{
+  const OnnxValue *value = onnx_value_of (all, name);
+  const Onnx__NodeProto *node = value != NULL ? value->producer : NULL;
+  const char *op = node != NULL ? node->op_type : "";
+  const Onnx__AttributeProto *a;
+  /* Operators that move elements give the type of their first input. */
+  gsize like = g_str_equal (op, "CastLike")         ? 1
+               : g_str_equal (op, "QuantizeLinear") ? 2
+               : g_str_has_prefix (op, "QLinear")   ? 7
+                                                    : 0;
+
+  if (value == NULL || value->elem_type != 0 || node == NULL || depth > MAX_FOLD_DEPTH)
+    return value != NULL ? value->elem_type : 0;
+  a = onnx_attribute (node, g_str_equal (op, "Cast") ? "to" : g_str_equal (op, "Constant") ? "value" : "output_dtype");
+  if (a != NULL && a->t != NULL)
+    return a->t->data_type;
+  if (a != NULL && a->i != 0)
+    return (int)a->i;
+  if (like < node->n_input && *node->input[like])
+    return elem_type_of (all, node->input[like], depth + 1);
+  return like == 2 || g_str_equal (op, "DynamicQuantizeLinear") ? ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 : 0;
+}
+
+int
+onnx_elem_type (OnnxCtx *c, guint i)
+{
+  return onnx_has (c, i) ? elem_type_of (c->all, c->node->input[i], 0) : 0;
+}
+
 /* An empty name leaves an optional input out. */
 gboolean
 onnx_has (OnnxCtx *c, guint i)

@@ -11,6 +11,8 @@ typedef struct
   gint64 kernel[3], stride[3], dilation[3], begin[3], end[3];
 } OnnxWindow;
 
+/* auto_pad. */
+const char *onnx_auto_pad (OnnxCtx *c);
 /* Strides, dilations and padding; kernel is filled before (or read from kernel_shape where it is not known from
  * weights). auto_pad needs x of known size; where x is NULL it is left to the caller. FALSE after a fault. */
 gboolean onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n);

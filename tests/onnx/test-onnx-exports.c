@@ -1,9 +1,9 @@
 /* Files of PyTorch's two exporters, read and run: exports/ holds models whose batch is dynamic, in the form of ONNX's
  * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the exporter of today, which keeps numbers
  * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
- * tests/reference/onnx_exports.py makes them. Those without an exporter's name are recurrent layers, loops and
- * attention in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's outputs;
- * tests/reference/onnx_layers.py makes them. */
+ * tests/reference/onnx_exports.py makes them. Those without an exporter's name are recurrent layers, loops,
+ * attention, integers, images and signals in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's
+ * outputs; tests/reference/onnx_layers.py makes them. */
 #include "tests/onnx/onnx-case.h"
 
 static void
@@ -43,7 +43,16 @@ main (int argc, char **argv)
                                         "loop-until-rows",
                                         "loop-asked-first",
                                         "attention-past-causal",
-                                        "attention-cap-scores" };
+                                        "attention-cap-scores",
+                                        "loop-while",
+                                        "quantize-types",
+                                        "quantize-zeros",
+                                        "integer-sums",
+                                        "integer-conv",
+                                        "resize-10",
+                                        "resize-corners",
+                                        "dft-inverse-onesided",
+                                        "lp-norm-zeros" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -182,6 +182,50 @@ test_unsupported (void)
   g_assert_null (strstr (said, "Add"));
 }
 
+/* A word or an attribute that is not known would change what is computed. */
+static void
+test_words (void)
+{
+  static const gint64 dims[] = { 1, 4, 4, 4 };
+  static const struct
+  {
+    const char *op, *inputs, *attribute, *word, *says;
+  } rows[] = {
+    { "AveragePool", "x", "auto_pad", "SAME", "can be “NOTSET”, “SAME_UPPER”, “SAME_LOWER” or “VALID”" },
+    { "Conv", "x x", "auto_pad", "same_upper", "can be “NOTSET”" },
+    { "ConvTranspose", "x x", "auto_pad", "SAME", "can be “NOTSET”" },
+    { "BitShift", "x x", "direction", "UP", "can be “LEFT” or “RIGHT”" },
+    { "DepthToSpace", "x", "mode", "RCD", "can be “DCR” or “CRD”" },
+    { "Gelu", "x", "approximate", "erf", "can be “none” or “tanh”" },
+    { "GridSample", "x x", "mode", "area", "can be “bilinear”, “nearest” or “bicubic”" },
+    { "GridSample", "x x", "padding_mode", "wrap", "can be “zeros”, “border” or “reflection”" },
+    { "NegativeLogLikelihoodLoss", "x x", "reduction", "total", "can be “mean”, “sum” or “none”" },
+    { "Pad", "x", "mode", "mirror", "can be “constant”, “reflect”, “edge” or “wrap”" },
+    { "Resize", "x", "coordinate_transformation_mode", "half", "can be “half_pixel”" },
+    { "Resize", "x", "nearest_mode", "round", "can be “round_prefer_floor”" },
+    { "Resize", "x", "mode", "area", "can be “nearest”, “linear” or “cubic”" },
+    { "Resize", "x", "keep_aspect_ratio_policy", "not_larger", "can be “stretch”" },
+    { "ScatterElements", "x x x", "reduction", "sub", "can be “none”, “add”, “mul”, “max” or “min”" },
+    { "ScatterND", "x x x", "reduction", "sub", "can be “none”" },
+    { "Relu", "x", "slope", "steep", "its attribute “slope” is not known here" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GByteArray *g = g_byte_array_new (), *n = node (rows[i].op, "odd", rows[i].inputs, "y");
+      g_autofree char *word = g_strdup_printf ("“%s” is “%s”", rows[i].attribute, rows[i].word), *said = NULL;
+
+      put_attribute_text (n, rows[i].attribute, rows[i].word);
+      put_part (g, 1, n);
+      put_part (g, 11, port ("x", 4, dims));
+      put_part (g, 12, port ("y", 4, dims));
+      said = sentence (model (g, 17));
+      if (said == NULL || strstr (said, "node odd") == NULL || strstr (said, rows[i].says) == NULL
+          || (!g_str_equal (rows[i].op, "Relu") && strstr (said, word) == NULL))
+        g_error ("%s: “%s” says not “%s”", rows[i].op, said, rows[i].says);
+    }
+}
+
 static void
 test_lies (void)
 {
@@ -555,6 +599,7 @@ main (int argc, char **argv)
   g_test_add_func ("/onnx-reader/dynamic-sizes", test_dynamic_sizes);
   g_test_add_func ("/onnx-reader/linear", test_linear);
   g_test_add_func ("/onnx-reader/unsupported", test_unsupported);
+  g_test_add_func ("/onnx-reader/words", test_words);
   g_test_add_func ("/onnx-reader/lies", test_lies);
   g_test_add_func ("/onnx-reader/external", test_external);
   g_test_add_func ("/onnx-reader/negative-sizes", test_negative_sizes);

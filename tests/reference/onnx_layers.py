@@ -1,4 +1,5 @@
-"""ONNX's recurrent layers, loops, branches and attention with all of their attributes, imported and run: `gradloom import`
+"""ONNX's recurrent layers, loops, branches and attention with all of their attributes, and integers, images and signals in
+forms that ONNX's own cases leave out, imported and run: `gradloom import`
 and `gradloom run` must give the numbers of onnxruntime (of onnx's own evaluation for what onnxruntime does otherwise) within
 1e-5.
 
@@ -21,9 +22,10 @@ from onnx.reference import ReferenceEvaluator
 
 TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
-          "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores")
+          "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores", "loop-while", "quantize-types",
+          "quantize-zeros", "integer-sums", "integer-conv", "resize-10", "resize-corners", "dft-inverse-onesided", "lp-norm-zeros")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
-         np.dtype(bool): TensorProto.BOOL}
+         np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
 
 
 class Case:
@@ -427,6 +429,130 @@ def gradloom(program, *words):
     if done.returncode != 0:
         raise RuntimeError(f"gradloom {words[0]}: {done.stderr.strip()}")
     return done.stdout
+
+
+# ---- a loop that its body ends ---------------------------------------------------------------------------------------------
+
+
+@case("loop-while")
+def _():
+    c = Case()
+    one, three, go = c.weight("one", np.int64(1)), c.weight("three", np.int64(3)), c.weight("go", np.array(True))
+    body = helper.make_graph(
+        [helper.make_node("Add", ["n", one], ["n_next"]), helper.make_node("Mul", ["x_in", "x"], ["x_out"]),
+         helper.make_node("Less", ["n_next", three], ["again"])], "body",
+        [value("i", INT, []), value("c", TensorProto.BOOL, []), value("n", INT, []), value("x_in")],
+        [value("again", TensorProto.BOOL, []), value("n_next", INT, []), value("x_out")])
+    x, zero = c.input("x", c.draw(2, 3)), c.weight("zero", np.int64(0))
+    c.outputs = [("y", FLOAT)]
+    c.node("Loop", ["", go, zero, x], ["n_last", "y"], body=body)
+    return c
+
+
+# ---- integers --------------------------------------------------------------------------------------------------------------
+
+INT32 = TensorProto.INT32
+
+
+@case("quantize-types")
+def _():
+    c = Case(opset=21)
+    x = c.input("x", 200 * c.draw(2, 3, 4), _0="batch")
+    scale = c.weight("scale", np.array([0.001, 0.0005, 2], np.float32))
+    for kind in ("uint8", "int8", "uint16", "int16"):
+        zero = c.weight("zero_" + kind, np.array([np.iinfo(kind).min + 7, 3, np.iinfo(kind).max - 9], kind))
+        q = c.node("QuantizeLinear", [x, scale, zero], ["q_" + kind], axis=1)
+        c.node("DequantizeLinear", [q, scale, zero], ["d_" + kind], axis=1)
+        t = c.node("QuantizeLinear", [x, scale], ["t_" + kind], axis=1, output_dtype=getattr(TensorProto, kind.upper()))
+        c.node("Cast", [t], ["n_" + kind], to=INT32)
+        c.outputs += [("d_" + kind, FLOAT), ("n_" + kind, INT32)]
+    return c
+
+
+@case("quantize-zeros")
+def _():
+    c = Case()
+    x = c.input("x", np.zeros((2, 3), np.float32))
+    c.node("DynamicQuantizeLinear", [x], ["y", "scale", "zero"])
+    c.outputs = [("y", TensorProto.UINT8), ("scale", FLOAT), ("zero", TensorProto.UINT8)]
+    return c
+
+
+@case("integer-sums")
+def _():
+    c = Case()
+    for n in (250, 3000, 9000):
+        a = c.input(f"a{n}", c.rng.integers(200, 256, (2, n)).astype(np.uint8))
+        b = c.weight(f"b{n}", c.rng.integers(-128, -100, (n, 2)).astype(np.int8))
+        c.node("MatMulInteger", [a, b, c.weight(f"za{n}", np.uint8(1)), c.weight(f"zb{n}", np.array([120, 127], np.int8))],
+               [f"y{n}"])
+        c.outputs.append((f"y{n}", INT32))
+    one = c.weight("one", np.float32(1))
+    zero, fine = c.weight("zero", np.uint8(0)), c.weight("fine", np.float32(1 / 4096))
+    a, b = c.input("a", c.rng.integers(0, 4, (2, 3000)).astype(np.uint8)), c.weight("b", c.rng.integers(0, 256, (3000, 2)).astype(np.uint8))
+    c.node("QLinearMatMul", [a, one, zero, b, fine, zero, one, zero], ["y"])
+    c.outputs.append(("y", TensorProto.UINT8))
+    return c
+
+
+@case("integer-conv")
+def _():
+    c = Case()
+    x = c.input("x", c.rng.integers(200, 256, (1, 64, 4, 4)).astype(np.uint8))
+    w = c.weight("w", c.rng.integers(200, 256, (2, 64, 3, 3)).astype(np.uint8))
+    zx, zw = c.weight("zx", np.uint8(3)), c.weight("zw", np.uint8(2))
+    c.node("ConvInteger", [x, w, zx, zw], ["y"], pads=[1, 1, 0, 0])
+    scale, out = c.weight("scale", np.array([1, 0.5], np.float32)), c.weight("out", np.float32(200000))
+    one, bias = c.weight("one", np.float32(1)), c.weight("bias", np.array([1 << 24, -7], np.int32))
+    c.node("QLinearConv", [x, one, zx, w, scale, zw, out, zx, bias], ["z"])
+    c.outputs = [("y", INT32), ("z", TensorProto.UINT8)]
+    return c
+
+
+# ---- images and signals ------------------------------------------------------------------------------------------------------
+
+
+@case("resize-10")
+def _():
+    c = Case(opset=10)
+    x = c.input("x", c.draw(1, 2, 5, 10))
+    for i, (mode, factors) in enumerate([("nearest", (0.6, 0.75)), ("nearest", (0.6, 1.7)), ("nearest", (2, 3)), ("linear", (0.6, 1.7))]):
+        c.node("Resize", [x, c.weight(f"s{i}", np.array([1, 1, *factors], np.float32))], [f"y{i}"], mode=mode)
+        c.outputs.append((f"y{i}", FLOAT))
+    return c
+
+
+@case("resize-corners")
+def _():
+    c = Case(opset=19)
+    x = c.input("x", c.draw(1, 2, 5, 7))
+    for i, (mode, where, factors) in enumerate([("linear", "align_corners", (1.7, 0.6)), ("cubic", "align_corners", (1.7, 2.3)),
+                                                ("nearest", "align_corners", (0.7, 1.5)), ("linear", "half_pixel_symmetric", (1.7, 0.6))]):
+        c.node("Resize", [x, "", c.weight(f"s{i}", np.array([1, 1, *factors], np.float32))], [f"y{i}"], mode=mode,
+               coordinate_transformation_mode=where)
+        c.outputs.append((f"y{i}", FLOAT))
+    return c
+
+
+@case("dft-inverse-onesided")
+def _():
+    c = Case(opset=20)
+    x, axis = c.input("x", c.draw(2, 5, 2)), c.weight("axis", np.int64(1))
+    for n in (0, 8, 9):
+        c.node("DFT", [x, c.weight("n9", np.int64(9)) if n == 9 else c.weight("n8", np.int64(8)) if n else "", axis], [f"y{n}"],
+               inverse=1, onesided=1)
+        c.outputs.append((f"y{n}", FLOAT))
+    return c
+
+
+@case("lp-norm-zeros")
+def _():
+    c = Case()
+    x = c.input("x", np.array([[0, 0, 0], [3, -4, 0]], np.float32))
+    for p in (1, 2):
+        c.node("LpNormalization", [x], [f"y{p}"], p=p, axis=1)
+        c.outputs.append((f"y{p}", FLOAT))
+    return c
 
 
 def difference(ours, theirs):
