@@ -119,10 +119,12 @@ run (const Command *command, int argc, char **argv)
   ExportJob job = { .command = command, .seed = -1 };
   g_autofree char *to = NULL;
   g_auto (GStrv) sizes = NULL;
+  gboolean force = FALSE;
   const GOptionEntry entries[] = {
     { "to", 0, 0, G_OPTION_ARG_STRING, &to, "What to write", "TARGET" },
     { "file", 'o', 0, G_OPTION_ARG_FILENAME, &job.file,
       "The file to write (default: GRAPH with the target's suffix, here)", "FILE" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &force, "Without -o, write over a file that is there", NULL },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &job.weights, "Weights (default: the run's newest, else initial values)",
       "F.safetensors" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not fit", NULL },
@@ -170,7 +172,11 @@ run (const Command *command, int argc, char **argv)
       else
         {
           job.path = argv[1];
-          status = run_target (target, &job);
+          g_autofree char *unnamed = job.file == NULL ? export_default_file (&job, target->suffix) : NULL;
+          if (unnamed != NULL && !force && g_file_test (unnamed, G_FILE_TEST_EXISTS))
+            command_usage (command, "“%s” is there already; name a file with -o, or say --force.", unnamed);
+          else
+            status = run_target (target, &job);
         }
     }
   g_free (job.file);

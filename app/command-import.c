@@ -8,6 +8,7 @@
 typedef struct
 {
   char *output;
+  gboolean force;
 } Options;
 
 /* "dir/model.onnx" → "model.xml" in the current folder: a model may lie where one cannot write. */
@@ -20,6 +21,16 @@ default_output (const char *path)
   if (dot != NULL && dot != base)
     *dot = 0;
   return g_strconcat (base, ".xml", NULL);
+}
+
+/* FALSE, and a sentence, where writing would replace what is there. */
+static gboolean
+may_write (const Command *command, const Options *options, const char *path)
+{
+  if (options->force || path == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  command_usage (command, "“%s” is there already; name another graph with -o, or say --force.", path);
+  return FALSE;
 }
 
 static void
@@ -85,6 +96,7 @@ run (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
       "The graph to write; its weights go beside it (default: MODEL.xml here)", "GRAPH" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Write over a graph and weights that are there", NULL },
     { NULL },
   };
   g_autoptr (GError) error = NULL;
@@ -98,7 +110,9 @@ run (const Command *command, int argc, char **argv)
     return command_usage (command, argc < 2 ? "a MODEL.onnx is missing." : "there is one model too many.");
   if (output == NULL)
     output = default_output (argv[1]);
-  g_autofree char *weights = NULL;
+  g_autofree char *weights = NULL, *beside = NULL;
+  if (!may_write (command, &options, output))
+    return 2;
 
   model = loom_onnx_read_file (argv[1], NULL, faults, &error);
   if (model == NULL && error == NULL)
@@ -108,7 +122,9 @@ run (const Command *command, int argc, char **argv)
           g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
           fprintf (stderr, "%s: %s\n", argv[1], text);
         }
-      fprintf (stderr, "gradloom import: what is listed above has no counterpart here; nothing was written.\n");
+      fprintf (stderr, "gradloom import: what is listed above has no counterpart here; nothing was written. Export the "
+                       "model without "
+                       "it, or change it as said.\n");
       return 1;
     }
   if (model == NULL)
@@ -117,15 +133,20 @@ run (const Command *command, int argc, char **argv)
       command_fail (command, g_steal_pointer (&error));
       return status;
     }
+  beside = loom_onnx_weights_path (model, output);
+  if (!may_write (command, &options, beside))
+    return 2;
   if (!loom_onnx_save (model, output, &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
   print_summary (model, argv[1], output, weights);
+  for (guint i = 0; i < model->notes->len; i++)
+    command_warn (command, "%s", (const char *)model->notes->pdata[i]);
   return 0;
 }
 
 const Command command_import = {
   .name = "import",
-  .arguments = "MODEL.onnx [-o GRAPH]",
+  .arguments = "MODEL.onnx [-o GRAPH] [--force]",
   .summary = "turn an ONNX model into a graph",
   .details = "Writes the graph as XML and its weights beside it as safetensors. Operators that have no counterpart\n"
              "are listed all at once, and nothing is written then. What a model computes from sizes alone becomes\n"

@@ -28,6 +28,7 @@ typedef struct
   GPtrArray *inputs;  /* LoomOnnxPort */
   GPtrArray *outputs; /* LoomOnnxPort */
   GPtrArray *mapped;  /* "Conv → conv2d", each pair once with its count, in order of appearance */
+  GPtrArray *notes;   /* sentences about what the model does not say itself, as that its batch norm may be folded */
   gint64 opset;       /* of ONNX's own operators */
 } LoomOnnx;
 
@@ -43,6 +44,8 @@ LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_
 /* The graph as a file, and its weights beside it: PATH without .xml, with .safetensors, whose path *weights (may be
  * NULL) receives, or NULL where there are none. */
 gboolean loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error);
+/* The path of the weights beside that graph; NULL where there are none. (transfer full) */
+char *loom_onnx_weights_path (const LoomOnnx *self, const char *graph);
 void loom_onnx_free (LoomOnnx *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnx, loom_onnx_free)
 

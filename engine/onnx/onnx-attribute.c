@@ -222,7 +222,9 @@ onnx_dim (OnnxCtx *c, const OnnxWire *x, int i)
 
   if (i < 0 || i >= x->type.shape.rank || !loom_dim_is_known (d))
     {
-      onnx_fail (c, "it needs to know dimension %d of its input, which has no fixed size.", i);
+      onnx_fail (
+          c, "it needs to know dimension %d of its input, which has no fixed size. Export the model with fixed sizes.",
+          i);
       return 1;
     }
   return d.coef;

@@ -121,26 +121,31 @@ insert (LoomGraph *graph, LoomElement *element)
   loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
 }
 
-/* Unknown dimensions have no spelling, so they are unused symbols for the time of one inference. */
+/* At the end of the alphabet, which names of the model never become. */
+#define LETTERS 6
+
+/* Unknown dimensions have no spelling, so they are unused symbols for the time of one inference. Those of several
+ * inputs that are equally far from the right are taken for one: operators that join inputs ask for equal sizes there,
+ * and the sizes are checked when the graph runs. */
 static LoomShape
-name_unknown (const LoomShape *shape, char *next)
+name_unknown (const LoomShape *shape)
 {
   LoomShape s = *shape;
 
   for (int i = 0; i < s.rank; i++)
-    if (loom_dim_is_unknown (s.dim[i]) && *next > 'P')
-      s.dim[i] = loom_dim_symbol ((*next)--);
+    if (loom_dim_is_unknown (s.dim[i]))
+      s.dim[i] = loom_dim_symbol ((char)('Z' - MIN (s.rank - 1 - i, LETTERS - 1)));
   return s;
 }
 
 static LoomShape
-forget_unknown (const LoomShape *shape, char next)
+forget_unknown (const LoomShape *shape)
 {
   LoomShape s = *shape;
 
   for (int i = 0; i < s.rank; i++)
     for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS; k++)
-      if (s.dim[i].symbol[k] > next)
+      if (s.dim[i].symbol[k] > 'Z' - LETTERS)
         {
           s.dim[i] = loom_dim_unknown ();
           break;
@@ -203,8 +208,6 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GHashTable) done = g_hash_table_new (NULL, NULL);
   LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", "n", "op", node->op->name, NULL);
-  char next = 'Z';
-
   for (guint i = 0; i < G_N_ELEMENTS (node->body) && node->body[i] != NULL; i++)
     onnx_write_module (node->body[i], graph, done);
 
@@ -214,7 +217,7 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
   for (guint i = 0; i < node->n_in; i++)
     if (node->in[i] != NULL)
       {
-        LoomShape shape = name_unknown (&node->in[i]->type.shape, &next);
+        LoomShape shape = name_unknown (&node->in[i]->type.shape);
         g_autofree char *id = g_strdup_printf ("i%u", i), *text = loom_shape_to_attribute (&shape);
         g_autofree char *to = g_strconcat ("n.", port_name (c, node, i), NULL);
         insert (graph, loom_element_new (LOOM_TAG_NODE, "id", id, "op", "input", "shape", text, "dtype",
@@ -235,7 +238,7 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
   for (guint i = 0; i < n->n_outputs; i++)
     node->out[i] = (OnnxWire){ .node = node,
                                .port = g_intern_string (n->output_spec[i].name),
-                               .type = { n->output[i].dtype, forget_unknown (&n->output[i].shape, next) } };
+                               .type = { n->output[i].dtype, forget_unknown (&n->output[i].shape) } };
   check_weights (c, node, net);
 }
 

@@ -1,9 +1,10 @@
 /* Numbers that lie in a file beside the model, as PyTorch exports them by default ("model.onnx.data").
  *
- * A model may come from anybody, and so may what it says of other files. Only a plain file in the model's own folder is
- * opened; links must stay in it. A tensor's bytes must lie in the file as it is now, and no two tensors may share
- * bytes unless they are the same, so what is read is never more than what is there. Bytes are copied and not mapped:
- * a file that shrinks meanwhile is a sentence then and no signal. Format: ONNX, docs/ExternalData.md */
+ * A model may come from anybody, and so may what it says of other files. Only a plain file in the model's own folder or
+ * a folder below it is opened; links must stay in their folder. A tensor's bytes must lie in the file as it is now, and
+ * no two tensors may share bytes unless they are the same, so what is read is never more than what is there. Bytes are
+ * copied and not mapped: a file that shrinks meanwhile is a sentence then and no signal. Format: ONNX,
+ * docs/ExternalData.md */
 #include "engine/onnx/onnx-private.h"
 
 #include <errno.h>
@@ -75,17 +76,39 @@ is_plain_name (const char *name)
          && !g_str_equal (name, "..");
 }
 
-/* A link to a neighbour is followed once; openat() refuses any other. */
+/* Such names with a / between them. */
+static gboolean
+is_below (const char *path)
+{
+  g_auto (GStrv) names = g_strsplit (path, "/", -1);
+  gboolean plain = *path != 0;
+
+  for (guint i = 0; plain && names[i] != NULL; i++)
+    plain = is_plain_name (names[i]);
+  return plain;
+}
+
+/* A link to a neighbour is followed once; openat() refuses any other, and folders that are links. */
 static int
-open_in_folder (const char *folder, const char *name)
+open_below (const char *folder, const char *path)
 {
   int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   int dir = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  char target[NAME_MAX + 1];
+  g_auto (GStrv) names = g_strsplit (path, "/", -1);
+  char target[NAME_MAX + 1], **last = names;
   int fd, saved;
 
+  for (; dir >= 0 && last[1] != NULL; last++)
+    {
+      fd = openat (dir, *last, flags | O_DIRECTORY);
+      saved = errno;
+      close (dir);
+      errno = saved;
+      dir = fd;
+    }
   if (dir < 0)
     return -1;
+  const char *name = *last;
   fd = openat (dir, name, flags);
   saved = errno;
   if (fd < 0 && saved == ELOOP)
@@ -108,7 +131,7 @@ open_file (DataFile *file, const char *folder, const char *name)
 {
   struct stat is;
 
-  file->fd = open_in_folder (folder, name);
+  file->fd = open_below (folder, name);
   if (file->fd < 0 && errno == ENOENT)
     g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO,
                  "The model keeps numbers in “%s”, which is not there. Put that file beside the model.", name);
@@ -217,11 +240,12 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
                    "%s has its numbers in another file, and this model is in no folder where it could be.", what);
       return NULL;
     }
-  if (name == NULL || !is_plain_name (name))
+  if (name == NULL || !is_below (name))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s has its numbers in “%s”; only a file in the folder of the model is read.", what,
-                   name != NULL ? name : "");
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_DATA,
+          "%s has its numbers in “%s”; only a file in the folder of the model or below it is read. Put it there.", what,
+          name != NULL ? name : "");
       return NULL;
     }
   if (!entry_number (proto, "offset", &has_offset, &wanted.offset)

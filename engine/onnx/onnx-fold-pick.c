@@ -140,8 +140,12 @@ fold_cast (const Fold *f)
 {
   LoomDType dtype;
 
-  if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype)
-      || (dtype != LOOM_I64 && onnx_has_dynamic (f->all, f->in[0])))
+  if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype))
+    return NULL;
+  /* A dynamic size stays a number of 64 bits, also where the model asks for 32. */
+  if (onnx_has_dynamic (f->all, f->in[0]))
+    dtype = dtype == LOOM_I32 ? LOOM_I64 : dtype;
+  if (dtype != LOOM_I64 && onnx_has_dynamic (f->all, f->in[0]))
     return NULL;
   return loom_tensor_convert (f->in[0], dtype, FALSE, NULL);
 }
@@ -277,6 +281,25 @@ fold_concat (const Fold *f)
   for (guint i = 0; y != NULL && i < f->n; i++)
     for (gint64 k = 0; k < f->in[i]->count; k++)
       fold_copy_element (y, at++, f->in[i], k);
+  return y;
+}
+
+/* Of integers, and stretched from one number only. */
+LoomTensor *
+fold_expand (const Fold *f)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  const LoomTensor *x = f->in[0];
+  int n = fold_ints (f, "shape", 1, dims), lead = MAX (x->rank - n, 0);
+
+  if (n < 0 || lead + n > LOOM_SHAPE_MAX_RANK || loom_dtype_is_float (x->dtype) || x->count != 1)
+    return NULL;
+  memmove (dims + lead, dims, sizeof *dims * (gsize)n);
+  for (int i = 0; i < lead; i++)
+    dims[i] = 1;
+  LoomTensor *y = fold_make (x->dtype, lead + n, dims);
+  for (gint64 i = 0; y != NULL && i < y->count; i++)
+    fold_copy_element (y, i, x, 0);
   return y;
 }
 

@@ -433,6 +433,7 @@ static const FoldRow rows[] = {
   { "Concat", fold_concat },
   { "ReduceProd", fold_reduce_prod },
   { "Where", fold_where },
+  { "Expand", fold_expand },
   { "Add", NULL, n_add, i_add, d_add },
   { "Sub", NULL, n_sub, i_sub },
   { "Mul", NULL, n_mul, i_mul, d_mul },
@@ -456,7 +457,8 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
 {
   const FoldRow *row = NULL;
   Fold f = { .all = all, .node = node };
-  gboolean shape;
+  LoomTensor *wide[FOLD_MAX_IN] = { NULL }, *y;
+  gboolean shape, dynamic = FALSE;
 
   if ((node->domain != NULL && *node->domain && !g_str_equal (node->domain, "ai.onnx")) || node->n_input > FOLD_MAX_IN)
     return NULL;
@@ -481,5 +483,14 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
     return NULL;
   if (f.n > 0 && !shape && f.in[0] == NULL)
     return NULL;
-  return row->fold != NULL ? row->fold (&f) : fold_arithmetic (&f, row);
+  /* Numbers of dynamic sizes need 64 bits, and so does what stands beside them. */
+  for (guint i = 0; i < f.n && !dynamic && !shape; i++)
+    dynamic = f.in[i] != NULL && onnx_has_dynamic (all, f.in[i]);
+  for (guint i = 0; i < f.n && dynamic; i++)
+    if (f.in[i] != NULL && f.in[i]->dtype == LOOM_I32)
+      f.in[i] = wide[i] = loom_tensor_convert (f.in[i], LOOM_I64, FALSE, NULL);
+  y = row->fold != NULL ? row->fold (&f) : fold_arithmetic (&f, row);
+  for (guint i = 0; i < f.n; i++)
+    g_clear_pointer (&wide[i], loom_tensor_unref);
+  return y;
 }

@@ -34,5 +34,6 @@ LoomTensor *fold_slice (const Fold *f);
 LoomTensor *fold_transpose (const Fold *f);
 LoomTensor *fold_concat (const Fold *f);
 LoomTensor *fold_where (const Fold *f);
+LoomTensor *fold_expand (const Fold *f);
 
 G_END_DECLS

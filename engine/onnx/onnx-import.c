@@ -1,6 +1,6 @@
 /* From a model to nodes of ours, node after node through the table of mappings.
  *
- * ONNX lists nodes in an order in which each comes after what it needs, so one pass is enough. A node of which
+ * Each node comes after what it needs, so one pass is enough. A node of which
  * everything is known is computed here and now; a node that cannot be translated spoils what depends on it and nothing
  * else, so that all that is unsupported is reported at once. */
 #include "engine/onnx/onnx-private.h"
@@ -68,15 +68,49 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
   return TRUE;
 }
 
+/* Functions of the model itself take precedence over operators. */
+static gboolean
+is_function (const OnnxImport *all, const Onnx__NodeProto *node)
+{
+  const char *domain = node->domain != NULL ? node->domain : "";
+
+  for (gsize i = 0; i < all->model->n_functions; i++)
+    {
+      const Onnx__FunctionProto *f = all->model->functions[i];
+      if (g_strcmp0 (f->name, node->op_type) == 0 && g_str_equal (f->domain != NULL ? f->domain : "", domain))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* What is not among the mappings, with the way out where there is one. */
+static void
+fail_unknown (OnnxCtx *c, const char *domain, gboolean behind)
+{
+  if (is_function (c->all, c->node))
+    onnx_fail (c, "it is a function of the model itself, which is not read here. Write it out before: "
+                  "onnx.inliner.inline_local_functions (model).");
+  else if (g_str_equal (domain, "com.microsoft"))
+    onnx_fail (c,
+               "there is no operator of this kind here (of “%s”). onnxruntime's optimiser makes such; import the model "
+               "as it was before.",
+               domain);
+  else
+    onnx_fail (c, "there is no operator of this kind here%s%s%s.", *domain ? " (of “" : "", domain,
+               *domain  ? "”)"
+               : behind ? ", and what it needs is missing too"
+                        : "");
+}
+
 static void
 map_node (OnnxImport *all, const Onnx__NodeProto *node)
 {
   const char *domain = node->domain != NULL && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
   OnnxCtx c = { .all = all, .node = node, .first_node = all->nodes->len };
 
-  if (fold_node (all, node))
+  if (!is_function (all, node) && fold_node (all, node))
     return;
-  c.map = onnx_map_find (domain, node->op_type);
+  c.map = is_function (all, node) ? NULL : onnx_map_find (domain, node->op_type);
   for (gsize i = 0; i < node->n_input; i++)
     {
       const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;
@@ -86,10 +120,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
     {
       gboolean behind = c.failed;
       c.failed = FALSE;
-      onnx_fail (&c, "there is no operator of this kind here%s%s%s.", *domain ? " (of “" : "", domain,
-                 *domain  ? "”)"
-                 : behind ? ", and what it needs is missing too"
-                          : "");
+      fail_unknown (&c, domain, behind);
     }
   else if (!c.failed)
     {
@@ -293,28 +324,6 @@ find_opset (OnnxImport *all, GError **error)
   return FALSE;
 }
 
-/* A name within may be one of its own, and then is counted once too often, which costs no more than a tie. */
-static void
-count_uses (GHashTable *uses, const Onnx__GraphProto *graph)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-
-  for (gsize i = 0; i < graph->n_node; i++)
-    {
-      for (gsize k = 0; k < graph->node[i]->n_input; k++)
-        g_ptr_array_add (names, graph->node[i]->input[k]);
-      for (gsize k = 0; k < graph->node[i]->n_attribute; k++)
-        if (graph->node[i]->attribute[k]->g != NULL)
-          count_uses (uses, graph->node[i]->attribute[k]->g);
-    }
-  for (gsize i = 0; i < graph->n_output; i++)
-    if (graph->output[i]->name != NULL)
-      g_ptr_array_add (names, graph->output[i]->name);
-  for (guint i = 0; i < names->len; i++)
-    g_hash_table_insert (uses, names->pdata[i],
-                         GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (uses, names->pdata[i])) + 1));
-}
-
 void
 onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph)
 {
@@ -333,10 +342,12 @@ onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph)
 void
 onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph)
 {
-  count_uses (all->uses, graph);
-  for (gsize i = 0; i < graph->n_node; i++)
-    if (graph->node[i]->op_type != NULL)
-      map_node (all, graph->node[i]);
+  g_autoptr (GPtrArray) nodes = onnx_nodes_in_order (graph);
+
+  onnx_count_uses (all->uses, graph);
+  for (guint i = 0; i < nodes->len; i++)
+    if (((const Onnx__NodeProto *)nodes->pdata[i])->op_type != NULL)
+      map_node (all, nodes->pdata[i]);
 }
 
 static gboolean
@@ -381,12 +392,39 @@ count_mapped (const OnnxImport *all, GPtrArray *to)
     }
 }
 
+/* Exporters fold batch norm into the convolution before it, after which the network trains differently and nothing in
+ * the model says so. Convolutions that have biases and no norm anywhere may be such. */
+static void
+note_folded_norms (const OnnxImport *all, GPtrArray *notes)
+{
+  const Onnx__GraphProto *graph = all->model->graph;
+  gboolean is_pytorch = g_strcmp0 (all->model->producer_name, "pytorch") == 0;
+  guint n = 0;
+
+  for (gsize i = 0; i < graph->n_node; i++)
+    {
+      const Onnx__NodeProto *node = graph->node[i];
+      if (node->op_type != NULL && g_str_has_suffix (node->op_type, "Normalization"))
+        return;
+      n += g_strcmp0 (node->op_type, "Conv") == 0 && node->n_input > 2 && *node->input[2];
+    }
+  if (n > 0)
+    g_ptr_array_add (notes,
+                     g_strdup_printf ("%u convolution%s a bias and no batch norm follows: if the network had batch "
+                                      "norm, its exporter has folded it into them, and training will go another "
+                                      "way than the network's own; to keep it, export %s.",
+                                      n, n == 1 ? " has" : "s have",
+                                      is_pytorch ? "with torch.onnx.export (…, dynamo=True, optimize=False)"
+                                                 : "the model again without that optimisation"));
+}
+
 static void
 finish (OnnxImport *all, LoomOnnx *result)
 {
   result->opset = all->opset;
   result->graph = onnx_write_graph (all, all->model->graph->name, result->weights);
   count_mapped (all, result->mapped);
+  note_folded_norms (all, result->notes);
   for (guint i = 0; i < result->inputs->len; i++)
     {
       LoomOnnxPort *port = result->inputs->pdata[i];
@@ -445,6 +483,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   result->inputs = g_ptr_array_new_with_free_func (port_free);
   result->outputs = g_ptr_array_new_with_free_func (port_free);
   result->mapped = g_ptr_array_new_with_free_func (g_free);
+  result->notes = g_ptr_array_new_with_free_func (g_free);
 
   if (find_opset (&all, error))
     {

@@ -3,6 +3,7 @@
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *
@@ -206,7 +207,17 @@ map_pad (OnnxCtx *c)
       onnx_out (c, 0, x);
       return;
     }
-  onnx_out (c, 0, onnx_pad (c, x, begin, end, NULL, onnx_number (c, value)));
+  if (isnan (value))
+    onnx_fail (c, "it pads with a number that is none (NaN).");
+  if (!isinf (value))
+    {
+      onnx_out (c, 0, onnx_pad (c, x, begin, end, NULL, onnx_number (c, value)));
+      return;
+    }
+  /* Infinity has no spelling in a graph: it is the logarithm of zeros around ones, which is 0 within. */
+  const OnnxWire *ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &x->type.shape), NULL);
+  const OnnxWire *rim = onnx_unary (c, "log", onnx_pad (c, ones, begin, end, NULL, "0"));
+  onnx_out (c, 0, onnx_binary (c, value < 0 ? "add" : "sub", onnx_pad (c, x, begin, end, NULL, "0"), rim));
 }
 
 static void

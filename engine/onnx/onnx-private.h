@@ -1,7 +1,7 @@
 /* Shared by the files of the ONNX reader.
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
- * beside the model), onnx-import.c walks the model's nodes, onnx-value.c keeps its values, onnx-scope.c has the graphs
+ * beside the model), onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c keeps its values, onnx-scope.c has the graphs
  * within its graph, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours, onnx-graph.c writes them down
  * as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables: one const descriptor for each
  * operator of ONNX. */
@@ -182,6 +182,12 @@ const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given,
  * number is one, and which. */
 gboolean onnx_dynamic_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
 gboolean onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t);
+
+/* ---- onnx-order.c ----------------------------------------------------- */
+/* Onnx__NodeProto, each after those that make what it reads. (transfer container) */
+GPtrArray *onnx_nodes_in_order (const Onnx__GraphProto *graph);
+/* Adds how many nodes and outputs read each name, those of graphs within this one among them. */
+void onnx_count_uses (GHashTable *uses, const Onnx__GraphProto *graph);
 
 /* ---- onnx-import.c ---------------------------------------------------- */
 /* Declares the numbers that a graph has with it, and maps its nodes; inputs are declared before that. */

@@ -9,5 +9,6 @@ loom_onnx_free (LoomOnnx *self)
   g_ptr_array_unref (self->inputs);
   g_ptr_array_unref (self->outputs);
   g_ptr_array_unref (self->mapped);
+  g_ptr_array_unref (self->notes);
   g_free (self);
 }

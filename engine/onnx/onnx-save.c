@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-static char *
-weights_beside (const char *graph)
+char *
+loom_onnx_weights_path (const LoomOnnx *self, const char *graph)
 {
   g_autofree char *stem = g_strdup (graph);
 
+  if (self->weights->len == 0)
+    return NULL;
   if (g_str_has_suffix (stem, ".xml"))
     stem[strlen (stem) - 4] = 0;
   return g_strconcat (stem, ".safetensors", NULL);
@@ -19,9 +21,9 @@ name_weights (const LoomOnnx *self, const char *weights)
 {
   LoomGraph *graph = loom_graph_copy (self->graph);
   LoomElement *root = loom_graph_root (graph);
-  g_autofree char *beside = g_path_get_basename (weights);
+  g_autofree char *beside = weights != NULL ? g_path_get_basename (weights) : NULL;
 
-  if (self->weights->len > 0 && loom_element_find (root, LOOM_TAG_TRAIN) == NULL)
+  if (weights != NULL && loom_element_find (root, LOOM_TAG_TRAIN) == NULL)
     loom_edit_free (
         loom_graph_apply (graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_TRAIN),
                                                    loom_element_new (LOOM_TAG_TRAIN, "weights", beside, "optimizer",
@@ -33,14 +35,14 @@ name_weights (const LoomOnnx *self, const char *weights)
 gboolean
 loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error)
 {
-  g_autofree char *beside = weights_beside (path);
+  g_autofree char *beside = loom_onnx_weights_path (self, path);
   g_autoptr (LoomGraph) graph = name_weights (self, beside);
 
-  if (self->weights->len > 0 && !loom_safetensors_save (beside, self->weights, NULL, error))
+  if (beside != NULL && !loom_safetensors_save (beside, self->weights, NULL, error))
     return FALSE;
   if (!loom_graph_write_file (graph, path, error))
     return FALSE;
   if (weights != NULL)
-    *weights = self->weights->len > 0 ? g_steal_pointer (&beside) : NULL;
+    *weights = g_steal_pointer (&beside);
   return TRUE;
 }
