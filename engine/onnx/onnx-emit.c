@@ -361,7 +361,7 @@ constant_node (OnnxCtx *c, const LoomTensor *t, const char *name)
   LoomShape shape = loom_tensor_shape (t);
   g_autoptr (GString) values = g_string_new (NULL);
   gint64 n = t->count == 0 || all_equal (t) ? 1 : t->count;
-  LoomDType dtype = t->dtype == LOOM_F64 ? LOOM_F32 : t->dtype;
+  LoomDType dtype = onnx_on_wire (t->dtype);
   gboolean plain = n > 1 && t->rank == 1;
 
   for (gint64 i = 0; i < n; i++)
@@ -429,7 +429,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
       }
   g_autoptr (LoomTensor) converted = is_float ? loom_tensor_ref (t) : loom_tensor_convert (t, LOOM_F32, FALSE, NULL);
   const OnnxWire *wire = parameter_node (c, converted, name, is_weight && is_float);
-  return is_float && t->dtype != LOOM_F16 && t->dtype != LOOM_BF16 ? wire : onnx_cast (c, wire, t->dtype);
+  return is_float ? wire : onnx_cast (c, wire, t->dtype);
 }
 
 /* ---- small nodes ------------------------------------------------------ */

@@ -124,6 +124,12 @@ map_clip (OnnxCtx *c)
   onnx_out (c, 0, y);
 }
 
+static gboolean
+is_half (int elem_type)
+{
+  return elem_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16 || elem_type == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
+}
+
 static void
 map_cast (OnnxCtx *c)
 {
@@ -132,11 +138,21 @@ map_cast (OnnxCtx *c)
   LoomDType dtype;
 
   if (c->node->op_type != NULL && g_str_equal (c->node->op_type, "CastLike"))
-    dtype = onnx_in (c, 1)->type.dtype;
+    {
+      dtype = onnx_in (c, 1)->type.dtype;
+      to = onnx_elem_type (c, 1);
+    }
   else if (!onnx_wire_dtype (to, &dtype))
     {
       onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name (to));
       return;
+    }
+  /* A number that is cast to 16 bits is rounded to them, whatever it is carried in. */
+  if (is_half (to))
+    {
+      onnx_dtype (to, &dtype);
+      x = onnx_cast (c, x, dtype);
+      dtype = LOOM_F32;
     }
   onnx_out (c, 0, onnx_cast (c, x, dtype));
 }

@@ -343,7 +343,7 @@ map_range (OnnxCtx *c)
 
   if (t[0] == NULL || t[1] == NULL || t[2] == NULL || t[0]->count != 1 || t[1]->count != 1 || t[2]->count != 1)
     return;
-  LoomDType dtype = t[0]->dtype == LOOM_F64 ? LOOM_F32 : t[0]->dtype;
+  LoomDType dtype = onnx_on_wire (t[0]->dtype);
   LoomDim size;
   if (t[1]->dtype == LOOM_I64 && onnx_dynamic_dim (c->all, onnx_tensor_int (t[1], 0), &size)
       && loom_tensor_get (t[0], 0) == 0 && loom_tensor_get (t[2], 0) == 1)
@@ -398,7 +398,7 @@ map_constant_of_shape (OnnxCtx *c)
   gboolean present;
   guint n = onnx_sizes (c, "input", 0, dims, LOOM_SHAPE_MAX_RANK, &present);
   LoomShape shape = { .rank = (int)n };
-  LoomDType dtype = t != NULL ? t->dtype == LOOM_F64 ? LOOM_F32 : t->dtype : LOOM_F32;
+  LoomDType dtype = t != NULL ? onnx_on_wire (t->dtype) : LOOM_F32;
 
   for (guint i = 0; i < n; i++)
     shape.dim[i] = onnx_size (c, dims[i]);

@@ -142,10 +142,11 @@ gboolean onnx_check_bytes (const ProtobufCMessageDescriptor *descriptor, const g
                            const char *name, GError **error);
 
 /* ---- onnx-tensor.c ---------------------------------------------------- */
-/* Our type for an ONNX element type; FALSE where there is none. DOUBLE is "f64" in a tensor; on wires it is the
- * program's float, see onnx_wire_dtype(). */
+/* Our type for an ONNX element type; FALSE where there is none. FLOAT16, BFLOAT16 and DOUBLE have one in a tensor; on
+ * wires they are the program's float, see onnx_wire_dtype(). */
 gboolean onnx_dtype (int elem_type, LoomDType *dtype);
 gboolean onnx_wire_dtype (int elem_type, LoomDType *dtype);
+LoomDType onnx_on_wire (LoomDType dtype);
 /* The range of an integer type of 8 or 16 bits; FALSE for any other. */
 gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);

@@ -101,14 +101,20 @@ onnx_type_range (int elem_type, gint64 *least, gint64 *most)
   return TRUE;
 }
 
-/* A graph does not fix its float: f32 on a wire is what --dtype says, so a model in double precision runs in either. */
+/* A graph does not fix its float: f32 on a wire is what --dtype says, so a model in 16 bits or double precision runs in
+ * either. */
+LoomDType
+onnx_on_wire (LoomDType dtype)
+{
+  return loom_dtype_is_float (dtype) ? LOOM_F32 : dtype;
+}
+
 gboolean
 onnx_wire_dtype (int elem_type, LoomDType *dtype)
 {
   if (!onnx_dtype (elem_type, dtype))
     return FALSE;
-  if (*dtype == LOOM_F64)
-    *dtype = LOOM_F32;
+  *dtype = onnx_on_wire (*dtype);
   return TRUE;
 }
 

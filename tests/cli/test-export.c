@@ -82,7 +82,7 @@ test_choices (void)
   g_assert_true (g_file_test ("mlp.onnx", G_FILE_TEST_EXISTS));
 
   /* A loss is a value like others where it is asked for, and then needs its target. */
-  g_auto (CliResult) loss = cli ("export", "mlp.xml", "--to", "onnx", "--output", "loss", NULL);
+  g_auto (CliResult) loss = cli ("export", "mlp.xml", "--to", "onnx", "--output", "loss", "--force", NULL);
   g_assert_cmpint (loss.status, ==, 0);
   g_assert_nonnull (strstr (loss.out, "input data.y: B, i64"));
 
@@ -99,12 +99,12 @@ test_refusals (void)
   cli_expect (2, "it can write onnx", "export", "mlp.xml", "--to", "onxx");
   cli_expect (2, "one GRAPH", "export", "--to", "onnx");
   cli_expect (2, "--size B=x", "export", "mlp.xml", "--to", "onnx", "--size", "B=x");
-  cli_expect (2, "no such dynamic size", "export", "mlp.xml", "--to", "onnx", "--size", "T=4");
+  cli_expect (2, "no such dynamic size", "export", "mlp.xml", "--to", "onnx", "--size", "T=4", "--force");
   cli_expect (2, "is what is read", "export", "mlp.xml", "--to", "onnx", "-o", "mlp.xml");
   cli_expect (1, "nowhere.xml", "export", "nowhere.xml", "--to", "onnx");
-  cli_expect (1, "nothing", "export", "mlp.xml", "--to", "onnx", "--output", "nothing");
-  cli_expect (1, "fc", "export", "mlp.xml", "--to", "onnx", "--output", "fc.inner");
-  cli_expect (1, "w.safetensors", "export", "mlp.xml", "--to", "onnx", "--weights", "w.safetensors");
+  cli_expect (1, "nothing", "export", "mlp.xml", "--to", "onnx", "--output", "nothing", "--force");
+  cli_expect (1, "fc", "export", "mlp.xml", "--to", "onnx", "--output", "fc.inner", "--force");
+  cli_expect (1, "w.safetensors", "export", "mlp.xml", "--to", "onnx", "--weights", "w.safetensors", "--force");
   cli_expect (5, "no/such/folder", "export", "mlp.xml", "--to", "onnx", "-o", "no/such/folder/m.onnx");
 
   /* All at once, with the nodes, and no file. */

@@ -124,6 +124,10 @@ test_refused (void)
   cli_expect (2, "--dark does not go with --to dot", "export", "g.xml", "--to", "dot", "--dark");
   cli_expect (2, "--module does not go with --to onnx", "export", "g.xml", "--to", "onnx", "--module", "m");
   cli_expect (1, "nothing to draw", "export", "none.xml", "--to", "png");
+  cli_write ("mine.svg", "mine");
+  cli_write ("mine.xml", GRAPH);
+  cli_expect (2, "“mine.svg” is there already; name a file with -o, or say --force.", "export", "mine.xml", "--to", "svg");
+  cli_expect (0, NULL, "export", "mine.xml", "--to", "svg", "--force");
   cli_expect (5, "nowhere", "export", "g.xml", "--to", "svg", "-o", "nowhere/g.svg");
   cli_expect (5, "nowhere", "export", "g.xml", "--to", "dot", "-o", "nowhere/g.dot");
 }

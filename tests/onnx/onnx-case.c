@@ -91,7 +91,7 @@ from_bits (const LoomTensor *t)
 static char *
 compare (const LoomTensor *is, const LoomTensor *given, const char *name, const char *device, double tolerance)
 {
-  g_autoptr (LoomTensor) bits = is->dtype == LOOM_BF16 && given->dtype == LOOM_I64 ? from_bits (given) : NULL;
+  g_autoptr (LoomTensor) bits = loom_dtype_is_float (is->dtype) && given->dtype == LOOM_I64 ? from_bits (given) : NULL;
   const LoomTensor *should = bits ? bits : given;
   LoomShape a = loom_tensor_shape (is), b = loom_tensor_shape (should);
   gboolean is_float = loom_dtype_is_float (should->dtype);
@@ -170,8 +170,8 @@ feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
           return FALSE;
         }
       LoomDType dtype = port->type.dtype == LOOM_F32 ? job->dtype : port->type.dtype;
-      gboolean bits = dtype == LOOM_BF16 && t->dtype == LOOM_I64;
-      LoomTensor *converted = bits ? from_bits (t) : loom_tensor_convert (t, dtype, FALSE, error);
+      g_autoptr (LoomTensor) bits = loom_dtype_is_float (dtype) && t->dtype == LOOM_I64 ? from_bits (t) : NULL;
+      LoomTensor *converted = loom_tensor_convert (bits != NULL ? bits : t, dtype, FALSE, error);
       if (converted == NULL)
         return FALSE;
       g_ptr_array_add (job->kept, converted);

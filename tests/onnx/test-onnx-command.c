@@ -171,6 +171,47 @@ test_begins (void)
   check_equal (weights, after);
 }
 
+/* What is there is written over only if the user says so: the graph, and the weights beside it. */
+static void
+test_force (void)
+{
+  g_autofree char *model = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports",
+                                             "mlp-script", "model.onnx", NULL);
+  g_autofree char *path = in_folder ("kept.xml"), *weights = in_folder ("kept.safetensors");
+  const char *const files[] = { path, weights };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *said = NULL, *forced = NULL, *text = NULL;
+
+      g_assert_true (g_file_set_contents (files[i], "mine", -1, NULL));
+      g_assert_cmpint (gradloom (&said, "import", model, "-o", path, NULL), ==, 2);
+      g_assert_nonnull (strstr (said, "is there already; name another graph with -o, or say --force."));
+      g_assert_true (g_file_get_contents (files[i], &text, NULL, NULL));
+      g_assert_cmpstr (text, ==, "mine");
+      g_assert_false (g_file_test (files[1 - i], G_FILE_TEST_EXISTS));
+      g_assert_cmpint (gradloom (&forced, "import", model, "-o", path, "--force", NULL), ==, 0);
+      g_unlink (path);
+      g_unlink (weights);
+    }
+}
+
+/* A name from a file gives a terminal no orders. */
+static void
+test_control_characters (void)
+{
+  g_autofree char *model = in_folder ("esc.onnx"), *graph = in_folder ("esc.xml"), *said = NULL;
+  /* Field 7 is the graph; in it a node (1) with an output (2), a name (3) and an operator (4), and the output (12). */
+  static const char bytes[] = "\x3a\x1e\x0a\x17\x12\x01y\x1a\x06\x1b[2J\nx\x22\x0a\x1b]0;t\x07"
+                              "Blur"
+                              "b\x03\x0a\x01y";
+
+  g_assert_true (g_file_set_contents (model, bytes, sizeof bytes - 1, NULL));
+  g_assert_cmpint (gradloom (&said, "import", model, "-o", graph, NULL), ==, 1);
+  g_assert_nonnull (strstr (said, "node \\u001b[2J\\nx: \\u001b]0;t\\u0007Blur"));
+  g_assert_null (strchr (said, 27));
+}
+
 static void
 test_refusals (void)
 {
@@ -199,6 +240,8 @@ main (int argc, char **argv)
   g_test_add_func ("/onnx-command/run", test_run);
   g_test_add_func ("/onnx-command/control", test_control);
   g_test_add_func ("/onnx-command/begins", test_begins);
+  g_test_add_func ("/onnx-command/force", test_force);
+  g_test_add_func ("/onnx-command/control-characters", test_control_characters);
   g_test_add_func ("/onnx-command/refusals", test_refusals);
   status = g_test_run ();
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);

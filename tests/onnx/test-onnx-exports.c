@@ -52,7 +52,11 @@ main (int argc, char **argv)
                                         "resize-10",
                                         "resize-corners",
                                         "dft-inverse-onesided",
-                                        "lp-norm-zeros" };
+                                        "lp-norm-zeros",
+                                        "open-image",
+                                        "open-shape",
+                                        "pad-infinity",
+                                        "half" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -23,9 +23,11 @@ from onnx.reference import ReferenceEvaluator
 TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
           "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores", "loop-while", "quantize-types",
-          "quantize-zeros", "integer-sums", "integer-conv", "resize-10", "resize-corners", "dft-inverse-onesided", "lp-norm-zeros")
+          "quantize-zeros", "integer-sums", "integer-conv", "resize-10", "resize-corners", "dft-inverse-onesided", "lp-norm-zeros", "open-image",
+          "open-shape", "pad-infinity", "half")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
-         np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8}
+         np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8,
+         np.dtype(np.float16): TensorProto.FLOAT16}
 
 
 class Case:
@@ -542,6 +544,60 @@ def _():
         c.node("DFT", [x, c.weight("n9", np.int64(9)) if n == 9 else c.weight("n8", np.int64(8)) if n else "", axis], [f"y{n}"],
                inverse=1, onesided=1)
         c.outputs.append((f"y{n}", FLOAT))
+    return c
+
+
+@case("open-image")
+def _():
+    c = Case()
+    x = c.input("x", c.draw(1, 3, 9, 7), _2="height", _3="width")
+    w, v = c.weight("w", c.draw(4, 3, 3, 3)), c.weight("v", c.draw(4, 3, 3, 3))
+    a = c.node("Conv", [x, w], ["a"], strides=[2, 2], pads=[1, 1, 1, 1])
+    b = c.node("Conv", [x, v], ["b"], strides=[2, 2], pads=[1, 1, 1, 1])
+    s = c.node("Mul", [a, c.node("Sigmoid", [a], ["s"])], ["silu"])
+    c.node("Concat", [c.node("Add", [s, b], ["sum"]), b], ["y"], axis=1)
+    c.outputs = [("y", FLOAT)]
+    return c
+
+
+@case("open-shape")
+def _():
+    c = Case()
+    x, end = c.input("x", c.draw(3, 2, 3), _0="batch"), c.weight("end", np.array([1], np.int64))
+    c.node("Shape", [x], ["shape"])
+    c.node("Cast", ["shape"], ["narrow"], to=INT32)
+    c.node("Slice", ["narrow", c.weight("start", np.array([0], np.int64)), end], ["batch"])
+    c.node("Concat", ["batch", c.weight("rest", np.array([-1], np.int32))], ["sizes"], axis=0)
+    c.node("Cast", ["sizes"], ["wide"], to=INT)
+    c.node("Reshape", [x, "wide"], ["y"])
+    c.outputs = [("y", FLOAT)]
+    return c
+
+
+@case("pad-infinity")
+def _():
+    c = Case()
+    x = c.input("x", c.draw(2, 3), _0="batch")
+    for sign in (-1, 1):
+        v = c.weight(f"v{sign}", np.float32(sign * np.inf))
+        c.node("Pad", [x, c.weight(f"p{sign}", np.array([0, 1, 0, 2], np.int64)), v], [f"y{sign}"])
+        c.outputs.append((f"y{sign}", FLOAT))
+    return c
+
+
+@case("half")
+def _():
+    c = Case()
+
+    def quarters(*shape):  # whose sums of products float16 holds exactly
+        return (np.round(8 * c.draw(*shape)) / 4).astype(np.float16)
+
+    x, w, b = c.input("x", quarters(2, 4)), c.weight("w", quarters(4, 3)), c.weight("b", quarters(3))
+    y = c.node("Gemm", [x, w, b], ["y"])
+    wide = c.node("Cast", [y], ["wide"], to=FLOAT)
+    c.node("Cast", [c.node("Mul", [wide, c.weight("factor", np.float32(12345))], ["big"])], ["over"], to=TensorProto.FLOAT16)
+    c.node("Cast", ["over"], ["rounded"], to=FLOAT)
+    c.outputs = [("y", TensorProto.FLOAT16), ("rounded", FLOAT)]
     return c
 
 
