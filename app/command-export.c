@@ -104,6 +104,7 @@ find_stray (const ExportTarget *target, const ExportJob *job, char **sizes)
            : job->inputs != NULL  ? "input"
            : job->outputs != NULL ? "output"
            : sizes != NULL        ? "size"
+           : job->raw             ? "raw"
            : job->external_data   ? "external-data"
            : target->draws        ? NULL
            : job->module != NULL  ? "module"
@@ -135,6 +136,8 @@ run (const Command *command, int argc, char **argv)
       "NODE[.PORT]" },
     { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix a dynamic size, as in B=1; the others stay dynamic",
       "B=N" },
+    { "raw", 0, 0, G_OPTION_ARG_NONE, &job.raw,
+      "The net of a run alone: without normalisation, filled gaps, names and probabilities", NULL },
     { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data,
       "Put the numbers into a file beside the model, FILE.data", NULL },
     { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the inside of this module", "NAME" },
@@ -195,6 +198,8 @@ const Command command_export = {
   = "--to onnx writes what prediction needs, in evaluation mode, with operators of set 17: data sets and input nodes\n"
     "come in under their ports' names, and out goes --output, else the graph's output nodes, else what its loss\n"
     "judges. Sizes that are letters in the graph stay dynamic. What ONNX cannot say is refused, node by node.\n"
+    "The model of a run takes samples as predict does, fills gaps and normalises them itself, and gives probabilities\n"
+    "after its logits; names of classes, columns and tokens are metadata. --raw leaves that out.\n"
     "--to svg, pdf and png draw the graph as Studio's canvas shows it, --to dot writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"

@@ -65,6 +65,25 @@ check_sizes (const ExportJob *job, GError **error)
   return TRUE;
 }
 
+/* The data set as the run read it. */
+static LoomDataset *
+open_dataset (const LoomNet *net, guint node, gpointer data, GError **error)
+{
+  const ExportJob *job = data;
+  LoomDataset *dataset = loom_net_open_dataset (net, (int)node, loom_graph_get_folder (job->graph), error);
+
+  if (dataset == NULL)
+    {
+      g_prefix_error (error,
+                      "What is done to samples, and what classes are called, is read from the run's data, which cannot "
+                      "be opened; --raw writes the net alone. ");
+      return NULL;
+    }
+  if (!loom_run_restore_dataset (job->path, dataset, error))
+    g_clear_pointer (&dataset, loom_dataset_free);
+  return dataset;
+}
+
 static void
 print_ports (const LoomOnnxWriter *writer, gboolean outputs)
 {
@@ -75,7 +94,9 @@ print_ports (const LoomOnnxWriter *writer, gboolean outputs)
       loom_onnx_writer_port (writer, outputs, i, &name, &type);
       g_autofree char *shape = loom_shape_to_string (&type->shape);
       g_autofree char *shown = command_printable (name);
-      printf ("%s %s: %s, %s\n", outputs ? "output" : "input", shown, shape, loom_dtype_name (type->dtype));
+      const char *doc = loom_onnx_writer_port_doc (writer, outputs, i);
+      printf ("%s %s: %s, %s%s%s\n", outputs ? "output" : "input", shown, shape, loom_dtype_name (type->dtype),
+              doc != NULL ? ": " : "", doc != NULL ? doc : "");
     }
 }
 
@@ -88,9 +109,12 @@ run (ExportJob *job)
   g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, "onnx"), *data = NULL;
   LoomOnnxWriteOptions options = { .inputs = (const char *const *)job->inputs,
                                    .outputs = (const char *const *)job->outputs,
-                                   .sizes = job->sizes };
+                                   .sizes = job->sizes,
+                                   .data = job };
   int status;
 
+  if (!job->raw && g_file_test (job->path, G_FILE_TEST_IS_DIR))
+    options.open = open_dataset;
   if (!check_sizes (job, &error))
     return command_fail (job->command, g_steal_pointer (&error));
   weights = read_weights (job, &error);

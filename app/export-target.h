@@ -13,7 +13,7 @@ typedef struct
   LoomGraph *graph;
   char *file;    /* -o; NULL: the target's own choice, see export_default_file() */
   char *weights; /* --weights, or the run's; NULL: the values that training begins with */
-  gboolean partial, external_data;
+  gboolean partial, raw, external_data;
   char **inputs, **outputs; /* --input, --output; may be NULL */
   LoomBinding sizes;        /* --size */
   gint64 seed;              /* -1: that of <train> */

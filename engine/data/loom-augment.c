@@ -223,6 +223,24 @@ loom_augment_normalize (const LoomAugment *self, float *picture)
                                    / (self->std != NULL ? self->std[k] : 1));
 }
 
+void
+loom_augment_preparation (const LoomAugment *self, LoomTensor **shift, LoomTensor **scale)
+{
+  const gint64 dims[] = { self->channels, 1, 1 };
+
+  if (self->mean != NULL)
+    *shift = loom_tensor_new (LOOM_F32, 3, dims, NULL);
+  if (self->std != NULL)
+    *scale = loom_tensor_new (LOOM_F32, 3, dims, NULL);
+  for (gint64 k = 0; k < self->channels; k++)
+    {
+      if (self->mean != NULL)
+        loom_tensor_set (*shift, k, self->mean[k]);
+      if (self->std != NULL)
+        loom_tensor_set (*scale, k, 1 / self->std[k]);
+    }
+}
+
 /* A part of the square may lie beyond the picture, as in the paper. */
 static void
 cut_out (const LoomAugment *self, const Draw *d, float *picture)

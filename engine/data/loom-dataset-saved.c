@@ -3,8 +3,10 @@
  * A vocabulary is read off the data, and so are the means by which columns are normalised. Data change; then a word
  * would have another number than the one that the net learnt, without anybody seeing it. So they are saved with the
  * run. */
+#include <string.h>
+
 #include "engine/core/loom-error.h"
-#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-augment.h"
 
 #define GROUP "data"
 
@@ -52,6 +54,39 @@ loom_dataset_save (const LoomDataset *self)
   save_numbers (file, "scale", self->feature_scale, n_features (self));
   return g_key_file_to_data (file, NULL, NULL);
 }
+
+/* ---- for programs that have no data set --------------------------------- */
+
+static LoomTensor *
+vector_of (const float *numbers, gint64 n)
+{
+  LoomTensor *t = numbers != NULL ? loom_tensor_new (LOOM_F32, 1, &n, NULL) : NULL;
+
+  if (t != NULL)
+    memcpy (t->data, numbers, t->bytes);
+  return t;
+}
+
+void
+loom_dataset_preparation (const LoomDataset *self, LoomPreparation *out)
+{
+  const gint64 n = n_features (self);
+
+  *out = (LoomPreparation){ vector_of (self->feature_fill, n), vector_of (self->feature_shift, n),
+                            vector_of (self->feature_scale, n) };
+  if (self->augment != NULL)
+    loom_augment_preparation (self->augment, &out->shift, &out->scale);
+}
+
+void
+loom_preparation_clear (LoomPreparation *self)
+{
+  g_clear_pointer (&self->fill, loom_tensor_unref);
+  g_clear_pointer (&self->shift, loom_tensor_unref);
+  g_clear_pointer (&self->scale, loom_tensor_unref);
+}
+
+/* ---- reading ------------------------------------------------------------ */
 
 static void
 restore_names (GKeyFile *file, const char *key, char ***names)

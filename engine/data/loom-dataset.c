@@ -220,6 +220,12 @@ loom_dataset_feature_names (const LoomDataset *self)
   return (const char *const *)self->feature_names;
 }
 
+gboolean
+loom_dataset_has_pictures (const LoomDataset *self)
+{
+  return self->klass->has_pictures;
+}
+
 /* The first n places of a shuffle (Durstenfeld's, from the front). */
 void
 loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed)

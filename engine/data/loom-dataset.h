@@ -119,6 +119,19 @@ const char *const *loom_dataset_token_names (const LoomDataset *self);
 const char *loom_dataset_separator (const LoomDataset *self);
 /* Names of the columns of x, NULL-terminated; NULL where they have none. */
 const char *const *loom_dataset_feature_names (const LoomDataset *self);
+/* TRUE where x is pictures, whose numbers are 0 to 1 before they are prepared. */
+gboolean loom_dataset_has_pictures (const LoomDataset *self);
+
+/* The steps between a sample as its file has it and x: a NaN becomes fill, then x = (v - shift) · scale. f32, of shapes
+ * that broadcast to x; NULL: that step is left out. */
+typedef struct
+{
+  LoomTensor *fill, *shift, *scale;
+} LoomPreparation;
+
+void loom_dataset_preparation (const LoomDataset *self, LoomPreparation *out);
+void loom_preparation_clear (LoomPreparation *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomPreparation, loom_preparation_clear)
 
 /* What a run must keep to read other samples as it read these: names of classes, tokens and columns, and the numbers by
  * which columns are filled and normalised. NULL where there is nothing of that. (transfer full) */

@@ -10,6 +10,7 @@
 #include "engine/core/loom-tensor.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/interop/loom-safetensors.h"
+#include "engine/net/loom-net.h"
 
 G_BEGIN_DECLS
 
@@ -62,6 +63,12 @@ typedef struct
    * everything that nothing reads. */
   const char *const *inputs, *const *outputs;
   LoomBinding sizes; /* symbols that are not bound stay dynamic, under their names */
+  /* Opens a data set that the model reads x of, as its run knows it (transfer full; NULL with error). The model then
+   * takes samples as their files have them and prepares them itself; names of columns, tokens and classes are
+   * metadata; and logits that are its only output, and not named by outputs, have their probabilities after them.
+   * NULL: the model takes x, and gives its outputs alone. */
+  LoomDataset *(*open) (const LoomNet *net, guint node, gpointer data, GError **error);
+  gpointer data;
 } LoomOnnxWriteOptions;
 
 typedef struct _LoomOnnxWriter LoomOnnxWriter;
@@ -77,6 +84,8 @@ guint loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs);
 /* Of input or output i. */
 void
 loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name, const LoomType **type);
+/* What an input takes or an output gives, where that needs words, or NULL. */
+const char *loom_onnx_writer_port_doc (const LoomOnnxWriter *self, gboolean outputs, guint i);
 /* "conv2d → Conv (3)", each pair once with its count, in order of appearance. */
 const GPtrArray *loom_onnx_writer_mapped (const LoomOnnxWriter *self);
 /* The whole model as one message; NULL (DATA) where it would reach 2 GiB. */

@@ -57,6 +57,12 @@ loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, co
 {
 }
 
+const char *
+loom_onnx_writer_port_doc (const LoomOnnxWriter *self, gboolean outputs, guint i)
+{
+  return NULL;
+}
+
 const GPtrArray *
 loom_onnx_writer_mapped (const LoomOnnxWriter *self)
 {

@@ -60,6 +60,18 @@ onnx_var_new (OnnxExport *all, const char *wanted_name)
   return v;
 }
 
+void
+onnx_var_take_name (OnnxExport *all, OnnxVar *v, const char *name)
+{
+  if (v->producer == NULL || v->is_named || g_hash_table_contains (all->names, name))
+    return;
+  g_hash_table_remove (all->names, v->name);
+  g_free (v->name);
+  v->name = g_strdup (name);
+  v->is_named = TRUE;
+  g_hash_table_add (all->names, g_strdup (name));
+}
+
 OnnxVar *
 onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
 {
@@ -386,6 +398,7 @@ make_info (OnnxExport *all, const OnnxVar *v)
   onnx__type_proto__tensor__init (tensor);
   onnx__tensor_shape_proto__init (shape);
   info->name = v->name;
+  info->doc_string = text (all, v->doc);
   info->type = type;
   type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
   type->tensor_type = tensor;
@@ -549,7 +562,7 @@ make_graph (OnnxExport *all, const char *name, const char *external)
 }
 
 GBytes *
-onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external)
+onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external)
 {
   Onnx__ModelProto model;
   Onnx__OperatorSetIdProto set, *sets[] = { &set };
@@ -566,6 +579,9 @@ onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char
   model.producer_name = text (all, "gradloom");
   model.producer_version = text (all, LOOM_VERSION);
   model.doc_string = text (all, doc);
+  model.metadata_props = keep (all, g_new0 (Onnx__StringStringEntryProto *, metadata->len / 2 + 1));
+  for (guint i = 0; i + 1 < metadata->len; i += 2)
+    model.metadata_props[model.n_metadata_props++] = make_entry (all, metadata->pdata[i], metadata->pdata[i + 1]);
   all->outside = 0;
   model.graph = make_graph (all, name, external);
   gsize length = onnx__model_proto__get_packed_size (&model);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/onnx/onnx-private.h"
+#include "engine/recipe/loom-train-spec.h"
 
 G_BEGIN_DECLS
 
@@ -25,6 +26,7 @@ typedef struct
   OnnxOutNode *producer;
   LoomTensor *tensor; /* of an initialiser */
   LoomType type;      /* of an input or output of the graph */
+  char *doc;          /* of one that needs words; else NULL */
   gboolean needed;
   gboolean counts;      /* 0, 1, 2 … of all rows: what is gathered by it stays as it is */
   gboolean is_external; /* its numbers go to the file beside the model, at offset */
@@ -144,6 +146,8 @@ OnnxVar *onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i);
 OnnxVar *onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
 
 OnnxVar *onnx_var_new (OnnxExport *all, const char *wanted_name);
+/* A value that a node of ONNX makes takes this name where it has none of its own and the name is free. */
+void onnx_var_take_name (OnnxExport *all, OnnxVar *v, const char *name);
 /* An initialiser; equal small ones are one. */
 OnnxVar *onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name);
 OnnxVar *onnx_number_var (OnnxExport *all, LoomDType dtype, double value); /* rank 0 */
@@ -159,9 +163,10 @@ OnnxVar *onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, c
 /* Marks what the outputs need: all else is left out. */
 void onnx_export_mark (OnnxExport *all);
 gboolean onnx_node_is_needed (const OnnxOutNode *node);
-/* Packs the message. external: the numbers of values that then are is_external belong
- * into a file of that name beside the model. */
-GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external);
+/* Packs the message. metadata: key, value, key, value … external: the numbers of values that then are is_external
+ * belong into a file of that name beside the model. */
+GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata,
+                          const char *external);
 
 /* ---- onnx-export-size.c ------------------------------------------------- */
 /* How a number depends on the dynamic sizes, from what it is in each of the bindings. */
@@ -184,7 +189,17 @@ struct _LoomOnnxWriter
   OnnxExport all;
   LoomNet *net, *bound[ONNX_BINDINGS]; /* bound[0] is net where nothing is dynamic */
   char *name, *doc;
-  GPtrArray *mapped; /* char */
+  GPtrArray *mapped;   /* char */
+  GPtrArray *datasets; /* LoomDataset; owns */
+  GPtrArray *metadata; /* char: key, value, key, value … */
 };
+
+/* ---- onnx-export-run.c -------------------------------------------------- */
+/* The node's x becomes what its data set makes of the model's input, which is a sample as its file has it. Names of
+ * columns and tokens become metadata. (dataset transfer full) */
+void onnx_export_take_dataset (LoomOnnxWriter *self, guint node, LoomDataset *dataset);
+/* Names of classes, and the probabilities of an only output, which source is; NULL: they were not asked for. */
+void onnx_export_add_answers (LoomOnnxWriter *self, const LoomTrainSpec *spec, const LoomNetSource *source);
+void onnx_export_describe_ports (LoomOnnxWriter *self);
 
 G_END_DECLS

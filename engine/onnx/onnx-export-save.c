@@ -20,6 +20,14 @@ loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, co
   *type = &v->type;
 }
 
+const char *
+loom_onnx_writer_port_doc (const LoomOnnxWriter *self, gboolean outputs, guint i)
+{
+  const OnnxVar *v = (outputs ? self->all.outputs : self->all.inputs)->pdata[i];
+
+  return v->doc;
+}
+
 const GPtrArray *
 loom_onnx_writer_mapped (const LoomOnnxWriter *self)
 {
@@ -51,7 +59,7 @@ loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error)
                    "The model has more than 2 GB of numbers, which one message of ONNX cannot hold.");
       return NULL;
     }
-  return onnx_export_pack (&self->all, self->name, self->doc, NULL);
+  return onnx_export_pack (&self->all, self->name, self->doc, self->metadata, NULL);
 }
 
 static gboolean
@@ -79,7 +87,8 @@ loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external
 {
   g_autofree char *beside = g_strconcat (path, ".data", NULL), *base = g_path_get_basename (beside);
   gboolean outside = external || count_bytes (self) > MESSAGE_LIMIT;
-  g_autoptr (GBytes) bytes = onnx_export_pack (&self->all, self->name, self->doc, outside ? base : NULL);
+  g_autoptr (GBytes) bytes
+      = onnx_export_pack (&self->all, self->name, self->doc, self->metadata, outside ? base : NULL);
 
   if (data_path != NULL)
     *data_path = NULL;

@@ -4,8 +4,6 @@
  * its outputs do not need, are left out. Modules are written flat, because a runtime plans across them all the same. */
 #include "engine/onnx/onnx-export-private.h"
 
-#include "engine/recipe/loom-train-spec.h"
-
 #include <stdarg.h>
 #include <string.h>
 
@@ -81,19 +79,6 @@ onnx_weight_var (OnnxExport *all, const char *name)
   return v;
 }
 
-/* A value that a node of ONNX makes takes the port's name; anything else has one. */
-static void
-take_name (OnnxExport *all, OnnxVar *v, const char *name)
-{
-  if (v->producer == NULL || v->is_named || g_hash_table_contains (all->names, name))
-    return;
-  g_hash_table_remove (all->names, v->name);
-  g_free (v->name);
-  v->name = g_strdup (name);
-  v->is_named = TRUE;
-  g_hash_table_add (all->names, g_strdup (name));
-}
-
 void
 onnx_write_out (OnnxWrite *w, guint i, OnnxVar *v)
 {
@@ -101,7 +86,7 @@ onnx_write_out (OnnxWrite *w, guint i, OnnxVar *v)
 
   if (v == NULL)
     return;
-  take_name (w->all, v, name);
+  onnx_var_take_name (w->all, v, name);
   w->all->value[w->index][i] = v;
 }
 
@@ -171,7 +156,9 @@ describe (LoomOnnxWriter *self)
     {
       const char *path = ((OnnxOutNode *)all->out_nodes->pdata[first])->path;
       int node = path != NULL ? loom_net_find (self->net, path) : -1;
-      GString *s = node >= 0 ? g_string_new (loom_net_node (self->net, (guint)node)->op->name) : g_string_new ("sizes");
+      GString *s = g_string_new (node >= 0      ? loom_net_node (self->net, (guint)node)->op->name
+                                 : path != NULL ? path
+                                                : "sizes");
       guint n = 0;
       for (end = first; end < all->out_nodes->len && ((OnnxOutNode *)all->out_nodes->pdata[end])->path == path; end++)
         if (onnx_node_is_needed (all->out_nodes->pdata[end]) && ++n <= 6)
@@ -224,10 +211,8 @@ is_read (const LoomNet *net, guint node)
 }
 
 static void
-choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
+choose_outputs (LoomOnnxWriter *self, const LoomTrainSpec *spec, GArray *sources)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, self->net, faults);
   LoomNetSource source = { 0, 0 };
 
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
@@ -299,8 +284,8 @@ mark_wanted (LoomOnnxWriter *self, const GArray *outputs, const GArray *given)
     }
 }
 
-static void
-add_inputs (LoomOnnxWriter *self, const GArray *given)
+static gboolean
+add_inputs (LoomOnnxWriter *self, const LoomOnnxWriteOptions *options, const GArray *given, GError **error)
 {
   OnnxExport *all = &self->all;
 
@@ -326,6 +311,15 @@ add_inputs (LoomOnnxWriter *self, const GArray *given)
       onnx_find_symbols (all, v, &v->type.shape);
     }
   all->path = NULL;
+  for (guint i = 0; options->open != NULL && i < loom_net_n_nodes (self->net); i++)
+    if (loom_net_is_dataset (self->net, i) && loom_net_node (self->net, i)->n_outputs > 0 && all->value[i][0] != NULL)
+      {
+        LoomDataset *dataset = options->open (self->net, i, options->data, error);
+        if (dataset == NULL)
+          return FALSE;
+        onnx_export_take_dataset (self, i, dataset);
+      }
+  return TRUE;
 }
 
 /* An output is a value of its own: what is an input, a weight or another output already goes through an Identity. */
@@ -348,8 +342,8 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
           v->producer->path = loom_net_node (self->net, source->node)->path;
           /* op="parameter" has its weight under the port's name. */
           g_autofree char *full = g_strconcat (name, ".out", NULL);
-          take_name (all, v, name);
-          take_name (all, v, full);
+          onnx_var_take_name (all, v, name);
+          onnx_var_take_name (all, v, full);
           all->path = NULL;
         }
       if (loom_net_is_weight (self->net, source))
@@ -461,6 +455,7 @@ free_var (OnnxVar *v)
 {
   g_clear_pointer (&v->tensor, loom_tensor_unref);
   g_free (v->name);
+  g_free (v->doc);
   g_free (v);
 }
 
@@ -469,7 +464,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
                       LoomFaults *faults, GError **error)
 {
   g_autoptr (LoomOnnxWriter) self = g_new0 (LoomOnnxWriter, 1);
-  g_autoptr (LoomFaults) found = loom_faults_new ();
+  g_autoptr (LoomFaults) found = loom_faults_new (), train_faults = loom_faults_new ();
   g_autoptr (GArray) inputs = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
   g_autoptr (GArray) outputs = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
   const LoomElement *root = loom_graph_root (graph), *doc = loom_element_find (root, LOOM_TAG_DOC);
@@ -479,6 +474,8 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   self->name = g_strdup (loom_element_get (root, "name"));
   self->doc = g_strdup (doc != NULL ? loom_element_text (doc) : NULL);
   self->mapped = g_ptr_array_new_with_free_func (g_free);
+  self->datasets = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_dataset_free);
+  self->metadata = g_ptr_array_new_with_free_func (g_free);
   all->memory = g_ptr_array_new_with_free_func (g_free);
   all->vars = g_ptr_array_new_with_free_func ((GDestroyNotify)free_var);
   all->out_nodes = g_ptr_array_new_with_free_func (onnx_out_node_free);
@@ -489,8 +486,9 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   if (!check_net (found, error) || !resolve (self, options->inputs, inputs, error)
       || !resolve (self, options->outputs, outputs, error))
     return NULL;
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, self->net, train_faults);
   if (outputs->len == 0)
-    choose_outputs (self, graph, outputs);
+    choose_outputs (self, spec, outputs);
   if (outputs->len == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -498,9 +496,9 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
       return NULL;
     }
   mark_wanted (self, outputs, inputs);
-  if (!check_typed (self, found, error) || !bind_nets (self, graph, &options->sizes, error))
+  if (!check_typed (self, found, error) || !bind_nets (self, graph, &options->sizes, error)
+      || !add_inputs (self, options, inputs, error))
     return NULL;
-  add_inputs (self, inputs);
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
     {
       gboolean needed = FALSE;
@@ -512,6 +510,9 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   add_outputs (self, outputs);
   if (loom_faults_length (faults) > faults_before)
     return NULL;
+  if (options->open != NULL)
+    onnx_export_add_answers (self, spec, options->outputs == NULL ? &g_array_index (outputs, LoomNetSource, 0) : NULL);
+  onnx_export_describe_ports (self);
   onnx_export_mark (all);
   describe (self);
   return g_steal_pointer (&self);
@@ -545,6 +546,8 @@ loom_onnx_writer_free (LoomOnnxWriter *self)
     g_clear_pointer (&self->bound[k], loom_net_free);
   g_clear_pointer (&self->net, loom_net_free);
   g_ptr_array_unref (self->mapped);
+  g_ptr_array_unref (self->datasets);
+  g_ptr_array_unref (self->metadata);
   g_free (self->name);
   g_free (self->doc);
   g_free (self);

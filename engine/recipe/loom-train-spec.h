@@ -148,4 +148,9 @@ guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
 gboolean loom_train_spec_takes (const LoomTrainSpec *spec, const char *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainSpec, loom_train_spec_free)
 
+/* The meaning of an output's numbers: what a loss on the port takes, else scores where a metric takes the largest of
+ * them, else what their own operator gives. spec may be NULL. */
+LoomOutputKind
+loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const LoomNetSource *output);
+
 G_END_DECLS

@@ -80,3 +80,37 @@ recipe_read_metric (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
                        "two metrics are called “%s”. Give one of them a name of its own.", metric->name);
   g_ptr_array_add (spec->metrics, metric);
 }
+
+static gboolean
+is_same (const LoomNetSource *a, const LoomNetSource *b)
+{
+  return a->node == b->node && a->output == b->output;
+}
+
+LoomOutputKind
+loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const LoomNetSource *output)
+{
+  const LoomNetNode *own = loom_net_node (net, output->node);
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      int input = node->op != NULL && node->op->judges != LOOM_OUTPUT_VALUES
+                      ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION)
+                      : -1;
+
+      if (input >= 0 && is_same (&node->input[input], output))
+        return node->op->judges;
+    }
+  for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *metric = spec->metrics->pdata[i];
+      if (is_same (&metric->input, output) && metric->metric->of_scores && own->output[output->output].shape.rank > 1)
+        return LOOM_OUTPUT_SCORES;
+    }
+  if (own->op == NULL)
+    return LOOM_OUTPUT_VALUES;
+  if (own->op->gives == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
+    return LOOM_OUTPUT_VALUES;
+  return own->op->gives;
+}

@@ -37,22 +37,6 @@ loom_predictor_free (LoomPredictor *self)
 
 /* ---- reading ------------------------------------------------------------ */
 
-#define MAX_SAVED 256000000 /* bytes of a data.ini */
-
-/* The data set's vocabulary and normalisation become those that the run learnt with. */
-static gboolean
-take_saved (LoomPredictor *self, const char *run, GError **error)
-{
-  g_autoptr (LoomFolder) folder = run != NULL ? loom_folder_open (run, NULL) : NULL;
-  g_autofree char *path = folder != NULL ? loom_folder_path_of (folder, LOOM_RUN_DATA) : NULL, *saved = NULL;
-
-  if (folder == NULL || self->dataset == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
-    return TRUE;
-  if (!loom_folder_read (folder, LOOM_RUN_DATA, MAX_SAVED, &saved, NULL, error))
-    return FALSE;
-  return loom_dataset_restore (self->dataset, saved, path, error);
-}
-
 static gboolean
 open_reading (LoomPredictor *self, const char *run, GError **error)
 {
@@ -85,7 +69,7 @@ open_reading (LoomPredictor *self, const char *run, GError **error)
   self->dataset = loom_net_open_dataset (self->net, (int)self->input.node, loom_graph_get_folder (self->graph), &local);
   if (self->dataset == NULL)
     self->no_dataset = g_strdup (local->message);
-  return take_saved (self, run, error);
+  return run == NULL || self->dataset == NULL || loom_run_restore_dataset (run, self->dataset, error);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -149,7 +133,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
       return NULL;
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
-  self->output_kind = predictor_output_kind (self->net, spec, &self->output);
+  self->output_kind = loom_train_output_kind (spec, self->net, &self->output);
   if (!predictor_find_reading (self->net, &self->output, &self->input, &self->writes, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);

@@ -132,7 +132,7 @@ find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
       return FALSE;
     }
   task->answer_path = g_strdup (loom_net_node (net, output.node)->path);
-  task->answer = predictor_answer_kind (predictor_output_kind (net, spec, &output));
+  task->answer = predictor_answer_kind (loom_train_output_kind (spec, net, &output));
   if (!predictor_find_reading (net, &output, &input, NULL, NULL) || input.node != task->data)
     {
       task->why_not = g_strdup_printf ("“%s” does not depend on one port of the data alone.", task->answer_path);

@@ -147,6 +147,9 @@ LoomGraph *loom_run_read_graph (const char *path, LoomFaults *faults, GError **e
 /* The weights that validation was computed from: the moving averages where the run keeps some, else the newest ones.
  * DATA where the run has no checkpoint yet. */
 char *loom_run_newest_weights (const char *folder, GError **error);
+/* The data set's vocabulary, names and normalisation become those that the run in a folder learnt with; one that kept
+ * nothing changes nothing. */
+gboolean loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error);
 /* The table that the run in a folder chooses kernels by, and what it chose, of its newest checkpoint; NULL: there is
  * none. *note: a sentence about one that cannot be used, or NULL. */
 LoomCostTable *loom_run_costs (const char *folder, char **note);

@@ -62,37 +62,6 @@ predictor_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char
   return FALSE;
 }
 
-/* The kind of the answer's numbers: that which a loss on the port takes, or scores where a metric takes the largest of
- * them, or that which their own operator gives. */
-LoomOutputKind
-predictor_output_kind (const LoomNet *net, const LoomTrainSpec *spec, const LoomNetSource *output)
-{
-  const LoomNetNode *own = loom_net_node (net, output->node);
-
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      const LoomNetNode *node = loom_net_node (net, i);
-      int input = node->op != NULL && node->op->judges != LOOM_OUTPUT_VALUES
-                      ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION)
-                      : -1;
-
-      if (input >= 0 && same_source (&node->input[input], output))
-        return node->op->judges;
-    }
-  for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
-    {
-      const LoomMetricSpec *metric = spec->metrics->pdata[i];
-      if (same_source (&metric->input, output) && metric->metric->of_scores
-          && own->output[output->output].shape.rank > 1)
-        return LOOM_OUTPUT_SCORES;
-    }
-  if (own->op == NULL)
-    return LOOM_OUTPUT_VALUES;
-  if (own->op->gives == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
-    return LOOM_OUTPUT_VALUES;
-  return own->op->gives;
-}
-
 static gboolean
 is_dataset (const LoomNetNode *node)
 {

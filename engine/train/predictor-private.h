@@ -44,8 +44,6 @@ LoomExec *predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p,
  * first metric looks at. spec may be NULL. PORT where that is not clear. */
 gboolean predictor_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted,
                                 LoomNetSource *output, GError **error);
-/* The meaning of the answering port's numbers. */
-LoomOutputKind predictor_output_kind (const LoomNet *net, const LoomTrainSpec *spec, const LoomNetSource *output);
 /* What a decoder reads while it learns, one place later than what it is to say. */
 #define PREDICTOR_SHIFTED "y_in"
 

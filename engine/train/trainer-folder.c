@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#define MAX_SAVED 256000000 /* bytes of a data.ini */
+
 static gboolean
 io_error (GError **error, const char *what, const char *path)
 {
@@ -317,6 +319,19 @@ loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
   folder = loom_run_data_folder (graph_path);
   loom_graph_set_folder (graph, folder);
   return graph;
+}
+
+gboolean
+loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_autofree char *path = files != NULL ? loom_folder_path_of (files, LOOM_RUN_DATA) : NULL, *saved = NULL;
+
+  if (files == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  if (!loom_folder_read (files, LOOM_RUN_DATA, MAX_SAVED, &saved, NULL, error))
+    return FALSE;
+  return loom_dataset_restore (dataset, saved, path, error);
 }
 
 char *

@@ -61,7 +61,7 @@ get_answers (LoomTrainer *t, GError **error)
   t->answers = g_new0 (TrainerAnswers, 1);
   t->answers->output = output;
   t->answers->input = input;
-  t->answers->kind = predictor_output_kind (t->net, t->spec, &output);
+  t->answers->kind = loom_train_output_kind (t->spec, t->net, &output);
   t->answers->name = loom_net_port_name (t->net, output.node, output.output);
   t->answers->text = is_text (t, input.node);
   return t->answers;

@@ -2,6 +2,8 @@
 #include "tests/cli/cli.h"
 
 #include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
 #include <string.h>
 
 static const char mlp[]
@@ -68,6 +70,161 @@ test_run (void)
   g_assert_cmpmem (one, n_one, two, n_two);
 }
 
+/* TRUE if the file holds the text. */
+static gboolean
+file_has (const char *name, const char *text)
+{
+  g_autofree char *bytes = NULL;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (name, &bytes, &length, NULL));
+  for (gsize i = 0, n = strlen (text); i + n <= length; i++)
+    if (memcmp (bytes + i, text, n) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The probability of each class, or each value, that predict prints for row i. */
+static double
+predicted (char **lines, gint64 i, gint64 k)
+{
+  g_autoptr (JsonNode) node = json_from_string (lines[i], NULL);
+  JsonObject *object = json_node_get_object (node);
+
+  if (json_object_has_member (object, "values"))
+    return json_array_get_double_element (json_object_get_array_member (object, "values"), (guint)k);
+  JsonArray *classes = json_object_get_array_member (object, "classes");
+  for (guint c = 0; c < json_array_get_length (classes); c++)
+    {
+      JsonObject *class = json_array_get_object_element (classes, c);
+      if (json_object_get_int_member (class, "class") == k)
+        return json_object_get_double_member (class, "probability");
+    }
+  g_assert_not_reached ();
+}
+
+/* The model, given samples as their files have them, gives what predict gives for the files. */
+static void
+check_as_predict (const char *run, const char *samples, const char *port, const char *const *files)
+{
+  g_autofree char *model = g_strconcat (run, ".onnx", NULL), *in = g_strconcat ("data_x=", samples, NULL),
+                  *out = g_strconcat (port, "=answers.npy", NULL);
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+
+  for (guint i = 0; i < 5; i++)
+    g_ptr_array_add (words, (gpointer)((const char *[]){ "predict", run, "--json", "--top", "9" })[i]);
+  for (guint i = 0; files[i] != NULL; i++)
+    g_ptr_array_add (words, (gpointer)files[i]);
+  g_ptr_array_add (words, NULL);
+  g_auto (CliResult) predict = cli_argv ((const char *const *)words->pdata);
+  g_auto (GStrv) lines = g_strsplit (predict.out, "\n", -1);
+  g_assert_cmpint (predict.status, ==, 0);
+  cli_expect (0, NULL, "import", model, "-o", "again.xml");
+  cli_expect (0, NULL, "run", "again.xml", "--weights", "again.safetensors", "--in", in, "--out", out);
+  g_autoptr (LoomTensor) answers = cli_load ("answers.npy");
+  const gint64 n = answers->dim[1];
+  g_assert_cmpint (answers->count, >, 0);
+  for (gint64 i = 0; i < answers->count; i++)
+    g_assert_cmpfloat_with_epsilon (loom_tensor_get (answers, i), predicted (lines, i / n, i % n), 1e-5);
+}
+
+static char *
+table_graph (const char *dataset, const char *outputs, const char *loss)
+{
+  return g_strdup_printf ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"table\">\n"
+                          "  <node id=\"data\" op=\"dataset\" source=\"csv\" path=\"table.csv\" %s/>\n"
+                          "  <node id=\"fc\" op=\"linear\" out_features=\"%s\"/>\n"
+                          "  <node id=\"loss\" op=\"%s\"/>\n"
+                          "  <wire from=\"data.x\" to=\"fc\"/>\n"
+                          "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                          "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                          "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"3\" batch_size=\"8\"/>\n"
+                          "</graph>\n",
+                          dataset, outputs, loss);
+}
+
+/* Columns of other units and with gaps, a class name with a quotation mark. */
+static void
+test_table (void)
+{
+  static const char *const rows[] = { "rows.csv", NULL };
+  GString *table = g_string_new ("size,weight,price,kind\n");
+  double values[] = { 100, 0.25, NAN, 0.75, 310, NAN };
+
+  for (int i = 0; i < 40; i++)
+    g_string_append_printf (table, "%d,%s,%d,%s\n", i % 2 ? 100 + i : 300 + i,
+                            i % 7 == 0 ? ""
+                            : i % 2    ? "0.25"
+                                       : "0.75",
+                            i * 3, i % 2 ? "\"a \"\"small\"\" one\"" : "large");
+  cli_write ("table.csv", table->str);
+  g_string_free (table, TRUE);
+  cli_write ("rows.csv", "weight,size\n0.25,100\n0.75,\n,310\n");
+  cli_save ("rows.npy", LOOM_F32, 2, (gint64[]){ 3, 2 }, values);
+
+  g_autofree char *classes = table_graph (
+      "target=\"kind\" features=\"size,weight\" normalize=\"standard\" missing=\"mean\"", "2", "cross_entropy");
+  cli_write ("classes.xml", classes);
+  cli_expect (0, NULL, "train", "classes.xml", "--out", "classes");
+  g_auto (CliResult) r = cli ("export", "classes", "--to", "onnx", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "input data.x: B × 2, f32: rows as the table has them"));
+  g_assert_nonnull (strstr (r.out, "output fc: B × 2, f32\noutput probabilities: B × 2"));
+  g_assert_true (file_has ("classes.onnx", "[\"a \\\"small\\\" one\",\"large\"]"));
+  g_assert_true (file_has ("classes.onnx", "[\"size\",\"weight\"]"));
+  check_as_predict ("classes", "rows.npy", "probabilities", rows);
+
+  g_autofree char *price = table_graph (
+      "target=\"price\" target_type=\"float\" features=\"size,weight\" normalize=\"minmax\" missing=\"mean\"", "1",
+      "mse_loss");
+  cli_write ("price.xml", price);
+  cli_expect (0, NULL, "train", "price.xml", "--out", "price");
+  cli_expect (0, NULL, "export", "price", "--to", "onnx");
+  check_as_predict ("price", "rows.npy", "fc", rows);
+
+  /* Ports that are named are all that the model gives; --raw is the net alone, as of a graph. */
+  g_auto (CliResult) named = cli ("export", "classes", "--to", "onnx", "--output", "fc", NULL);
+  g_assert_null (strstr (named.out, "probabilities"));
+  g_assert_true (file_has ("classes.onnx", "class_names"));
+  cli_expect (0, NULL, "export", "classes", "--to", "onnx", "--raw", "-o", "raw.onnx");
+  cli_expect (0, NULL, "export", "classes.xml", "--to", "onnx", "--weights", "classes/weights.safetensors", "-o",
+              "graph.onnx");
+  for (guint i = 0; i < 2; i++)
+    g_assert_false (file_has (i == 0 ? "raw.onnx" : "graph.onnx", "class_names")
+                    || file_has (i == 0 ? "raw.onnx" : "graph.onnx", "IsNaN"));
+  cli_remove ("table.csv");
+  cli_expect (1, "table.csv", "export", "classes", "--to", "onnx");
+  cli_expect (2, "--raw does not go with --to dot", "export", "classes", "--to", "dot", "--raw");
+}
+
+/* Pictures of 0 to 1 go in; mean and std are the model's. */
+static void
+test_pictures (void)
+{
+  static const char *const files[] = { "pictures/a/one.pgm", "pictures/b/two.pgm", NULL };
+
+  g_assert_cmpint (g_mkdir_with_parents ("pictures/a", 0755) | g_mkdir_with_parents ("pictures/b", 0755), ==, 0);
+  cli_write ("pictures/a/one.pgm", "P2 2 2 255\n0 51 102 255\n");
+  cli_write ("pictures/b/two.pgm", "P2 2 2 255\n255 204 0 0\n");
+  cli_save ("pictures.npy", LOOM_F32, 4, (gint64[]){ 2, 1, 2, 2 }, (double[]){ 0, 0.2, 0.4, 1, 1, 0.8, 0, 0 });
+  cli_write ("pictures.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                             "  <node id=\"data\" op=\"dataset\" source=\"image-folder\" path=\"pictures\" size=\"2\" "
+                             "color=\"grey\" mean=\"0.4\" std=\"0.25\"/>\n"
+                             "  <node id=\"flat\" op=\"flatten\"/>\n"
+                             "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+                             "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                             "  <wire from=\"data.x\" to=\"flat\"/>\n"
+                             "  <wire from=\"flat\" to=\"fc\"/>\n"
+                             "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                             "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                             "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"3\" batch_size=\"2\"/>\n"
+                             "</graph>\n");
+  cli_expect (0, NULL, "train", "pictures.xml", "--out", "pictures-run");
+  cli_expect (0, NULL, "export", "pictures-run", "--to", "onnx");
+  g_assert_true (file_has ("pictures-run.onnx", "[\"a\",\"b\"]"));
+  check_as_predict ("pictures-run", "pictures.npy", "probabilities", files);
+}
+
 static void
 test_choices (void)
 {
@@ -125,6 +282,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/cli/export/run", test_run);
+  g_test_add_func ("/cli/export/table", test_table);
+  g_test_add_func ("/cli/export/pictures", test_pictures);
   g_test_add_func ("/cli/export/choices", test_choices);
   g_test_add_func ("/cli/export/refusals", test_refusals);
   status = g_test_run ();
