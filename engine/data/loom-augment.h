@@ -51,7 +51,8 @@ gboolean loom_augment_changes (const LoomAugment *self);
 void loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture);
 /* Normalises one picture. */
 void loom_augment_normalize (const LoomAugment *self, float *picture);
-/* Normalisation as numbers, f32 [C,1,1]: (v - shift) · scale. Where there is no mean or std, its pointer stays as it is.
+/* Normalisation as numbers, f32 [C,1,1]: (v - shift) · scale. Where there is no mean or std, its pointer stays as it
+ * is.
  */
 void loom_augment_preparation (const LoomAugment *self, LoomTensor **shift, LoomTensor **scale);
 
