@@ -57,8 +57,15 @@ onnx_prim_out_desc (OnnxPrim *q, guint i)
 void
 onnx_prim_out (OnnxPrim *q, guint i, OnnxVar *v)
 {
-  if (i < q->instr[0]->n_out && q->instr[0]->out[i] != 0)
-    q->var[q->instr[0]->out[i]] = v;
+  LoomType type;
+
+  if (i >= q->instr[0]->n_out || q->instr[0]->out[i] == 0)
+    return;
+  q->var[q->instr[0]->out[i]] = v;
+  if (v == NULL)
+    return;
+  type = onnx_prim_type (q, q->instr[0]->out[i]);
+  onnx_var_set_type (v, &type);
 }
 
 /* TRUE if another instruction or the node itself uses a result. */

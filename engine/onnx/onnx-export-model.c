@@ -72,6 +72,15 @@ onnx_var_take_name (OnnxExport *all, OnnxVar *v, const char *name)
   g_hash_table_add (all->names, g_strdup (name));
 }
 
+void
+onnx_var_set_type (OnnxVar *v, const LoomType *type)
+{
+  if (v->producer == NULL || v->has_type)
+    return;
+  v->type = *type;
+  v->has_type = TRUE;
+}
+
 OnnxVar *
 onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
 {
@@ -518,6 +527,25 @@ onnx_node_is_needed (const OnnxOutNode *node)
   return FALSE;
 }
 
+/* The types of results that are no outputs, since those have theirs already. */
+static void
+make_infos (OnnxExport *all, Onnx__GraphProto *graph, GPtrArray *nodes, GPtrArray *outputs)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < nodes->len; i++)
+    n += ((OnnxOutNode *)nodes->pdata[i])->out->len;
+  graph->value_info = keep (all, g_new0 (Onnx__ValueInfoProto *, n + 1));
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const OnnxOutNode *node = nodes->pdata[i];
+
+      for (guint k = 0; onnx_node_is_needed (node) && k < node->out->len; k++)
+        if (((OnnxVar *)node->out->pdata[k])->has_type && !g_ptr_array_find (outputs, node->out->pdata[k], NULL))
+          graph->value_info[graph->n_value_info++] = make_info (all, node->out->pdata[k]);
+    }
+}
+
 /* Nodes and ends of a graph. */
 static Onnx__GraphProto *
 make_nodes (OnnxExport *all, const char *name, GPtrArray *nodes, GPtrArray *inputs, GPtrArray *outputs)
@@ -530,6 +558,7 @@ make_nodes (OnnxExport *all, const char *name, GPtrArray *nodes, GPtrArray *inpu
   for (guint i = 0; i < nodes->len; i++)
     if (onnx_node_is_needed (nodes->pdata[i]))
       graph->node[graph->n_node++] = make_node (all, nodes->pdata[i]);
+  make_infos (all, graph, nodes, outputs);
   graph->input = keep (all, g_new0 (Onnx__ValueInfoProto *, inputs->len + 1));
   for (guint i = 0; i < inputs->len; i++)
     graph->input[graph->n_input++] = make_info (all, inputs->pdata[i]);

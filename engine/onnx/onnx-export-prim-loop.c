@@ -4,6 +4,8 @@
  * constants stand outside as well, so that only what is carried and the rows of sequences are its inputs. */
 #include "engine/onnx/onnx-export-prim.h"
 
+#include <string.h>
+
 static const LoomScanAttrs *
 attrs_of (const OnnxPrim *q, guint binding)
 {
@@ -18,10 +20,20 @@ onnx_prim_type (const OnnxPrim *q, LoomValue v)
 
   for (int i = 0; i < d->rank; i++)
     {
-      type.shape.dim[i] = loom_dim (d->dim[i]);
-      for (guint k = 1; k < q->n; k++)
-        if (loom_value_info (q->p[k], v)->desc.dim[i] != d->dim[i])
-          type.shape.dim[i] = loom_dim_unknown ();
+      gint64 number[ONNX_BINDINGS] = { 0 };
+      OnnxSize size;
+
+      for (guint k = 0; k < q->n; k++)
+        number[k] = loom_value_info (q->p[k], v)->desc.dim[i];
+      size = onnx_size_of (q->all, number);
+      type.shape.dim[i] = loom_dim_unknown ();
+      if (size.known && size.coef == 0)
+        type.shape.dim[i] = loom_dim (size.add);
+      else if (size.known && size.add == 0)
+        {
+          type.shape.dim[i] = loom_dim (size.coef);
+          memcpy (type.shape.dim[i].symbol, size.symbol, LOOM_DIM_MAX_SYMBOLS);
+        }
     }
   return type;
 }

@@ -45,7 +45,7 @@ OnnxVar *onnx_prim_shape_var (OnnxPrim *q, LoomValue v);
 OnnxVar *onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes);
 /* A number that may depend on the dynamic sizes (1 / B of a mean), as a scalar; NULL after onnx_refuse(). */
 OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDINGS]);
-/* A value's type in the model; a size that is not the same for all bindings is left open. */
+/* A value's type in the model; a size that is no product of the dynamic ones is left open. */
 LoomType onnx_prim_type (const OnnxPrim *q, LoomValue v);
 /* One more result of a body that is being written. Each is a value of its own, although two may be one, or an input. */
 void onnx_prim_give (OnnxPrim *q, OnnxBody *body, OnnxVar *result, const LoomType *type);

@@ -25,7 +25,8 @@ typedef struct
   gboolean is_named; /* it has the name of a port, an input or a weight, and keeps it */
   OnnxOutNode *producer;
   LoomTensor *tensor; /* of an initialiser */
-  LoomType type;      /* of an input or output of the graph */
+  LoomType type;      /* of an input or output of a graph, and of what has_type */
+  gboolean has_type;  /* a node's result whose type the model says, so that viewers show it */
   char *doc;          /* of one that needs words; else NULL */
   gboolean needed;
   gboolean counts;      /* 0, 1, 2 … of all rows: what is gathered by it stays as it is */
@@ -146,6 +147,8 @@ OnnxVar *onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i);
 OnnxVar *onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
 
 OnnxVar *onnx_var_new (OnnxExport *all, const char *wanted_name);
+/* The first type that a node's result is given stays. */
+void onnx_var_set_type (OnnxVar *v, const LoomType *type);
 /* A value that a node of ONNX makes takes this name where it has none of its own and the name is free. */
 void onnx_var_take_name (OnnxExport *all, OnnxVar *v, const char *name);
 /* An initialiser; equal small ones are one. */

@@ -34,16 +34,27 @@ add_names (LoomOnnxWriter *self, const char *key, const char *const *names)
 /* ---- what goes in ------------------------------------------------------- */
 
 static OnnxVar *
+step (OnnxExport *all, const char *op, const LoomType *type, guint n_in, OnnxVar **in)
+{
+  OnnxVar *v = onnx_call (all, op, n_in, in);
+
+  onnx_var_set_type (v, type);
+  return v;
+}
+
+static OnnxVar *
 prepare (OnnxExport *all, OnnxVar *v, const LoomPreparation *p)
 {
+  const LoomType *type = &v->type, is_gap = { LOOM_BOOL, type->shape };
+
   if (p->fill != NULL)
-    v = onnx_call (
-        all, "Where",
-        ONNX_VARS (onnx_call (all, "IsNaN", ONNX_VARS (v)), onnx_tensor_var (all, p->fill, "preparation.fill"), v));
+    v = step (
+        all, "Where", type,
+        ONNX_VARS (step (all, "IsNaN", &is_gap, ONNX_VARS (v)), onnx_tensor_var (all, p->fill, "preparation.fill"), v));
   if (p->shift != NULL)
-    v = onnx_call (all, "Sub", ONNX_VARS (v, onnx_tensor_var (all, p->shift, "preparation.shift")));
+    v = step (all, "Sub", type, ONNX_VARS (v, onnx_tensor_var (all, p->shift, "preparation.shift")));
   if (p->scale != NULL)
-    v = onnx_call (all, "Mul", ONNX_VARS (v, onnx_tensor_var (all, p->scale, "preparation.scale")));
+    v = step (all, "Mul", type, ONNX_VARS (v, onnx_tensor_var (all, p->scale, "preparation.scale")));
   return v;
 }
 

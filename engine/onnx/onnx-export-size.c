@@ -84,7 +84,9 @@ dim_var (OnnxExport *all, OnnxVar *v, int axis)
 
   onnx_node_set_int (all, node, "start", axis);
   onnx_node_set_int (all, node, "end", axis + 1);
-  return onnx_node_result (all, node, 0);
+  OnnxVar *size = onnx_node_result (all, node, 0);
+  onnx_var_set_type (size, &(LoomType){ .dtype = LOOM_I64, .shape = { .rank = 1, .dim = { loom_dim (1) } } });
+  return size;
 }
 
 static OnnxVar *

@@ -87,6 +87,7 @@ onnx_write_out (OnnxWrite *w, guint i, OnnxVar *v)
   if (v == NULL)
     return;
   onnx_var_take_name (w->all, v, name);
+  onnx_var_set_type (v, &w->node->output[i]);
   w->all->value[w->index][i] = v;
 }
 

@@ -84,6 +84,18 @@ file_has (const char *name, const char *text)
   return FALSE;
 }
 
+/* The types of inner values are in the model, as name, type, and sizes or their letters. */
+static void
+test_inner_types (void)
+{
+  cli_write ("mlp.xml", mlp);
+  cli_expect (0, NULL, "export", "mlp.xml", "--to", "onnx", "-o", "types.onnx");
+  g_assert_true (
+      file_has ("types.onnx", "\012\006hidden\022\017\012\015\010\001\022\011\012\003\022\001B\012\002\010\003"));
+  g_assert_true (
+      file_has ("types.onnx", "\012\003act\022\017\012\015\010\001\022\011\012\003\022\001B\012\002\010\003"));
+}
+
 /* The probability of each class, or each value, that predict prints for row i. */
 static double
 predicted (char **lines, gint64 i, gint64 k)
@@ -282,6 +294,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/cli/export/run", test_run);
+  g_test_add_func ("/cli/export/inner-types", test_inner_types);
   g_test_add_func ("/cli/export/table", test_table);
   g_test_add_func ("/cli/export/pictures", test_pictures);
   g_test_add_func ("/cli/export/choices", test_choices);
