@@ -170,6 +170,7 @@ size_number (OnnxPrim *q, LoomDType dtype, const double *number)
   if (v == NULL)
     return NULL;
   v = onnx_call (q->all, "Squeeze", ONNX_VARS (v, onnx_ints_var (q->all, 1, (gint64[]){ 0 })));
+  onnx_var_is_ints (v, -1);
   return onnx_to_type (q->all, v, LOOM_I64, dtype);
 }
 
@@ -189,7 +190,10 @@ onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDING
     return onnx_number_var (q->all, dtype, number[0]);
   v = size_number (q, dtype, number);
   if (v == NULL && (v = size_number (q, dtype, inverse)) != NULL)
-    v = onnx_call (q->all, "Reciprocal", ONNX_VARS (v));
+    {
+      v = onnx_call (q->all, "Reciprocal", ONNX_VARS (v));
+      onnx_var_set_type (v, &(LoomType){ .dtype = dtype });
+    }
   if (v == NULL)
     onnx_refuse (
         q->w,

@@ -81,6 +81,23 @@ onnx_var_set_type (OnnxVar *v, const LoomType *type)
   v->has_type = TRUE;
 }
 
+gboolean
+onnx_var_get_type (const OnnxVar *v, LoomType *type)
+{
+  if (v->tensor != NULL)
+    *type = (LoomType){ v->tensor->dtype, loom_tensor_shape (v->tensor) };
+  else
+    *type = v->type;
+  return v->tensor != NULL || v->has_type || (v->producer == NULL && !v->is_open);
+}
+
+OnnxVar *
+onnx_var_is_ints (OnnxVar *v, gint64 n)
+{
+  onnx_var_set_type (v, &(LoomType){ LOOM_I64, loom_shape (n < 0 ? 0 : 1, &n) });
+  return v;
+}
+
 OnnxVar *
 onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
 {
@@ -283,7 +300,11 @@ onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to)
     return x;
   OnnxOutNode *node = onnx_add_node (all, "Cast", ONNX_VARS (x));
   onnx_node_set_int (all, node, "to", elem_type_of (to));
-  return onnx_node_result (all, node, 0);
+  OnnxVar *y = onnx_node_result (all, node, 0);
+  LoomType type;
+  if (onnx_var_get_type (x, &type))
+    onnx_var_set_type (y, &(LoomType){ to, type.shape });
+  return y;
 }
 
 /* One size that is not known is what is left over, which Reshape writes as -1; with one open size and no zero among the
@@ -407,6 +428,8 @@ make_info (OnnxExport *all, const OnnxVar *v)
   onnx__type_proto__tensor__init (tensor);
   onnx__tensor_shape_proto__init (shape);
   info->name = v->name;
+  if (v->is_open)
+    return info;
   info->doc_string = text (all, v->doc);
   info->type = type;
   type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;

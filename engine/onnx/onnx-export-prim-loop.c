@@ -1,7 +1,7 @@
 /* Loops, in ONNX: a scan is a Scan, whose body is written primitive by primitive as a graph of its own.
  *
- * What a body reads whole of outside (weights, and what does not change from step to step) it finds there by name, and
- * constants stand outside as well, so that only what is carried and the rows of sequences are its inputs. */
+ * Weights and constants a body finds outside by name. What is computed there and does not change from step to step
+ * comes in as a state that every step hands on, because OpenVINO lets no body read computed values of outside. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #include <string.h>
@@ -58,6 +58,77 @@ onnx_prim_give (OnnxPrim *b, OnnxBody *body, OnnxVar *result, const LoomType *ty
   g_ptr_array_add (body->outputs, v);
 }
 
+typedef struct
+{
+  OnnxExport *all;
+  GHashTable *own;   /* values that the body makes or takes */
+  GHashTable *state; /* value of outside → the body's input that stands for it */
+  GPtrArray *outside;
+} Closing;
+
+static OnnxVar *
+state_for (Closing *c, OnnxVar *v)
+{
+  OnnxVar *state = g_hash_table_lookup (c->state, v);
+
+  if (state != NULL)
+    return state;
+  state = onnx_var_new (c->all, v->name);
+  state->is_open = !onnx_var_get_type (v, &state->type);
+  g_hash_table_insert (c->state, v, state);
+  g_ptr_array_add (c->outside, v);
+  return state;
+}
+
+/* Bodies within the body read its states by name. */
+static void
+close_nodes (Closing *c, GPtrArray *nodes)
+{
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      OnnxOutNode *node = nodes->pdata[i];
+
+      for (guint k = 0; k < node->in->len; k++)
+        {
+          OnnxVar *v = node->in->pdata[k];
+          if (v != NULL && v->tensor == NULL && !g_hash_table_contains (c->own, v))
+            node->in->pdata[k] = state_for (c, v);
+        }
+      for (guint k = 0; k < node->bodies->len; k++)
+        {
+          OnnxBody *body = node->bodies->pdata[k];
+          for (guint j = 0; j < body->inputs->len; j++)
+            g_hash_table_add (c->own, body->inputs->pdata[j]);
+          close_nodes (c, body->nodes);
+        }
+      for (guint k = 0; k < node->out->len; k++)
+        g_hash_table_add (c->own, node->out->pdata[k]);
+    }
+}
+
+guint
+onnx_prim_close (OnnxExport *all, OnnxOutNode *node, OnnxBody *body, guint n_states)
+{
+  g_autoptr (GHashTable) own = g_hash_table_new (NULL, NULL), state = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) outside = g_ptr_array_new ();
+  Closing c = { all, own, state, outside };
+
+  for (guint i = 0; i < body->inputs->len; i++)
+    g_hash_table_add (own, body->inputs->pdata[i]);
+  close_nodes (&c, body->nodes);
+  for (guint i = 0; i < outside->len; i++)
+    {
+      OnnxVar *v = g_hash_table_lookup (state, outside->pdata[i]), *same = onnx_call (all, "Identity", ONNX_VARS (v));
+
+      same->type = v->type;
+      same->is_open = v->is_open;
+      g_ptr_array_insert (node->in, (int)(n_states + i), outside->pdata[i]);
+      g_ptr_array_insert (body->inputs, (int)(n_states + i), v);
+      g_ptr_array_insert (body->outputs, (int)(n_states + i), same);
+    }
+  return outside->len;
+}
+
 static void
 give_results (OnnxPrim *b, OnnxBody *body)
 {
@@ -92,7 +163,7 @@ write_scan (OnnxPrim *q)
 {
   const LoomScanAttrs *a = attrs_of (q, 0);
   OnnxPrim b = { .w = q->w, .all = q->all, .n = q->n };
-  guint n = a->n_carried + a->n_sequences, n_in = q->instr[0]->n_in, n_out = a->n_carried + a->n_stacked;
+  guint n = a->n_carried + a->n_sequences, n_in = q->instr[0]->n_in, n_kept = 0;
   g_autofree OnnxVar **in = g_new0 (OnnxVar *, n_in + 1);
   g_autofree OnnxVar **var = g_new0 (OnnxVar *, loom_program_n_values (a->body) + 1);
   GPtrArray *around = q->all->out_nodes;
@@ -111,7 +182,9 @@ write_scan (OnnxPrim *q)
   for (guint i = 0; i < n_in; i++)
     {
       OnnxVar *v = i < n ? body_input (&b, i) : in[i];
+      LoomType type = onnx_prim_type (q, q->instr[0]->in[i]);
 
+      onnx_var_set_type (in[i], &type);
       var[loom_program_get_input (a->body, i)->value] = v;
       if (i < n)
         g_ptr_array_add (body->inputs, v);
@@ -119,9 +192,13 @@ write_scan (OnnxPrim *q)
   q->all->out_nodes = body->nodes;
   onnx_prim_write_program (&b);
   give_results (&b, body);
+  if (!q->w->failed)
+    n_kept = onnx_prim_close (q->all, node, body, a->n_carried);
   q->all->out_nodes = around;
-  for (guint i = 0; i < n_out; i++)
+  for (guint i = 0; i < a->n_carried; i++)
     onnx_prim_out (q, i, onnx_node_result (q->all, node, i));
+  for (guint i = 0; i < a->n_stacked; i++)
+    onnx_prim_out (q, a->n_carried + i, onnx_node_result (q->all, node, a->n_carried + n_kept + i));
   return TRUE;
 }
 

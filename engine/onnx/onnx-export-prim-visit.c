@@ -31,7 +31,7 @@ dim_number (OnnxPrim *q, LoomValue v, int axis)
   OnnxSize size = onnx_prim_dim (q, v, axis);
   OnnxVar *var = onnx_prim_sizes_var (q, 1, &size);
 
-  return var != NULL ? onnx_with_axes (q->all, "Squeeze", var, 1, (gint64[]){ 0 }) : NULL;
+  return var != NULL ? onnx_var_is_ints (onnx_with_axes (q->all, "Squeeze", var, 1, (gint64[]){ 0 }), -1) : NULL;
 }
 
 /* x [rows] as [rows, 1, …], of this rank. */
@@ -343,7 +343,10 @@ write_visit (OnnxPrim *q)
 static OnnxVar *
 count_to (OnnxPrim *q, OnnxVar *n)
 {
-  return CALL ("Range", number (q, 0), n, number (q, 1));
+  OnnxVar *v = CALL ("Range", number (q, 0), n, number (q, 1));
+
+  onnx_var_set_type (v, &(LoomType){ LOOM_I64, { .rank = 1, .dim = { loom_dim_unknown () } } });
+  return v;
 }
 
 /* All rows are computed at once, so that they may stay in the order in which they are. */
@@ -402,6 +405,7 @@ find_levels (OnnxPrim *q, OnnxVar *parent, OnnxVar *nodes, OnnxVar **level, Onnx
   GPtrArray *around = q->all->out_nodes;
   static const char *const names[] = { "level", "children", "parent", "node" };
   static const int ranks[] = { 2, 2, 1, 0 };
+  guint stacked;
 
   onnx_node_set_int (q->all, node, "num_scan_inputs", 2);
   onnx_node_set_ints (q->all, node, "scan_input_axes", 2, (gint64[]){ 1, 0 });
@@ -417,10 +421,10 @@ find_levels (OnnxPrim *q, OnnxVar *parent, OnnxVar *nodes, OnnxVar **level, Onnx
     }
   q->all->out_nodes = body->nodes;
   write_node (q, body, nodes);
+  stacked = 2 + onnx_prim_close (q->all, node, body, 2);
   q->all->out_nodes = around;
   *level = onnx_node_result (q->all, node, 0);
-  onnx_node_result (q->all, node, 1);
-  *child = onnx_node_result (q->all, node, 2);
+  *child = onnx_node_result (q->all, node, stacked);
 }
 
 static gboolean

@@ -49,6 +49,10 @@ OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONN
 LoomType onnx_prim_type (const OnnxPrim *q, LoomValue v);
 /* One more result of a body that is being written. Each is a value of its own, although two may be one, or an input. */
 void onnx_prim_give (OnnxPrim *q, OnnxBody *body, OnnxVar *result, const LoomType *type);
+/* Ends a Scan's body, whose nodes are being added, before the node has results: runtimes differ in what a body may read
+ * of outside, so it keeps numbers of the model alone. Each computed value becomes a state after the n_states that there
+ * are, which every step hands on as it is. Returns how many. */
+guint onnx_prim_close (OnnxExport *all, OnnxOutNode *node, OnnxBody *body, guint n_states);
 /* The type ONNX computes in: f32, f64 or i64. */
 LoomDType onnx_prim_compute_type (LoomDType dtype);
 

@@ -27,6 +27,7 @@ typedef struct
   LoomTensor *tensor; /* of an initialiser */
   LoomType type;      /* of an input or output of a graph, and of what has_type */
   gboolean has_type;  /* a node's result whose type the model says, so that viewers show it */
+  gboolean is_open;   /* an input of a body whose type is not known here; a runtime finds it out */
   char *doc;          /* of one that needs words; else NULL */
   gboolean needed;
   gboolean counts;      /* 0, 1, 2 … of all rows: what is gathered by it stays as it is */
@@ -149,6 +150,10 @@ OnnxVar *onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
 OnnxVar *onnx_var_new (OnnxExport *all, const char *wanted_name);
 /* The first type that a node's result is given stays. */
 void onnx_var_set_type (OnnxVar *v, const LoomType *type);
+/* FALSE where it is not known. */
+gboolean onnx_var_get_type (const OnnxVar *v, LoomType *type);
+/* A node's i64 result of n numbers; n < 0: a single one. Returns v. */
+OnnxVar *onnx_var_is_ints (OnnxVar *v, gint64 n);
 /* A value that a node of ONNX makes takes this name where it has none of its own and the name is free. */
 void onnx_var_take_name (OnnxExport *all, OnnxVar *v, const char *name);
 /* An initialiser; equal small ones are one. */
@@ -168,8 +173,8 @@ void onnx_export_mark (OnnxExport *all);
 gboolean onnx_node_is_needed (const OnnxOutNode *node);
 /* Packs the message. metadata: key, value, key, value … external: the numbers of values that then are is_external
  * belong into a file of that name beside the model. */
-GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata,
-                          const char *external);
+GBytes *
+onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external);
 
 /* ---- onnx-export-size.c ------------------------------------------------- */
 /* How a number depends on the dynamic sizes, from what it is in each of the bindings. */

@@ -84,9 +84,7 @@ dim_var (OnnxExport *all, OnnxVar *v, int axis)
 
   onnx_node_set_int (all, node, "start", axis);
   onnx_node_set_int (all, node, "end", axis + 1);
-  OnnxVar *size = onnx_node_result (all, node, 0);
-  onnx_var_set_type (size, &(LoomType){ .dtype = LOOM_I64, .shape = { .rank = 1, .dim = { loom_dim (1) } } });
-  return size;
+  return onnx_var_is_ints (onnx_node_result (all, node, 0), 1);
 }
 
 static OnnxVar *
@@ -116,10 +114,10 @@ onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape)
         const char *path = all->path;
         OnnxVar *size = dim_var (all, v, i);
         if (d.coef != 1)
-          size = onnx_call (all, "Div", ONNX_VARS (size, plain (all, d.coef)));
+          size = onnx_var_is_ints (onnx_call (all, "Div", ONNX_VARS (size, plain (all, d.coef))), 1);
         for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS && d.symbol[k]; k++)
           if (d.symbol[k] != dynamic)
-            size = onnx_call (all, "Div", ONNX_VARS (size, all->symbol_var[d.symbol[k] - 'A']));
+            size = onnx_var_is_ints (onnx_call (all, "Div", ONNX_VARS (size, all->symbol_var[d.symbol[k] - 'A'])), 1);
         all->symbol_var[dynamic - 'A'] = size;
         all->path = path;
       }
@@ -141,12 +139,12 @@ size_var (OnnxExport *all, const OnnxSize *size)
       OnnxVar *symbol = all->symbol_var[size->symbol[i] - 'A'];
       if (symbol == NULL)
         return NULL;
-      v = v != NULL ? onnx_call (all, "Mul", ONNX_VARS (v, symbol)) : symbol;
+      v = v != NULL ? onnx_var_is_ints (onnx_call (all, "Mul", ONNX_VARS (v, symbol)), 1) : symbol;
     }
   if (size->coef != 1)
-    v = onnx_call (all, "Mul", ONNX_VARS (v, plain (all, size->coef)));
+    v = onnx_var_is_ints (onnx_call (all, "Mul", ONNX_VARS (v, plain (all, size->coef))), 1);
   if (size->add != 0)
-    v = onnx_call (all, "Add", ONNX_VARS (v, plain (all, size->add)));
+    v = onnx_var_is_ints (onnx_call (all, "Add", ONNX_VARS (v, plain (all, size->add))), 1);
   return v;
 }
 
@@ -173,5 +171,5 @@ onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes)
     return part[0];
   OnnxOutNode *node = onnx_add_node (all, "Concat", n, part);
   onnx_node_set_int (all, node, "axis", 0);
-  return onnx_node_result (all, node, 0);
+  return onnx_var_is_ints (onnx_node_result (all, node, 0), n);
 }

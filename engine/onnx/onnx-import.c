@@ -102,13 +102,26 @@ fail_unknown (OnnxCtx *c, const char *domain, gboolean behind)
                         : "");
 }
 
+/* The Identity by which a step hands a state on as it is: one more name of its value outside. */
+static gboolean
+is_kept (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  const char *outside = all->kept != NULL && g_str_equal (node->op_type, "Identity") && node->n_input == 1
+                            ? g_hash_table_lookup (all->kept, node->input[0])
+                            : NULL;
+
+  if (outside != NULL && node->n_output == 1)
+    g_hash_table_insert (all->kept, node->output[0], (gpointer)outside);
+  return outside != NULL;
+}
+
 static void
 map_node (OnnxImport *all, const Onnx__NodeProto *node)
 {
   const char *domain = node->domain != NULL && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
   OnnxCtx c = { .all = all, .node = node, .first_node = all->nodes->len };
 
-  if (!is_function (all, node) && fold_node (all, node))
+  if (!is_function (all, node) && (fold_node (all, node) || is_kept (all, node)))
     return;
   c.map = is_function (all, node) ? NULL : onnx_map_find (domain, node->op_type);
   for (gsize i = 0; i < node->n_input; i++)

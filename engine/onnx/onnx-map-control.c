@@ -402,6 +402,7 @@ typedef struct
   guint n_states, n_sequences, n_stacked;
   gint64 in_axis[64], in_dir[64], out_axis[64], out_dir[64];
   guint n_in_axis, n_in_dir, n_out_axis, n_out_dir;
+  gboolean has_batch; /* operator set 8 */
 } Scan;
 
 static gboolean
@@ -422,6 +423,7 @@ read_scan (OnnxCtx *c, Scan *s)
     return FALSE;
   s->n_sequences = (guint)sequences;
   s->n_states = n - s->n_sequences;
+  s->has_batch = first != 0;
   s->n_stacked = (guint)s->body->n_output - s->n_states;
   s->n_in_axis = onnx_attr_ints (c, "scan_input_axes", s->in_axis, 64);
   s->n_in_dir = onnx_attr_ints (c, first ? "directions" : "scan_input_directions", s->in_dir, 64);
@@ -451,6 +453,21 @@ row_of (const LoomType *type, int axis)
   return row;
 }
 
+/* A state that every step hands on as it is: no more than a value of outside. */
+static gboolean
+is_kept (const Scan *s, guint i)
+{
+  const char *name = s->body->output[i]->name;
+
+  if (s->has_batch || i >= s->n_states)
+    return FALSE;
+  for (gsize k = s->body->n_node; k-- > 0;)
+    if (g_str_equal (s->body->node[k]->op_type, "Identity") && s->body->node[k]->n_input == 1
+        && s->body->node[k]->n_output == 1 && g_str_equal (s->body->node[k]->output[0], name))
+      name = s->body->node[k]->input[0];
+  return g_str_equal (name, s->body->input[i]->name);
+}
+
 /* in[]: first states, then sequences with time at axis 0; out[] receives what the node gives. */
 static void
 scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
@@ -459,17 +476,26 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
   OnnxCtx within = onnx_scope_ctx (c, scope);
   guint n = s->n_states + s->n_sequences;
   g_autofree gboolean *is_sequence = g_new0 (gboolean, n + 1);
-  g_autofree const OnnxWire **inside = g_new0 (const OnnxWire *, n + 1);
+  g_autofree const OnnxWire **inside = g_new0 (const OnnxWire *, n + 1), **outside = g_new0 (const OnnxWire *, n + 1);
+  guint n_inputs = 0, n_outputs = 0;
 
+  scope->kept = g_hash_table_new (g_str_hash, g_str_equal);
   for (guint i = 0; i < n && !c->failed; i++)
     {
-      LoomType type = in[i]->type;
+      LoomType type;
 
-      is_sequence[i] = i >= s->n_states;
-      if (is_sequence[i] && type.shape.rank == 0)
+      if (is_kept (s, i))
+        {
+          g_hash_table_insert (scope->kept, s->body->input[i]->name, c->node->input[i]);
+          continue;
+        }
+      type = in[i]->type;
+      is_sequence[n_inputs] = i >= s->n_states;
+      if (is_sequence[n_inputs] && type.shape.rank == 0)
         onnx_fail (c, "its sequence “%s” is a single number.", s->body->input[i]->name);
-      else if (is_sequence[i])
+      else if (is_sequence[n_inputs])
         type = row_of (&type, 0);
+      outside[n_inputs++] = in[i];
       inside[i] = onnx_scope_input (scope, s->body->input[i]->name, &type);
       declare_wire (scope, s->body->input[i]->name, inside[i]);
     }
@@ -478,13 +504,15 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
   onnx_add_tensors (scope, s->body);
   onnx_map_nodes (scope, s->body);
   for (guint i = 0; i < s->body->n_output; i++)
-    onnx_scope_output (&within, s->body->output[i]->name, onnx_reach_wire (&within, s->body->output[i]->name),
-                       i < s->n_states ? inside[i] : NULL);
+    if (!is_kept (s, i))
+      onnx_scope_output (&within, s->body->output[i]->name, onnx_reach_wire (&within, s->body->output[i]->name),
+                         i < s->n_states ? inside[i] : NULL);
   c->failed = c->failed || within.failed;
-  const OnnxNode *node
-      = onnx_emit_loop (c, scope, &(OnnxLoop){ .in = in, .is_sequence = is_sequence, .reverse = all_reversed (s) });
-  for (guint i = 0; node != NULL && i < node->n_out; i++)
-    out[i] = &node->out[i];
+  const OnnxNode *node = onnx_emit_loop (
+      c, scope, &(OnnxLoop){ .in = outside, .is_sequence = is_sequence, .reverse = all_reversed (s) });
+  for (guint i = 0; node != NULL && i < s->body->n_output; i++)
+    if (!is_kept (s, i))
+      out[i] = &node->out[n_outputs++];
 }
 
 /* ONNX turns each sequence around by itself; a scan here turns around all, and lays what it makes beside what that was
@@ -546,6 +574,18 @@ scan_batch (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
     out[i] = &node->out[i];
 }
 
+/* Its last value is its first one. A size that depends on a dynamic one is drawn only where something reads it. */
+static void
+give_kept (OnnxCtx *c, guint i)
+{
+  const OnnxValue *value = onnx_reach (c, c->node->input[i]);
+
+  if (value == NULL || value->failed)
+    c->failed = TRUE;
+  else
+    onnx_alias (c->all, c->node->output[i], value);
+}
+
 static void
 map_scan (OnnxCtx *c)
 {
@@ -557,7 +597,8 @@ map_scan (OnnxCtx *c)
   g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, s.body->n_input + 1);
   g_autofree const OnnxWire **out = g_new0 (const OnnxWire *, s.body->n_output + 1);
   for (guint i = 0; i < s.body->n_input; i++)
-    in[i] = onnx_in (c, i + has_batch);
+    if (!is_kept (&s, i))
+      in[i] = onnx_in (c, i + has_batch);
   if (c->failed)
     return;
   if (has_batch)
@@ -565,7 +606,10 @@ map_scan (OnnxCtx *c)
   else
     scan_turned (c, &s, in, out);
   for (guint i = 0; i < s.body->n_output && !c->failed; i++)
-    onnx_out (c, i, out[i]);
+    if (!is_kept (&s, i))
+      onnx_out (c, i, out[i]);
+    else if (onnx_has_output (c, i))
+      give_kept (c, i);
 }
 
 const OnnxMap onnx_map_control[] = {

@@ -107,9 +107,10 @@ struct _OnnxImport
   gint64 opset;
   GHashTable *values; /* name → OnnxValue */
   GHashTable *uses;   /* name → how many nodes and outputs read it, those of graphs within this one among them */
-  GHashTable *ids;    /* taken */
-  GPtrArray *nodes;   /* OnnxNode */
-  GPtrArray *wires;   /* OnnxWire that are not a node's output */
+  GHashTable *kept; /* of a Scan's body: state that every step hands on as it is → name of its value outside; or NULL */
+  GHashTable *ids;  /* taken */
+  GPtrArray *nodes; /* OnnxNode */
+  GPtrArray *wires; /* OnnxWire that are not a node's output */
   GHashTable *given;
   LoomFaults *faults;
   char *last_error; /* of an initialiser */

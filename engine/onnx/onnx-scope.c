@@ -23,6 +23,7 @@ onnx_scope_new (OnnxImport *outer, const char *module)
   scope->given = NULL;
   scope->values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
   scope->uses = g_hash_table_new (g_str_hash, g_str_equal);
+  scope->kept = NULL;
   scope->module = NULL;
   if (module != NULL)
     {
@@ -57,6 +58,7 @@ onnx_scope_free (gpointer data)
     }
   g_hash_table_unref (scope->values);
   g_hash_table_unref (scope->uses);
+  g_clear_pointer (&scope->kept, g_hash_table_unref);
   g_free (scope->last_error);
   g_free (scope);
 }
@@ -206,6 +208,7 @@ onnx_reach (OnnxCtx *c, const char *name)
 
   if (value == NULL || value->failed || value->home->nodes == c->all->nodes)
     return value;
+  name = value->name; /* outside it may have another one */
   if (is_copied (value))
     {
       local = onnx_declare (drawing, name);
@@ -242,7 +245,7 @@ onnx_scope_row (OnnxCtx *c, const char *name, const OnnxWire *index, gint64 axis
       || value->home->nodes == c->all->nodes)
     return NULL;
   outside.all = drawing->outer;
-  wire = onnx_reach_wire (&outside, name);
+  wire = onnx_reach_wire (&outside, value->name);
   if (outside.failed)
     return NULL;
   axis = axis < 0 ? axis + wire->type.shape.rank : axis;

@@ -16,7 +16,12 @@ onnx_value_of (OnnxImport *all, const char *name)
   OnnxValue *value = NULL;
 
   for (; all != NULL && value == NULL; all = all->outer)
-    value = onnx_own_value (all, name);
+    {
+      const char *outside = all->kept != NULL ? g_hash_table_lookup (all->kept, name) : NULL;
+
+      name = outside != NULL ? outside : name;
+      value = onnx_own_value (all, name);
+    }
   return value;
 }
 
