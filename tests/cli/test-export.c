@@ -84,6 +84,46 @@ file_has (const char *name, const char *text)
   return FALSE;
 }
 
+/* Lengths of sequences: a layer of ONNX where the batch is fixed, a loop where it is open, with the same numbers. */
+static void
+test_lengths (void)
+{
+  double x[12];
+
+  for (int i = 0; i < 12; i++)
+    x[i] = 0.3 * i - 1.5;
+  cli_write ("lengths.xml",
+             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+             "  <node id=\"x\" op=\"input\" shape=\"B,3,2\"/>\n"
+             "  <node id=\"n\" op=\"input\" shape=\"B\" dtype=\"i64\"/>\n"
+             "  <node id=\"lstm\" op=\"lstm\" hidden_size=\"2\" batch_first=\"true\" bidirectional=\"true\"/>\n"
+             "  <wire from=\"x\" to=\"lstm.input\"/><wire from=\"n\" to=\"lstm.lengths\"/>\n"
+             "</graph>\n");
+  cli_save ("x.npy", LOOM_F32, 3, (gint64[]){ 2, 3, 2 }, x);
+  cli_save ("n.npy", LOOM_I64, 1, (gint64[]){ 2 }, (double[]){ 3, 1 });
+  cli_expect (0, NULL, "run", "lengths.xml", "--in", "x=x.npy", "--in", "n=n.npy", "--out", "lstm.output=a.npy",
+              "--save-weights", "lengths.safetensors");
+  g_autoptr (LoomTensor) a = cli_load ("a.npy");
+  for (guint i = 0; i < 2; i++)
+    {
+      g_auto (CliResult) r = cli ("export", "lengths.xml", "--to", "onnx", "--weights", "lengths.safetensors",
+                                  "--output", "lstm.output", i == 0 ? NULL : "--size", "B=2", NULL);
+      g_assert_cmpint (r.status, ==, 0);
+      g_assert_true (file_has ("lengths.onnx", "LSTM") == (i == 1));
+      g_auto (CliResult) read = cli ("import", "lengths.onnx", "-o", "again.xml", NULL);
+      g_assert_cmpint (read.status, ==, 0);
+      char *name = strstr (read.out, "output ") + strlen ("output ");
+      *strchr (name, ':') = 0;
+      g_autofree char *out = g_strconcat (name, "=b.npy", NULL);
+      cli_expect (0, NULL, "run", "again.xml", "--weights", "again.safetensors", "--in", "x=x.npy", "--in", "n=n.npy",
+                  "--out", out);
+      g_autoptr (LoomTensor) b = cli_load ("b.npy");
+      g_assert_cmpint (a->count, ==, b->count);
+      for (gint64 k = 0; k < a->count; k++)
+        g_assert_cmpfloat_with_epsilon (loom_tensor_get (a, k), loom_tensor_get (b, k), 1e-6);
+    }
+}
+
 /* The types of inner values are in the model, as name, type, and sizes or their letters. */
 static void
 test_inner_types (void)
@@ -294,6 +334,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/cli/export/run", test_run);
+  g_test_add_func ("/cli/export/lengths", test_lengths);
   g_test_add_func ("/cli/export/inner-types", test_inner_types);
   g_test_add_func ("/cli/export/table", test_table);
   g_test_add_func ("/cli/export/pictures", test_pictures);

@@ -218,6 +218,134 @@ compare (const LoomTensor *is, const LoomTensor *should, const char *what, const
     }
 }
 
+/* ---- the bytes of a model --------------------------------------------------- */
+
+/* A message of protobuf, or a piece of text, within a model. */
+typedef struct
+{
+  const guint8 *p;
+  gsize n;
+} Part;
+
+static guint64
+read_number (Part *from)
+{
+  guint64 value = 0;
+
+  for (guint shift = 0; from->n > 0; shift += 7)
+    {
+      guint8 byte = *from->p++;
+      from->n--;
+      value |= (guint64)(byte & 0x7f) << shift;
+      if (byte < 0x80)
+        break;
+    }
+  return value;
+}
+
+/* The next field; its number, or 0 at the end. Of numbers `value` is empty. */
+static guint
+next_field (Part *from, Part *value)
+{
+  guint64 key = from->n > 0 ? read_number (from) : 0;
+  gsize n = 0;
+
+  if (key == 0)
+    return 0;
+  if ((key & 7) == 0)
+    read_number (from);
+  else
+    n = (key & 7) == 2 ? (gsize)read_number (from) : (key & 7) == 1 ? 8 : 4;
+  g_assert_cmpuint (n, <=, from->n);
+  *value = (Part){ from->p, (key & 7) == 2 ? n : 0 };
+  from->p += n;
+  from->n -= n;
+  return (guint)(key >> 3);
+}
+
+/* Strings in field `number` of a message, added to a set. */
+static void
+add_texts (Part message, guint number, GHashTable *to)
+{
+  Part value;
+
+  for (guint field; (field = next_field (&message, &value)) != 0;)
+    if (field == number)
+      g_hash_table_add (to, g_strndup ((const char *)value.p, value.n));
+}
+
+/* Fields of GraphProto, NodeProto and AttributeProto. */
+enum
+{
+  GRAPH_NODE = 1,
+  GRAPH_NUMBERS = 5,
+  GRAPH_INPUT = 11,
+  NODE_INPUT = 1,
+  NODE_OUTPUT = 2,
+  NODE_OP = 4,
+  NODE_ATTRIBUTE = 5,
+  ATTRIBUTE_GRAPH = 6,
+  MODEL_GRAPH = 7
+};
+
+/* What the nodes of a Scan's body read is its own, in `own` once it is made, or a number of the model. */
+static void
+check_reads (Part graph, GHashTable *numbers, GHashTable *own, gboolean is_body, const char *what)
+{
+  Part node, value, inner;
+  guint field;
+
+  for (Part rest = graph; (field = next_field (&rest, &value)) != 0;)
+    if (field == GRAPH_INPUT)
+      add_texts (value, 1, own);
+  for (Part rest = graph; (field = next_field (&rest, &node)) != 0;)
+    {
+      g_autoptr (GHashTable) reads = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      g_autoptr (GHashTable) op = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      GHashTableIter iter;
+      gpointer name;
+
+      if (field != GRAPH_NODE)
+        continue;
+      add_texts (node, NODE_INPUT, reads);
+      add_texts (node, NODE_OP, op);
+      g_hash_table_iter_init (&iter, reads);
+      while (is_body && g_hash_table_iter_next (&iter, &name, NULL))
+        if (*(const char *)name && !g_hash_table_contains (own, name) && !g_hash_table_contains (numbers, name))
+          {
+            g_test_message ("%s: the body of a Scan reads “%s” of outside", what, (const char *)name);
+            g_test_fail ();
+          }
+      for (Part fields = node; (field = next_field (&fields, &value)) != 0;)
+        while (field == NODE_ATTRIBUTE && value.n > 0)
+          if (next_field (&value, &inner) == ATTRIBUTE_GRAPH)
+            {
+              g_autoptr (GHashTable) fresh = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+              const gboolean is_scan = g_hash_table_contains (op, "Scan");
+
+              check_reads (inner, numbers, is_scan ? fresh : own, is_scan || is_body, what);
+            }
+      add_texts (node, NODE_OUTPUT, own);
+    }
+}
+
+static void
+check_bodies (GBytes *bytes, const char *what)
+{
+  g_autoptr (GHashTable) numbers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) own = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Part model = { g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes) }, graph = { 0 }, value;
+  guint field;
+
+  while ((field = next_field (&model, &value)) != 0)
+    if (field == MODEL_GRAPH)
+      graph = value;
+  for (Part rest = graph; (field = next_field (&rest, &value)) != 0;)
+    if (field == GRAPH_NUMBERS)
+      add_texts (value, 8, numbers); /* a tensor's name */
+  check_reads (graph, numbers, own, FALSE, what);
+}
+
 /* ---- round trips ---------------------------------------------------------- */
 
 static void
@@ -368,6 +496,7 @@ check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
     }
   if (dynamic_model == NULL)
     expect_refusal (sized, G_N_ELEMENTS (sized), what, why_dynamic);
+  check_bodies (fixed_model, what);
   keep ("fixed", fixed_model, &v, what);
   if (dynamic_model)
     {
@@ -462,6 +591,9 @@ check_graph (const char *path, const char *name)
     }
   g_assert_no_error (error);
   g_assert_nonnull (writer);
+  g_autoptr (GBytes) bytes = loom_onnx_writer_bytes (writer, &error);
+  g_assert_no_error (error);
+  check_bodies (bytes, name);
   if (chooses_modules (net))
     {
       g_test_message ("%s is left to onnxruntime", name);
@@ -476,8 +608,6 @@ check_graph (const char *path, const char *name)
     }
   g_assert_cmpuint (v.names->len, >, 0);
   evaluate (graph, &three, v.names->len, (const char *const *)v.names->pdata, &v, NULL, rand);
-  g_autoptr (GBytes) bytes = loom_onnx_writer_bytes (writer, &error);
-  g_assert_no_error (error);
   if (v.is_random)
     g_test_message ("%s draws its numbers: onnxruntime is asked for its shapes only", name);
   else
