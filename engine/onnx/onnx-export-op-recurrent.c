@@ -1,7 +1,8 @@
 /* rnn, gru and lstm as ONNX's layers of these names, one behind the other, with the gates in ONNX's order.
  *
  * A projection ONNX does not have; that lstm is written by its lowering, as a loop. So is a layer with lengths whose
- * batch is open: OpenVINO 2026.4 leaves sequence_lens out there without a word, and computes other numbers. */
+ * batch or number of steps is open: OpenVINO 2026.4 leaves sequence_lens out there without a word, and computes other
+ * numbers. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -127,7 +128,7 @@ write_recurrent (OnnxWrite *w)
   OnnxVar *states[2][64];
 
   if ((n_states == 2 && onnx_write_int (w, "proj_size") > 0)
-      || (lengths != NULL && !loom_dim_is_known (onnx_write_type (w, 0)->shape.dim[batch_first ? 0 : 1])))
+      || (lengths != NULL && !loom_shape_is_concrete (&onnx_write_type (w, 0)->shape)))
     return FALSE;
   g_assert (n_layers <= G_N_ELEMENTS (states[0]));
   if (batch_first)

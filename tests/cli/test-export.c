@@ -84,7 +84,7 @@ file_has (const char *name, const char *text)
   return FALSE;
 }
 
-/* Lengths of sequences: a layer of ONNX where the batch is fixed, a loop where it is open, with the same numbers. */
+/* Lengths of sequences: a layer of ONNX where all sizes are fixed, a loop where one is open, with the same numbers. */
 static void
 test_lengths (void)
 {
@@ -94,7 +94,7 @@ test_lengths (void)
     x[i] = 0.3 * i - 1.5;
   cli_write ("lengths.xml",
              "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
-             "  <node id=\"x\" op=\"input\" shape=\"B,3,2\"/>\n"
+             "  <node id=\"x\" op=\"input\" shape=\"B,T,2\"/>\n"
              "  <node id=\"n\" op=\"input\" shape=\"B\" dtype=\"i64\"/>\n"
              "  <node id=\"lstm\" op=\"lstm\" hidden_size=\"2\" batch_first=\"true\" bidirectional=\"true\"/>\n"
              "  <wire from=\"x\" to=\"lstm.input\"/><wire from=\"n\" to=\"lstm.lengths\"/>\n"
@@ -104,12 +104,13 @@ test_lengths (void)
   cli_expect (0, NULL, "run", "lengths.xml", "--in", "x=x.npy", "--in", "n=n.npy", "--out", "lstm.output=a.npy",
               "--save-weights", "lengths.safetensors");
   g_autoptr (LoomTensor) a = cli_load ("a.npy");
-  for (guint i = 0; i < 2; i++)
+  for (guint i = 0; i < 3; i++)
     {
-      g_auto (CliResult) r = cli ("export", "lengths.xml", "--to", "onnx", "--weights", "lengths.safetensors",
-                                  "--output", "lstm.output", i == 0 ? NULL : "--size", "B=2", NULL);
+      g_auto (CliResult) r
+          = cli ("export", "lengths.xml", "--to", "onnx", "--weights", "lengths.safetensors", "--output", "lstm.output",
+                 i == 0 ? NULL : "--size", "B=2", i == 1 ? NULL : "--size", "T=3", NULL);
       g_assert_cmpint (r.status, ==, 0);
-      g_assert_true (file_has ("lengths.onnx", "LSTM") == (i == 1));
+      g_assert_true (file_has ("lengths.onnx", "LSTM") == (i == 2));
       g_auto (CliResult) read = cli ("import", "lengths.onnx", "-o", "again.xml", NULL);
       g_assert_cmpint (read.status, ==, 0);
       char *name = strstr (read.out, "output ") + strlen ("output ");
