@@ -32,7 +32,8 @@ read_weights (ExportJob *job, GError **error)
     return NULL;
   if (job->weights != NULL && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
     return NULL;
-  if (report != NULL && *report)
+  /* Where data are missing layers have no sizes yet; that is said when the model is written. */
+  if (report != NULL && *report && loom_faults_count (faults) == 0)
     command_warn (job->command, "%s does not hold what the graph has:%s", job->weights, report);
   if (job->weights == NULL && loom_net_n_weights (net) > 0)
     command_warn (job->command, "no --weights: these are the weights that training begins with.");
