@@ -176,6 +176,10 @@ gboolean onnx_node_is_needed (const OnnxOutNode *node);
 GBytes *
 onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external);
 
+/* ---- onnx-export-types.c ------------------------------------------------ */
+/* Gives results that have no type the one that follows from their operands, where that is simple. */
+void onnx_export_infer (GPtrArray *nodes);
+
 /* ---- onnx-export-size.c ------------------------------------------------- */
 /* How a number depends on the dynamic sizes, from what it is in each of the bindings. */
 OnnxSize onnx_size_of (OnnxExport *all, const gint64 number[ONNX_BINDINGS]);

@@ -515,6 +515,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
     onnx_export_add_answers (self, spec, options->outputs == NULL ? &g_array_index (outputs, LoomNetSource, 0) : NULL);
   onnx_export_describe_ports (self);
   onnx_export_mark (all);
+  onnx_export_infer (all->out_nodes);
   describe (self);
   return g_steal_pointer (&self);
 }

@@ -129,12 +129,23 @@ test_lengths (void)
 static void
 test_inner_types (void)
 {
+#define F32   "\010\001"
+#define DIM_B "\012\003\022\001B"
+#define DIM_T "\012\003\022\001T"
+#define DIM_3 "\012\002\010\003"
   cli_write ("mlp.xml", mlp);
   cli_expect (0, NULL, "export", "mlp.xml", "--to", "onnx", "-o", "types.onnx");
-  g_assert_true (
-      file_has ("types.onnx", "\012\006hidden\022\017\012\015\010\001\022\011\012\003\022\001B\012\002\010\003"));
-  g_assert_true (
-      file_has ("types.onnx", "\012\003act\022\017\012\015\010\001\022\011\012\003\022\001B\012\002\010\003"));
+  g_assert_true (file_has ("types.onnx", "\012\006hidden\022\017\012\015" F32 "\022\011" DIM_B DIM_3));
+  g_assert_true (file_has ("types.onnx", "\012\003act\022\017\012\015" F32 "\022\011" DIM_B DIM_3));
+
+  /* Between the product and the sum of a linear there is no port. */
+  cli_write ("product.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                            "  <node id=\"x\" op=\"input\" shape=\"B,T,2\"/>\n"
+                            "  <node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n"
+                            "  <wire from=\"x\" to=\"fc\"/>\n"
+                            "</graph>\n");
+  cli_expect (0, NULL, "export", "product.xml", "--to", "onnx", "-o", "types.onnx");
+  g_assert_true (file_has ("types.onnx", "\012\011fc/MatMul\022\024\012\022" F32 "\022\016" DIM_B DIM_T DIM_3));
 }
 
 /* The probability of each class, or each value, that predict prints for row i. */
