@@ -106,7 +106,7 @@ fail_unknown (OnnxCtx *c, const char *domain, gboolean behind)
 static gboolean
 is_kept (OnnxImport *all, const Onnx__NodeProto *node)
 {
-  const char *outside = all->kept != NULL && g_str_equal (node->op_type, "Identity") && node->n_input == 1
+  const char *outside = all->kept != NULL && g_strcmp0 (node->op_type, "Identity") == 0 && node->n_input == 1
                             ? g_hash_table_lookup (all->kept, node->input[0])
                             : NULL;
 

@@ -402,8 +402,31 @@ typedef struct
   guint n_states, n_sequences, n_stacked;
   gint64 in_axis[64], in_dir[64], out_axis[64], out_dir[64];
   guint n_in_axis, n_in_dir, n_out_axis, n_out_dir;
-  gboolean has_batch; /* operator set 8 */
+  gboolean *is_kept; /* by input and output: a state that every step hands on as it is, a value of outside */
 } Scan;
+
+/* Operator set 8 cuts a batch into samples first, so that there a state is no value of outside. */
+static void
+find_kept (OnnxCtx *c, Scan *s)
+{
+  g_autoptr (GHashTable) same = g_hash_table_new (g_str_hash, g_str_equal); /* of an Identity: result → operand */
+
+  s->is_kept = g_new0 (gboolean, MAX (s->body->n_input, s->body->n_output) + 1);
+  g_ptr_array_add (c->all->memory, s->is_kept);
+  for (gsize k = 0; k < s->body->n_node; k++)
+    {
+      const Onnx__NodeProto *node = s->body->node[k];
+
+      if (g_strcmp0 (node->op_type, "Identity") == 0 && node->n_input == 1 && node->n_output == 1)
+        g_hash_table_insert (same, node->output[0], node->input[0]);
+    }
+  for (guint i = 0; i < s->n_states && onnx_opset (c) >= 9; i++)
+    {
+      const char *name = s->body->output[i]->name, *operand = g_hash_table_lookup (same, name);
+
+      s->is_kept[i] = g_str_equal (operand != NULL ? operand : name, s->body->input[i]->name);
+    }
+}
 
 static gboolean
 read_scan (OnnxCtx *c, Scan *s)
@@ -423,8 +446,8 @@ read_scan (OnnxCtx *c, Scan *s)
     return FALSE;
   s->n_sequences = (guint)sequences;
   s->n_states = n - s->n_sequences;
-  s->has_batch = first != 0;
   s->n_stacked = (guint)s->body->n_output - s->n_states;
+  find_kept (c, s);
   s->n_in_axis = onnx_attr_ints (c, "scan_input_axes", s->in_axis, 64);
   s->n_in_dir = onnx_attr_ints (c, first ? "directions" : "scan_input_directions", s->in_dir, 64);
   s->n_out_axis = onnx_attr_ints (c, "scan_output_axes", s->out_axis, 64);
@@ -453,21 +476,6 @@ row_of (const LoomType *type, int axis)
   return row;
 }
 
-/* A state that every step hands on as it is: no more than a value of outside. */
-static gboolean
-is_kept (const Scan *s, guint i)
-{
-  const char *name = s->body->output[i]->name;
-
-  if (s->has_batch || i >= s->n_states)
-    return FALSE;
-  for (gsize k = s->body->n_node; k-- > 0;)
-    if (g_str_equal (s->body->node[k]->op_type, "Identity") && s->body->node[k]->n_input == 1
-        && s->body->node[k]->n_output == 1 && g_str_equal (s->body->node[k]->output[0], name))
-      name = s->body->node[k]->input[0];
-  return g_str_equal (name, s->body->input[i]->name);
-}
-
 /* in[]: first states, then sequences with time at axis 0; out[] receives what the node gives. */
 static void
 scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
@@ -484,7 +492,7 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
     {
       LoomType type;
 
-      if (is_kept (s, i))
+      if (s->is_kept[i])
         {
           g_hash_table_insert (scope->kept, s->body->input[i]->name, c->node->input[i]);
           continue;
@@ -504,14 +512,14 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
   onnx_add_tensors (scope, s->body);
   onnx_map_nodes (scope, s->body);
   for (guint i = 0; i < s->body->n_output; i++)
-    if (!is_kept (s, i))
+    if (!s->is_kept[i])
       onnx_scope_output (&within, s->body->output[i]->name, onnx_reach_wire (&within, s->body->output[i]->name),
                          i < s->n_states ? inside[i] : NULL);
   c->failed = c->failed || within.failed;
   const OnnxNode *node = onnx_emit_loop (
       c, scope, &(OnnxLoop){ .in = outside, .is_sequence = is_sequence, .reverse = all_reversed (s) });
   for (guint i = 0; node != NULL && i < s->body->n_output; i++)
-    if (!is_kept (s, i))
+    if (!s->is_kept[i])
       out[i] = &node->out[n_outputs++];
 }
 
@@ -580,7 +588,9 @@ give_kept (OnnxCtx *c, guint i)
 {
   const OnnxValue *value = onnx_reach (c, c->node->input[i]);
 
-  if (value == NULL || value->failed)
+  if (value == NULL)
+    onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
+  else if (value->failed)
     c->failed = TRUE;
   else
     onnx_alias (c->all, c->node->output[i], value);
@@ -597,7 +607,7 @@ map_scan (OnnxCtx *c)
   g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, s.body->n_input + 1);
   g_autofree const OnnxWire **out = g_new0 (const OnnxWire *, s.body->n_output + 1);
   for (guint i = 0; i < s.body->n_input; i++)
-    if (!is_kept (&s, i))
+    if (!s.is_kept[i])
       in[i] = onnx_in (c, i + has_batch);
   if (c->failed)
     return;
@@ -606,7 +616,7 @@ map_scan (OnnxCtx *c)
   else
     scan_turned (c, &s, in, out);
   for (guint i = 0; i < s.body->n_output && !c->failed; i++)
-    if (!is_kept (&s, i))
+    if (!s.is_kept[i])
       onnx_out (c, i, out[i]);
     else if (onnx_has_output (c, i))
       give_kept (c, i);
