@@ -37,6 +37,29 @@ loom_predictor_free (LoomPredictor *self)
 
 /* ---- reading ------------------------------------------------------------ */
 
+/* A net that learnt from prepared numbers answers wrongly to others. FALSE where the data set prepares samples; cause:
+ * why it could not be opened. */
+static gboolean
+check_preparation (const LoomPredictor *self, const GError *cause, GError **error)
+{
+  static const char *const names[] = { "mean", "std", "normalize", "missing" };
+  static const char *const nothing[] = { "", "none", "refuse", "drop", NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      const char *value = loom_element_get (self->dataset_node, names[i]);
+
+      if (value == NULL || g_strv_contains (nothing, value))
+        continue;
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_DATA,
+          "The net reads samples that its data set prepares (%s=\"%s\"), and that data set cannot be opened: %s",
+          names[i], value, cause->message);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 open_reading (LoomPredictor *self, const char *run, GError **error)
 {
@@ -67,6 +90,8 @@ open_reading (LoomPredictor *self, const char *run, GError **error)
   klass = source != NULL ? loom_dataset_class (source) : NULL;
   self->is_text = klass != NULL && loom_dataset_class_is_text (klass);
   self->dataset = loom_net_open_dataset (self->net, (int)self->input.node, loom_graph_get_folder (self->graph), &local);
+  if (self->dataset == NULL && !check_preparation (self, local, error))
+    return FALSE;
   if (self->dataset == NULL)
     self->no_dataset = g_strdup (local->message);
   return run == NULL || self->dataset == NULL || loom_run_restore_dataset (run, self->dataset, error);
