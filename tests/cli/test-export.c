@@ -154,9 +154,11 @@ predicted (char **lines, gint64 i, gint64 k)
 {
   g_autoptr (JsonNode) node = json_from_string (lines[i], NULL);
   JsonObject *object = json_node_get_object (node);
+  static const char *const members[] = { "values", "probabilities" };
 
-  if (json_object_has_member (object, "values"))
-    return json_array_get_double_element (json_object_get_array_member (object, "values"), (guint)k);
+  for (guint m = 0; m < G_N_ELEMENTS (members); m++)
+    if (json_object_has_member (object, members[m]))
+      return json_array_get_double_element (json_object_get_array_member (object, members[m]), (guint)k);
   JsonArray *classes = json_object_get_array_member (object, "classes");
   for (guint c = 0; c < json_array_get_length (classes); c++)
     {
@@ -212,15 +214,15 @@ static void
 test_table (void)
 {
   static const char *const rows[] = { "rows.csv", NULL };
-  GString *table = g_string_new ("size,weight,price,kind\n");
+  GString *table = g_string_new ("size,weight,price,large,kind\n");
   double values[] = { 100, 0.25, NAN, 0.75, 310, NAN };
 
   for (int i = 0; i < 40; i++)
-    g_string_append_printf (table, "%d,%s,%d,%s\n", i % 2 ? 100 + i : 300 + i,
+    g_string_append_printf (table, "%d,%s,%d,%d,%s\n", i % 2 ? 100 + i : 300 + i,
                             i % 7 == 0 ? ""
                             : i % 2    ? "0.25"
                                        : "0.75",
-                            i * 3, i % 2 ? "\"a \"\"small\"\" one\"" : "large");
+                            i * 3, i % 2 == 0, i % 2 ? "\"a \"\"small\"\" one\"" : "large");
   cli_write ("table.csv", table->str);
   g_string_free (table, TRUE);
   cli_write ("rows.csv", "weight,size\n0.25,100\n0.75,\n,310\n");
@@ -245,6 +247,14 @@ test_table (void)
   cli_expect (0, NULL, "train", "price.xml", "--out", "price");
   cli_expect (0, NULL, "export", "price", "--to", "onnx");
   check_as_predict ("price", "rows.npy", "fc", rows);
+
+  g_autofree char *large
+      = table_graph ("target=\"large\" target_type=\"float\" features=\"size,weight\" missing=\"mean\"", "1",
+                     "binary_cross_entropy_with_logits");
+  cli_write ("large.xml", large);
+  cli_expect (0, NULL, "train", "large.xml", "--out", "large");
+  cli_expect (0, NULL, "export", "large", "--to", "onnx");
+  check_as_predict ("large", "rows.npy", "probabilities", rows);
 
   /* Ports that are named are all that the model gives; --raw is the net alone, as of a graph. */
   g_auto (CliResult) named = cli ("export", "classes", "--to", "onnx", "--output", "fc", NULL);
