@@ -152,7 +152,8 @@ cuda_dnn_scalar (CudaDnnGraph *g, int64_t id)
 CudaDnnTensor
 cuda_dnn_inner (CudaDnnGraph *g, cudnnDataType_t type, const int64_t dim[4], const int64_t stride[4])
 {
-  return tensor (g, --g->inner, type, dim, stride, true, false);
+  /* From 9.23 on, cuDNN takes the id -1 as "no tensor". */
+  return tensor (g, -2 - g->n_inner++, type, dim, stride, true, false);
 }
 
 /* ---- operations -------------------------------------------------------------------------------- */

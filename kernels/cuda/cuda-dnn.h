@@ -31,7 +31,7 @@ typedef struct
   int n_made, n_ops;
   cudnnBackendDescriptor_t made[CUDA_DNN_MADE]; /* all that is to be destroyed */
   cudnnBackendDescriptor_t ops[CUDA_DNN_OPS];
-  int64_t inner; /* tensors inside, which are named by negative numbers */
+  int64_t n_inner; /* tensors inside the graph, whose ids are -2, -3, … */
 } CudaDnnGraph;
 
 /* A tensor in memory, whose address is given to each run under the number `id`, from 1 on. */

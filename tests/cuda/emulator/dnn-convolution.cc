@@ -1,9 +1,9 @@
 /* Convolutions with a bias, and ReLU behind it, as an operation graph that fake cuDNN has engines for.
  *
- * Which engines the real library has was asked of cuDNN 9.19 for compute capability 9.0, without a GPU: their numbers,
- * knobs, notes and workspaces are some of those that it proposed. It pads channels to a multiple of 8 in its workspace,
- * or takes them as they are by an engine without tensor cores. Of what it takes the fake has NHWC alone. A graph that
- * differs in an operation, a type or a stride has no engine here. */
+ * Which engines the real library has was asked of cuDNN 9.14 to 9.28 for compute capability 9.0, without a GPU: numbers,
+ * knobs, notes and workspaces are some of those that all of them have. It pads channels to a multiple of 8 in its
+ * workspace, or takes them as they are by an engine without tensor cores. Of what it takes the fake has NHWC alone. A
+ * graph that differs in an operation, a type or a stride has no engine here. */
 #include <string.h>
 
 #include "tests/cuda/emulator/convolve.h"
@@ -77,15 +77,15 @@ convolution_engines (const Graph &graph)
   const Engine strict = { 0, 0, { CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP }, {}, false };
   const Engine simple = { 11, 0, {}, { { CUDNN_KNOB_TYPE_TILE_SIZE, 4 }, { CUDNN_KNOB_TYPE_USE_TEX, 0 } }, false };
   const std::vector<int> cores = { CUDNN_NUMERICAL_NOTE_TENSOR_CORE };
-  /* Clusters of so many blocks; what heuristics do not propose can be asked for. */
-  auto hopper = [&] (int64_t number, int64_t clusters, bool hidden) {
+  /* The last two knobs are blocks of a cluster. A hidden configuration is not proposed by heuristics, but can be named. */
+  auto hopper = [&] (int64_t number, int64_t tile, int64_t workspace, int64_t clusters, bool hidden) {
     return Engine{ number,
                    131,
                    cores,
-                   { { CUDNN_KNOB_TYPE_TILE_SIZE, 4 },
+                   { { CUDNN_KNOB_TYPE_TILE_SIZE, tile },
                      { CUDNN_KNOB_TYPE_TILEK, 0 },
                      { CUDNN_KNOB_TYPE_IDX_MODE, 0 },
-                     { CUDNN_KNOB_TYPE_WORKSPACE, 1 },
+                     { CUDNN_KNOB_TYPE_WORKSPACE, workspace },
                      { CUDNN_KNOB_TYPE_TILE_CGA_M, clusters },
                      { CUDNN_KNOB_TYPE_TILE_CGA_N, 1 } },
                    hidden };
@@ -108,7 +108,7 @@ convolution_engines (const Graph &graph)
     {
       if (w.dim[1] % 4 != 0 || w.dim[0] % 4 != 0)
         return { unordered, simple, strict };
-      return { unordered, hopper (51, 7, false), simple, hopper (51, 8, true) };
+      return { unordered, hopper (51, 5, 0, 7, false), simple, hopper (51, 5, 0, 8, true) };
     }
   if (groups > 1)
     {
@@ -120,7 +120,7 @@ convolution_engines (const Graph &graph)
     return { unordered, simple, ampere };
   if (copies != 0)
     return { unordered, ampere, simple };
-  return { unordered, hopper (41, 7, false), ampere, hopper (41, 8, true) };
+  return { unordered, hopper (41, 4, 1, 7, false), ampere, hopper (41, 4, 1, 8, true) };
 }
 
 void

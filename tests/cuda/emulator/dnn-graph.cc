@@ -71,6 +71,9 @@ read_tensor (const Node *of, Tensor *to)
         return false;
     }
   to->id = of->value<int64_t> (CUDNN_ATTR_TENSOR_UNIQUE_ID, 0);
+  /* cuDNN 9.23 and newer take -1 as "no tensor", without an error. */
+  if (to->id == -1)
+    return false;
   to->alignment = of->value<int64_t> (CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 0);
   to->type = of->value<cudnnDataType_t> (CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT);
   to->is_virtual = of->value<bool> (CUDNN_ATTR_TENSOR_IS_VIRTUAL, false);
