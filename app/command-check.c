@@ -10,25 +10,24 @@
 static void
 print_faults (const LoomFaults *faults, const char *path, gboolean json)
 {
-  if (faults->file != NULL)
-    path = faults->file; /* of a folder, its graph.xml */
-  for (guint i = 0; i < loom_faults_length (faults); i++)
+  g_autoptr (GPtrArray) sentences = json ? NULL : loom_faults_sentences (faults, TRUE);
+
+  g_autofree char *shown = command_printable (faults->file != NULL ? faults->file : path); /* of a folder, its graph.xml */
+
+  for (guint i = 0; sentences != NULL && i < sentences->len; i++)
+    fprintf (stderr, "%s: %s\n", shown, (char *)sentences->pdata[i]);
+  for (guint i = 0; json && i < loom_faults_length (faults); i++)
     {
       const LoomFault *f = loom_faults_get (faults, i);
-      if (json)
-        {
-          LoomJson *line = command_event_new (f->is_warning ? "warning" : "fault");
-          loom_json_string (line, "code", loom_error_code_name (f->code));
-          loom_json_int (line, "line", f->line);
-          loom_json_string (line, "node", f->node);
-          loom_json_string (line, "port", f->port);
-          loom_json_string (line, "message", f->message);
-          loom_json_string (line, "fix", f->fix);
-          command_event_print (line);
-          continue;
-        }
-      g_autofree char *text = loom_fault_to_string (f), *shown = command_printable (path);
-      fprintf (stderr, "%s: %s\n", shown, text);
+      LoomJson *line = command_event_new (f->is_warning ? "warning" : "fault");
+
+      loom_json_string (line, "code", loom_error_code_name (f->code));
+      loom_json_int (line, "line", f->line);
+      loom_json_string (line, "node", f->node);
+      loom_json_string (line, "port", f->port);
+      loom_json_string (line, "message", f->message);
+      loom_json_string (line, "fix", f->fix);
+      command_event_print (line);
     }
 }
 

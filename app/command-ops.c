@@ -46,7 +46,7 @@ say_unknown (const char *name)
   else if (near != NULL)
     fprintf (stderr, " Did you mean “%s”?", near);
   if (mentions != NULL && called == NULL)
-    fprintf (stderr, " The word stands in what is said of: %s.", mentions);
+    fprintf (stderr, " %s in: %s.", near != NULL ? "Also mentioned" : "Mentioned", mentions);
   fputc ('\n', stderr);
 }
 

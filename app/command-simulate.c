@@ -417,7 +417,7 @@ run_simulate (const Command *command, int argc, char **argv)
   if (o.card != NULL && (card = simulate_find_card (o.card, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, o.card);
   if (card != NULL && o.link == NULL)
-    return command_usage (command, "--card needs --link, as nvlink3,100g: what is measured here is no link of GPUs.");
+    return command_usage (command, "--card needs --link, such as nvlink3,100g: exchange is measured between processors here, not between GPUs.");
   if (!read_strategy (command, &o, &setup, &all_stages, &all_tensor)
       || (o.link != NULL && !read_links (command, &o, &setup)))
     return 2;

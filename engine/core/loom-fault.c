@@ -264,6 +264,67 @@ loom_fault_to_string (const LoomFault *fault)
   return g_string_free (text, FALSE);
 }
 
+/* What two faults have in common that are one sentence; NULL for what concerns no node. */
+static char *
+kind_of (const LoomFault *fault)
+{
+  if (fault->node == NULL || fault->node[0] == '\0')
+    return NULL;
+  return g_strdup_printf ("%d\n%d\n%s\n%s\n%s", (int)fault->code, fault->is_warning,
+                          fault->port != NULL ? fault->port : "", fault->message, fault->fix != NULL ? fault->fix : "");
+}
+
+/* One sentence for all faults of an array of them. */
+static char *
+sentence_of (const GPtrArray *alike)
+{
+  const LoomFault *first = alike->pdata[0];
+  LoomFault all = *first;
+  g_autofree char *head = NULL, *begin = NULL;
+  GString *text;
+
+  if (alike->len == 1)
+    return loom_fault_to_string (first);
+  all.node = NULL;
+  all.port = NULL;
+  all.message = head = g_strdup_printf ("%u nodes%s%s: %s", alike->len, first->port != NULL ? ", " : "",
+                                        first->port != NULL ? first->port : "", first->message);
+  begin = loom_fault_to_string (&all);
+  text = g_string_new (begin);
+  for (guint i = 0; i < alike->len; i++)
+    append_place (text, i == 0 ? " Nodes: " : ", ", ((const LoomFault *)alike->pdata[i])->node);
+  g_string_append_c (text, '.');
+  return g_string_free (text, FALSE);
+}
+
+GPtrArray *
+loom_faults_sentences (const LoomFaults *faults, gboolean with_warnings)
+{
+  GPtrArray *sentences = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
+  g_autoptr (GHashTable) by_kind = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < faults->items->len; i++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, i);
+      g_autofree char *kind = kind_of (fault);
+      GPtrArray *group = kind != NULL ? g_hash_table_lookup (by_kind, kind) : NULL;
+
+      if (fault->is_warning && !with_warnings)
+        continue;
+      if (group == NULL)
+        {
+          g_ptr_array_add (groups, group = g_ptr_array_new ());
+          if (kind != NULL)
+            g_hash_table_insert (by_kind, g_steal_pointer (&kind), group);
+        }
+      g_ptr_array_add (group, (gpointer)fault);
+    }
+  for (guint i = 0; i < groups->len; i++)
+    g_ptr_array_add (sentences, sentence_of (groups->pdata[i]));
+  return sentences;
+}
+
 void
 loom_faults_set_file (LoomFaults *faults, const char *file)
 {
@@ -276,30 +337,20 @@ loom_faults_set_file (LoomFaults *faults, const char *file)
 gboolean
 loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error)
 {
+  g_autoptr (GPtrArray) sentences = loom_faults_sentences (faults, FALSE);
   g_autoptr (GString) text = g_string_new (NULL);
-  const LoomFault *first = NULL;
+  guint first = 0;
 
+  if (sentences->len == 0)
+    return TRUE;
   if (file == NULL)
     file = faults->file;
-  for (guint i = 0; i < faults->items->len; i++)
-    {
-      const LoomFault *fault = loom_faults_get (faults, i);
-      g_autofree char *sentence = NULL;
-
-      if (fault->is_warning)
-        continue;
-      if (first == NULL)
-        first = fault;
-      else
-        g_string_append_c (text, '\n');
-      sentence = loom_fault_to_string (fault);
-      if (file != NULL)
-        g_string_append_printf (text, "%s: ", file);
-      g_string_append (text, sentence);
-    }
-  if (first == NULL)
-    return TRUE;
-  g_set_error_literal (error, LOOM_ERROR, first->code, text->str);
+  for (guint i = 0; i < sentences->len; i++)
+    g_string_append_printf (text, "%s%s%s%s", i > 0 ? "\n" : "", file != NULL ? file : "", file != NULL ? ": " : "",
+                            (const char *)sentences->pdata[i]);
+  while (loom_faults_get (faults, first)->is_warning)
+    first++;
+  g_set_error_literal (error, LOOM_ERROR, loom_faults_get (faults, first)->code, text->str);
   return FALSE;
 }
 

@@ -57,9 +57,13 @@ guint loom_faults_length (const LoomFaults *faults);
 const LoomFault *loom_faults_get (const LoomFaults *faults, guint i);
 /* "line 12: node fc, input: the sentence. Fix." */
 char *loom_fault_to_string (const LoomFault *fault);
+/* All sentences in the order of the faults. What is wrong with several nodes in the same words is one sentence, with
+ * their number and their names: "line 12: 3 nodes, device: the sentence. Fix. Nodes: a, b, c." (transfer full,
+ * element-type utf8) */
+GPtrArray *loom_faults_sentences (const LoomFaults *faults, gboolean with_warnings);
 /* The file that the lines belong to. The first file stays: what is derived from a graph is of its file. */
 void loom_faults_set_file (LoomFaults *faults, const char *file);
-/* TRUE when there is no error; else the first one's code and all sentences, a line each, behind the name of the file
+/* TRUE when there is no error; else the first one's code and all sentences, a line each, after the name of the file
  * (NULL: the faults' own, where it is known). */
 gboolean loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error);
 

@@ -129,6 +129,29 @@ is_given (const Lowering *l, guint node, guint output)
   return loom_net_node (l->net, node)->op != NULL && loom_net_node (l->net, node)->op->lower == NULL;
 }
 
+/* A shape with sizes that no number and no input binds. */
+static void
+refuse_shape (Lowering *l, const char *name, const LoomShape *shape)
+{
+  g_autofree char *text = loom_shape_to_string (shape);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+
+  for (int i = 0; i < shape->rank; i++)
+    for (guint s = 0; s < LOOM_DIM_MAX_SYMBOLS && shape->dim[i].symbol[s] != '\0'; s++)
+      if (strchr (sizes->str, shape->dim[i].symbol[s]) == NULL)
+        g_string_append_printf (sizes, "%s%c", sizes->len > 0 ? ", " : "", shape->dim[i].symbol[s]);
+  if (sizes->len == 1)
+    g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                 "The shape of %s is %s: size %s is unknown. Write a number for it, or feed an input with --in whose "
+                 "shape has it.",
+                 name, text, sizes->str);
+  else
+    g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                 "The shape of %s is %s: sizes%s%s are unknown. Write numbers for them, or feed an input with --in "
+                 "whose shape has them.",
+                 name, text, sizes->len > 0 ? " " : "", sizes->str);
+}
+
 /* The value of an output from outside, as an input of the program. */
 static gboolean
 make_given (Lowering *l, guint node, guint output)
@@ -148,13 +171,7 @@ make_given (Lowering *l, guint node, guint output)
     }
   if (!loom_shape_is_concrete (&type->shape))
     {
-      g_autofree char *shape = loom_shape_to_string (&type->shape);
-
-      g_set_error (
-          &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-          "The shape of %s is %s, and nothing that is given says how much its letters are. Write numbers, or feed "
-          "an input with --in whose shape has them.",
-          name, shape);
+      refuse_shape (l, name, &type->shape);
       return FALSE;
     }
   loom_shape_get (&type->shape, dims);
@@ -220,15 +237,11 @@ check_node (Lowering *l, const LoomNetNode *n)
       if (n->own_symbol != 0 && l->net->binding.value[n->own_symbol - 'A'] == 0)
         g_set_error (
             &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-            "The shape of %s is %s, and how much %c is only the data tells: “gradloom run” counts it and plans "
-            "what follows for that number.",
+            "The shape of %s is %s; size %c is known only from the data: “gradloom run” counts it and plans what "
+            "follows for that number.",
             n->path, shape, n->own_symbol);
       else
-        g_set_error (
-            &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-            "The shape of %s is %s, and nothing that is given says how much its letters are. Write numbers, or feed "
-            "an input with --in whose shape has them.",
-            n->path, shape);
+        refuse_shape (l, n->path, &n->output[i].shape);
       return FALSE;
     }
   return TRUE;

@@ -58,6 +58,50 @@ drop_repeated_advice (LoomNet *net)
     }
 }
 
+/* Whether the images that a node is advised about were arranged on purpose: on the way there, past nodes that keep the
+ * shape and others that are advised alike, another dimension became the last. */
+static gboolean
+is_arranged (const LoomNet *net, const LoomNetNode *node)
+{
+  for (const LoomNetNode *n = node;;)
+    {
+      const LoomShape *to, *from;
+      const LoomNetNode *before;
+
+      if (n->n_inputs == 0 || n->input[0].node == G_MAXUINT || loom_net_is_weight (net, &n->input[0]))
+        return FALSE;
+      to = &loom_net_node (net, n->input[0].node)->output[n->input[0].output].shape;
+      if (to->rank != 4)
+        return FALSE;
+      n = loom_net_node (net, n->input[0].node);
+      if (n->op == NULL || !n->typed || n->n_inputs == 0 || n->input[0].node == G_MAXUINT
+          || loom_net_is_weight (net, &n->input[0]))
+        return FALSE;
+      before = loom_net_node (net, n->input[0].node);
+      from = &before->output[n->input[0].output].shape;
+      if (n->op->category == LOOM_CATEGORY_SHAPE && from->rank >= to->rank
+          && !loom_dim_equal (from->dim[from->rank - 1], to->dim[to->rank - 1]))
+        return TRUE;
+      if (n->op != node->op && !loom_shape_equal (from, to))
+        return FALSE;
+    }
+}
+
+/* What was arranged on purpose needs no advice. */
+static void
+drop_needless_advice (LoomNet *net)
+{
+  for (guint i = loom_faults_length (net->faults); i-- > 0;)
+    {
+      const LoomFault *fault = fault_at (net, i);
+      int at = fault->is_warning ? node_of (net, fault) : -1;
+
+      if (at >= 0 && loom_net_node (net, (guint)at)->op->category == LOOM_CATEGORY_LAYERS
+          && is_arranged (net, loom_net_node (net, (guint)at)))
+        g_ptr_array_remove_index (net->faults->items, i);
+    }
+}
+
 /* A loss that gets scores of images and classes of samples: a flatten on the way is what is missing. */
 static gboolean
 compares_images (const LoomNet *net, guint node)
@@ -107,5 +151,6 @@ void
 loom_net_keep_roots (LoomNet *net)
 {
   drop_repeated_advice (net);
+  drop_needless_advice (net);
   blame_advice (net);
 }

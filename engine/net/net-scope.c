@@ -66,7 +66,7 @@ new_advice (LoomNet *net, const char *name)
       g_autofree char *mentions = loom_ops_mentioning (name);
 
       if (mentions != NULL)
-        text = g_strdup_printf ("The word stands in what is said of: %s.", mentions);
+        text = g_strdup_printf ("Mentioned in: %s.", mentions);
     }
   advice->text = loom_net_strdup (&net->arena, text);
   return advice;

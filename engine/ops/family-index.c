@@ -438,7 +438,7 @@ const LoomParamSpec loom_op_param_sorted[] = {
   { .name = "stable",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Equals keep their order. They do here in any case, as the sort is stable.",
+    .doc = "Equal elements keep their order. Sorting is always stable, also if this is false.",
     .advanced = TRUE },
   { NULL },
 };

@@ -11,7 +11,7 @@ const LoomOp loom_op_add = {
   .doc = "Adds two tensors, or a number to a tensor.",
   .details = "Where two paths of a network join, as around a residual block, or where a bias is put on. Shapes need "
              "not be equal: counted from the right, a size of 1 is repeated as often as the other operand asks. The "
-             "gradient reaches both operands unchanged. The operation plus.",
+             "gradient reaches both operands unchanged, summed over repetitions. The operation plus.",
   .formula = "y = a + b",
   .reference = "torch.add",
   .inputs = loom_op_port_operands,

@@ -165,8 +165,8 @@ const LoomOp loom_op_cross_entropy = {
   .judges = LOOM_OUTPUT_LOGITS,
   .doc = "Says how surprised the network is by the right class.",
   .details = "The loss for choosing among classes. Scores become probabilities inside, and the loss is minus the "
-             "logarithm of the right one's: 0 when it is certain, ln(classes) when it guesses. Its gradient is simply "
-             "the probabilities minus the truth.",
+             "logarithm of the right one's: 0 when it is certain, ln(classes) when it guesses. The gradient of "
+             "each sample's loss is the probabilities minus the target.",
   .formula = "L = ln Σⱼ eˣʲ − xₜ",
   .reference = "torch.nn.CrossEntropyLoss",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",

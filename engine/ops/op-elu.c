@@ -21,7 +21,7 @@ const LoomOp loom_op_elu = {
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-elu-symbolic",
   .doc = "Lets positive numbers pass and bends negative ones towards −alpha.",
-  .details = "Smooth where ReLU has a corner, and never flat at once: negative numbers still have a slope, and "
+  .details = "With alpha 1 it is smooth where ReLU has a corner. Negative numbers still have a slope, and "
              "their mean comes nearer to zero.",
   .formula = "y = x for x > 0, else α (eˣ − 1)",
   .reference = "torch.nn.ELU",

@@ -91,7 +91,7 @@ const LoomOp loom_op_gumbel_softmax = {
   .doc = "Draws a choice by scores, softly, so that the scores can be learnt.",
   .details
   = "Random numbers are added to the scores before the softmax; the largest is then a draw with the softmax’s "
-    "probabilities, and the gradient goes through as if nothing had been drawn. A small tau comes near to one "
+    "probabilities, and the gradient takes the random numbers for constants. A small tau comes near to one "
     "choice and makes gradients wild, so one often begins at 1 and lowers it. With hard the result is exactly one "
     "choice. It draws in evaluation too.",
   .formula = "y = softmax ((x + g) / τ), g ~ Gumbel(0, 1)",

@@ -35,15 +35,19 @@ is_in_out (const LoomInfer *ctx)
   return g_str_equal (loom_infer_string (ctx, "weight_layout"), "in_out");
 }
 
-/* Four dimensions are images, where a flatten is most likely what is missing; but a row of pixels may be meant. */
+/* Four dimensions are images, for which a flatten is most likely missing, or a permute; but a row of pixels may be
+ * meant. Images that a permute has arranged are none any more (net-roots.c). */
 static void
 warn_of_images (LoomInfer *ctx, const LoomShape *shape)
 {
-  LoomShape last = { .rank = 1, .dim = { shape->dim[shape->rank - 1] } };
+  LoomShape last = { .rank = 1, .dim = { shape->dim[3] } }, second = { .rank = 1, .dim = { shape->dim[1] } };
   g_autofree char *all = loom_shape_to_string (shape), *one = loom_shape_to_string (&last);
+  g_autofree char *channels = loom_shape_to_string (&second);
 
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input",
-                    "linear works on the last dimension, %s, only; to use all of %s put a flatten before it.", one, all)
+                    "linear works on the last dimension, %s, only; to use all of %s put a flatten before it, to use "
+                    "the %s channels at each position, as of patches, a permute with dims 0,2,3,1.",
+                    one, all, channels)
       ->is_warning
       = TRUE;
 }

@@ -62,7 +62,7 @@ const LoomOp loom_op_masked_select = {
   .icon = "loom-mask-symbolic",
   .doc = "Takes the elements that a mask marks, as one list.",
   .details
-  = "How long the list is only the data tells: its size is a letter of its own until the graph runs. The "
+  = "The length of the list is known only from the data: its size is a letter of its own until the graph runs. The "
     "gradient goes back to the elements that were taken. Where a fixed size will do, where and masked_fill are "
     "the faster way.",
   .formula = "y = x where mask, in the order of x",

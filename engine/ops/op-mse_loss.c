@@ -34,8 +34,8 @@ const LoomOp loom_op_mse_loss = {
   .usual = TRUE,
   .doc = "Measures how far the output is from the target, squared.",
   .details
-  = "The loss for predicting numbers. Large errors count much more than small ones, and the gradient is the error "
-    "itself, so the pull weakens as the network comes close.",
+  = "The loss for predicting numbers. Large errors count much more than small ones: of the mean of n numbers the "
+    "gradient is 2(x − t)/n, which becomes small as the network comes close.",
   .formula = "L = mean (x − t)²",
   .reference = "torch.nn.MSELoss",
   .inputs = loom_op_port_compared,

@@ -10,7 +10,8 @@ const LoomOp loom_op_mul = {
   .usual = TRUE,
   .doc = "Multiplies element by element.",
   .details
-  = "Scales, masks and gates: each operand’s gradient is the other operand. For the product of matrices use matmul. "
+  = "Scales, masks and gates: each operand’s gradient is the result’s times the other operand. For the product of "
+    "matrices use matmul. "
     "Shapes need not be equal: counted from the right, a size of 1 is repeated as often as the other operand asks. The "
     "operation times.",
   .formula = "y = a · b",

@@ -59,7 +59,7 @@ const LoomOp loom_op_nonzero = {
   .icon = "loom-mask-symbolic",
   .doc = "Lists where a tensor is not 0, or where a condition holds.",
   .details
-  = "How many places there are only the data tells, so the first size of the result is a letter of its own until "
+  = "The number of places is known only from the data, so the first size of the result is a letter of its own until "
     "the graph runs: the places are then counted, and what follows is planned for that number. Positions have "
     "no gradient.",
   .formula = "y = the coordinates of every x ≠ 0, one row each",

@@ -10,8 +10,8 @@ const LoomOp loom_op_relu = {
   .usual = TRUE,
   .doc = "Lets positive numbers pass and turns negative ones into zero.",
   .details
-  = "The plainest bend a network can have, and usually the first to try between two layers. Its slope is 1 or 0, so "
-    "gradients neither fade nor grow on their way back; a unit that is negative for every sample learns nothing more.",
+  = "The plainest bend a network can have, and usually the first to try between two layers. Gradients pass unchanged "
+    "where the input is positive and are 0 elsewhere; a unit that is negative for every sample learns nothing more.",
   .formula = "y = max(x, 0)",
   .reference = "torch.nn.ReLU",
   .source = "Nair and Hinton, “Rectified Linear Units Improve Restricted Boltzmann Machines”, ICML 2010",

@@ -88,7 +88,7 @@ const LoomOp loom_op_roll = {
   .doc = "Moves elements along a dimension, around the end.",
   .details = "Every element goes to the next place and the last one becomes the first: rows of a picture shifted, "
              "windows of a transformer that look across their border.",
-  .formula = "yᵢ = x₍ᵢ₋ₛ₎ mod n",
+  .formula = "yᵢ = xⱼ, j = (i − s) mod n",
   .reference = "torch.roll",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,

@@ -7,7 +7,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_FLOAT,
     .def = "20",
     .advanced = TRUE,
-    .doc = "Above this, times beta, the line is straight, so that the exponential does not overflow." },
+    .doc = "Where beta · x is above this the line is straight, so that the exponential does not overflow." },
   { NULL },
 };
 
@@ -38,7 +38,7 @@ const LoomOp loom_op_softplus = {
   .icon = "loom-softplus-symbolic",
   .doc = "A ReLU with a round corner; always positive.",
   .details = "Turns any number into a positive one, a variance or a rate for instance. The larger beta, the "
-             "sharper the bend. Its slope is the sigmoid.",
+             "sharper the bend. Its slope is the sigmoid of beta · x.",
   .formula = "y = ln(1 + e^(βx)) / β",
   .reference = "torch.nn.Softplus",
   .source = "Dugas, Bengio, Bélisle, Nadeau and Garcia, “Incorporating Second-Order Functional Knowledge for Better "

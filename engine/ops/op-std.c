@@ -20,8 +20,8 @@ const LoomOp loom_op_std = {
   .icon = "loom-var-symbolic",
   .synonyms = "standard deviation",
   .doc = "Measures how far elements spread around their mean.",
-  .details = "The root of the variance, in the unit of the numbers themselves. Watch it behind the layers of a "
-             "deep network: it should neither fade nor grow. Where all elements are equal its gradient is 0.",
+  .details = "The root of the variance, in the unit of the numbers themselves. Watch it after each layer of a deep "
+             "network: it should stay about the same. If all elements are equal its gradient is 0.",
   .formula = "y = √(Σ (x − μ)² / (n − correction))",
   .reference = "torch.std",
   .inputs = loom_op_port_input,

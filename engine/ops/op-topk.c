@@ -13,7 +13,7 @@ static const LoomParamSpec params[] = {
   { .name = "sorted",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "The results come in order. They do here in any case.",
+    .doc = "Results are always sorted, also if this is false.",
     .advanced = TRUE },
   { NULL },
 };

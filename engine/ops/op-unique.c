@@ -19,7 +19,7 @@ static const LoomParamSpec params[] = {
   { .name = "sorted",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "The results come in order. They do here in any case.",
+    .doc = "Results are always sorted, also if this is false.",
     .advanced = TRUE },
   { .name = "return_inverse",
     .type = LOOM_PARAM_BOOL,
@@ -126,7 +126,7 @@ const LoomOp loom_op_unique = {
   .icon = "loom-unique-symbolic",
   .doc = "Lists the different elements of a tensor, in order.",
   .details
-  = "Which words a text has, and how often each. How many different ones there are only the data tells, so the "
+  = "Which words a text has, and how often each. The number of different ones is known only from the data, so the "
     "size is a letter of its own until the graph runs: they are then counted, and what follows is planned for "
     "that number. No gradient passes.",
   .formula = "y₀ < y₁ < …,  x = y[inverse]",

@@ -398,7 +398,7 @@ const LoomOp loom_op_upsample = {
   = "Nothing is learnt: the nearest old place is taken as it is, which leaves blocks, or neighbours are mixed, "
     "which is smooth. Followed by a convolution it is the calmer way to draw large images, because no stamps "
     "overlap as in a transposed convolution. It makes smaller, too. Also known as resize, or interpolate.",
-  .formula = "yᵢ = Σ wᵢⱼ xⱼ over the neighbours j of i · n/m",
+  .formula = "yᵢ = Σ wᵢⱼ xⱼ over the old places j next to the new place i",
   .reference = "torch.nn.Upsample",
   .source = "Keys, “Cubic Convolution Interpolation for Digital Image Processing”, IEEE Transactions on Acoustics, "
             "Speech, and Signal Processing 29, 1981 (mode bicubic)",

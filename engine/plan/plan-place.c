@@ -69,11 +69,13 @@ work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *
 /* Begins with PyTorch's sentence to the letter, so that who has met it there, or searches for it, knows it again.
  * (transfer full) */
 static char *
-crossing_sentence (const char *origin, const char *from, const char *to)
+crossing_sentence (const WorkValue *value, const char *from, const char *to)
 {
   return g_strdup_printf ("Expected all tensors to be on the same device, but found at least two devices, %s and %s! "
-                          "The value of node %s is on %s and is needed on %s.",
-                          from, to, origin, from, to);
+                          "The %s node %s is on %s and is needed on %s.",
+                          from, to,
+                          value->region == LOOM_REGION_BACKWARD ? "gradient that comes back from" : "value of",
+                          value->origin, from, to);
 }
 
 /* v on another device, where `node` reads it, by a copy that the listing and the canvas show. It goes in front of `at`;
@@ -89,7 +91,7 @@ on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
     return v;
   if (w->options.strict_devices && node != NULL && work_value (w, v)->origin != NULL)
     work_refuse (w, LOOM_ERROR_DEVICE, node, "device", "Give both nodes one device, or take strict_devices away.",
-                 crossing_sentence (work_value (w, v)->origin, work_device (w, work_value (w, root)->device)->name,
+                 crossing_sentence (work_value (w, v), work_device (w, work_value (w, root)->device)->name,
                                     work_device (w, device)->name));
   for (copy = work_value (w, root)->on_device; copy != 0 && work_value (w, copy)->device != device;)
     copy = work_value (w, copy)->on_device;

@@ -343,7 +343,7 @@ check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
   if (node >= 0)
     recipe_complain (
         r, r->element, LOOM_ERROR_SHAPE, "loss",
-        "How large “%s” (%s) is only the data tells, and a step of training is planned before it sees them. "
+        "The size of “%s” (%s) is known only from the data, and a step of training is planned before it reads them. "
         "Put where or masked_fill in its place, which keep their size; “gradloom run” computes it as it is.",
         loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
 }

@@ -107,6 +107,7 @@ test_ops (void)
   g_auto (CliResult) one = cli ("ops", "linear", NULL);
   g_assert_nonnull (strstr (one.out, "out_features"));
   cli_expect (1, "Did you mean “linear”", "ops", "linea");
+  cli_expect (1, "“reparametrisation”. Mentioned in: normal.", "ops", "reparametrisation");
   g_auto (CliResult) expression = cli ("ops", "expression", NULL);
   g_assert_true (strstr (expression.out, "hardsigmoid") != NULL && strstr (expression.out, "logaddexp") != NULL);
   g_auto (CliResult) schema = cli ("ops", "--schema", NULL);

@@ -83,6 +83,7 @@ test_symbols (void)
   cli_save ("flat.npy", LOOM_F32, 2, DIMS (6, 2), ones);
   cli_save ("z.npy", LOOM_F32, 1, DIMS (3), ones);
   cli_save ("odd.npy", LOOM_F32, 1, DIMS (4), ones);
+  cli_expect (1, "The shape of x is 1 × T × 2: size T is unknown. Write a number for it", "plan", "g.xml");
   cli_expect (1, "flat.npy", "run", "g.xml", "--in", "flat=flat.npy", "--out", "r=o.npy");
   cli_expect (0, NULL, "run", "g.xml", "--in", "flat=flat.npy", "--in", "z=z.npy", "--out", "r=o.npy");
   cli_expect (0, NULL, "run", "g.xml", "--in", "z=z.npy", "--in", "flat=flat.npy", "--out", "r=o.npy");
@@ -308,6 +309,17 @@ test_as_pytorch (void)
   g_assert_cmpint (r.status, ==, 0);
   g_assert_true (strstr (r.err, "put a flatten before it") != NULL
                  || strstr (r.out, "put a flatten before it") != NULL);
+
+  /* Images that a permute has arranged, as patches, need no flatten. */
+  cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,3,2,2\"/>\n"
+                           "<node id=\"p\" op=\"permute\" dims=\"0,2,3,1\"/>\n<node id=\"act\" op=\"relu\"/>\n"
+                           "<node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"
+                           "<node id=\"fc2\" op=\"linear\" out_features=\"5\"/>\n"
+                           "<wire from=\"x\" to=\"p\"/>\n<wire from=\"p\" to=\"act\"/>\n"
+                           "<wire from=\"act\" to=\"fc\"/>\n<wire from=\"fc\" to=\"fc2\"/>\n" TAIL);
+  g_auto (CliResult) patches = cli ("check", "p.xml", NULL);
+  g_assert_cmpint (patches.status, ==, 0);
+  g_assert_cmpstr (patches.err, ==, "");
 
   cli_write ("c.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"4\" dtype=\"i64\"/>\n"
                            "<node id=\"c\" op=\"clamp\" min=\"0.5\" max=\"2\"/>\n"

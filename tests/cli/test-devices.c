@@ -66,12 +66,18 @@ test_refused (void)
       "g.xml: line 4: node act, device: Expected all tensors to be on the same device, but found at least two "
       "devices, cpu and cpu:1! The value of node fc is on cpu and is needed on cpu:1. Give both nodes one device",
       "Expected all tensors to be on the same device, but found at least two devices, cpu and cpu:1! The value" },
+    { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
+      "node fc, device: Expected all tensors to be on the same device, but found at least two devices, cpu:1 and cpu! "
+      "The gradient that comes back from node act is on cpu:1 and is needed on cpu.",
+      "Expected all tensors to be on the same device" },
+    { NET ("", " device=\"cpu:9\"", " device=\"cpu:9\"") TRAIN (""),
+      "g.xml: line 3: 2 nodes, device: There is no device cpu:9", "There is no device cpu:9" },
     { NET ("", "", " device=\"cpu:1\"") TRAIN (""), NULL, NULL },
     { NET (" strict_devices=\"true\"", " device=\"cpu\"", "") TRAIN (""), NULL, NULL },
     { NET ("", "", "") TRAIN (" device=\"cpu:7\""), "g.xml: line 12: device: <train>: There is no device cpu:7",
       "There is no device cpu:7" },
     { NET ("", "", "") TRAIN (" precision=\"f16\""),
-      "g.xml: line 3: node fc, device: The device cpu cannot compute matmul", "The device cpu cannot compute matmul" },
+      "g.xml: line 3: 2 nodes, device: The device cpu cannot compute matmul", "The device cpu cannot compute matmul" },
     { NET ("", "", " device=\"cpu:9\"") TAIL, "g.xml: line 4: node act, device: There is no device cpu:9", NULL },
   };
 

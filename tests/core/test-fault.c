@@ -28,6 +28,32 @@ test_wording (void)
                    "m.xml: The graph is empty.");
 }
 
+/* What several nodes have in common is one sentence, in the place of the first. */
+static void
+test_alike (void)
+{
+  static const char *const nodes[] = { "a", "net.b", "c" };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GPtrArray) sentences = NULL, errors = NULL;
+
+  loom_faults_add (faults, LOOM_ERROR_SHAPE, 2, "w", "input", "It is bent.")->is_warning = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (nodes); i++)
+    {
+      loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DEVICE, 4 + (int)i, nodes[i], "device", "It is gone."),
+                          NULL, NULL, "Take cpu.");
+      loom_faults_add (faults, LOOM_ERROR_SHAPE, 9, NULL, NULL, "It is empty.");
+    }
+  loom_faults_add (faults, LOOM_ERROR_DEVICE, 8, "d", "device", "It is gone.");
+  sentences = loom_faults_sentences (faults, TRUE);
+  errors = loom_faults_sentences (faults, FALSE);
+  g_assert_cmpuint (sentences->len, ==, 6);
+  g_assert_cmpuint (errors->len, ==, 5);
+  g_assert_cmpstr (sentences->pdata[0], ==, "line 2: warning: node w, input: It is bent.");
+  g_assert_cmpstr (sentences->pdata[1], ==, "line 4: 3 nodes, device: It is gone. Take cpu. Nodes: a, net.b, c.");
+  g_assert_cmpstr (sentences->pdata[2], ==, "line 9: It is empty.");
+  g_assert_cmpstr (sentences->pdata[5], ==, "line 8: node d, device: It is gone.");
+}
+
 static void
 test_quotes (void)
 {
@@ -120,6 +146,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fault/wording", test_wording);
+  g_test_add_func ("/fault/alike", test_alike);
   g_test_add_func ("/fault/nearest", test_nearest);
   g_test_add_func ("/fault/quotes", test_quotes);
   g_test_add_func ("/fault/characters", test_characters);

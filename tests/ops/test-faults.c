@@ -23,7 +23,7 @@ static const Fault faults[] = {
     LOOM_ERROR_SHAPE,
     "n",
     "input",
-    { "last dimension, 5, only", "B × 16 × 5 × 5 put a flatten before it" },
+    { "last dimension, 5, only", "B × 16 × 5 × 5 put a flatten before it", "the 16 channels at each position" },
     .is_warning = TRUE },
   { X ("B,T") ONE ("linear' out_features='10'"), LOOM_ERROR_SHAPE, "n", "input", { "fixed number", "it is T" } },
   { I ("B,3") "<node id='n' op='linear' out_features='2'/><wire from='i' to='n'/>",
