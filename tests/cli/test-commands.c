@@ -123,6 +123,116 @@ test_ops (void)
   g_assert_nonnull (strstr (markdown.out, "linear"));
 }
 
+/* What a table says in a row, between two blanks or commas: a cell's number, without what follows it. */
+static char **
+find_row (const char *text, const char *name)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *line = lines[i] + strspn (lines[i], " *");
+      gsize n = strlen (name);
+
+      if (strncmp (line, name, n) == 0 && (strncmp (line + n, "  ", 2) == 0 || line[n] == ','))
+        {
+          g_autoptr (GRegex) gap = g_regex_new ("  +|, ", 0, 0, NULL);
+          g_autoptr (GRegex) end = g_regex_new (" (in \\d+|a step:)$", 0, 0, NULL);
+          char **cells = g_regex_split (gap, line, 0);
+
+          for (guint k = 0; cells[k] != NULL; k++)
+            {
+              char *cut = g_regex_replace_literal (end, cells[k], -1, 0, "", 0, NULL);
+
+              g_free (cells[k]);
+              cells[k] = cut;
+            }
+          return cells;
+        }
+    }
+  g_error ("no row “%s” in: %s", name, text);
+}
+
+/* The sentence with cells in the place of {2}; of {2m} and {2M} in millions, with a digit behind the point and without.
+ */
+static char *
+fill_in (const char *sentence, char **cells)
+{
+  GString *text = g_string_new (NULL);
+
+  for (const char *s = sentence; *s != '\0'; s++)
+    if (*s != '{')
+      g_string_append_c (text, *s);
+    else
+      {
+        const char *cell = cells[s[1] - '0'];
+        g_auto (GStrv) digits = g_strsplit (cell, ",", -1);
+        g_autofree char *plain = g_strjoinv ("", digits);
+
+        if (s[2] == '}')
+          g_string_append (text, cell);
+        else
+          g_string_append_printf (text, "%.*f", s[2] == 'm', g_ascii_strtod (plain, NULL) / 1e6);
+        s = strchr (s, '}');
+      }
+  return g_string_free (text, FALSE);
+}
+
+/* Figures in the examples' own words are those that the program says. Only those are here that no kernel changes. */
+static void
+test_figures (void)
+{
+  static const struct
+  {
+    const char *file, *words[4], *row, *says;
+  } figures[] = {
+    { "lessons/toy-model.xml", { "check" }, "total", "{2} weights, few enough" },
+    { "lessons/newton.xml", { "check" }, "total", "Here {2} weights make a Hessian of {2} × {2}" },
+    { "lessons/data-parallel.xml", { "check" }, "copies between devices", "9 copies, {1}:" },
+    { "lessons/sharded.xml", { "check" }, "total", "network of {2} weights" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "data", "`data` {1} of weights and {3} of averages" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero1", "`zero1` {1} and {3}" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero2", "`zero2` {1} and {3}" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero3", "`zero3` {1} and {3}" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "data", "sends {8} in a step with the first three" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero2", "sends {8} in a step with the first three" },
+    { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero3", "and {8}, half as much again" },
+    { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 0", "{1} of weights in stage 0" },
+    { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 1", "and {1} in stage 1" },
+    { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 0", "sends in a step: {8} and" },
+    { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 1", "and {8}; and a bubble" },
+    { "models/alexnet.xml", { "check" }, "total", "of {2m} million parameters" },
+    { "models/alexnet-two-devices.xml", { "check" }, "total", "The {2m} million weights" },
+    { "models/alexnet-two-devices.xml", { "check" }, "copies between devices", "a step copies {1}, which" },
+    { "models/alexnet-two-devices.xml", { "check" }, "data.x", "to the second device ({2})" },
+    { "models/alexnet-two-devices.xml", { "check" }, "conv1_2_bottom.pool2  cpu:1 → cpu", "`conv2` {2} each way" },
+    { "models/alexnet-two-devices.xml", { "check" }, "conv3_5_bottom.flatten  cpu:1 → cpu", "`conv5` {2}" },
+    { "models/alexnet-two-devices.xml", { "check" }, "fc6_bottom.drop  cpu:1 → cpu", "`fc6` {2}" },
+    { "models/alexnet-two-devices.xml", { "check" }, "fc7_bottom.drop  cpu:1 → cpu", "`fc7` {2}" },
+    { "models/cifar-cnn.xml", { "check" }, "total", "It has {2} parameters" },
+    { "models/cifar-cnn.xml", { "check" }, "conv1", "{4} of its parameters are in `conv1`" },
+    { "models/gpt2.xml", { "check" }, "total", "GPT-2 with {2M} million weights" },
+    { "models/gpt2.xml", { "check" }, "cpu", "({7} for 4 samples of 1,024 tokens" },
+    { "models/resnet18.xml", { "check" }, "total", "{2m} million parameters" },
+    { "models/resnet50.xml", { "check" }, "total", "{2m} million parameters" },
+    { "models/vgg16.xml", { "check" }, "total", "of the {2M} million parameters" },
+  };
+
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (figures); i++)
+    {
+      g_autofree char *path = cli_example (figures[i].file), *graph = NULL, *said = NULL;
+      g_auto (CliResult) r = cli (figures[i].words[0], path, figures[i].words[1], figures[i].words[2], NULL);
+      g_auto (GStrv) cells = find_row (r.out, figures[i].row);
+
+      g_assert_true (g_file_get_contents (path, &graph, NULL, NULL));
+      said = fill_in (figures[i].says, cells);
+      if (strstr (graph, said) == NULL)
+        g_error ("%s does not say “%s”", figures[i].file, said);
+    }
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+}
+
 static void
 test_devices (void)
 {
@@ -694,6 +804,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/check-json", test_check_json);
   g_test_add_func ("/cli/words", test_words);
   g_test_add_func ("/cli/ops", test_ops);
+  g_test_add_func ("/cli/figures", test_figures);
   g_test_add_func ("/cli/devices", test_devices);
   g_test_add_func ("/cli/train", test_train);
   g_test_add_func ("/cli/signals", test_signals);
