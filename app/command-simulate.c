@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MOST_MICROBATCHES 100000
-#define MOST_MEASURED 4 /* ranks that are run here beside their prediction */
+#define MOST_MEASURED     4 /* ranks that are run here beside their prediction */
 
 typedef struct
 {
@@ -282,12 +282,14 @@ set_up (SimulateSetup *setup, const SimulateWork *work, const Options *o, int n,
   setup->microbatches = o->microbatches > 0 ? o->microbatches : (int)CLAMP (work->samples, 1, setup->pipeline);
   replica = (gint64)setup->tensor * setup->pipeline;
   if (setup->microbatches > work->samples)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "A batch of %.0f samples has no %d parts: give --microbatches %.0f at most, or a larger --batch-size.",
-                 work->samples, setup->microbatches, work->samples);
+    g_set_error (
+        error, LOOM_ERROR, LOOM_ERROR_USAGE,
+        "A batch of %.0f samples cannot be cut into %d micro-batches: give --microbatches %.0f at most, or a larger "
+        "--batch-size.",
+        work->samples, setup->microbatches, work->samples);
   else if (n % replica != 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "%d GPUs are no multiple of the %" G_GINT64_FORMAT " that a replica has (--tensor %d, --pipeline %d).",
+                 "%d GPUs are no multiple of the %" G_GINT64_FORMAT " of a replica (--tensor %d times --pipeline %d).",
                  n, replica, setup->tensor, setup->pipeline);
   else if ((guint)setup->pipeline > work->layers->len)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "A pipeline of %d stages needs as many nodes; the graph has %u.",
@@ -347,8 +349,8 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
     say_overlap (spans);
   if (is_above && o->link == NULL && !o->bench.json)
     printf (
-        "Above 100 %%: several ranks with some of the threads each make more of these processors than one rank makes "
-        "whose kernels\nshare each call among all of them.\n");
+        "Above 100 %%: several ranks, each with some of the threads, use these processors better than one rank, whose "
+        "kernels\nshare each call among all threads.\n");
   return TRUE;
 }
 
@@ -358,7 +360,7 @@ run_simulate (const Command *command, int argc, char **argv)
   g_auto (Options) o = { .per_machine = 8, .bench = { .executor = "plan", .windows = 5, .seconds = 0.2 } };
   gint64 batch = 0;
   const GOptionEntry entries[] = {
-    { "gpus", 0, 0, G_OPTION_ARG_STRING, &o.gpus, "On so many, a row each (1,2,4,8)", "N,…" },
+    { "gpus", 0, 0, G_OPTION_ARG_STRING, &o.gpus, "Numbers of GPUs, a row each (1,2,4,8)", "N,…" },
     { "card", 0, 0, G_OPTION_ARG_STRING, &o.card,
       "Kernels by a card's peaks: p100, v100, a100, h100 (default: measured here)", "C" },
     { "link", 0, 0, G_OPTION_ARG_STRING, &o.link,
@@ -369,18 +371,18 @@ run_simulate (const Command *command, int argc, char **argv)
     { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Stages of a replica (default: the graph's)", "K" },
     { "tensor", 0, 0, G_OPTION_ARG_INT, &o.tensor, "GPUs among which products are split (default: the graph's)", "T" },
     { "microbatches", 0, 0, G_OPTION_ARG_INT, &o.microbatches,
-      "Of a pipeline (default: the graph's, else as many as stages)", "M" },
+      "Micro-batches of a pipeline (default: the graph's, else one for each stage)", "M" },
     { "schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, "gpipe or 1f1b (default: the graph's, else gpipe)", "S" },
-    { "no-overlap", 0, 0, G_OPTION_ARG_NONE, &o.no_overlap, "Nothing is computed while gradients are exchanged", NULL },
-    { "no-measure", 0, 0, G_OPTION_ARG_NONE, &o.no_measure, "Don't run up to 4 ranks here beside the prediction",
-      NULL },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "Samples a replica (default: the graph's)", "N" },
+    { "no-overlap", 0, 0, G_OPTION_ARG_NONE, &o.no_overlap, "Compute nothing while gradients are exchanged", NULL },
+    { "no-measure", 0, 0, G_OPTION_ARG_NONE, &o.no_measure,
+      "Don't run up to 4 ranks here to compare with the prediction", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "Samples of each replica in a step (default: the graph's)", "N" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &o.bench.precision, "f32, bf16, f16 (default: the graph's)", "P" },
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.bench.tf32, "Products of f32 in TF32, where the card has it", NULL },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &o.trace, "Lanes of one replica on the last number of GPUs, for Perfetto",
       "F.json" },
     { "published", 0, 0, G_OPTION_ARG_NONE, &o.published,
-      "What was published beside what the model says, with its constants", NULL },
+      "Published results next to what the model predicts, and its constants", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.bench.json, "One object a line on standard output", NULL },
     { NULL },
   };
@@ -417,7 +419,9 @@ run_simulate (const Command *command, int argc, char **argv)
   if (o.card != NULL && (card = simulate_find_card (o.card, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, o.card);
   if (card != NULL && o.link == NULL)
-    return command_usage (command, "--card needs --link, such as nvlink3,100g: exchange is measured between processors here, not between GPUs.");
+    return command_usage (
+        command,
+        "--card needs --link, such as nvlink3,100g: exchange is measured between processors here, not between GPUs.");
   if (!read_strategy (command, &o, &setup, &all_stages, &all_tensor)
       || (o.link != NULL && !read_links (command, &o, &setup)))
     return 2;
@@ -439,15 +443,14 @@ const Command command_simulate = {
   .details
   = "A step is simulated event by event: the nodes of the graph, with the times of their kernels as measured here or "
     "by\n"
-    "the peaks of a card, and exchanges that take so long a message and so long a byte. Gradients are exchanged in\n"
-    "buckets of 25 MB (or bucket_mb), on cards during the backward pass. Efficiency is the throughput of a GPU beside "
-    "that of one "
-    "alone.\n"
-    "Without --link ranks are threads of this machine and share its processors, so that efficiency compares all of "
-    "them\n"
-    "with one rank; up to 4 are also run where they divide the batch alone, and what was measured stands beside the\n"
-    "prediction, with its error. What no option says of tensor, pipeline and strategy is as the graph's <parallel> "
-    "says.\n\n"
+    "the peaks of a card, and exchanges that take a time for each message and a time for each byte. Gradients are\n"
+    "exchanged in buckets of 25 MB (or bucket_mb), on cards during the backward pass. Efficiency is the throughput of "
+    "each\n"
+    "GPU divided by that of one GPU alone. Without --link ranks are threads of this machine and share its processors:\n"
+    "efficiency is then the throughput of all ranks divided by that of one. If such ranks only divide the batch, up to "
+    "4\n"
+    "are also run, and the table has the measured time and the error of the prediction. Tensor, pipeline and strategy\n"
+    "are the graph's <parallel> unless options say otherwise.\n\n"
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"

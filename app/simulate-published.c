@@ -245,7 +245,7 @@ imagenet (gboolean as_json)
   print_row ("ResNet-50: efficiency of 256 GPUs beside 8", "", 0.9, many.efficiency / few.efficiency, source, as_json);
 }
 
-/* 300 billion words, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and so many sequences
+/* 300 billion tokens, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and so many sequences
  * of 2,048 a step, one a micro-batch. */
 static double
 gpt3_days (const char *card, const char *inside, const char *between, int replicas, int sequences)
@@ -275,11 +275,11 @@ simulate_published (gboolean as_json)
   gpipe (as_json);
   horovod (as_json);
   imagenet (as_json);
-  print_row ("GPT-3, 300 billion words, 1024 A100", "days", 34, gpt3_days ("a100", "nvlink3", "8x200g", 8, 1536),
+  print_row ("GPT-3, 300 billion tokens, 1024 A100", "days", 34, gpt3_days ("a100", "nvlink3", "8x200g", 8, 1536),
              "Narayanan et al., 2021, section 5.1", as_json);
-  print_row ("GPT-3, 300 billion words, 10,000 V100", "days", 14.8, gpt3_days ("v100", "nvlink2", "100g", 78, 1560),
+  print_row ("GPT-3, 300 billion tokens, 10,000 V100", "days", 14.8, gpt3_days ("v100", "nvlink2", "100g", 78, 1560),
              "Patterson et al., 2021, table 4; how they were divided is not said: assumed 8 by 16 by 78", as_json);
-  print_row ("GPT-3, 300 billion words, 1024 V100", "days", 147, gpt3_days ("v100", "nvlink2", "100g", 8, 1536),
+  print_row ("GPT-3, 300 billion tokens, 1024 V100", "days", 147, gpt3_days ("v100", "nvlink2", "100g", 8, 1536),
              "no source found; ten times the 14.8 days of 10,000", as_json);
   if (!as_json)
     printf (
