@@ -10,15 +10,15 @@
 #include <math.h>
 
 const LoomPortSpec loom_op_port_recurrent[] = {
-  { "output", "The last layer’s state at every step, zeros behind a sample’s end." },
-  { "h_n", "Each layer’s and direction’s state behind its last step.", LOOM_PORT_OPTIONAL },
+  { "output", "The last layer’s state at every step, zeros after a sample’s end." },
+  { "h_n", "Each layer’s and direction’s state after its last step.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
 const LoomPortSpec loom_op_port_recurrent_cell[] = {
-  { "output", "The last layer’s hidden state at every step, zeros behind a sample’s end." },
-  { "h_n", "Each layer’s and direction’s hidden state behind its last step.", LOOM_PORT_OPTIONAL },
-  { "c_n", "Each layer’s and direction’s cell state behind its last step.", LOOM_PORT_OPTIONAL },
+  { "output", "The last layer’s hidden state at every step, zeros after a sample’s end." },
+  { "h_n", "Each layer’s and direction’s hidden state after its last step.", LOOM_PORT_OPTIONAL },
+  { "c_n", "Each layer’s and direction’s cell state after its last step.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 

@@ -39,8 +39,8 @@ typedef struct
 #define LOOM_RECURRENT_LENGTHS                                                                                         \
   {                                                                                                                    \
     "lengths",                                                                                                         \
-        "How many steps of each sample count, i64 [B]: behind them its state stays and its output is 0. Without it "   \
-        "all do.",                                                                                                     \
+        "How many steps of each sample count, i64 [B]: after them the state stays and the output is 0. If nothing is " \
+        "wired, all count.",                                                                                           \
         LOOM_PORT_OPTIONAL                                                                                             \
   }
 /* Listings name those of the first layer; the others are alike, with their layer's number. */

@@ -47,8 +47,8 @@ const LoomOp loom_op_cast = {
   .icon = "loom-cast-symbolic",
   .synonyms = "convert astype to float int type",
   .doc = "Turns numbers into another type.",
-  .details = "Class numbers become floats to calculate with, a comparison becomes ones and zeros. A float loses "
-             "what is behind its point when it becomes an integer, and there its gradient ends. Other libraries call "
+  .details = "Class numbers become floats to calculate with, a comparison becomes ones and zeros. A float loses its "
+             "fraction when it becomes an integer, and there its gradient ends. Other libraries call "
              "it astype, or convert.",
   .formula = "y = (type) x",
   .reference = "torch.Tensor.to",

@@ -7,8 +7,8 @@ const LoomOp loom_op_isnan = {
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-isnan-symbolic",
   .doc = "Asks of each element whether it is not a number.",
-  .details = "0/0 and ∞ − ∞ are not numbers, and whatever is computed from them is none either. Put it behind "
-             "a layer to find where a training run breaks. It has no slope, so no gradient passes.",
+  .details = "0/0 and ∞ − ∞ are not numbers, and whatever is computed from them is none either. Put it after a layer "
+             "to find where a training run breaks. It has no slope, so no gradient passes.",
   .formula = "y = (x ≠ x)",
   .reference = "torch.isnan",
   .inputs = loom_op_port_input,

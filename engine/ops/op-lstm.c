@@ -24,7 +24,7 @@ static const LoomParamSpec params[] = {
     .maximum = 1e6,
     .unit = "features",
     .advanced = TRUE,
-    .doc = "The hidden state is projected to so many features; 0 leaves it as it is." },
+    .doc = "The hidden state is projected to this many features; 0 leaves it as it is." },
   { NULL },
 };
 
@@ -80,9 +80,10 @@ const LoomOp loom_op_lstm = {
   .icon = "loom-lstm-symbolic",
   .synonyms = "long short-term memory recurrent sequence",
   .doc = "Reads a sequence step by step and decides what to remember.",
-  .details = "Beside the hidden state it carries a cell, to which each step adds and from which it takes away by gates "
-             "that it learns: an input gate, a forget gate and an output gate. As the cell is added to and not "
-             "multiplied by weights, gradients reach far back.",
+  .details
+  = "In addition to the hidden state it carries a cell, to which each step adds and from which it takes away by gates "
+    "that it learns: an input gate, a forget gate and an output gate. As the cell is added to and not "
+    "multiplied by weights, gradients reach far back.",
   .formula = "cₜ = fₜ ⊙ cₜ₋₁ + iₜ ⊙ gₜ,  hₜ = oₜ ⊙ tanh(cₜ)",
   .reference = "torch.nn.LSTM",
   .inputs = inputs,

@@ -81,8 +81,9 @@ const LoomOp loom_op_movedim = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-permute-symbolic",
   .doc = "Moves a dimension to another place.",
-  .details = "Channels go from the end to behind the batch, while everything else stays in order. To give a whole "
-             "order use permute.",
+  .details
+  = "Channels go from the end to the place after the batch, while everything else stays in order. To give a whole "
+    "order use permute.",
   .formula = "B × H × W × C → B × C × H × W",
   .reference = "torch.movedim",
   .inputs = loom_op_port_input,

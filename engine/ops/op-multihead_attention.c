@@ -17,7 +17,7 @@ static const LoomPortSpec inputs[] = {
   { "key", "What is looked at [S, B, kdim], likewise; where nothing is wired, the query.", LOOM_PORT_OPTIONAL },
   { "value", "What is handed over [S, B, vdim], likewise; where nothing is wired, the key.", LOOM_PORT_OPTIONAL },
   { "key_padding_mask",
-    "Keys that nobody looks at [B, S]: bool that is true for them, or numbers that are added to the scores.",
+    "Keys that are left out [B, S]: bool that is true for them, or numbers that are added to the scores.",
     LOOM_PORT_OPTIONAL },
   { "attn_mask",
     "Keys that a query may not look at [T, S] or [B · heads, T, S]: bool that is true for them (the other way round "
@@ -31,7 +31,7 @@ static const LoomPortSpec inputs[] = {
   { "k_proj_weight", "Ties those of the key [E, kdim].", LOOM_PORT_WEIGHT },
   { "v_proj_weight", "Ties those of the value [E, vdim].", LOOM_PORT_WEIGHT },
   { "in_proj_bias", "Ties the biases of query, key and value [3 · E].", LOOM_PORT_WEIGHT },
-  { "out_proj.weight", "Ties the weights of the layer behind the heads [E, E].", LOOM_PORT_WEIGHT },
+  { "out_proj.weight", "Ties the weights of the layer after the heads [E, E].", LOOM_PORT_WEIGHT },
   { "out_proj.bias", "Ties its bias [E].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -50,11 +50,11 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 4096,
     .unit = "heads",
-    .doc = "How many times everybody looks, each time with E / num_heads of the features." },
+    .doc = "How many heads there are, each with E / num_heads of the features." },
   { .name = "is_causal",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Place i may look at places 0 to i alone: nobody sees what comes later." },
+    .doc = "Position i sees positions 0 to i only, none that come later." },
   { .name = "dropout",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",
@@ -160,7 +160,7 @@ check_masks (LoomInfer *ctx, gint64 heads)
 }
 
 /* One matrix for all three where they have equally many features. PyTorch draws these by Glorot and Bengio's rule
- * (2010), the layer behind the heads as every linear layer, and begins with biases of 0. */
+ * (2010), the layer after the heads as every linear layer, and begins with biases of 0. */
 /* Heads attend by themselves, from the queries to what the last layer sums. */
 static const LoomWeightSplit of_all[] = { { "heads", 0, 3, "heads", "num_heads" }, { NULL } };
 static const LoomWeightSplit of_one[] = { { "heads", 0, 0, "heads", "num_heads" }, { NULL } };

@@ -8,7 +8,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_INTS,
     .fresh = "1,1",
     .doc
-    = "Before and behind the last dimension, then of the last but one, and so on: “1,1,2,2”. A negative number cuts "
+    = "Before and after the last dimension, then of the last but one, and so on: “1,1,2,2”. A negative number cuts "
       "off." },
   { .name = "mode",
     .type = LOOM_PARAM_ENUM,

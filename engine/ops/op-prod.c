@@ -19,8 +19,8 @@ const LoomOp loom_op_prod = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-prod-symbolic",
   .doc = "Multiplies all elements, or those along some dimensions.",
-  .details = "The likelihood of independent events is a product; so many factors soon leave the range of "
-             "floats that one adds logarithms instead. Each factor’s gradient is the product of the others, "
+  .details = "The likelihood of independent events is a product; many factors soon leave the range of floats, so "
+             "logarithms are added instead. Each factor’s gradient is the product of the others, "
              "zeros among them included.",
   .formula = "y = Π x",
   .reference = "torch.prod",

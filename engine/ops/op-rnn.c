@@ -65,7 +65,7 @@ const LoomOp loom_op_rnn = {
   .doc = "Reads a sequence step by step and keeps a state.",
   .details = "The state after each step is made of the step’s input and of the state before it, by the same weights at "
              "every step, so a sequence may be of any length. Gradients flow back through all steps; over many they "
-             "vanish or explode, which lstm and gru mend.",
+             "vanish or explode, which lstm and gru reduce.",
   .formula = "hₜ = tanh(xₜ Wᵢₕᵀ + bᵢₕ + hₜ₋₁ Wₕₕᵀ + bₕₕ)",
   .reference = "torch.nn.RNN",
   .inputs = inputs,

@@ -10,7 +10,7 @@ static const LoomParamSpec params[] = {
     .minimum = -30,
     .maximum = 30,
     .unit = "digits",
-    .doc = "How many digits stay behind the point; negative ones are taken off before it." },
+    .doc = "How many digits stay after the decimal point; negative ones are taken off before it." },
   { NULL },
 };
 

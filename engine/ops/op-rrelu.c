@@ -48,7 +48,7 @@ const LoomOp loom_op_rrelu = {
   .title = "Randomised leaky ReLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-leaky-relu-symbolic",
-  .doc = "Leaky ReLU whose slope below 0 is drawn anew for each element while training.",
+  .doc = "Leaky ReLU whose slope below 0 is drawn at random for each element while training.",
   .details
   = "The random slopes keep a network from relying on exact values, a little like dropout. In evaluation the slope "
     "is the middle between lower and upper.",

@@ -12,7 +12,8 @@ static const LoomParamSpec params[] = {
   { .name = "reverse",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "It goes from the last step to the first; outputs lie beside the inputs that they were made from." },
+    .doc
+    = "It goes from the last step to the first; outputs are at the positions of the inputs that they were made from." },
   { .name = LOOM_STATEFUL,
     .type = LOOM_PARAM_BOOL,
     .def = "false",

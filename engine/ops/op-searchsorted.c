@@ -8,7 +8,10 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "right", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Behind what is equal; else before it." },
+  { .name = "right",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "After elements that are equal; else before them." },
   { NULL },
 };
 

@@ -2,7 +2,7 @@
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "a", "Triangular matrices [… , n, n]; the other half is not looked at." },
+  { "a", "Triangular matrices [… , n, n]; the other half is not read." },
   { "b", "The right sides [… , n, m]." },
   { NULL },
 };

@@ -37,8 +37,8 @@ const LoomOp loom_op_switch = {
   .details
   = "index is the number of a module, counted from 0: one number for the whole batch, or one for each sample. Then "
     "samples "
-    "are gathered by module, each module runs on its own, and what they give is put back in order. Modules that "
-    "nobody chooses cost nothing, and their weights get gradients of zero. All have the same ports and give the same "
+    "are gathered by module, each module runs on its own, and what they give is put back in order. Modules that are "
+    "not chosen cost nothing, and their weights get gradients of zero. All have the same ports and give the same "
     "types.",
   .formula = "y = bodyᵢ(x), i = index",
   .reference = "torch.cond",

@@ -6,7 +6,7 @@ const LoomOp loom_op_trunc = {
   .title = "Truncate",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-trunc-symbolic",
-  .doc = "Drops what stands behind the decimal point.",
+  .doc = "Drops the digits after the decimal point.",
   .details = "Rounds towards zero: down above it and up below. The steps are flat, so the gradient is zero "
              "everywhere.",
   .formula = "y = sign(x) · ⌊|x|⌋",
