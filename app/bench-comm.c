@@ -464,7 +464,7 @@ bench_comm (const Command *command, const BenchOptions *options)
   if (loom_dist_is_apart (&error))
     return command_fail (command, g_steal_pointer (&error));
   if (ranks < 2 || ranks > 1024)
-    return command_usage (command, "--ranks takes a number from 2 to 1024: one rank has nobody to exchange with.");
+    return command_usage (command, "--ranks takes a number from 2 to 1024: one rank exchanges with no other.");
   if (o.over == NULL || g_str_equal (o.over, "threads"))
     {
       CommWork work = { &o, sizes };

@@ -355,7 +355,7 @@ run (const Command *command, int argc, char **argv)
 const Command command_arrange = {
   .name = "arrange",
   .arguments = "GRAPH…",
-  .summary = "place the cards of a graph and of its modules anew",
+  .summary = "place the cards of a graph and of its modules again",
   .details
   = "The layers of the graph stand from left to right, cut into rows where they would become too small to read in\n"
     "one, or from top to bottom, cut into columns. <layout direction> keeps which of them it is.\n"

@@ -217,7 +217,7 @@ run_check (const Command *command, int argc, char **argv)
   g_auto (GStrv) in = NULL;
   const GOptionEntry entries[] = {
     { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
-      "Compare gradients (of a NODE named behind GRAPH alone) with differences", NULL },
+      "Compare gradients (of a NODE named after GRAPH alone) with differences", NULL },
     { "in", 0, 0, G_OPTION_ARG_STRING_ARRAY, &in, "With --gradcheck: the values of a port where gradients are compared",
       "PORT=F.npy" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },

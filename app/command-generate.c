@@ -233,7 +233,7 @@ run_generate (const Command *command, int argc, char **argv)
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of what is drawn (0)", "N" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
-    { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Compute all places anew for each token, to compare", NULL },
+    { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Compute all positions again for each token, to compare", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &g.json, "One object on standard output at the end", NULL },

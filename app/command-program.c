@@ -109,7 +109,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
 }
 
 #define OPTIONS_OF_RANKS(wanted, strategy)                                                                             \
-  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of one of so many ranks", "N" },                       \
+  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of one of N ranks", "N" },                             \
       { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "Of which one (0)", "K" },                                     \
   {                                                                                                                    \
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \

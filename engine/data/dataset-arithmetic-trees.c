@@ -27,7 +27,7 @@ static const LoomDatasetParam params[] = {
     .def = "6",
     .minimum = 1,
     .maximum = MAX_LEAVES,
-    .doc = "The most numbers in a tree; a tree has one to so many, and one operator less." },
+    .doc = "The most numbers in a tree; a tree has at least one, and one operator less than numbers." },
   { .name = "operators", .type = LOOM_DATASET_STRING, .def = "+-*", .doc = "Which of +, - and * occur." },
   { .name = "modulus",
     .type = LOOM_DATASET_INT,

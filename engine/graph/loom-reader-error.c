@@ -118,7 +118,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
       if (count_blanks (data, length) >= length)
         return explain_start (data, length);
       if (!loom_reading_is_cut_off (data, length))
-        return g_strdup ("something stands behind the end of the graph: remove what follows </graph>");
+        return g_strdup ("something follows the end of the graph: remove what is after </graph>");
       return explain_end (data, length);
     case XML_ERR_TAG_NOT_FINISHED:
     case XML_ERR_LTSLASH_REQUIRED:
@@ -150,7 +150,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_GT_REQUIRED:
       return at_end ? explain_end (data, length) : g_strdup_printf ("a “>” is missing, in “%s”", before);
     case XML_ERR_COMMENT_NOT_FINISHED:
-      return g_strdup ("a comment that begins with <!-- is never closed: write --> behind it");
+      return g_strdup ("a comment that begins with <!-- is never closed: write --> after it");
     case XML_ERR_HYPHEN_IN_COMMENT:
       return g_strdup ("“--” stands within a comment, where XML does not allow it: write one hyphen");
     case XML_ERR_MISPLACED_CDATA_END:
@@ -158,7 +158,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_UNKNOWN_ENCODING:
     case XML_ERR_UNSUPPORTED_ENCODING:
     case XML_ERR_ENCODING_NAME:
-      return g_strdup ("the first line names an encoding that nobody knows: a graph is UTF-8, so write "
+      return g_strdup ("the first line names an unknown encoding: a graph is UTF-8, so write "
                        "encoding=\"UTF-8\"");
     case XML_ERR_INVALID_ENCODING:
       return g_strdup ("there are characters that are not UTF-8: save the file as UTF-8");

@@ -388,7 +388,7 @@ element_start (Reading *r, int depth)
     }
   parent = r->open->pdata[r->open->len - 1];
   if (uri[0] == 0)
-    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> belongs to no namespace, so nobody knows it.", name);
+    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> belongs to no namespace, so it is unknown.", name);
   if (uri[0] != 0 && !loom_grammar (parent->tag)->has_text)
     loom_reading_copy_foreign (r);
   else

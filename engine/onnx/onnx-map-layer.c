@@ -19,7 +19,7 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
     return 0;
   if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
     {
-      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
+      onnx_fail (c, "of %d dimensions there is none; 1 to 3 after batch and channels are possible.", n);
       return 0;
     }
   for (int i = 0; i < n; i++)

@@ -127,7 +127,7 @@ start (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x)
     return FALSE;
   if (n < 1 || n > 3)
     {
-      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
+      onnx_fail (c, "of %d dimensions there is none; 1 to 3 after batch and channels are possible.", n);
       return FALSE;
     }
   onnx_attr_ints (c, "kernel_shape", kernel, 8);
@@ -282,7 +282,7 @@ map_max_unpool (OnnxCtx *c)
 
   if (c->failed || n < 1 || n > 3)
     {
-      onnx_fail (c, "it works on 1 to 3 dimensions behind batch and channels.");
+      onnx_fail (c, "it works on 1 to 3 dimensions after batch and channels.");
       return;
     }
   onnx_attr_ints (c, "kernel_shape", kernel, 8);

@@ -181,7 +181,7 @@ share_all_gather (LoomShareCall *call)
 }
 
 static const LoomPrim all_gather = { .name = "all_gather",
-                                     .doc = "Puts the parts of all ranks one behind the other along the first axis.",
+                                     .doc = "Puts the parts of all ranks one after the other along the first axis.",
                                      .purpose = "The exchange of values between ranks",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,

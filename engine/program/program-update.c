@@ -293,7 +293,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   if (k == 0 && !optimizer->takes_no_gradients)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The loss depends on no trainable weight. Wire it behind a layer that has weights.");
+                   "The loss depends on no trainable weight. Wire it after a layer that has weights.");
       return FALSE;
     }
   loom_program_get_origin (p, &origin, &device);

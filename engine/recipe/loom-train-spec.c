@@ -65,7 +65,7 @@ check_loss (RecipeReading *r, const LoomNetSource *loss)
       g_autofree char *shape = loom_shape_to_string (&type->shape);
 
       recipe_complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
-                       "the loss must be one number, but “%s” is %s. Put a mean or a loss behind it.",
+                       "the loss must be one number, but “%s” is %s. Put a mean or a loss after it.",
                        loom_element_get (r->element, "loss"), shape);
     }
   else if (!loom_dtype_is_float (type->dtype))

@@ -271,7 +271,7 @@ build_alone (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 }
 
 const LoomTemplateBuilder loom_template_builders[] = {
-  { .kind = { "mlp", "Two linear layers", "A hidden layer with a ReLU behind it: it can bend, and it is quick." },
+  { .kind = { "mlp", "Two linear layers", "A hidden layer with a ReLU after it: it can bend, and it is quick." },
     .suits = suits_rows,
     .build = build_mlp,
     .lr = 0.01 },

@@ -448,7 +448,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "The loss must be one number, but it has %" G_GINT64_FORMAT
-                   " elements. Put a “mean” or a “sum” behind it.",
+                   " elements. Put a “mean” or a “sum” after it.",
                    (gint64)loom_desc_count (&desc));
       return NULL;
     }
