@@ -23,6 +23,14 @@ typedef struct
   gboolean dynamic;         /* a size that has no number yet, as the batch's: it stays as it is */
 } Side;
 
+/* A scale is a float, as 1.7 is not quite: a pixel that lies in the middle between two by it does so in floats only,
+ * and there everybody computes the nearest. */
+static double
+unscaled (const Ways *w, const Side *s, double at)
+{
+  return g_str_equal (w->mode, "nearest") ? (double)((float)at / (float)s->scale) : at / s->scale;
+}
+
 /* Where the centre of place i lies among the old ones; formulas: ONNX operator Resize. */
 static double
 position (const Ways *w, const Side *s, gint64 i)
@@ -30,19 +38,19 @@ position (const Ways *w, const Side *s, gint64 i)
   double at = (double)i, last = (double)s->in - 1;
 
   if (g_str_equal (w->where, "asymmetric"))
-    return at / s->scale;
+    return unscaled (w, s, at);
   if (g_str_equal (w->where, "align_corners"))
     return s->out > 1 ? at * last / (double)(s->out - 1) : 0;
   if (g_str_equal (w->where, "tf_half_pixel_for_nn"))
-    return (at + 0.5) / s->scale;
+    return unscaled (w, s, at + 0.5);
   if (g_str_equal (w->where, "half_pixel_symmetric"))
-    return (double)s->in / 2 * (1 - (double)s->out / (s->scale * (double)s->in)) + (at + 0.5) / s->scale - 0.5;
+    return (double)s->in / 2 * (1 - (double)s->out / (s->scale * (double)s->in)) + unscaled (w, s, at + 0.5) - 0.5;
   if (g_str_equal (w->where, "tf_crop_and_resize"))
     return s->out > 1 ? s->start * last + at * (s->end - s->start) * last / (double)(s->out - 1)
                       : 0.5 * (s->start + s->end) * last;
   if (g_str_equal (w->where, "pytorch_half_pixel") && s->out <= 1)
     return 0;
-  return (at + 0.5) / s->scale - 0.5;
+  return unscaled (w, s, at + 0.5) - 0.5;
 }
 
 /* “simple” is what operator sets before 11 mean without a word for it: up where an image shrinks, else down. */
@@ -247,11 +255,14 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
   return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
 }
 
-/* Nothing happens to this dimension. */
+/* Nothing happens to this dimension. A scale that changes no size may yet move what is read, unless it changes none at
+ * all, as in onnxruntime. */
 static gboolean
 is_kept (const Ways *w, const Side *s)
 {
-  return s->dynamic || (s->in == s->out && !g_str_equal (w->where, "tf_crop_and_resize"));
+  gboolean still = s->scale == 1 || g_str_equal (w->where, "align_corners");
+
+  return s->dynamic || (s->in == s->out && still && !g_str_equal (w->where, "tf_crop_and_resize"));
 }
 
 static void
@@ -263,7 +274,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
   for (int i = 0; i < rank; i++)
     {
       gboolean kept = is_kept (w, &side[i]);
-      same = same && kept;
+      same = same && (kept || side[i].in == side[i].out) && !g_str_equal (w->where, "tf_crop_and_resize");
       images = images && (i >= 2 || kept);
       if (side[i].in < 1 || side[i].out < 1 || side[i].in > 65536 || side[i].out > 65536 || !(side[i].scale > 0))
         onnx_fail (c, "its sizes are impossible.");

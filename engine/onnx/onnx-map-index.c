@@ -1,5 +1,6 @@
 /* ONNX's operators that pick by number. ONNX counts negative numbers from the end; ours, as PyTorch's, do not. */
 #include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-window.h"
 
 static const char *
 int_text (OnnxCtx *c, gint64 n)
@@ -160,23 +161,28 @@ map_one_hot (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "where", ONNX_IN (hit, on, off), NULL));
 }
 
-/* Exclusive leaves the element itself out; reverse sums from the other end. */
+/* Exclusive leaves the element itself out: all move on by one, behind a zero. Reverse sums from the other end. */
 static void
 map_cum_sum (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *y = x;
   const LoomTensor *t = onnx_const (c, 1, "axis");
   int axis = onnx_axis (c, t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : 0, MAX (x->type.shape.rank, 1));
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
   const char *dim = onnx_text (c, "%d", axis);
   gboolean reverse = onnx_attr_int (c, "reverse", 0) != 0;
 
   if (reverse)
     y = onnx_emit (c, "slice", ONNX_IN (y), "dim", dim, "step", "-1", NULL);
+  if (onnx_attr_int (c, "exclusive", 0))
+    {
+      begin[axis] = 1;
+      end[axis] = -1;
+      y = onnx_pad (c, y, begin, end, NULL, "0");
+    }
   y = onnx_emit (c, "cumsum", ONNX_IN (y), "dim", dim, NULL);
   if (reverse)
     y = onnx_emit (c, "slice", ONNX_IN (y), "dim", dim, "step", "-1", NULL);
-  if (onnx_attr_int (c, "exclusive", 0))
-    y = onnx_binary (c, "sub", y, x);
   onnx_out (c, 0, onnx_cast (c, y, x->type.dtype));
 }
 

@@ -36,7 +36,7 @@ quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *
   gint64 least = 0, most = 0;
   LoomDType dtype = LOOM_U8;
 
-  if (!onnx_type_range (elem_type, &least, &most) || !onnx_dtype (elem_type, &dtype))
+  if (!onnx_type_range (elem_type, &least, &most) || !onnx_dtype (elem_type, &dtype) || most > G_MAXUINT16)
     onnx_fail (c, "it makes %s; it can make uint8, int8, uint16 and int16 here. Quantise the model to one of them.",
                elem_type != 0 ? onnx_type_name (elem_type) : "numbers whose type the model does not tell");
   if (zero != NULL)

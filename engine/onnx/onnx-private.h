@@ -148,7 +148,7 @@ gboolean onnx_check_bytes (const ProtobufCMessageDescriptor *descriptor, const g
 gboolean onnx_dtype (int elem_type, LoomDType *dtype);
 gboolean onnx_wire_dtype (int elem_type, LoomDType *dtype);
 LoomDType onnx_on_wire (LoomDType dtype);
-/* The range of an integer type of 8 or 16 bits; FALSE for any other. */
+/* The range of an integer type of at most 32 bits; FALSE for any other. */
 gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);
 LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
@@ -343,6 +343,9 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
+/* Integers of an ONNX type that is narrower than what carries them, as that type holds them: what goes over begins again
+ * at the other end. */
+const OnnxWire *onnx_wrap (OnnxCtx *c, const OnnxWire *x, int elem_type);
 /* Input 1 beside input 0, as sets before 7 stretch it. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */

@@ -93,8 +93,7 @@ onnx_type_range (int elem_type, gint64 *least, gint64 *most)
 {
   const TypeRow *row = row_of (elem_type);
 
-  if (row == NULL || !row->known || row->list != INT32S || row->bytes > 2 || row->dtype == LOOM_BOOL
-      || loom_dtype_is_float (row->dtype))
+  if (row == NULL || !row->known || row->bytes > 4 || row->dtype == LOOM_BOOL || loom_dtype_is_float (row->dtype))
     return FALSE;
   *least = row->is_signed ? -(G_GINT64_CONSTANT (1) << (8 * row->bytes - 1)) : 0;
   *most = *least + (G_GINT64_CONSTANT (1) << (8 * row->bytes)) - 1;

@@ -16,11 +16,13 @@ onnx_text (OnnxCtx *c, const char *format, ...)
   return g_string_chunk_insert (c->all->pool, text);
 }
 
-/* The shortest text that a float, or else a double, reads back as the same number: 0.1, not 0.100000001. */
+/* The shortest text that a float, or else a double, reads back as the same number: 0.1, not 0.100000001. Whole numbers are
+ * written to the last digit, since they may be integers. */
 const char *
 onnx_number (OnnxCtx *c, double x)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+  gboolean whole = fabs (x) <= 9007199254740992.0 && x == floor (x);
 
   for (int digits = 1; digits <= 17; digits++)
     {
@@ -29,7 +31,7 @@ onnx_number (OnnxCtx *c, double x)
 
       g_ascii_formatd (buffer, sizeof buffer, format, x);
       back = g_ascii_strtod (buffer, NULL);
-      if (back == x || ((double)(float)x == x && (float)back == (float)x))
+      if (back == x || (!whole && (double)(float)x == x && (float)back == (float)x))
         break;
     }
   return onnx_text (c, "%s", buffer);

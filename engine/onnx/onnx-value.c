@@ -64,11 +64,16 @@ elem_type_of (OnnxImport *all, const char *name, guint depth)
   const Onnx__NodeProto *node = value != NULL ? value->producer : NULL;
   const char *op = node != NULL ? node->op_type : "";
   const Onnx__AttributeProto *a;
-  /* Operators that move elements give the type of their first input. */
-  gsize like = g_str_equal (op, "CastLike")         ? 1
-               : g_str_equal (op, "QuantizeLinear") ? 2
-               : g_str_has_prefix (op, "QLinear")   ? 7
-                                                    : 0;
+  static const char *const keep[]
+      = { "Abs",     "Add",     "BitShift", "Clip",     "Concat",    "DepthToSpace", "Div",
+          "Expand",  "Flatten", "Gather",   "Identity", "Max",       "MaxPool",      "Min",
+          "Mod",     "Mul",     "Neg",      "Pad",      "Relu",      "Reshape",      "Slice",
+          "Squeeze", "Split",   "Sub",      "Tile",     "Transpose", "Unsqueeze",    NULL };
+  int like = g_str_equal (op, "CastLike")         ? 1
+             : g_str_equal (op, "QuantizeLinear") ? 2
+             : g_str_has_prefix (op, "QLinear")   ? 7
+             : g_strv_contains (keep, op)         ? 0
+                                                  : -1;
 
   if (value == NULL || value->elem_type != 0 || node == NULL || depth > MAX_FOLD_DEPTH)
     return value != NULL ? value->elem_type : 0;
@@ -77,7 +82,7 @@ elem_type_of (OnnxImport *all, const char *name, guint depth)
     return a->t->data_type;
   if (a != NULL && a->i != 0)
     return (int)a->i;
-  if (like < node->n_input && *node->input[like])
+  if (like >= 0 && (gsize)like < node->n_input && *node->input[like])
     return elem_type_of (all, node->input[like], depth + 1);
   return like == 2 || g_str_equal (op, "DynamicQuantizeLinear") ? ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 : 0;
 }

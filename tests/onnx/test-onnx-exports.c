@@ -56,7 +56,11 @@ main (int argc, char **argv)
                                         "open-image",
                                         "open-shape",
                                         "pad-infinity",
-                                        "half" };
+                                        "half",
+                                        "integers",
+                                        "resize-moves",
+                                        "sums-before",
+                                        "compare-6" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)

@@ -24,9 +24,9 @@ TOLERANCE = 1e-5
 STORED = ("if-data", "lstm-peepholes-reverse-lengths", "gru-before-clip", "rnn-both-activations", "scan-axes-directions", "loop-tied-weight", "loop-counts",
           "loop-grows", "loop-until", "loop-until-rows", "loop-asked-first", "attention-past-causal", "attention-cap-scores", "loop-while", "quantize-types",
           "quantize-zeros", "integer-sums", "integer-conv", "resize-10", "resize-corners", "dft-inverse-onesided", "lp-norm-zeros", "open-image",
-          "open-shape", "pad-infinity", "half")
+          "open-shape", "pad-infinity", "half", "integers", "resize-moves", "sums-before", "compare-6")
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32,
-         np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8,
+         np.dtype(bool): TensorProto.BOOL, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.uint32): TensorProto.UINT32,
          np.dtype(np.float16): TensorProto.FLOAT16}
 
 
@@ -511,6 +511,41 @@ def _():
     return c
 
 
+@case("integers")
+def _():
+    c = Case(opset=14)
+    x = c.input("x", np.array([-70000, -3, 200, 2**31 + 5]))
+    for kind in ("int8", "int16", "uint16", "uint32"):
+        c.node("Cast", [c.node("Cast", [x], [kind], to=getattr(TensorProto, kind.upper()))], ["y_" + kind], to=INT)
+        c.outputs.append(("y_" + kind, INT))
+    c.node("Cast", [c.node("Add", ["int8", c.weight("hundred", np.int8(100))], ["over"])], ["y_over"], to=INT)
+    c.node("Cast", [c.node("BitShift", ["uint32", c.weight("two", np.array([1, 2, 3, 4], np.uint32))], ["left"], direction="LEFT")],
+           ["y_left"], to=INT)
+    c.node("Add", [x, c.weight("large", np.array([2**25 + 2, 2**30, 2**31 + 2**20, 2**40]))], ["y_large"])
+    c.outputs += [("y_over", INT), ("y_left", INT), ("y_large", INT)]
+    return c
+
+
+@case("sums-before")
+def _():
+    c = Case(opset=14)
+    x, axis = c.input("x", np.array([[1, np.inf, 2], [1, 2, 3]], np.float32)), c.weight("axis", np.int64(1))
+    for reverse in (0, 1):
+        c.node("CumSum", [x, axis], [f"y{reverse}"], exclusive=1, reverse=reverse)
+        c.outputs.append((f"y{reverse}", FLOAT))
+    return c
+
+
+@case("compare-6")
+def _():
+    c = Case(opset=6)
+    a, b = c.input("a", c.draw(2, 3, 2)), c.input("b", c.draw(3))
+    c.node("Greater", [a, b], ["y"], broadcast=1, axis=1)
+    c.outputs = [("y", TensorProto.BOOL)]
+    c.expect = lambda model: [c.inputs["a"] > c.inputs["b"][:, None]]  # which onnxruntime no longer runs
+    return c
+
+
 # ---- images and signals ------------------------------------------------------------------------------------------------------
 
 
@@ -532,6 +567,20 @@ def _():
                                                 ("nearest", "align_corners", (0.7, 1.5)), ("linear", "half_pixel_symmetric", (1.7, 0.6))]):
         c.node("Resize", [x, "", c.weight(f"s{i}", np.array([1, 1, *factors], np.float32))], [f"y{i}"], mode=mode,
                coordinate_transformation_mode=where)
+        c.outputs.append((f"y{i}", FLOAT))
+    return c
+
+
+@case("resize-moves")
+def _():
+    c = Case(opset=13)
+    x = c.input("x", c.draw(1, 2, 7, 9))
+    for i, (mode, where, how, factors) in enumerate([("linear", "half_pixel", "floor", (1.07, 0.5)), ("cubic", "asymmetric", "floor", (1.07, 1.6)),
+                                                     ("cubic", "asymmetric", "floor", (1.07, 1.05)),
+                                                     ("nearest", "half_pixel", "round_prefer_ceil", (0.6, 1.7)),
+                                                     ("nearest", "asymmetric", "floor", (1.07, 1.7))]):
+        c.node("Resize", [x, "", c.weight(f"s{i}", np.array([1, 1, *factors], np.float32))], [f"y{i}"], mode=mode,
+               coordinate_transformation_mode=where, nearest_mode=how)
         c.outputs.append((f"y{i}", FLOAT))
     return c
 
