@@ -414,7 +414,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
       || (all_finite (t) && !(is_weight && is_float && t->count > 1) && (all_equal (t) || t->count <= MAX_CONSTANT)))
     {
       for (gint64 i = 0; !is_float && i < t->count; i++)
-        if (ABS ((double)onnx_tensor_int (t, i)) > 9007199254740992.0)
+        if (onnx_tensor_int (t, i) > ONNX_MAX_WHOLE || onnx_tensor_int (t, i) < -ONNX_MAX_WHOLE)
           {
             onnx_fail (c, "the integers of “%s” are too large for a graph.", name != NULL ? name : "");
             return &placeholder;

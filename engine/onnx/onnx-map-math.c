@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* Whole numbers up to this are exact in an attribute. */
-#define MAX_WHOLE 9007199254740992.0
-
 /* Before opset 7 a second operand was stretched only where "broadcast" asked for it, from dimension "axis" on. */
 const OnnxWire *
 onnx_second_operand (OnnxCtx *c, const OnnxWire *a)
@@ -27,8 +24,10 @@ onnx_second_operand (OnnxCtx *c, const OnnxWire *a)
   return b;
 }
 
-const OnnxWire *
-onnx_wrap (OnnxCtx *c, const OnnxWire *x, int elem_type)
+/* Integers of an ONNX type that is narrower than what carries them, as that type holds them: what goes over begins
+ * again at the other end. */
+static const OnnxWire *
+wrap (OnnxCtx *c, const OnnxWire *x, int elem_type)
 {
   gint64 least, most;
 
@@ -47,7 +46,7 @@ map_pair (OnnxCtx *c)
     return;
   const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
 
-  onnx_out (c, 0, onnx_wrap (c, onnx_binary (c, c->map->op, a, b), onnx_elem_type (c, 0)));
+  onnx_out (c, 0, wrap (c, onnx_binary (c, c->map->op, a, b), onnx_elem_type (c, 0)));
 }
 
 /* Of integers ONNX wants the quotient cut towards zero; ours, as PyTorch's, is a float. */
@@ -90,7 +89,7 @@ map_bit_shift (OnnxCtx *c)
     wide = onnx_binary (c, "mul", wide, by);
   else
     wide = onnx_emit (c, "div", ONNX_IN (wide, by), "rounding_mode", "floor", NULL);
-  onnx_out (c, 0, onnx_cast (c, onnx_wrap (c, wide, onnx_elem_type (c, 0)), x->type.dtype));
+  onnx_out (c, 0, onnx_cast (c, wrap (c, wide, onnx_elem_type (c, 0)), x->type.dtype));
 }
 
 static const OnnxWire *
@@ -130,10 +129,12 @@ map_clip (OnnxCtx *c)
     {
       const LoomTensor *t = onnx_is_constant (c, i + 1) ? onnx_const_or_null (c, i + 1) : NULL;
       double value = t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, names[i], NAN);
+      gint64 whole = t != NULL && t->count == 1 && !loom_dtype_is_float (t->dtype) ? onnx_tensor_int (t, 0) : 0;
+
       /* The ends of the number range are no bound. */
-      if (t != NULL && !loom_dtype_is_float (t->dtype) && fabs (value) > 9.2e18)
+      if (whole == G_MAXINT64 || whole == G_MININT64)
         continue;
-      if (fabs (value) > MAX_WHOLE && !loom_dtype_is_float (x->type.dtype))
+      if (whole > ONNX_MAX_WHOLE || whole < -ONNX_MAX_WHOLE)
         onnx_fail (c, "its “%s” is too large for a graph.", names[i]);
       if (isfinite (value))
         bound[i] = onnx_number (c, value);
@@ -177,7 +178,7 @@ map_cast (OnnxCtx *c)
     }
   /* Of integers the lower bits stay, of floats ONNX leaves open what becomes of those that do not fit. */
   if (dtype == LOOM_I64 && !loom_dtype_is_float (x->type.dtype) && x->type.dtype != LOOM_BOOL)
-    x = onnx_wrap (c, onnx_cast (c, x, LOOM_I64), to);
+    x = wrap (c, onnx_cast (c, x, LOOM_I64), to);
   onnx_out (c, 0, onnx_cast (c, x, dtype));
 }
 

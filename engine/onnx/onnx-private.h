@@ -153,6 +153,8 @@ gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);
 LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
 gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
+/* Whole numbers up to this, on either side of 0, are exact in an attribute: those of a double. */
+#define ONNX_MAX_WHOLE (G_GINT64_CONSTANT (1) << 53)
 
 /* ---- onnx-external.c -------------------------------------------------- */
 /* Bytes of a file beside the model. */
@@ -343,9 +345,6 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
-/* Integers of an ONNX type that is narrower than what carries them, as that type holds them: what goes over begins again
- * at the other end. */
-const OnnxWire *onnx_wrap (OnnxCtx *c, const OnnxWire *x, int elem_type);
 /* Input 1 beside input 0, as sets before 7 stretch it. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */

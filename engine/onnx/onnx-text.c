@@ -22,7 +22,7 @@ const char *
 onnx_number (OnnxCtx *c, double x)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-  gboolean whole = fabs (x) <= 9007199254740992.0 && x == floor (x);
+  gboolean whole = fabs (x) <= (double)ONNX_MAX_WHOLE && x == floor (x);
 
   for (int digits = 1; digits <= 17; digits++)
     {
