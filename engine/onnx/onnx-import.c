@@ -424,8 +424,8 @@ note_folded_norms (const OnnxImport *all, GPtrArray *notes)
   if (n > 0)
     g_ptr_array_add (notes,
                      g_strdup_printf ("%u convolution%s a bias and no batch norm follows: if the network had batch "
-                                      "norm, its exporter has folded it into them, and training will go another "
-                                      "way than the network's own; to keep it, export %s.",
+                                      "norm, the exporter folded it into these weights, and training differs "
+                                      "from that of the original network; to keep batch norm, export %s.",
                                       n, n == 1 ? " has" : "s have",
                                       is_pytorch ? "with torch.onnx.export (…, dynamo=True, optimize=False)"
                                                  : "the model again without that optimisation"));
