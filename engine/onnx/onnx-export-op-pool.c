@@ -12,23 +12,47 @@ has_param (OnnxWrite *w, const char *name)
   return FALSE;
 }
 
+typedef struct
+{
+  guint n; /* dimensions */
+  gint64 kernel[3], stride[3], padding[3];
+} Window;
+
+static Window
+window_of (OnnxWrite *w)
+{
+  Window window = { .n = (guint)onnx_write_type (w, 0)->shape.rank - 2 };
+
+  loom_infer_ints (w->infer, "kernel_size", window.kernel, 3);
+  loom_infer_ints (w->infer, "padding", window.padding, 3);
+  if (loom_infer_is_set (w->infer, "stride"))
+    loom_infer_ints (w->infer, "stride", window.stride, 3);
+  else
+    memcpy (window.stride, window.kernel, sizeof window.kernel);
+  return window;
+}
+
+/* before and after: rows of padding by dimension. */
+static OnnxOutNode *
+window_node (OnnxWrite *w, const char *op, OnnxVar *x, const Window *window, const gint64 *before, const gint64 *after)
+{
+  OnnxOutNode *node = onnx_add_node (w->all, op, ONNX_VARS (x));
+  gint64 pads[6];
+
+  memcpy (pads, before, window->n * sizeof *pads);
+  memcpy (pads + window->n, after, window->n * sizeof *pads);
+  onnx_node_set_ints (w->all, node, "kernel_shape", window->n, window->kernel);
+  onnx_node_set_ints (w->all, node, "strides", window->n, window->stride);
+  onnx_node_set_ints (w->all, node, "pads", 2 * window->n, pads);
+  return node;
+}
+
 static OnnxOutNode *
 pool_node (OnnxWrite *w, const char *op)
 {
-  OnnxOutNode *node = onnx_add_node (w->all, op, ONNX_VARS (onnx_write_in (w, 0)));
-  guint n = (guint)onnx_write_type (w, 0)->shape.rank - 2;
-  gint64 values[6], kernel[3];
+  const Window window = window_of (w);
+  OnnxOutNode *node = window_node (w, op, onnx_write_in (w, 0), &window, window.padding, window.padding);
 
-  loom_infer_ints (w->infer, "kernel_size", kernel, 3);
-  onnx_node_set_ints (w->all, node, "kernel_shape", n, kernel);
-  if (loom_infer_is_set (w->infer, "stride"))
-    loom_infer_ints (w->infer, "stride", values, 3);
-  else
-    memcpy (values, kernel, sizeof kernel);
-  onnx_node_set_ints (w->all, node, "strides", n, values);
-  loom_infer_ints (w->infer, "padding", values, 3);
-  memmove (values + n, values, n * sizeof *values);
-  onnx_node_set_ints (w->all, node, "pads", 2 * n, values);
   onnx_node_set_int (w->all, node, "ceil_mode", loom_infer_bool (w->infer, "ceil_mode"));
   return node;
 }
@@ -72,11 +96,44 @@ write_max_pool (OnnxWrite *w)
   return TRUE;
 }
 
+/* By ceil_mode the last window may reach beyond the padding. What lies there does not count, but OpenVINO 2026.4 counts
+ * it where padding counts. So padding becomes zeros of the operand, and the rest padding that does not count. FALSE
+ * where no window reaches so far, or sizes are not known. */
+static gboolean
+write_ceil_avg_pool (OnnxWrite *w)
+{
+  const LoomShape *from = &onnx_write_type (w, 0)->shape, *to = &w->node->output[0].shape;
+  const Window window = window_of (w);
+  static const gint64 none[3] = { 0 };
+  gint64 beyond[3], pads[10] = { 0 };
+  gboolean reaches = FALSE, pad = FALSE;
+
+  for (guint i = 0; i < window.n; i++)
+    {
+      const gint64 rows = loom_dim_value (from->dim[i + 2], NULL), windows = loom_dim_value (to->dim[i + 2], NULL);
+
+      if (rows < 0 || windows < 0)
+        return FALSE;
+      beyond[i] = MAX (0, (windows - 1) * window.stride[i] + window.kernel[i] - rows - 2 * window.padding[i]);
+      pads[2 + i] = pads[window.n + 4 + i] = window.padding[i];
+      reaches = reaches || beyond[i] > 0;
+      pad = pad || window.padding[i] > 0;
+    }
+  if (!reaches || !pad || !loom_infer_bool (w->infer, "count_include_pad"))
+    return FALSE;
+  OnnxVar *x
+      = onnx_call (w->all, "Pad", ONNX_VARS (onnx_write_in (w, 0), onnx_ints_var (w->all, 2 * (window.n + 2), pads)));
+  onnx_write_out (w, 0, onnx_node_result (w->all, window_node (w, "AveragePool", x, &window, none, beyond), 0));
+  return TRUE;
+}
+
 static gboolean
 write_avg_pool (OnnxWrite *w)
 {
   if (has_param (w, "divisor_override") && loom_infer_is_set (w->infer, "divisor_override"))
     return FALSE;
+  if (write_ceil_avg_pool (w))
+    return TRUE;
   OnnxOutNode *node = pool_node (w, "AveragePool");
   onnx_node_set_int (w->all, node, "count_include_pad", loom_infer_bool (w->infer, "count_include_pad"));
   onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));

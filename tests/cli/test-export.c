@@ -125,6 +125,27 @@ test_lengths (void)
     }
 }
 
+/* Runtimes differ in what a window beyond counted padding counts, so none is left to them. */
+static void
+test_windows (void)
+{
+  static const char graph[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                              "  <node id=\"x\" op=\"input\" shape=\"B,1,%d\"/>\n"
+                              "  <node id=\"pool\" op=\"avg_pool1d\" kernel_size=\"3\" stride=\"2\" padding=\"1\" "
+                              "ceil_mode=\"true\"/>\n"
+                              "  <wire from=\"x\" to=\"pool\"/>\n"
+                              "</graph>\n";
+
+  for (int rows = 6; rows <= 7; rows++)
+    {
+      g_autofree char *text = g_strdup_printf (graph, rows);
+      cli_write ("windows.xml", text);
+      cli_expect (0, NULL, "export", "windows.xml", "--to", "onnx");
+      g_assert_true (file_has ("windows.onnx", "\"\003Pad") == (rows == 6));
+      g_assert_true (file_has ("windows.onnx", "ceil_mode") == (rows == 7));
+    }
+}
+
 /* The types of inner values are in the model, as name, type, and sizes or their letters. */
 static void
 test_inner_types (void)
@@ -357,6 +378,7 @@ main (int argc, char **argv)
   cli_enter ();
   g_test_add_func ("/cli/export/run", test_run);
   g_test_add_func ("/cli/export/lengths", test_lengths);
+  g_test_add_func ("/cli/export/windows", test_windows);
   g_test_add_func ("/cli/export/inner-types", test_inner_types);
   g_test_add_func ("/cli/export/table", test_table);
   g_test_add_func ("/cli/export/pictures", test_pictures);
