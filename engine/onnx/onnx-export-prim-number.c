@@ -456,28 +456,35 @@ write_scatter (OnnxPrim *q)
 
 /* ---- losses ----------- -------------------------------------------------------------- */
 
-/* log Σ exp - logit of the class; 0 where the target is to be ignored. */
+/* The logit or the log-probability of the target's class. */
+static OnnxVar *
+pick_class (OnnxPrim *q, OnnxVar *x, OnnxVar *target)
+{
+  gint64 one = 1;
+  OnnxOutNode *pick
+      = onnx_add_node (q->all, "GatherElements", ONNX_VARS (x, onnx_with_axes (q->all, "Unsqueeze", target, 1, &one)));
+
+  onnx_node_set_int (q->all, pick, "axis", 1);
+  return onnx_with_axes (q->all, "Squeeze", onnx_node_result (q->all, pick, 0), 1, &one);
+}
+
+/* Minus the log-probability of the class; 0 where the target is to be ignored. */
 static gboolean
 write_cross_entropy (OnnxPrim *q)
 {
   const LoomCrossEntropyAttrs *a = q->instr[0]->attrs;
-  gint64 one = 1;
   OnnxVar *target = IN (1);
   OnnxVar *ignored = CALL ("Equal", target, onnx_number_var (q->all, LOOM_I64, (double)a->ignore_index));
   OnnxVar *safe = CALL ("Where", ignored, onnx_number_var (q->all, LOOM_I64, 0), target);
-  OnnxOutNode *sum = onnx_add_node (q->all, "ReduceLogSumExp", ONNX_VARS (IN (0)));
+  OnnxOutNode *log_softmax = onnx_add_node (q->all, "LogSoftmax", ONNX_VARS (IN (0)));
 
-  onnx_node_set_ints (q->all, sum, "axes", 1, &one);
-  onnx_node_set_int (q->all, sum, "keepdims", 0);
-  OnnxVar *lse = onnx_node_result (q->all, sum, 0);
-  OnnxOutNode *pick = onnx_add_node (q->all, "GatherElements",
-                                     ONNX_VARS (IN (0), onnx_with_axes (q->all, "Unsqueeze", safe, 1, &one)));
-  onnx_node_set_int (q->all, pick, "axis", 1);
-  OnnxVar *logit = onnx_with_axes (q->all, "Squeeze", onnx_node_result (q->all, pick, 0), 1, &one);
+  onnx_node_set_int (q->all, log_softmax, "axis", 1);
+  OnnxVar *chosen = pick_class (q, onnx_node_result (q->all, log_softmax, 0), safe);
   onnx_prim_out (
       q, 0,
-      CALL ("Where", ignored, onnx_number_var (q->all, onnx_prim_out_desc (q, 0)->dtype, 0), CALL ("Sub", lse, logit)));
-  onnx_prim_out (q, 1, lse);
+      CALL ("Where", ignored, onnx_number_var (q->all, onnx_prim_out_desc (q, 0)->dtype, 0), CALL ("Neg", chosen)));
+  if (onnx_prim_is_wanted (q, 1)) /* log Σ exp */
+    onnx_prim_out (q, 1, CALL ("Sub", pick_class (q, IN (0), safe), chosen));
   return TRUE;
 }
 

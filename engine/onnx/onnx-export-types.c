@@ -5,8 +5,8 @@
 /* clang-format off */
 static const char *const like_first[] = {
   "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Clip", "Cos", "Cosh", "CumSum", "Elu", "Erf", "Exp",
-  "Floor", "Identity", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "ScatterElements", "ScatterND", "Selu",
-  "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Sqrt", "Tan", "Tanh", NULL
+  "Floor", "Identity", "Log", "LogSoftmax", "Neg", "Not", "Reciprocal", "Relu", "Round", "ScatterElements",
+  "ScatterND", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Sqrt", "Tan", "Tanh", NULL
 };
 static const char *const broadcasts[]
     = { "Add", "And", "Div", "Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Where", NULL };

@@ -146,6 +146,22 @@ test_windows (void)
     }
 }
 
+/* OpenVINO passes over the axes of ReduceLogSumExp in this operator set. */
+static void
+test_log_sum_exp (void)
+{
+  cli_write ("mlp.xml", mlp);
+  cli_write ("lse.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                        "  <node id=\"x\" op=\"input\" shape=\"B,3\"/>\n"
+                        "  <node id=\"lse\" op=\"logsumexp\" dim=\"1\"/>\n"
+                        "  <wire from=\"x\" to=\"lse\"/>\n"
+                        "</graph>\n");
+  cli_expect (0, NULL, "export", "lse.xml", "--to", "onnx");
+  g_assert_false (file_has ("lse.onnx", "ReduceLogSumExp"));
+  cli_expect (0, NULL, "export", "mlp.xml", "--to", "onnx", "--output", "loss", "-o", "loss.onnx");
+  g_assert_false (file_has ("loss.onnx", "ReduceLogSumExp"));
+}
+
 /* The types of inner values are in the model, as name, type, and sizes or their letters. */
 static void
 test_inner_types (void)
@@ -379,6 +395,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/export/run", test_run);
   g_test_add_func ("/cli/export/lengths", test_lengths);
   g_test_add_func ("/cli/export/windows", test_windows);
+  g_test_add_func ("/cli/export/log-sum-exp", test_log_sum_exp);
   g_test_add_func ("/cli/export/inner-types", test_inner_types);
   g_test_add_func ("/cli/export/table", test_table);
   g_test_add_func ("/cli/export/pictures", test_pictures);
