@@ -335,7 +335,8 @@ const Command command_new = {
   .arguments = "--data SOURCE [NAME=VALUE…] | --weights FILE.safetensors",
   .summary = "begin a graph with a data set, or with weights",
   .details = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
-             "words after the options are options of the data set; files are named as seen from here. With --weights\n"
+             "words after the options are options of the data set; files are named as seen from here. What they leave\n"
+             "open of a table is guessed, as in Studio, and what is left out of it is said. With --weights\n"
              "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
              "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"

@@ -31,8 +31,9 @@ static const Magic foreign[] = {
   { "BZh91AY&SY", 10, "compressed with bzip2; unpack it with bzip2 -dk" },
 };
 
-const char *
-loom_text_foreign_kind (const char *start, gsize length)
+/* What a file is that begins with these bytes; NULL if it may be a text. */
+static const char *
+foreign_kind (const char *start, gsize length)
 {
   for (guint i = 0; i < G_N_ELEMENTS (foreign); i++)
     if (length >= foreign[i].n && memcmp (start, foreign[i].bytes, foreign[i].n) == 0)
@@ -113,7 +114,7 @@ line_of (const char *text, const char *place)
 static gboolean
 check (const char *name, GString *text, gboolean is_whole, GError **error)
 {
-  const char *kind = loom_text_foreign_kind (text->str, text->len), *bad;
+  const char *kind = foreign_kind (text->str, text->len), *bad;
 
   if (kind != NULL)
     {

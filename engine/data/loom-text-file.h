@@ -13,8 +13,6 @@ char *loom_text_file_read (const char *path, gsize max, double needed, const cha
                            gboolean *is_whole, GError **error);
 /* The same of a file's content; name is what sentences call it. */
 char *loom_text_from_bytes (GBytes *bytes, const char *name, gsize *length, GError **error);
-/* What a file is that begins with these bytes: "a zip archive, …"; NULL if it may be a text. */
-const char *loom_text_foreign_kind (const char *start, gsize length);
 /* Removes the \r of line ends \r\n from the text. */
 void loom_text_unify_lines (char *text, gsize *length);
 
