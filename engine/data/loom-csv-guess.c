@@ -116,6 +116,8 @@ guess_delimiter (const char *text)
   char best = ',';
   guint most = 0;
 
+  if (g_str_has_prefix (text, "sep=") && text[4] != '\0')
+    return text[4];
   for (guint i = 0; candidates[i] != 0; i++)
     {
       guint in_line = 0, first = 0, line = 0;
@@ -220,6 +222,7 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
   g_autoptr (GPtrArray) fields = reader.fields = g_ptr_array_new ();
   GError *failure = NULL;
 
+  loom_csv_take_separator (&reader);
   while (rows->len <= MOST_ROWS && loom_csv_read_row (&reader, &failure))
     {
       GPtrArray *row = g_ptr_array_new ();

@@ -1,6 +1,32 @@
 #include "engine/data/loom-csv.h"
 
+#include <string.h>
+
 #include "engine/core/loom-error.h"
+
+void
+loom_csv_take_separator (LoomCsvReader *self)
+{
+  if (self->end - self->p < 6 || memcmp (self->p, "sep=", 4) != 0 || (self->p[5] != '\n' && self->p[5] != '\r'))
+    return;
+  self->delimiter = self->p[4];
+  self->p += 5;
+}
+
+/* FALSE if the line here is not blank. */
+static gboolean
+skip_blank_line (LoomCsvReader *self)
+{
+  char *p = self->p;
+
+  while (p < self->end && *p == ' ' && self->delimiter != ' ')
+    p++;
+  if (p < self->end && *p != '\n' && *p != '\r')
+    return FALSE;
+  self->line += p < self->end && *p == '\n';
+  self->p = MIN (p + 1, self->end);
+  return TRUE;
+}
 
 /* One field of a row: unquoted and ended in place. Sets *more when another follows. */
 static gboolean
@@ -63,11 +89,8 @@ loom_csv_read_row (LoomCsvReader *self, GError **error)
 {
   gboolean more = TRUE;
 
-  while (self->p < self->end && (*self->p == '\n' || *self->p == '\r'))
-    {
-      self->line += *self->p == '\n';
-      self->p++;
-    }
+  while (self->p < self->end && skip_blank_line (self))
+    ;
   if (self->p == self->end)
     return FALSE;
   g_ptr_array_set_size (self->fields, 0);

@@ -17,6 +17,8 @@ typedef struct
   GPtrArray *fields; /* of the last row, pointers into the text */
 } LoomCsvReader;
 
+/* Passes over a first line "sep=;", by which some programs name the delimiter, and takes it. */
+void loom_csv_take_separator (LoomCsvReader *self);
 /* The next row that is not blank. FALSE without error at the end. */
 gboolean loom_csv_read_row (LoomCsvReader *self, GError **error);
 
