@@ -468,8 +468,7 @@ say_staleness (const LoomStaleness *s)
 {
   char mean[G_ASCII_DTOSTR_BUF_SIZE];
 
-  printf ("%" G_GINT64_FORMAT
-          " pushes; gradients were %s updates old on average, at most %" G_GINT64_FORMAT "\n",
+  printf ("%" G_GINT64_FORMAT " pushes; gradients were %s updates old on average, at most %" G_GINT64_FORMAT "\n",
           s->pushes, g_ascii_formatd (mean, sizeof mean, "%.2f", (double)s->sum / (double)s->pushes), s->most);
 }
 

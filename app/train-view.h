@@ -16,8 +16,8 @@ typedef struct
   gint64 last, last_flush, epoch_start, start; /* µs */
   double recent_loss;                          /* of the last recent_steps; NaN: no step was made */
   gint64 recent_steps;
-  gboolean only_eval;                          /* nothing is trained, */
-  gint64 weights_step;                         /* with weights of so many steps; -1: nobody knows */
+  gboolean only_eval;  /* nothing is trained, */
+  gint64 weights_step; /* with weights of so many steps; -1: nobody knows */
   const Command *command;
 } TrainView;
 

@@ -1,5 +1,5 @@
-/* Formats that users take for weights or for data. Each is known by what its writers put at the beginning: magic numbers,
- * the first name in a zip archive, the keys of a JSON text. */
+/* Formats that users take for weights or for data. Each is known by what its writers put at the beginning: magic
+ * numbers, the first name in a zip archive, the keys of a JSON text. */
 #include "engine/interop/loom-file-kind.h"
 
 #include <stdlib.h>

@@ -11,12 +11,12 @@ typedef enum
   LOOM_FILE_ARRAY,   /* an npy file is wanted */
 } LoomFileWanted;
 
-/* What follows the file's name in a sentence: "is what torch.save writes; …". NULL: it is the wanted format, or none that
- * is known. (transfer full) */
+/* What follows the file's name in a sentence: "is what torch.save writes; …". NULL: it is the wanted format, or none
+ * that is known. (transfer full) */
 char *loom_file_kind_words (const guint8 *data, gsize length, LoomFileWanted wanted);
 
-/* For a file that is one of several shards by its name (model-00001-of-00003.safetensors), a sentence that says so; else
- * NULL. (transfer full) */
+/* For a file that is one of several shards by its name (model-00001-of-00003.safetensors), a sentence that says so;
+ * else NULL. (transfer full) */
 char *loom_file_shard_words (const char *path);
 
 G_END_DECLS

@@ -61,7 +61,7 @@ loom_weight_mismatch (const char *name, const char *here, const char *there)
   if (there == NULL)
     return g_strdup_printf ("%s is missing (%s)", name, here);
   return g_strdup_printf ("%s is %s here, %s in the file%s", name, here, there,
-                          is_turned (here, there) ? "; a linear node takes it so by another weight_layout"
+                          is_turned (here, there)          ? "; a linear node takes it so by another weight_layout"
                           : strstr (there, UNREAD) != NULL ? "; convert it to F32, F16 or BF16"
                                                            : "");
 }

@@ -109,8 +109,9 @@ typedef struct
   guint n;
   const int *slot;
   const LoomValue *grad;
-  LoomValue count; /* what the term is divided by once all batches are there; 0: the gradients are of a mean over samples
-                    */
+  LoomValue
+      count; /* what the term is divided by once all batches are there; 0: the gradients are of a mean over samples
+              */
 } LoomAccumulate;
 
 /* The update of a batch that is only a part of a step. Gradients of term t are added to the slots that

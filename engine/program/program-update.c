@@ -365,8 +365,7 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomA
       g_array_append_vals (slots, terms[t].slot, terms[t].n);
       g_array_append_vals (grads, terms[t].grad, terms[t].n);
     }
-  g_autoptr (GArray) shares
-      = share_out (p, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, NULL);
+  g_autoptr (GArray) shares = share_out (p, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, NULL);
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);

@@ -25,8 +25,9 @@ tables (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomV
 
   loom_metric_decide (p, options, input, target, predicted, actual);
   /* A prediction for a target below 0 does not count, as in accuracy. */
-  *predicted = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GE, *actual, loom_const (p, LOOM_I64, 0)),
-                             *predicted, loom_const (p, LOOM_I64, -1));
+  *predicted
+      = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GE, *actual, loom_const (p, LOOM_I64, 0)),
+                      *predicted, loom_const (p, LOOM_I64, -1));
   *predicted = one_hot (p, *predicted, n);
   *actual = one_hot (p, *actual, n);
 }

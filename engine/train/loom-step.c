@@ -265,7 +265,8 @@ output_terms (LoomStep *step, const GArray *terms)
   for (guint t = 0; t < step->n_terms; t++)
     {
       const StepTerm *term = &g_array_index (terms, StepTerm, t);
-      g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", t), *count = g_strdup_printf (LOOM_STEP_COUNT "%u", t);
+      g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", t),
+                      *count = g_strdup_printf (LOOM_STEP_COUNT "%u", t);
 
       loom_program_output (step->program, sum, term->sum);
       step->is_counted[t] = term->count != 0;

@@ -70,7 +70,7 @@ typedef struct
 
 /* The steps that figures of training are of, where as many have been taken: a tenth of an epoch, 1 to 50. A mean over an
  * epoch so far would follow the weights late: it has steps in it that were taken with those of long before. At an
- * epoch's end it is exactly as many; elsewhere they may be fewer, down to half. */
+ * epoch's end it is exactly as many; elsewhere they may be fewer. */
 gint64 loom_trainer_recent_steps (gint64 steps_per_epoch);
 
 /* n × n numbers in rows; n is 0 where a metric is a number alone. */

@@ -23,8 +23,7 @@ keeps_all (const LoomTrainer *t, const TrainerPlan *plan)
 
   if (plan == NULL)
     return loom_exec_keeps (t->update, t->update_norm);
-  all = trainer_loss_keeps (plan)
-        && (t->update != NULL || loom_exec_keeps (plan->exec, plan->grad_norm));
+  all = trainer_loss_keeps (plan) && (t->update != NULL || loom_exec_keeps (plan->exec, plan->grad_norm));
   for (guint i = 0; i < t->place.metrics->n; i++)
     all = all && loom_exec_keeps (plan->exec, plan->metric[i]);
   if ((t->look.on & TRAINER_LOOK_LOSSES) != 0 && plan->own >= 0)

@@ -149,7 +149,8 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
   plan->term_count = g_new0 (guint, MAX (1, plan->step->n_terms));
   for (guint i = 0; i < plan->step->n_terms; i++)
     {
-      g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", i), *count = g_strdup_printf (LOOM_STEP_COUNT "%u", i);
+      g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", i),
+                      *count = g_strdup_printf (LOOM_STEP_COUNT "%u", i);
       plan->term_sum[i] = find_output (plan->exec, sum);
       plan->term_count[i] = plan->step->is_counted[i] ? find_output (plan->exec, count) : 0;
     }

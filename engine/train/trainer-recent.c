@@ -1,6 +1,6 @@
 /* The loss and the metrics of the last steps, as two blocks of steps: the newer one grows, and takes the place of the
- * older one when it is full. So nothing is kept of single steps, whose statistics may be large, and what is shown covers
- * between one and two blocks. Blocks end with the epoch, which has two whole ones at its end. */
+ * older one when it is full. So nothing is kept of single steps, whose statistics may be large, and what is shown
+ * covers between one and two blocks. Blocks end with the epoch, which has two whole ones at its end. */
 #include "engine/train/trainer-private.h"
 
 #include <math.h>

@@ -21,8 +21,8 @@ typedef struct
   double samples;
   double share;  /* of the batch's samples */
   double weight; /* of the loss among those of the ranks: what it counts, or the share */
-  gint32 wants; /* the round is to end */
-  gint32 code;  /* of an error: the rank does not go on. -1: none */
+  gint32 wants;  /* the round is to end */
+  gint32 code;   /* of an error: the rank does not go on. -1: none */
   char why[WHY_BYTES];
 } Push;
 

@@ -117,7 +117,8 @@ trainer_transfer (LoomTrainer *t, GError **error)
       const char *name;
       LoomTensorDesc desc;
       loom_state_slot (t->state, i, &name, NULL, &desc);
-      if (is_weight (t, name) && loom_train_spec_takes (t->spec, name) && !take (t, transfer, file, used, name, &desc, error))
+      if (is_weight (t, name) && loom_train_spec_takes (t->spec, name)
+          && !take (t, transfer, file, used, name, &desc, error))
         return FALSE;
     }
   for (guint i = 0; i < loom_safetensors_count (file); i++)

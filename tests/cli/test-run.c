@@ -334,6 +334,74 @@ test_differences (void)
   g_assert_nonnull (of_b);
 }
 
+/* A file with this header, and n floats 1, 2, … */
+static void
+write_weights (const char *path, const char *header, int n)
+{
+  const guint64 length = GUINT64_TO_LE (strlen (header));
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+
+  g_byte_array_append (bytes, (const guint8 *)&length, 8);
+  g_byte_array_append (bytes, (const guint8 *)header, (guint)strlen (header));
+  for (int i = 1; i <= n; i++)
+    {
+      const float x = (float)i;
+      g_byte_array_append (bytes, (const guint8 *)&x, 4);
+    }
+  g_assert_true (g_file_set_contents (path, (const char *)bytes->data, bytes->len, NULL));
+}
+
+/* Weights as others write them: tied ones under one name, next to types that cannot be read, as one of several shards.
+ */
+static void
+test_foreign_weights (void)
+{
+#define WTE "\"head.weight\":{\"dtype\":\"F32\",\"shape\":[5,3],\"data_offsets\":[0,60]}"
+#define TIED                                                                                                           \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"d\" op=\"dataset\" source=\"copy\" n=\"16\" "          \
+  "values=\"3\" "                                                                                                      \
+  "length=\"3\"/><node id=\"wte\" op=\"embedding\" num_embeddings=\"5\" embedding_dim=\"3\"/>"                         \
+  "<node id=\"head\" op=\"linear\" out_features=\"5\" bias=\"false\"/><node id=\"turn\" op=\"permute\" "               \
+  "dims=\"0,2,1\"/>"                                                                                                   \
+  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"d.x\" to=\"wte\"/><wire from=\"wte\" to=\"head\"/>"            \
+  "<wire from=\"wte.weight\" to=\"head.weight\"/><wire from=\"head\" to=\"turn\"/><wire from=\"turn\" "                \
+  "to=\"loss.input\"/>"                                                                                                \
+  "<wire from=\"d.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0\" batch_size=\"16\" "          \
+  "epochs=\"1\"/>"                                                                                                     \
+  "</graph>"
+  cli_write ("tied.xml", TIED);
+  write_weights ("tied.st", "{\"__metadata__\":{\"wte.weight\":\"head.weight\"}," WTE "}", 15);
+  cli_expect (0, "1 loaded, 0 missing, 0 unused", "train", "tied.xml", "--weights", "tied.st", "--out", "tied");
+  cli_expect (0, NULL, "run", "tied.xml", "--weights", "tied.st", "--save-weights", "again.st");
+  static const char *const files[] = { "again.st", "tied/weights.safetensors" };
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autoptr (LoomTensor) t = cli_weight (files[i], "wte.weight");
+
+      g_assert_nonnull (t);
+      for (gint64 k = 0; k < t->count; k++)
+        g_assert_cmpfloat (loom_tensor_get (t, k), ==, (double)(k + 1));
+    }
+  /* A tensor of such a type is named where nobody needs it, and refused where it is needed. */
+  write_weights ("odd.st",
+                 "{\"__metadata__\":{\"wte.weight\":\"head.weight\"}," WTE
+                 ",\"freqs\":{\"dtype\":\"C64\",\"shape\":[1],\"data_offsets\":[60,68]}}",
+                 17);
+  cli_expect (0, "no weight “freqs”", "run", "tied.xml", "--weights", "odd.st", "--save-weights", "again.st");
+  cli_expect (0, "unused: freqs 1", "train", "tied.xml", "--weights", "odd.st");
+  write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
+  cli_expect (1, "of the unread type F8_E4M3 in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
+              "--weights", "small.st", "--save-weights", "again.st");
+  cli_expect (1, "holds tensor “wte.weight” as F8_E4M3", "train", "tied.xml", "--weights", "small.st");
+  write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                 1);
+  cli_expect (1, "By its name it is shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",
+              "--save-weights", "again.st");
+  cli_expect (1, "is a folder", "train", "tied.xml", "--weights", "tied");
+#undef TIED
+#undef WTE
+}
+
 int
 main (int argc, char **argv)
 {
@@ -342,6 +410,7 @@ main (int argc, char **argv)
   xyz = cli_example ("lessons/xyz-sum.xml");
   g_test_add_func ("/run/values", test_values);
   g_test_add_func ("/run/all-or-none", test_all_or_none);
+  g_test_add_func ("/run/foreign-weights", test_foreign_weights);
   g_test_add_func ("/run/usage", test_usage);
   g_test_add_func ("/run/bad-inputs", test_bad_inputs);
   g_test_add_func ("/run/inner-ports", test_inner_ports);

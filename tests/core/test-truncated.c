@@ -1,4 +1,5 @@
-/* A mapped file that becomes shorter while it is read: a sentence with its name, and the exit status that was chosen. */
+/* A mapped file that becomes shorter while it is read: a sentence with its name, and the exit status that was chosen.
+ */
 #include "engine/core/loom-truncated.h"
 
 #include "engine/core/loom-file.h"
@@ -54,7 +55,8 @@ static void
 test_file (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("loom-truncated-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "a file.npy", NULL), *start = g_strdup_printf ("gradloom: “%s” ", path);
+  g_autofree char *path = g_build_filename (folder, "a file.npy", NULL),
+                  *start = g_strdup_printf ("gradloom: “%s” ", path);
   const gsize size = (gsize)PAGES * (gsize)sysconf (_SC_PAGESIZE);
   g_autofree char *content = g_malloc0 (size);
   char said[1024];

@@ -168,10 +168,10 @@ test_unread (void)
       g_autofree char *header = g_strdup_printf ("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
                                                  "\"b\":{\"dtype\":\"%s\",\"shape\":[2,3],\"data_offsets\":[4,8]}}",
                                                  dtypes[i]);
-      g_autofree char *said
-          = g_strdup_printf ("“w” holds tensor “b” as %s, which cannot be read; convert it to F32, F16 or BF16 and save "
-                             "it again.",
-                             dtypes[i]);
+      g_autofree char *said = g_strdup_printf (
+          "“w” holds tensor “b” as %s, which cannot be read; convert it to F32, F16 or BF16 and save "
+          "it again.",
+          dtypes[i]);
       g_autoptr (GError) error = NULL;
       g_autoptr (LoomSafetensors) file = parse (header, 8, &error);
       g_assert_no_error (error);
@@ -191,10 +191,9 @@ static void
 test_tied (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomSafetensors) file
-      = parse ("{\"__metadata__\":{\"format\":\"pt\",\"wte\":\"head\",\"lost\":\"none\"},"
-               "\"head\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
-               4, &error);
+  g_autoptr (LoomSafetensors) file = parse ("{\"__metadata__\":{\"format\":\"pt\",\"wte\":\"head\",\"lost\":\"none\"},"
+                                            "\"head\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                                            4, &error);
 
   g_assert_no_error (error);
   g_assert_cmpint (loom_safetensors_find (file, "head"), ==, 0);
@@ -216,10 +215,8 @@ test_kinds (void)
       "is what torch.save writes (pickle)", "is what torch.save writes (pickle)" },
     { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 15, "is what torch.save writes (pickle)",
       "is what torch.save writes (pickle)" },
-    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy", 35, "is an npz archive",
-      "is an npz archive" },
-    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.txt", 35, "is a zip archive",
-      "is a zip archive" },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy", 35, "is an npz archive", "is an npz archive" },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.txt", 35, "is a zip archive", "is a zip archive" },
     { "GGUF\3\0\0\0", 8, "is a GGUF file", "is a GGUF file" },
     { "\x89HDF\r\n\x1a\n\0", 9, "is an HDF5 file", "is an HDF5 file" },
     { "\x93NUMPY\1\0", 8, "is an npy file", NULL },

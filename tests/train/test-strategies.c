@@ -21,21 +21,21 @@ farthest (const LoomTensor *x, const LoomTensor *y)
 static const struct
 {
   const char *name, *train, *inside, *loss; /* loss: more attributes of its node; NULL: none */
-  guint same;       /* so many strategies have the same bits */
-  double tolerance; /* beside one rank */
+  guint same;                               /* so many strategies have the same bits */
+  double tolerance;                         /* beside one rank */
 } cases[] = {
   { "adam", "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\" precision=\"f64\"",
     "<clip norm=\"0.05\" value=\"0.03\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 4, 1e-10 },
   { "accumulate", "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" ema=\"0.9\" precision=\"f64\"",
     "<clip norm=\"0.05\"/><parallel bucket_mb=\"0.0001\"/>", NULL, 2, 1e-10 },
   /* Batches and ranks differ in how many targets count. */
-  { "counted", "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" precision=\"f64\"",
-    "<parallel bucket_mb=\"0.0001\"/>", "ignore_index=\"1\" weight=\"0.5,2\"", 2, 1e-10 },
+  { "counted", "optimizer=\"nadam\" lr=\"0.01\" accumulate=\"3\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>",
+    "ignore_index=\"1\" weight=\"0.5,2\"", 2, 1e-10 },
   { "sgd", "optimizer=\"sgd\" lr=\"0.1\" precision=\"f64\"",
     "<group match=\"hidden.*\" lr=\"0.05\"/><parallel bucket_mb=\"0\"/>", NULL, 4, 1e-10 },
   /* The length of a step is that of the tensor's norm. */
-  { "lamb", "optimizer=\"lamb\" lr=\"0.01\" weight_decay=\"0.1\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>", NULL,
-    4, 1e-10 },
+  { "lamb", "optimizer=\"lamb\" lr=\"0.01\" weight_decay=\"0.1\" precision=\"f64\"", "<parallel bucket_mb=\"0.0001\"/>",
+    NULL, 4, 1e-10 },
   { "lars", "optimizer=\"lars\" lr=\"0.1\" weight_decay=\"0.1\" momentum=\"0.9\" precision=\"f64\"",
     "<clip norm=\"0.05\"/>", NULL, 4, 1e-10 },
   /* bf16 has 8 bits of a gradient, of which 20 steps take a tenth each. */
