@@ -90,6 +90,32 @@ test_case (gconstpointer data)
   rank_clear (&alone);
 }
 
+/* A parameter server without staleness, whose ranks count different numbers of targets. */
+static void
+test_served (void)
+{
+  static const char *const xml
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\" "
+        "n=\"300\"/>"
+        "<node id=\"hidden\" op=\"linear\" out_features=\"5\"/><node id=\"act\" op=\"tanh\"/>"
+        "<node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+        "<node id=\"loss\" op=\"cross_entropy\" ignore_index=\"1\"/>"
+        "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
+        "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+        "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" precision=\"f64\" epochs=\"50\" seed=\"3\"/></graph>";
+  Rank alone = { 0 }, rank[3] = { 0 };
+
+  run_alone (&alone, xml);
+  run_together (rank, 3, 2, xml, "server");
+  g_assert_cmpuint (rank[0].loss->len, ==, alone.loss->len);
+  for (guint i = 0; i < alone.loss->len; i++)
+    g_assert_cmpfloat_with_epsilon (g_array_index (alone.loss, double, i), g_array_index (rank[0].loss, double, i),
+                                    1e-10);
+  for (int k = 0; k < 3; k++)
+    rank_clear (&rank[k]);
+  rank_clear (&alone);
+}
+
 /* The second rank alone reads each step at once, so that all do. */
 static gboolean reads_at_once;
 
@@ -260,5 +286,7 @@ main (int argc, char *argv[])
   g_test_add_data_func ("/strategies/overflow/1f1b", "1f1b", test_overflow);
   g_test_add_data_func ("/strategies/overflow/gpipe", "gpipe", test_overflow);
   g_test_add_func ("/strategies/refused", test_refused);
+  if (!on_card ())
+    g_test_add_func ("/strategies/served", test_served);
   return g_test_run ();
 }

@@ -50,6 +50,12 @@ test_points (void)
   g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
   g_assert_cmpuint (studio_series_length (studio_run_get_train (run, 0)), ==, 10);
   g_assert_null (studio_run_get_previous (run, -1));
+  /* How many steps the accuracy is of follows from the length of an epoch, and from how many there were. */
+  g_assert_cmpint (studio_run_get_recent_steps (run), ==, 0);
+  studio_run_take_progress (run, 10, 3000, 1, 3, 0, 0);
+  g_assert_cmpint (studio_run_get_recent_steps (run), ==, 10);
+  studio_run_take_progress (run, 10, 60, 1, 3, 0, 0);
+  g_assert_cmpint (studio_run_get_recent_steps (run), ==, 2);
 }
 
 static void
