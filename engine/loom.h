@@ -13,7 +13,6 @@
 #include "engine/core/loom-module.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/core/loom-text.h"
-#include "engine/core/loom-truncated.h"
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"

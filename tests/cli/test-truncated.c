@@ -1,6 +1,6 @@
 /* A mapped file that becomes shorter while it is read: a sentence with its name, and the exit status that was chosen.
  */
-#include "engine/core/loom-truncated.h"
+#include "app/truncated.h"
 
 #include "engine/core/loom-file.h"
 
@@ -28,7 +28,7 @@ run (void (*child) (const char *path), const char *path, char said[1024])
       dup2 (ends[1], STDERR_FILENO);
       close (ends[0]);
       close (ends[1]);
-      loom_truncated_exit_with (STATUS);
+      truncated_exit_with (STATUS);
       child (path);
       _exit (0);
     }

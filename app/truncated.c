@@ -1,6 +1,6 @@
 /* Handles SIGBUS of mapped files. The handler asks the kernel which file is mapped at the address, so that no list of
  * mappings has to be kept, and calls nothing but what is safe in a handler (signal-safety(7)). */
-#include "engine/core/loom-truncated.h"
+#include "app/truncated.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -93,7 +93,7 @@ bus_error (int number, siginfo_t *info, void *context)
 }
 
 void
-loom_truncated_exit_with (int status)
+truncated_exit_with (int status)
 {
   struct sigaction action = { .sa_sigaction = bus_error, .sa_flags = SA_SIGINFO };
 
