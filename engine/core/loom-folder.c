@@ -121,14 +121,6 @@ loom_folder_names (LoomFolder *folder)
   return g_strv_builder_end (names);
 }
 
-gboolean
-loom_folder_has_file (LoomFolder *folder, const char *name)
-{
-  struct stat info;
-
-  return fstatat (folder->fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG (info.st_mode);
-}
-
 int
 loom_folder_open_file (LoomFolder *folder, const char *name, int flags, GError **error)
 {

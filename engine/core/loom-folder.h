@@ -22,10 +22,8 @@ int loom_folder_fd (LoomFolder *folder);
 /* The full path of a name in the folder. A folder of NULL leaves the name as it is. (transfer full) */
 char *loom_folder_path_of (LoomFolder *folder, const char *name);
 
-/* The names in the folder, sorted by nothing. (transfer full) */
+/* The names in the folder, in no order. (transfer full) */
 char **loom_folder_names (LoomFolder *folder);
-/* Whether an ordinary file, and no link, has this name. */
-gboolean loom_folder_has_file (LoomFolder *folder, const char *name);
 
 /* Opens an ordinary file with the flags of open(). A file that is opened for writing must have no second name, because
  * what is written would show in the other file, too. Returns the descriptor, or -1. */

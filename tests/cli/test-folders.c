@@ -114,7 +114,7 @@ test_outside (void)
   g_autofree char *up = g_strjoinv ("path=\"../source/t.csv\"", part);
   g_autofree char *here = g_get_current_dir ();
   g_autofree char *warning
-      = g_strdup_printf ("warning: line 3: node data, path: “%s/source/t.csv” is read, which is outside the graph's", here);
+      = g_strdup_printf ("line 3: warning: node data, path: “%s/source/t.csv” is read, which is outside the graph's", here);
 
   g_assert_cmpint (g_mkdir ("apart", 0777), ==, 0);
   cli_write ("apart/g.xml", up);
@@ -124,7 +124,7 @@ test_outside (void)
   cli_write ("apart/w.xml", begun);
   cli_expect (0, "/w.st” is read, which is outside", "check", "apart/w.xml");
   g_auto (CliResult) json = cli ("check", "--json", "apart/g.xml", NULL);
-  g_assert_nonnull (strstr (json.out, "{\"event\":\"warning\",\"code\":\"data\",\"line\":3"));
+  g_assert_nonnull (strstr (json.out, "{\"event\":\"warning\",\"code\":\"DATA\",\"line\":3"));
   g_assert_cmpint (symlink ("../source/t.csv", "apart/t.csv"), ==, 0);
   cli_write ("apart/g.xml", sum_graph);
   cli_expect (0, warning, "check", "apart/g.xml");
