@@ -406,7 +406,7 @@ const Command command_bench = {
     "cuBLAS's. Behind each net stands what its convolutions take together.\n\n"
     "comm measures the collectives of --ranks, threads of this process and then processes over MPI, by bytes of the\n"
     "value: microseconds a call, bytes a second, and bytes a second through the narrowest link of an ideal algorithm.\n"
-    "Under mpirun or srun the ranks are theirs.\n\n"
+    "Under mpirun or srun --mpi=pmix the ranks are theirs.\n\n"
     "--ranks N with a GRAPH runs a step by N ranks, threads of this process, that divide what each of --strategies\n"
     "says: steps and items a second, what a rank holds beside its forecast, and the largest batch of a rank by "
     "forecast\n"

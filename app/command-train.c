@@ -285,10 +285,12 @@ run_train (const Command *command, int argc, char **argv)
   if (comm != NULL && !loom_dist_greet (comm, launch.timeout, &speaks, &error))
     return speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
   if (comm != NULL && ranks > 0 && ranks != comm->size)
-    return comm->rank > 0 ? 0 : command_usage (command,
-                                  "--ranks says %d, but the launcher has started %d. Leave out --ranks, or start "
-                                  "gradloom without the launcher.",
-                                  ranks, comm->size);
+    return comm->rank > 0
+               ? 0
+               : command_usage (command,
+                                "--ranks says %d, but the launcher has started %d. Leave out --ranks, or start "
+                                "gradloom without the launcher.",
+                                ranks, comm->size);
   if (!view.json)
     say_ranks (comm);
   if (comm != NULL)

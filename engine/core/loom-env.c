@@ -23,6 +23,10 @@ static const LoomEnv table[] = {
     .doc = "0: a GPU's kernels are launched one by one instead of as a recorded graph. Bits are the same and steps "
            "slower; profilers and memory checkers see each kernel." },
   { .name = "GRADLOOM_DATA", .doc = "A folder in which data sets are looked for before the system's." },
+  { .name = "GRADLOOM_LAUNCHED",
+    .doc = "Set by Gradloom in the ranks that --ranks and --hosts start: the process that started them reports how "
+           "they end.",
+    .for_tests = TRUE },
   { .name = "GRADLOOM_MODULES",
     .doc = "The folder of the back ends that are opened at run time, instead of the installed one.",
     .for_tests = TRUE },

@@ -1,5 +1,5 @@
 /* The environment variables that Gradloom reads, in one table: the manual page prints it, and a test holds the README and
- * every call of getenv() against it. */
+ * the sources against it. */
 #pragma once
 
 #include <glib.h>

@@ -99,10 +99,11 @@ loom_dist_join (GError **error)
 
   if (module == NULL || !g_module_symbol (module, LOOM_COMM_ENTRY, &entry))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                   "Several ranks need MPI, and %s. Build Gradloom where libopenmpi-dev is installed, put the folder of "
-                   "libmpi_abi.so.1 (MPI 5) into LD_LIBRARY_PATH, or run one rank.",
-                   why != NULL ? why : "its module has no entry point");
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_DIST,
+          "Several ranks need MPI, and %s. Build Gradloom where libopenmpi-dev is installed, put the folder of "
+          "libmpi_abi.so.1 (MPI 5) into LD_LIBRARY_PATH, or run one rank.",
+          why != NULL ? why : "its module has no entry point");
       return NULL;
     }
   if (((LoomCommEntry)entry) (&comm, &message) != LOOM_STATUS_OK)
@@ -630,8 +631,9 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   sigaddset (&watched, SIGTERM);
   sigaddset (&watched, SIGUSR1);
   sigprocmask (SIG_BLOCK, &watched, &before);
-  if (!g_spawn_async_with_pipes (NULL, (char **)words->pdata, environment, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-                                 prepare_launcher, &watched, &w.pid, NULL, NULL, &errors, &local))
+  if (!g_spawn_async_with_pipes (NULL, (char **)words->pdata, environment,
+                                 G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, prepare_launcher, &watched, &w.pid,
+                                 NULL, NULL, &errors, &local))
     {
       sigprocmask (SIG_SETMASK, &before, NULL);
       g_set_error (

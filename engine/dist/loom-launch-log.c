@@ -1,5 +1,5 @@
-/* The launcher's standard error, passed on but for what Open MPI 4 and 5 say of ranks that have ended. (MPICH's launcher
- * says it to standard output.)
+/* The launcher's standard error, passed on but for what Open MPI 4 and 5 say of ranks that have ended. (MPICH's
+ * launcher says it to standard output.)
  *
  * mpirun writes a block at once, and may write it after a progress bar that has no end of line. A line of dashes is
  * therefore looked for anywhere, and nothing is held back but what may be the beginning of a block, for HOLD_MS at

@@ -12,9 +12,9 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  GString *held;     /* a block, or the beginning of one */
-  gboolean in_block; /* its first line is whole */
-  int rank, number;  /* the first rank that was lost, and by which signal; -1: not known */
+  GString *held;      /* a block, or the beginning of one */
+  gboolean in_block;  /* its first line is whole */
+  int rank, number;   /* the first rank that was lost, and by which signal; -1: not known */
   gboolean unstarted; /* mpirun could not start its helpers on all hosts, and so no rank */
 } LoomLaunchFilter;
 

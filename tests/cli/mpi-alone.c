@@ -1,5 +1,5 @@
-/* A library of MPI's standard ABI with one rank. Its handles and constants are written here as numbers, those of MPI 5.0,
- * so that a wrong one in kernels/comm/abi/mpi.h fails. Calls that one rank does not make fail, too. */
+/* A library of MPI's standard ABI with one rank. Its handles and constants are written here as numbers, those of
+ * MPI 5.0, so that a wrong one in kernels/comm/abi/mpi.h fails. Calls that one rank does not make fail, too. */
 #include <stdio.h>
 #include <string.h>
 

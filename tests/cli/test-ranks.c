@@ -453,8 +453,8 @@ with_environment (const char *environment, int status, const char *says, const c
 static void
 test_launchers (void)
 {
-  static const char *const apart[] = { "RANK=0 WORLD_SIZE=2", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=10.0.0.1",
-                                       "SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2" };
+  static const char *const apart[]
+      = { "RANK=0 WORLD_SIZE=2", "RANK=1 WORLD_SIZE=2 MASTER_ADDR=10.0.0.1", "SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2" };
 
   for (guint i = 0; i < G_N_ELEMENTS (apart); i++)
     {
@@ -472,8 +472,7 @@ test_launchers (void)
   if (!cli_has_mpi ())
     return;
   /* As a launcher of another MPI starts them: this one finds a single process. */
-  with_environment ("PMI_RANK=0 PMI_SIZE=2", 3, "has started 2 processes (PMI_SIZE), but MPI, ",
-                    "train", NULL);
+  with_environment ("PMI_RANK=0 PMI_SIZE=2", 3, "has started 2 processes (PMI_SIZE), but MPI, ", "train", NULL);
   with_environment ("PMIX_RANK=1", 3, "has started process 1 (PMIX_RANK), but ", "train", NULL);
   with_environment ("PMIX_RANK=0 SLURM_STEP_NUM_TASKS=4", 3, ", finds 1: ", "train", NULL);
   with_environment ("PMI_RANK=0 PMI_SIZE=1", 0, "1 rank on 1 machine over ", "train", NULL);
@@ -515,10 +514,11 @@ test_mpirun (void)
   g_autofree char *path = g_strconcat (here, "/bin:", old, NULL), *said = NULL;
 
   g_mkdir ("bin", 0700);
-  cli_write ("bin/mpirun", "#!/bin/sh\n"
-                           "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
-                           "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
-                           "exit $STATUS\n");
+  cli_write ("bin/mpirun",
+             "#!/bin/sh\n"
+             "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
+             "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
+             "exit $STATUS\n");
   g_assert_cmpint (g_chmod ("bin/mpirun", 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
   g_setenv ("OMPI_MCA_mca_base_env_list", "OWN", TRUE);

@@ -8,7 +8,8 @@
 #define RULE "--------------------------------------------------------------------------\n"
 #define LOST RULE "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).\n" RULE
 /* Of Open MPI 5, with a new line within the sentence. */
-#define LOST_5 RULE "prterun noticed that process rank 12 with PID 4711 on node here exited on\nsignal 9 (Killed).\n" RULE
+#define LOST_5                                                                                                         \
+  RULE "prterun noticed that process rank 12 with PID 4711 on node here exited on\nsignal 9 (Killed).\n" RULE
 #define ABORTED                                                                                                        \
   RULE "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 131.\n\nNOTE: …\n" RULE
 #define NEEDED RULE "A system-required executable either could not be found or was not executable\n" RULE
