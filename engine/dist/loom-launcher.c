@@ -38,6 +38,9 @@ loom_launcher_find (LoomLauncher *launcher)
        * SLURM_PROCID. */
       if (rank < 0 || (size < 0 && !launchers[i].joins))
         continue;
+      /* The only task of a step, as of an interactive shell, needs no MPI, and may start ranks itself. */
+      if (size == 1 && launchers[i].joins && g_str_has_prefix (launchers[i].size, "SLURM_"))
+        continue;
       *launcher = (LoomLauncher){ .name = launchers[i].name,
                                   .variable = size < 0 ? launchers[i].rank : launchers[i].size,
                                   .rank = rank,

@@ -463,6 +463,8 @@ test_launchers (void)
       with_environment (apart[i], 2, "has started several processes", "sweep", NULL);
     }
   with_environment ("RANK=0 WORLD_SIZE=1", 0, "1 rank, started by torchrun", "train", NULL);
+  /* A shell of srun --pty, and a batch script. */
+  with_environment ("PMIX_RANK=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1", 0, "1 rank, started by srun", "train", NULL);
   with_environment ("WORLD_SIZE=2 SLURM_PROCID=0 SLURM_NTASKS=2", 0, NULL, "train", NULL);
   with_environment ("PMI_RANK=1 PMI_SIZE=2", 2, "Start it without MPICH's mpirun", "sweep", NULL);
   with_environment ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", 2, "Open MPI's mpirun has started already",
@@ -473,6 +475,8 @@ test_launchers (void)
     return;
   /* As a launcher of another MPI starts them: this one finds a single process. */
   with_environment ("PMI_RANK=0 PMI_SIZE=2", 3, "has started 2 processes (PMI_SIZE), but MPI, ", "train", NULL);
+  with_environment ("PMIX_RANK=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1", 0, "2 ranks on 1 machine over ", "train",
+                    "--ranks=2");
   with_environment ("PMIX_RANK=1", 3, "has started process 1 (PMIX_RANK), but ", "train", NULL);
   with_environment ("PMIX_RANK=0 SLURM_STEP_NUM_TASKS=4", 3, ", finds 1: ", "train", NULL);
   with_environment ("PMI_RANK=0 PMI_SIZE=1", 0, "1 rank on 1 machine over ", "train", NULL);
