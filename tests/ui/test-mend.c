@@ -1,5 +1,7 @@
 /* Remedies for faults: each is offered on a graph that has the fault, says what it would do, mends it, and is one step.
  */
+#include <string.h>
+
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-mend.h"
 
@@ -147,6 +149,73 @@ test_ask (void)
     }
 }
 
+static const char spirals[]
+    = "<node id='data' op='dataset' source='spirals'/><node id='fc' op='linear' out_features='8'/>"
+      "<node id='act' op='relu'/><node id='scores' op='linear' out_features='2'/><node id='loss' op='cross_entropy'/>"
+      "<node id='probability' op='softmax' dim='1'/><wire from='data.x' to='fc'/><wire from='fc' to='act'/>"
+      "<wire from='fc' to='scores'/><wire from='scores' to='loss.input'/><wire from='data.y' to='loss.target'/>"
+      "<wire from='scores' to='probability'/><train loss='loss' optimizer='sgd' lr='0.1'/>";
+
+/* A card that nothing reads says so, and its button puts it between what it reads and the other reader of that. What
+ * answers is read by nothing, as it should be. */
+static void
+test_unread (void)
+{
+  g_autoptr (StudioDocument) document = load (spirals);
+  g_autofree char *before = document_text (document), *after = NULL, *label = NULL;
+  const LoomFault *fault = fault_of (document, "act");
+  guint64 serial;
+
+  g_assert_nonnull (fault);
+  g_assert_cmpstr (fault->message, ==, "Nothing reads this card.");
+  g_assert_true (fault->is_warning);
+  g_assert_cmpuint (loom_faults_length (studio_document_get_faults (document)), ==, 1);
+  studio_document_get_net (document);
+  serial = document_serial (document, "act");
+  label = studio_document_dup_fix_label (document, serial);
+  g_assert_cmpstr (label, ==, "Insert");
+  g_assert_true (studio_document_apply_fix (document, serial));
+  g_assert_null (fault_of (document, "act"));
+  LoomNet *net = studio_document_get_net (document);
+  g_assert_cmpint (loom_net_node (net, (guint)loom_net_find (net, "scores"))->input[0].node, ==,
+                   loom_net_find (net, "act"));
+  g_assert_true (studio_document_undo (document));
+  after = document_text (document);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_null (studio_document_undo_name (document));
+}
+
+/* None of the graphs that come with the program has such a card. */
+static void
+test_shipped (void)
+{
+  static const char *const folders[] = { "lessons", "models" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    {
+      g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", folders[i], NULL);
+      g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+      const char *name;
+
+      while ((name = g_dir_read_name (dir)) != NULL)
+        {
+          g_autofree char *path = g_build_filename (folder, name, NULL), *text = NULL;
+
+          if (!g_str_has_suffix (name, ".xml"))
+            continue;
+          g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+          g_autoptr (StudioDocument) document = document_load (text);
+          LoomFaults *faults = studio_document_get_faults (document);
+          for (guint f = 0; f < loom_faults_length (faults); f++)
+            if (strstr (loom_faults_get (faults, f)->message, "Nothing reads") != NULL)
+              {
+                g_test_message ("%s: %s", name, loom_faults_get (faults, f)->node);
+                g_test_fail ();
+              }
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -159,5 +228,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/mend/button", test_button);
   g_test_add_func ("/mend/ask", test_ask);
+  g_test_add_func ("/mend/unread", test_unread);
+  g_test_add_func ("/mend/shipped", test_shipped);
   return g_test_run ();
 }

@@ -138,6 +138,8 @@ studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
   if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
       && studio_document_find_bridge (self, serial, fault->port) != NULL)
     return g_strdup (_ ("Reconnect"));
+  if (studio_document_can_insert_unread (self, fault))
+    return g_strdup (_ ("Insert"));
   if (fault->fix_attribute == NULL)
     return NULL;
   if (find_argument (self, fault, &argument) != NULL)
@@ -256,6 +258,8 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
       studio_document_set_element_attribute (self, instance, argument, value);
       return TRUE;
     }
+  if (studio_document_insert_unread (self, fault))
+    return TRUE;
   if (node == NULL || !studio_document_reveal (self, node))
     return FALSE;
   serial = studio_document_get_selected (self, 0);

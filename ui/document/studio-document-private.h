@@ -185,6 +185,11 @@ void studio_document_shift_points (StudioDocument *self, const double *dx, const
 void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
 /* The text of a wire's end: the id alone where that names the port. */
 char *studio_document_end_text (const StudioItem *item, gboolean is_output, guint port);
+/* Advice for each card of the root that nothing reads, where its graph is trained. */
+void studio_document_note_unread (StudioDocument *self, const LoomTrainSpec *spec, LoomFaults *faults);
+/* Whether that is what the fault says, and the card can go between what it reads and the only other reader of that. */
+gboolean studio_document_can_insert_unread (StudioDocument *self, const LoomFault *fault);
+gboolean studio_document_insert_unread (StudioDocument *self, const LoomFault *fault);
 void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
 void studio_document_rebuild_selected (StudioDocument *self);
 /* The graph of a file and the very text that it was read from. */

@@ -73,6 +73,7 @@ judge_training (StudioDocument *self, LoomFaults *faults)
   spec = loom_train_spec_new (self->graph, self->net, faults);
   if (spec == NULL)
     return;
+  studio_document_note_unread (self, spec, faults);
   /* Checks that need no reading of the data. */
   loom_net_check_classes (self->net, &spec->loss, spec->dataset_node, NULL, faults);
   if (spec->weights != NULL && folder != NULL)
