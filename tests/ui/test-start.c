@@ -11,7 +11,7 @@
 #include "ui/window/studio-toasts.h"
 #include "ui/window/studio-window.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 100000
 
 static char *folder;
 static AdwApplication *application;
