@@ -210,7 +210,7 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * *step: the number of updates that the weights had taken. While a run with an observer of its memory stands still
  * (paused, or over) after step N it is N - 1: loss, values, gradients and weights are of step N, before its update.
  * While it runs it is N: they are those with which step N + 1 begins. It is also N if no step came before the pause, if
- * ranks have parts of the weights, or if the memory did not suffice for a copy of them.
+ * the run has several ranks, if the memory did not suffice for a copy of them, or for "now:PORT", the state as it is.
  *
  * LOOM_SNAPSHOT_TIMES as the port: the seconds that each node of the net takes for the fixed sample, forwards and
  * backwards and unfused, f32 in the order of loom_net_node(). It takes a few steps' time.

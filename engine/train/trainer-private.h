@@ -478,6 +478,8 @@ gboolean trainer_seen_gather (LoomTrainer *t, GError **error);
 void trainer_seen_end (LoomTrainer *t);
 /* Before a step: keeps the state that it is computed with, if the run is shown and may stand still after the step. */
 gboolean trainer_seen_keep (LoomTrainer *t, gboolean may_stand, GError **error);
+/* Before a port: the state as it is, also while the run stands still. */
+#define TRAINER_NOW "now:"
 /* What a snapshot is of. While the run stands still: the state that the last step was computed with, to which its loss
  * and its gradients belong. Else the state as it is, with which the next step is computed. */
 TrainerSeen *trainer_seen_of_step (LoomTrainer *t);

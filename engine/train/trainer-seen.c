@@ -5,7 +5,8 @@
  *
  * A run that stands still shows one step: its loss, its values and its gradients, all from before its update. When the
  * step is over its weights are gone, so a run that is shown keeps a copy of them before each step after which it may
- * stand still: a single step, the step after which it pauses, the last of an epoch. */
+ * stand still: a single step, the step after which it pauses, the last of an epoch. Runs of several ranks show the
+ * state after the step. */
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
@@ -47,6 +48,7 @@ static gboolean
 needs_state (const TrainerRequest *request)
 {
   return request->samples != NULL || strchr (request->port, ':') == NULL || g_str_has_prefix (request->port, "grad:")
+         || g_str_has_prefix (request->port, TRAINER_NOW)
          || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
 }
 
@@ -63,12 +65,11 @@ trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request)
   return !needs_state (request) || is_newest (t) || !trainer_seen_is_copy (t) || t->comm->rank > 0;
 }
 
-/* Who is told of the memory shows the run. A server's steps are of no one rank's weights. */
+/* Who is told of the memory shows the run. Ranks would have to put their parts together before each such step. */
 static gboolean
 keeps_last (const LoomTrainer *t)
 {
-  return t->observer.memory != NULL && t->server == NULL && (t->comm == NULL || t->comm->rank == 0)
-         && !trainer_seen_is_copy (t);
+  return t->observer.memory != NULL && t->comm == NULL;
 }
 
 gboolean
@@ -186,17 +187,15 @@ trainer_seen_gather (LoomTrainer *t, GError **error)
   return TRUE;
 }
 
-/* Where the memory does not suffice for the copy, views show the state after the step instead, and say so. Ranks read
- * a step that is on its way at the same place, so none does it here by itself. */
+/* Where the memory does not suffice for the copy, views show the state after the step instead, and say so. */
 gboolean
 trainer_seen_keep (LoomTrainer *t, gboolean may_stand, GError **error)
 {
   if (!(may_stand || g_atomic_int_get (&t->inbox.pending)) || !keeps_last (t))
     return TRUE;
-  if (t->comm == NULL && !trainer_late_finish (t, error))
+  if (!trainer_late_finish (t, error))
     return FALSE;
-  if (trainer_late_steps (t) == 0)
-    take_values (t, &t->last, read_values (t, NULL));
+  take_values (t, &t->last, read_values (t, NULL));
   return TRUE;
 }
 

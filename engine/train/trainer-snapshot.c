@@ -230,11 +230,10 @@ has_stale (const TrainerSnapshots *self)
 /* Another plan: for the ports that are still asked for, and one more (NULL: none), which is taken. Where planning fails
  * the old plan stays. */
 static gboolean
-replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
+replan (LoomTrainer *t, TrainerSnapshots *self, TrainerSeen *of, Port *more, GError **error)
 {
   g_autofree const char **names = g_new0 (const char *, self->ports->len + 2);
   g_autoptr (GPtrArray) ports = g_ptr_array_new (), gone = g_ptr_array_new ();
-  TrainerSeen *of = trainer_seen_of_step (t);
   LoomExec *exec;
 
   for (guint i = 0; i < self->ports->len; i++)
@@ -268,13 +267,13 @@ replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
 }
 
 static Port *
-add_port (LoomTrainer *t, TrainerSnapshots *self, const char *name, GError **error)
+add_port (LoomTrainer *t, TrainerSnapshots *self, TrainerSeen *of, const char *name, GError **error)
 {
   Port *port = g_new0 (Port, 1);
 
   port->name = g_strdup (name);
   port->asked = self->round;
-  return replan (t, self, port, error) ? port : NULL;
+  return replan (t, self, of, port, error) ? port : NULL;
 }
 
 /* Runs the plan, and takes the values of all ports: an executor's outputs are only good until its next step. */
@@ -319,14 +318,14 @@ answer (LoomTrainer *t, TrainerSeen *of, const char *name, GError **error)
     return trainer_sample_words (t, name + strlen (TRAINER_WORDS), error);
   Port *port = find_port (self, name);
   if (port == NULL)
-    port = add_port (t, self, name, error);
+    port = add_port (t, self, of, name, error);
   if (port == NULL)
     return NULL;
   port->asked = self->round;
-  if (self->of != of && !replan (t, self, NULL, error))
+  if (self->of != of && !replan (t, self, of, NULL, error))
     return NULL;
   if (has_stale (self))
-    replan (t, self, NULL, NULL);
+    replan (t, self, of, NULL, NULL);
   if (self->ran != self->round || port->value == NULL)
     {
       trainer_seen_scalars (t, of);
@@ -346,8 +345,9 @@ trainer_snapshot_round (LoomTrainer *t)
 void
 trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request)
 {
-  TrainerSeen *of = trainer_seen_of_step (t);
+  const gboolean now = g_str_has_prefix (request->port, TRAINER_NOW);
+  TrainerSeen *of = now ? &t->seen : trainer_seen_of_step (t);
 
-  request->result = answer (t, of, request->port, &request->error);
+  request->result = answer (t, of, request->port + (now ? strlen (TRAINER_NOW) : 0), &request->error);
   request->step = trainer_seen_step (t, of, request);
 }

@@ -127,7 +127,8 @@ static void
 append_port (Fixture *f, const char *port, guint expected, GArray *seen)
 {
   gint64 step;
-  g_autoptr (GVariant) bytes = read_port (f, port, &step);
+  g_autofree char *now = g_strconcat ("now:", port, NULL);
+  g_autoptr (GVariant) bytes = read_port (f, now, &step);
 
   g_assert_cmpint (step, ==, f->last_step);
   append (seen, bytes, expected);

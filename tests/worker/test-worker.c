@@ -256,6 +256,8 @@ test_phase (Fixture *f, gconstpointer data)
   g_assert_cmpfloat (value_of (f, "s", 0), ==, 10);
   g_assert_cmpfloat (value_of (f, "x", 0), ==, 2);
   g_assert_cmpfloat (value_of (f, "grad:x", 0), ==, 3);
+  g_assert_cmpfloat_with_epsilon (value_of (f, "now:x", 1), 1.7, 1e-6);
+  g_assert_cmpfloat_with_epsilon (value_of (f, "now:grad:x", 1), 2.8, 1e-6);
   CALL (f, step_batch);
   WAIT_UNTIL (f->points == 2);
   g_assert_cmpfloat_with_epsilon (value_of (f, "x", 1), 1.7, 1e-6);
