@@ -198,8 +198,8 @@ class Studio:
 
     def press(self, name, **where):
         """Clicks the widget of this text once it stands still: a click on what slides in would miss it."""
-        before = None
-        for _ in range(40):
+        before, end = None, time.monotonic() + 6 * PATIENCE
+        while time.monotonic() < end:
             found = self.look().find(name, **where)
             if found and found[0] == before:
                 break
@@ -214,8 +214,8 @@ class Studio:
 
     def press_card(self, name):
         """Clicks a card once it stands still: panel and bars that come and go leave the cards another place."""
-        before = None
-        for _ in range(40):
+        before, end = None, time.monotonic() + 6 * PATIENCE
+        while time.monotonic() < end:
             found = self.look().cards.get(name)
             if found is not None and found == before:
                 break
