@@ -483,7 +483,7 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
     return NULL;
   if (f.n > 0 && !shape && f.in[0] == NULL)
     return NULL;
-  /* Numbers of dynamic sizes need 64 bits, and so does what stands beside them. */
+  /* Numbers of dynamic sizes need 64 bits, and so do numbers that are computed with them. */
   for (guint i = 0; i < f.n && !dynamic && !shape; i++)
     dynamic = f.in[i] != NULL && onnx_has_dynamic (all, f.in[i]);
   for (guint i = 0; i < f.n && dynamic; i++)

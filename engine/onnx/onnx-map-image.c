@@ -23,8 +23,8 @@ typedef struct
   gboolean dynamic;         /* a size that has no number yet, as the batch's: it stays as it is */
 } Side;
 
-/* A scale is a float, as 1.7 is not quite: a pixel that lies in the middle between two by it does so in floats only,
- * and there everybody computes the nearest. */
+/* A scale is a float, and 1.7 is not exactly one: a place in the middle between two pixels is that in floats only, in
+ * which onnxruntime and ONNX's reference compute it. */
 static double
 unscaled (const Ways *w, const Side *s, double at)
 {

@@ -161,7 +161,7 @@ map_one_hot (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "where", ONNX_IN (hit, on, off), NULL));
 }
 
-/* Exclusive leaves the element itself out: all move on by one, behind a zero. Reverse sums from the other end. */
+/* Exclusive leaves the element itself out: all move on by one, after a zero. Reverse sums from the other end. */
 static void
 map_cum_sum (OnnxCtx *c)
 {
