@@ -6,7 +6,7 @@
 
 #include "engine/program/loom-optimizer.h"
 #include "engine/train/loom-driver.h"
-#include "engine/train/step-terms.h"
+#include "engine/program/loom-loss-terms.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ depends_on_nothing (GError **error)
 static gboolean
 append_accumulate (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, const GArray *terms, GError **error)
 {
-  const StepTerm whole = { .sum = loss };
+  const LoomLossTerm whole = { .sum = loss };
   const guint n = terms != NULL ? terms->len : 1;
   g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
   g_autofree LoomAccumulate *of = g_new0 (LoomAccumulate, n);
@@ -153,7 +153,7 @@ append_accumulate (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, co
 
   for (guint t = 0; t < n; t++)
     {
-      const StepTerm *term = terms != NULL ? &g_array_index (terms, StepTerm, t) : &whole;
+      const LoomLossTerm *term = terms != NULL ? &g_array_index (terms, LoomLossTerm, t) : &whole;
       GArray *slots = g_array_new (FALSE, FALSE, sizeof (int)), *grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
 
       g_ptr_array_add (arrays, slots);
@@ -264,7 +264,7 @@ output_terms (LoomStep *step, const GArray *terms)
   step->is_counted = g_new0 (gboolean, MAX (1, step->n_terms));
   for (guint t = 0; t < step->n_terms; t++)
     {
-      const StepTerm *term = &g_array_index (terms, StepTerm, t);
+      const LoomLossTerm *term = &g_array_index (terms, LoomLossTerm, t);
       g_autofree char *sum = g_strdup_printf (LOOM_STEP_SUM "%u", t),
                       *count = g_strdup_printf (LOOM_STEP_COUNT "%u", t);
 
@@ -455,7 +455,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     }
   LoomValue loss = desc.rank == 0 ? value[0] : loom_reshape (p, value[0], 0, NULL);
   loom_program_output (p, "loss", loss);
-  g_autoptr (GArray) terms = joins_batches (spec, training) ? step_terms_new (p, loss) : NULL;
+  g_autoptr (GArray) terms = joins_batches (spec, training) ? loom_loss_terms_new (p, loss) : NULL;
   output_terms (step, terms);
   if (!append_metrics (step, spec, value + 1, error))
     return NULL;

@@ -1,5 +1,5 @@
 /* The loss of several batches, of a step or of an evaluation: each term's sum over all of them divided by what it
- * counts in all of them (step-terms.h). */
+ * counts in all of them (loom-loss-terms.h). */
 #include "engine/train/trainer-private.h"
 
 void

@@ -14,10 +14,10 @@ typedef struct
 {
   LoomValue sum;   /* rank 0, of the loss's type; where count is 0, a mean over the batch's samples */
   LoomValue count; /* rank 0: what the sum is divided by, which depends on no trainable weight; 0: the samples */
-} StepTerm;
+} LoomLossTerm;
 
-/* An array of StepTerm, no two with the same count, which are appended to the program: the loss is the sum of
+/* An array of LoomLossTerm, no two with the same count, which are appended to the program: the loss is the sum of
  * sum / count over all of them. NULL where the loss is a mean over samples alone. */
-GArray *step_terms_new (LoomProgram *p, LoomValue loss);
+GArray *loom_loss_terms_new (LoomProgram *p, LoomValue loss);
 
 G_END_DECLS

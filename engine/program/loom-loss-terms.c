@@ -1,8 +1,8 @@
 /* Follows a loss back from its value through what is linear (sums, factors that all batches share) to the divisions by
  * a count; see the header. */
-#include "engine/train/step-terms.h"
+#include "engine/program/loom-loss-terms.h"
 
-#include "engine/program/loom-prim.h"
+#include "engine/program/partition-private.h"
 
 #define DEEP 64 /* beyond this two counts are taken to differ */
 
@@ -73,7 +73,7 @@ is_number (const Terms *t, LoomValue v)
 static gboolean
 passes (const LoomInstr *instr)
 {
-  return (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 || instr->prim == loom_prim ("reshape");
+  return (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 || instr->prim->share == loom_share_reshape;
 }
 
 /* A sum over all of something, under any type and shape of one number. */
@@ -84,7 +84,7 @@ is_sum (const Terms *t, LoomValue v)
 
   if (instr == NULL || !is_number (t, v))
     return FALSE;
-  if (instr->prim == loom_prim ("reduce"))
+  if (instr->prim->share == loom_share_reduce)
     return ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
   return passes (instr) && is_sum (t, instr->in[0]);
 }
@@ -151,11 +151,11 @@ same (const Terms *t, LoomValue a, LoomValue b, int depth)
 }
 
 static void
-add (const Terms *t, GArray *terms, StepTerm term)
+add (const Terms *t, GArray *terms, LoomLossTerm term)
 {
   for (guint k = 0; k < terms->len; k++)
     {
-      StepTerm *other = &g_array_index (terms, StepTerm, k);
+      LoomLossTerm *other = &g_array_index (terms, LoomLossTerm, k);
 
       if ((term.count == 0) != (other->count == 0) || !same (t, term.count, other->count, DEEP))
         continue;
@@ -172,12 +172,12 @@ split (const Terms *t, LoomValue v)
   /* The program may move its instructions as it grows. */
   const LoomInstr *found = maker (t, v);
   const Kind kind = classify (t, found);
-  GArray *terms = g_array_new (FALSE, TRUE, sizeof (StepTerm));
+  GArray *terms = g_array_new (FALSE, TRUE, sizeof (LoomLossTerm));
 
   if (kind == LEAF)
-    add (t, terms, (StepTerm){ .sum = v });
+    add (t, terms, (LoomLossTerm){ .sum = v });
   if (kind == COUNTED)
-    add (t, terms, (StepTerm){ .sum = found->in[0], .count = found->in[1] });
+    add (t, terms, (LoomLossTerm){ .sum = found->in[0], .count = found->in[1] });
   if (kind != LINEAR)
     return terms;
   const LoomInstr instr = *found;
@@ -189,7 +189,7 @@ split (const Terms *t, LoomValue v)
       g_autoptr (GArray) of = split (t, instr.in[k]);
       for (guint i = 0; i < of->len; i++)
         {
-          StepTerm term = g_array_index (of, StepTerm, i);
+          LoomLossTerm term = g_array_index (of, LoomLossTerm, i);
           LoomValue in[2] = { instr.in[0], instr.n_in > 1 ? instr.in[1] : 0 };
           const gboolean adds = instr.n_in > 1 && linear == 3;
 
@@ -205,7 +205,7 @@ split (const Terms *t, LoomValue v)
 }
 
 GArray *
-step_terms_new (LoomProgram *p, LoomValue loss)
+loom_loss_terms_new (LoomProgram *p, LoomValue loss)
 {
   const guint n = loom_program_n_values (p) + 1;
   g_autofree gboolean *of_batch = g_new0 (gboolean, n), *of_weights = g_new0 (gboolean, n);
@@ -218,7 +218,7 @@ step_terms_new (LoomProgram *p, LoomValue loss)
   terms = split (&t, loss);
   for (guint k = 0; k < terms->len; k++)
     {
-      StepTerm *term = &g_array_index (terms, StepTerm, k);
+      LoomLossTerm *term = &g_array_index (terms, LoomLossTerm, k);
 
       term->sum = loom_reshape (p, term->sum, 0, NULL);
       if (term->count != 0)
