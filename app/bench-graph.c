@@ -125,7 +125,8 @@ static void
 print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
 {
   g_autofree char *planned = loom_bytes_to_string (row->planned),
-                  *resident = loom_bytes_to_string ((double)loom_bytes_of_process (TRUE)), *shown = command_printable (path);
+                  *resident = loom_bytes_to_string ((double)loom_bytes_of_process (TRUE)),
+                  *shown = command_printable (path);
 
   printf ("%s, batch %.0f, %s\n", shown, row->batch, row->executor);
   printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", row->steps.median, row->steps.min,

@@ -305,7 +305,8 @@ const Command command_check = {
   .summary = "validate; table of nodes with device, shape, parameters, FLOPs; memory by kind",
   .details
   = "All faults are printed, each with line, node, port and fix; the status is then 1. What `train` or `run` would\n"
-    "refuse is a fault, devices that this machine does not have among it; data that are read outside the graph's folder\n"
+    "refuse is a fault, devices that this machine does not have among it; data that are read outside the graph's "
+    "folder\n"
     "are only named. Memory is what a training step needs\n"
     "(without <train>: an evaluation) on each device, by kind; the column output is what a node's results take.\n"
     "Where nodes name other devices, the tensors that are copied between them follow, also of devices that are not "

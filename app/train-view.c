@@ -276,8 +276,8 @@ train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
       return;
     }
   g_autofree char *file = command_printable (transfer->file);
-  fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", file,
-           transfer->loaded->len, transfer->missing->len, transfer->unused->len, transfer->mismatched->len);
+  fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", file, transfer->loaded->len,
+           transfer->missing->len, transfer->unused->len, transfer->mismatched->len);
   print_items ("loaded", transfer->loaded);
   print_items ("missing, begins anew", transfer->missing);
   print_items ("unused", transfer->unused);

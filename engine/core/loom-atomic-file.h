@@ -31,7 +31,8 @@ gboolean loom_atomic_file_write (LoomAtomicFile *file, const void *data, gsize l
 gboolean loom_atomic_file_commit (LoomAtomicFile *file, GError **error);
 void loom_atomic_file_free (LoomAtomicFile *file);
 
-/* Forces what was written to a descriptor, or what a folder's lists, to the disk. Error IO, with a sentence naming path. */
+/* Forces what was written to a descriptor, or what a folder's lists, to the disk. Error IO, with a sentence naming
+ * path. */
 gboolean loom_descriptor_sync (int fd, const char *path, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAtomicFile, loom_atomic_file_free)

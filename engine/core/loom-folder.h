@@ -34,8 +34,7 @@ gboolean loom_folder_read (LoomFolder *folder, const char *name, gsize max, char
 GMappedFile *loom_folder_map (LoomFolder *folder, const char *name, GError **error);
 
 /* Replaces the content as loom_file_replace() does, without following a link: the link itself is replaced. */
-gboolean
-loom_folder_replace (LoomFolder *folder, const char *name, const void *data, gsize length, GError **error);
+gboolean loom_folder_replace (LoomFolder *folder, const char *name, const void *data, gsize length, GError **error);
 /* Removes a file or a link, never what it leads to. */
 void loom_folder_remove (LoomFolder *folder, const char *name);
 

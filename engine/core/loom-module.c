@@ -1,8 +1,8 @@
 /* Finding and opening modules.
  *
- * A module's code runs with the user's rights, so it is taken only from a folder that nobody else can write: that of the
- * build that this program belongs to, or the installed one. A folder found from the program's own place alone would not
- * do: for a build in /tmp/build, /tmp/kernels is anybody's. */
+ * A module's code runs with the user's rights, so it is taken only from a folder that nobody else can write: that of
+ * the build that this program belongs to, or the installed one. A folder found from the program's own place alone would
+ * not do: for a build in /tmp/build, /tmp/kernels is anybody's. */
 #include "engine/core/loom-module.h"
 
 #include "engine/core/loom-atomic-file.h"
@@ -59,9 +59,10 @@ loom_module_find (const char *name, const char *folder, char **why)
         continue;
       if (loom_module_is_own (path))
         return g_steal_pointer (&path);
-      *why = g_strdup_printf ("the %s module at %s is not opened, because others than you and the system's administrator "
-                              "may change it or its folder (see chown and chmod go-w)",
-                              name, path);
+      *why = g_strdup_printf (
+          "the %s module at %s is not opened, because others than you and the system's administrator "
+          "may change it or its folder (see chown and chmod go-w)",
+          name, path);
       return NULL;
     }
   *why = g_strdup_printf ("this build has no %s module", name);

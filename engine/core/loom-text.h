@@ -13,8 +13,8 @@ char *loom_text_printable (const char *text, gboolean one_line, glong most);
 /* A word of a command that is shown, as a POSIX shell takes it: quoted only if it must be. (transfer full) */
 char *loom_text_shell_word (const char *word);
 
-/* Appends a cell of a CSV table, in quotes if it needs them. A text that a spreadsheet would compute, because it begins like a formula and is
- * no number, gets an apostrophe before it. */
+/* Appends a cell of a CSV table, in quotes if it needs them. A text that a spreadsheet would compute, because it begins
+ * like a formula and is no number, gets an apostrophe before it. */
 void loom_text_append_csv (GString *to, const char *text);
 
 G_END_DECLS

@@ -61,11 +61,10 @@ typedef struct
 } LoomTensorEntry;
 typedef LoomTensor *(*LoomTensorGet) (const char *name, gpointer data, GError **error); /* (transfer full) */
 
-/* The same for tensors that are made on the way, as a name in a folder or, without one, a path, which may be NULL: then all are made, and none is written. Also where
- * writing fails the others are made, for ranks make them together. */
-gboolean
-loom_safetensors_stream (LoomFolder *folder, const char *path, guint n, const LoomTensorEntry *entries,
-                         GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error);
+/* The same for tensors that are made on the way, as a name in a folder or, without one, a path, which may be NULL: then
+ * all are made, and none is written. Also where writing fails the others are made, for ranks make them together. */
+gboolean loom_safetensors_stream (LoomFolder *folder, const char *path, guint n, const LoomTensorEntry *entries,
+                                  GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSafetensors, loom_safetensors_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNamedTensor, loom_named_tensor_free)

@@ -228,9 +228,9 @@ typedef struct
   guint i, node;
 } Reached;
 
-/* TRUE if the operators word[0 … i] lead to some node, the last of them being its own; "*" stands for any number of nodes,
- * none among them. `visited` keeps the search linear in nodes for each word, and `open` is a stack in memory, because a
- * graph may be a chain of 100,000 nodes. */
+/* TRUE if the operators word[0 … i] lead to some node, the last of them being its own; "*" stands for any number of
+ * nodes, none among them. `visited` keeps the search linear in nodes for each word, and `open` is a stack in memory,
+ * because a graph may be a chain of 100,000 nodes. */
 static gboolean
 chain_holds (const Clause *clause, const Judged *judged)
 {

@@ -220,7 +220,8 @@ is_within (const char *path, const char *folder)
 typedef struct
 {
   char *from; /* where relative paths begin */
-  char *own;  /* the folder of the graph's file: of a run these differ, and its run.json, which may be anybody's, says from */
+  char *own;  /* the folder of the graph's file: of a run these differ, and its run.json, which may be anybody's, says
+                 from */
 } Folders;
 
 /* Where the path leads, links followed; NULL if that is in the graph's own folder, where its data are expected, in the
@@ -253,7 +254,8 @@ each_outside (const LoomNet *net, const LoomGraph *graph, const char *file, Outs
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      const char *source = loom_net_is_dataset (net, i) ? loom_infer_attribute (loom_net_infer (net, i), "source") : NULL;
+      const char *source
+          = loom_net_is_dataset (net, i) ? loom_infer_attribute (loom_net_infer (net, i), "source") : NULL;
       const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
 
       for (const LoomDatasetParam *p = klass != NULL ? loom_dataset_class_params (klass) : NULL;
@@ -291,10 +293,11 @@ loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *
 static void
 add_warning (int line, const char *node, const char *name, const char *path, gpointer faults)
 {
-  loom_faults_add (faults, LOOM_ERROR_DATA, line, node, name,
-                   "“%s” is read, which is outside the graph's folder. Make sure that this is meant if somebody else made "
-                   "the graph.",
-                   path)
+  loom_faults_add (
+      faults, LOOM_ERROR_DATA, line, node, name,
+      "“%s” is read, which is outside the graph's folder. Make sure that this is meant if somebody else made "
+      "the graph.",
+      path)
       ->is_warning
       = TRUE;
 }

@@ -448,8 +448,8 @@ report_recursion (LoomNet *net, const NetScope *scope, const char *path)
   if (!inside)
     {
       loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",
-                      "Modules stand within each other more than %d deep here, down to “%s”. Use fewer levels.", MAX_MODULES,
-                      scope->name);
+                      "Modules stand within each other more than %d deep here, down to “%s”. Use fewer levels.",
+                      MAX_MODULES, scope->name);
       return;
     }
   loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",

@@ -52,9 +52,9 @@ double loom_state_get_scalar (LoomState *state, const char *name);
 void loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS]);
 
 /* Weights as safetensors with PyTorch names: parameters and buffers, a tensor at a time, so that no rank has all of
- * them. path is a name in the folder, if there is one; a rank that takes part in saving and does not write gives NULL for
- * both. load: every name and shape must match unless partial; `report`, if not NULL, receives what was missing, unused,
- * mismatched, each behind a line break. */
+ * them. path is a name in the folder, if there is one; a rank that takes part in saving and does not write gives NULL
+ * for both. load: every name and shape must match unless partial; `report`, if not NULL, receives what was missing,
+ * unused, mismatched, each behind a line break. */
 gboolean loom_state_save_weights (LoomState *state, LoomFolder *folder, const char *path, GError **error);
 /* The same names with other values: each from the slot prefix + name where there is one, else its own. */
 gboolean

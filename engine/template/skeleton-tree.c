@@ -93,7 +93,8 @@ add_tensor (GHashTable *parts, SkeletonPart *root, const char *name, LoomType ty
 
   if (n > MAX_PARTS)
     {
-      leave_out (left_out, "“%s” has %u parts, and modules stand within each other at most %d deep.", name, n, MAX_PARTS);
+      leave_out (left_out, "“%s” has %u parts, and modules stand within each other at most %d deep.", name, n,
+                 MAX_PARTS);
       return;
     }
   if (!is_path (word))

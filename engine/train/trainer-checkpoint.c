@@ -23,9 +23,9 @@ io_error (GError **error, const char *what, const char *path)
   return FALSE;
 }
 
-#define WEIGHTS "weights.safetensors"
+#define WEIGHTS   "weights.safetensors"
 #define OPTIMIZER "optimizer.safetensors"
-#define STATE "state.json"
+#define STATE     "state.json"
 /* The table that the run's kernels are chosen by, and what was chosen: a resumed run takes both. */
 #define COSTS "costs.ini"
 
@@ -36,8 +36,7 @@ is_part (const char *name)
   static const char *const parts[] = { WEIGHTS, OPTIMIZER, STATE, COSTS };
 
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
-    if (g_str_has_prefix (name, parts[i])
-        && (name[strlen (parts[i])] == '\0' || g_str_has_suffix (name, ".tmp")))
+    if (g_str_has_prefix (name, parts[i]) && (name[strlen (parts[i])] == '\0' || g_str_has_suffix (name, ".tmp")))
       return TRUE;
   return FALSE;
 }
@@ -272,8 +271,7 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
 static gboolean
 give_parts (LoomTrainer *t, GError **error)
 {
-  if (!loom_state_save_weights (t->state, NULL, NULL, error)
-      || !loom_state_save_optimizer (t->state, NULL, NULL, error)
+  if (!loom_state_save_weights (t->state, NULL, NULL, error) || !loom_state_save_optimizer (t->state, NULL, NULL, error)
       || (trainer_has_averages (t) && !trainer_checkpoint_weights (t, "weights-ema.safetensors", error)))
     return FALSE;
   t->clock.saved_step = t->place.step;

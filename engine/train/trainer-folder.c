@@ -146,7 +146,7 @@ trainer_events_close (TrainerEvents *events)
 
 /* ---- the folder ------------------------------------------------------- */
 
-#define GRAPH "graph.xml"
+#define GRAPH    "graph.xml"
 #define SETTINGS "run.json"
 
 static gboolean
@@ -168,8 +168,7 @@ holds_run (const char *folder)
 static gboolean
 is_own (const char *name)
 {
-  static const char *const names[]
-      = { TRAINER_CHECKPOINTS, LOOM_RUN_EVENTS, SETTINGS, "studio-unfinished", NULL };
+  static const char *const names[] = { TRAINER_CHECKPOINTS, LOOM_RUN_EVENTS, SETTINGS, "studio-unfinished", NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }
@@ -291,7 +290,8 @@ loom_run_data_folder (const char *graph_path)
   const char *data_folder;
 
   /* A file of this name that happens to lie beside a graph, and is no run's, says nothing of it. */
-  if (files != NULL && trainer_json_root (parser, files, SETTINGS, &settings_path, &json, NULL) && json_object_has_member (json.object, "data_folder")
+  if (files != NULL && trainer_json_root (parser, files, SETTINGS, &settings_path, &json, NULL)
+      && json_object_has_member (json.object, "data_folder")
       && trainer_json_string (&json, "data_folder", &data_folder, NULL))
     return g_strdup (data_folder);
   return g_steal_pointer (&folder);

@@ -231,7 +231,8 @@ restore_from (LoomTrainer *t, LoomFolder *checkpoints, gint64 step, GError **err
     }
   if (!check_same_run (t, &json, error) || !read_progress (t, &json, &place, error)
       || !read_metrics (t, &json, &place, error) || !read_watch (t, &json, &place.watch, error)
-      || !read_rates (t, &json, &place, error) || !loom_state_load_weights_in (t->state, folder, "weights.safetensors", error)
+      || !read_rates (t, &json, &place, error)
+      || !loom_state_load_weights_in (t->state, folder, "weights.safetensors", error)
       || !loom_state_load_optimizer (t->state, folder, "optimizer.safetensors", error))
     return FALSE;
   take_place (t, &place);

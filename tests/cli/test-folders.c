@@ -113,8 +113,8 @@ test_outside (void)
   g_auto (GStrv) part = g_strsplit (sum_graph, "path=\"t.csv\"", 2);
   g_autofree char *up = g_strjoinv ("path=\"../source/t.csv\"", part);
   g_autofree char *here = g_get_current_dir ();
-  g_autofree char *warning
-      = g_strdup_printf ("line 3: warning: node data, path: “%s/source/t.csv” is read, which is outside the graph's", here);
+  g_autofree char *warning = g_strdup_printf (
+      "line 3: warning: node data, path: “%s/source/t.csv” is read, which is outside the graph's", here);
 
   g_assert_cmpint (g_mkdir ("apart", 0777), ==, 0);
   cli_write ("apart/g.xml", up);

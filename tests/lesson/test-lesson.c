@@ -219,9 +219,8 @@ meet_goal (void *data)
 static void
 test_long_chain (void)
 {
-  g_autoptr (GString) xml
-      = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"long\">"
-                      "<node id=\"n0\" op=\"input\" shape=\"B,2\"/>");
+  g_autoptr (GString) xml = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"long\">"
+                                          "<node id=\"n0\" op=\"input\" shape=\"B,2\"/>");
   pthread_attr_t attributes;
   pthread_t thread;
   void *result;

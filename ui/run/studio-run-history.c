@@ -58,8 +58,8 @@ studio_run_new_folder (const char *name)
 
 /* ---- the note -------------------------------------------------------------------- */
 
-#define MAX_NOTE 4096
-#define MAX_FILE 64000000
+#define MAX_NOTE   4096
+#define MAX_FILE   64000000
 #define MAX_EVENTS 1000000000
 
 /* A file of the run, up to max bytes; NULL if it is not there or is a link. */
@@ -251,8 +251,7 @@ read_rate (StudioRun *self, gint64 step)
   g_autoptr (LoomFolder) files = loom_folder_open (self->folder, NULL);
   g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
   g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step), *text = NULL;
-  g_autoptr (LoomFolder) checkpoint
-      = checkpoints != NULL ? loom_folder_enter (checkpoints, name, FALSE, NULL) : NULL;
+  g_autoptr (LoomFolder) checkpoint = checkpoints != NULL ? loom_folder_enter (checkpoints, name, FALSE, NULL) : NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
   gsize length;
   if (checkpoint == NULL || !loom_folder_read (checkpoint, "state.json", MAX_FILE, &text, &length, NULL)

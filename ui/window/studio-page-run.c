@@ -36,7 +36,7 @@ is_sound (StudioPage *self)
 /* ---- data outside the graph's folder --------------------------------------------------------- */
 
 /* The paths that were agreed to, lines of a text, the newest last. */
-#define AGREED "outside-data"
+#define AGREED     "outside-data"
 #define MAX_AGREED 100
 
 static void start (StudioPage *self, gboolean paused);
@@ -95,9 +95,10 @@ may_read (StudioPage *self, gboolean paused)
     return FALSE;
   g_autofree char *list = g_strjoinv ("\n", paths);
   g_autofree char *shown = loom_text_printable (list, FALSE, 2000);
-  g_autofree char *body = g_strdup_printf (_ ("This graph reads data that are not in its own folder:\n%s\nIf somebody else "
-                                              "made the graph, make sure that this is meant."),
-                                           shown);
+  g_autofree char *body
+      = g_strdup_printf (_ ("This graph reads data that are not in its own folder:\n%s\nIf somebody else "
+                            "made the graph, make sure that this is meant."),
+                         shown);
   AdwMessageDialog *dialog = studio_page_new_question (self, _ ("Read Files Outside the Graph’s Folder?"), body);
   adw_message_dialog_add_response (dialog, "read", _ ("_Read and Train"));
   g_object_set_data (G_OBJECT (dialog), "paused", GINT_TO_POINTER (paused));
