@@ -20,7 +20,7 @@ as_root () {
   fi
 }
 
-# Asks before anything is installed as root. Without a terminal nobody can answer: then root itself (a container) and CI
+# Asks before anything is installed as root. Without a terminal there is no answer: then root itself (a container) and CI
 # mean it, and others are told what to do.
 may_install () {
   if [ "$may_ask" = no ]; then return 1; fi

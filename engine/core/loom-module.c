@@ -1,8 +1,8 @@
 /* Finding and opening modules.
  *
- * A module's code runs with the user's rights, so it is taken only from a folder that nobody else can write: that of
+ * A module's code runs with the user's rights, so it is taken only from a folder that no other user can write: that of
  * the build that this program belongs to, or the installed one. A folder found from the program's own place alone would
- * not do: for a build in /tmp/build, /tmp/kernels is anybody's. */
+ * not do: for a build in /tmp/build, any user can make /tmp/kernels. */
 #include "engine/core/loom-module.h"
 
 #include "engine/core/loom-atomic-file.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Distributions give each user a group of the same number, whose write permission lets nobody else in. */
+/* Distributions give each user a group of the same number, whose write permission admits no other user. */
 static gboolean
 is_own (const char *path)
 {

@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* Whether nobody but the user and root can change a file of code, or put another in its place. */
+/* Whether only the user and root can change a file of code, or put another in its place. */
 gboolean loom_module_is_own (const char *file);
 /* The file of the module loom-NAME.so: in GRADLOOM_MODULES, in the build that the program is part of (kernels/FOLDER),
  * or where it is installed. NULL with a sentence without a full stop, if it is not there or others than the user and

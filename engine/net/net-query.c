@@ -220,7 +220,7 @@ is_within (const char *path, const char *folder)
 typedef struct
 {
   char *from; /* where relative paths begin */
-  char *own;  /* the folder of the graph's file: of a run these differ, and its run.json, which may be anybody's, says
+  char *own;  /* the folder of the graph's file: of a run these differ, and its run.json, which any user may write, says
                  from */
 } Folders;
 

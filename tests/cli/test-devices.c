@@ -458,7 +458,7 @@ test_passes (void)
 
 /* ---- modules ---------------------------------------------------------- */
 
-/* A program that was copied elsewhere takes no module from the folders next to it, which may be anybody's. */
+/* A program that was copied elsewhere takes no module from the folders next to it, which any user may have made. */
 static void
 test_modules_nearby (void)
 {

@@ -25,7 +25,7 @@ test_old (void)
   g_assert_nonnull (loom_devices_get (devices, "cpu", NULL));
 }
 
-/* Nor is one opened that anybody may have put there. */
+/* Nor is one opened that another user may have put there. */
 static void
 test_of_others (void)
 {

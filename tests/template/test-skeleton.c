@@ -206,7 +206,7 @@ is_told (const LoomSkeleton *skeleton, const char *words)
   return FALSE;
 }
 
-/* Names may be anybody's: thousands of parts would be thousands of calls, and a terminal would obey an escape. */
+/* Names may be from elsewhere: thousands of parts would be thousands of calls, and a terminal would obey an escape. */
 static void
 test_odd_names (void)
 {
