@@ -78,8 +78,8 @@ outside_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage 
   start (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
 }
 
-/* TRUE if the run may read what its graph names. A graph that was opened from a file may be from elsewhere, so files outside
- * its folder are asked about, once; the paths of a graph without a file were chosen here. */
+/* TRUE if the run may read what its graph names. A graph that was opened from a file may be from elsewhere, so files
+ * outside its folder are asked about, once; the paths of a graph without a file were chosen here. */
 static gboolean
 may_read (StudioPage *self, gboolean paused)
 {
