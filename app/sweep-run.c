@@ -93,6 +93,13 @@ take_output (Crew *crew, SweepRun *run, const char *out)
 
 /* ---- one run --------------------------------------------------------------------------- */
 
+/* (transfer full) */
+static char *
+folder_of (const Sweep *sweep, const SweepRun *run, guint index)
+{
+  return g_strdup_printf ("%s/%04u%s", sweep->out, index + 1, run->by == SWEEP_BY_UPDATES ? "-updates" : "");
+}
+
 static GPtrArray *
 words_of (const Crew *crew, const SweepRun *run, guint index)
 {
@@ -133,8 +140,7 @@ words_of (const Crew *crew, const SweepRun *run, guint index)
   if (sweep->out != NULL)
     {
       g_ptr_array_add (words, g_strdup ("--out"));
-      g_ptr_array_add (
-          words, g_strdup_printf ("%s/%04u%s", sweep->out, index + 1, run->by == SWEEP_BY_UPDATES ? "-updates" : ""));
+      g_ptr_array_add (words, folder_of (sweep, run, index));
     }
   g_ptr_array_add (words, NULL);
   return words;
@@ -164,7 +170,11 @@ do_run (gpointer item, gpointer data)
   g_autoptr (GError) error = NULL;
   int status = 0;
 
-  if (!g_spawn_sync (NULL, (char **)words->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &err, &status, &error))
+  /* A run follows a link in the path that it is given, but the user did not type this name. */
+  g_autofree char *folder = crew->sweep->out != NULL ? folder_of (crew->sweep, run, index) : NULL;
+  if (folder != NULL && g_file_test (folder, G_FILE_TEST_IS_SYMLINK))
+    run->failure = g_strdup_printf ("%s is a link, and runs are written into real folders. Remove it.", folder);
+  else if (!g_spawn_sync (NULL, (char **)words->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &err, &status, &error))
     run->failure = g_strdup (error->message);
   else if (!WIFEXITED (status) || WEXITSTATUS (status) != 0)
     run->failure = last_words (err, WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status));

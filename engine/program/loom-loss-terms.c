@@ -4,13 +4,15 @@
 
 #include "engine/program/partition-private.h"
 
-#define DEEP 64 /* beyond this two counts are taken to differ */
+#define MAX_COMPARED 4096 /* instructions; two counts that are larger are taken to differ */
 
 typedef struct
 {
   LoomProgram *p;
   gboolean *of_batch;   /* by value: differs from batch to batch */
   gboolean *of_weights; /* by value: has a gradient to trainable weights */
+  gboolean *has_none;   /* by value: has_count() has found none */
+  GArray **found;       /* by value: what split() has found; NULL: not yet */
 } Terms;
 
 typedef enum
@@ -126,26 +128,29 @@ has_count (const Terms *t, LoomValue v)
   const LoomInstr *instr = maker (t, v);
   const Kind kind = classify (t, instr);
 
+  if (t->has_none[v])
+    return FALSE;
   for (guint k = 0; kind == LINEAR && k < instr->n_in; k++)
     if ((linear_operands (t, instr) >> k & 1) != 0 && has_count (t, instr->in[k]))
       return TRUE;
+  t->has_none[v] = kind != COUNTED;
   return kind == COUNTED;
 }
 
 /* TRUE if both are computed alike, as the counts of two losses with the same targets are. */
 static gboolean
-same (const Terms *t, LoomValue a, LoomValue b, int depth)
+same (const Terms *t, LoomValue a, LoomValue b, int *left)
 {
   const LoomInstr *x = a != 0 ? maker (t, a) : NULL, *y = b != 0 ? maker (t, b) : NULL;
 
   if (a == b)
     return TRUE;
-  if (depth == 0 || x == NULL || y == NULL || x->prim != y->prim || x->n_in != y->n_in || draws (x)
+  if (--*left < 0 || x == NULL || y == NULL || x->prim != y->prim || x->n_in != y->n_in || draws (x)
       || loom_value_info (t->p, a)->result != loom_value_info (t->p, b)->result
       || !loom_prim_same_attrs (x->prim, x->attrs, y->attrs))
     return FALSE;
   for (guint k = 0; k < x->n_in; k++)
-    if (!same (t, x->in[k], y->in[k], depth - 1))
+    if (!same (t, x->in[k], y->in[k], left))
       return FALSE;
   return TRUE;
 }
@@ -156,8 +161,9 @@ add (const Terms *t, GArray *terms, LoomLossTerm term)
   for (guint k = 0; k < terms->len; k++)
     {
       LoomLossTerm *other = &g_array_index (terms, LoomLossTerm, k);
+      int left = MAX_COMPARED;
 
-      if ((term.count == 0) != (other->count == 0) || !same (t, term.count, other->count, DEEP))
+      if ((term.count == 0) != (other->count == 0) || !same (t, term.count, other->count, &left))
         continue;
       other->sum = loom_binary (t->p, LOOM_SCALAR_ADD, other->sum, term.sum);
       return;
@@ -165,15 +171,18 @@ add (const Terms *t, GArray *terms, LoomLossTerm term)
   g_array_append_val (terms, term);
 }
 
-/* The terms of v, whose sums have its type and shape. */
-static GArray *
+/* The terms of v, whose sums have its type and shape; t owns them, since several values may need them. */
+static const GArray *
 split (const Terms *t, LoomValue v)
 {
   /* The program may move its instructions as it grows. */
   const LoomInstr *found = maker (t, v);
   const Kind kind = classify (t, found);
-  GArray *terms = g_array_new (FALSE, TRUE, sizeof (LoomLossTerm));
+  GArray *terms;
 
+  if (t->found[v] != NULL)
+    return t->found[v];
+  terms = t->found[v] = g_array_new (FALSE, TRUE, sizeof (LoomLossTerm));
   if (kind == LEAF)
     add (t, terms, (LoomLossTerm){ .sum = v });
   if (kind == COUNTED)
@@ -186,7 +195,7 @@ split (const Terms *t, LoomValue v)
     {
       if ((linear >> k & 1) == 0)
         continue;
-      g_autoptr (GArray) of = split (t, instr.in[k]);
+      const GArray *of = split (t, instr.in[k]);
       for (guint i = 0; i < of->len; i++)
         {
           LoomLossTerm term = g_array_index (of, LoomLossTerm, i);
@@ -209,13 +218,17 @@ loom_loss_terms_new (LoomProgram *p, LoomValue loss)
 {
   const guint n = loom_program_n_values (p) + 1;
   g_autofree gboolean *of_batch = g_new0 (gboolean, n), *of_weights = g_new0 (gboolean, n);
-  Terms t = { .p = p, .of_batch = of_batch, .of_weights = of_weights };
+  g_autofree gboolean *has_none = g_new0 (gboolean, n);
+  g_autofree GArray **found = g_new0 (GArray *, n);
+  Terms t = { .p = p, .of_batch = of_batch, .of_weights = of_weights, .has_none = has_none, .found = found };
   GArray *terms;
 
   mark (&t);
   if (!has_count (&t, loss))
     return NULL;
-  terms = split (&t, loss);
+  terms = g_array_ref ((GArray *)split (&t, loss));
+  for (guint v = 0; v < n; v++)
+    g_clear_pointer (&found[v], g_array_unref);
   for (guint k = 0; k < terms->len; k++)
     {
       LoomLossTerm *term = &g_array_index (terms, LoomLossTerm, k);

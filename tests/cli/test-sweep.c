@@ -2,9 +2,11 @@
  * and runs that fail without ending the others. */
 #include "tests/cli/cli.h"
 
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The objects of one event. (transfer full) */
 static GPtrArray *
@@ -179,6 +181,21 @@ test_wrong (void)
   cli_expect (1, "nowhere.xml", "sweep", "nowhere.xml");
 }
 
+/* A folder of runs that somebody else made leads no run elsewhere. */
+static void
+test_linked (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  g_assert_cmpint (g_mkdir ("linked", 0777), ==, 0);
+  g_assert_cmpint (g_mkdir ("elsewhere", 0777), ==, 0);
+  g_assert_cmpint (symlink ("../elsewhere", "linked/0001"), ==, 0);
+  g_auto (CliResult) r = cli ("sweep", path, "--seeds", "1", "--steps", "1", "--out", "linked", NULL);
+  g_assert_cmpint (r.status, ==, 1);
+  g_assert_nonnull (strstr (r.out, "is a link"));
+  g_assert_false (g_file_test ("elsewhere/graph.xml", G_FILE_TEST_EXISTS));
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -191,6 +208,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/sweep/random", test_random);
   g_test_add_func ("/cli/sweep/folds", test_folds);
   g_test_add_func ("/cli/sweep/wrong", test_wrong);
+  g_test_add_func ("/cli/sweep/linked", test_linked);
   status = g_test_run ();
   cli_leave ();
   return status;

@@ -142,9 +142,9 @@ static const char *const counted[] = {
 };
 
 static LoomTrainer *
-counted_new (guint k, const char *batch)
+counted_new (const char *nodes, const char *batch)
 {
-  const gboolean wired = strstr (counted[k], "<wire") != NULL, logs = strstr (counted[k], "logs") != NULL;
+  const gboolean wired = strstr (nodes, "<wire") != NULL, logs = strstr (nodes, "logs") != NULL;
   g_autofree char *xml = g_strdup_printf (
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
       "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\" n_test=\"50\"/>"
@@ -153,7 +153,7 @@ counted_new (guint k, const char *batch)
       "<wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>%s%s"
       "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" device=\"ref\" precision=\"f64\" epochs=\"2\" "
       "seed=\"2\" %s/></graph>",
-      counted[k],
+      nodes,
       wired  ? ""
       : logs ? "<wire from=\"scores\" to=\"logs\"/><wire from=\"logs\" to=\"loss.input\"/>"
              : "<wire from=\"scores\" to=\"loss.input\"/>",
@@ -183,7 +183,7 @@ test_counted (void)
   for (guint k = 0; k < G_N_ELEMENTS (counted); k++)
     {
       g_autoptr (GArray) losses = g_array_new (FALSE, FALSE, sizeof (double));
-      g_autoptr (LoomTrainer) whole = counted_new (k, "batch_size=\"32\"");
+      g_autoptr (LoomTrainer) whole = counted_new (counted[k], "batch_size=\"32\"");
 
       loom_trainer_set_observer (whole, &observer, losses);
       train_test_run (whole);
@@ -191,7 +191,7 @@ test_counted (void)
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
         {
           g_autoptr (GArray) others = g_array_new (FALSE, FALSE, sizeof (double));
-          g_autoptr (LoomTrainer) trainer = counted_new (k, parts[i]);
+          g_autoptr (LoomTrainer) trainer = counted_new (counted[k], parts[i]);
 
           loom_trainer_set_observer (trainer, &observer, others);
           train_test_run (trainer);
@@ -203,6 +203,27 @@ test_counted (void)
             g_assert_cmpfloat (largest_difference (whole, trainer, weight_names[w], weight_names[w]), <, 1e-10);
         }
     }
+}
+
+/* A value that is used twice, sixty times over, is followed once. */
+static void
+test_counted_shared (void)
+{
+  g_autoptr (GString) nodes = g_string_new ("<node id=\"s0\" op=\"cross_entropy\" ignore_index=\"1\"/>");
+
+  for (guint i = 1; i <= 60; i++)
+    g_string_append_printf (nodes, "<node id=\"s%u\" op=\"add\"/>", i);
+  g_string_append (nodes, "<node id=\"loss\" op=\"identity\"/><wire from=\"s60\" to=\"loss\"/>"
+                          "<wire from=\"scores\" to=\"s0.input\"/><wire from=\"data.y\" to=\"s0.target\"/>");
+  for (guint i = 1; i <= 60; i++)
+    for (guint k = 0; k < 2; k++)
+      g_string_append_printf (nodes, "<wire from=\"s%u\" to=\"s%u.%s\"/>", i - 1, i, k == 0 ? "input" : "other");
+  g_autoptr (LoomTrainer) whole = counted_new (nodes->str, "batch_size=\"32\"");
+  g_autoptr (LoomTrainer) parts = counted_new (nodes->str, "batch_size=\"8\" accumulate=\"4\"");
+  train_test_run (whole);
+  train_test_run (parts);
+  for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
+    g_assert_cmpfloat (largest_difference (whole, parts, weight_names[w], weight_names[w]), <, 1e-10);
 }
 
 /* Figures of training are of the last steps: of 70 in an epoch 6 at its end, and their mean. */
@@ -658,6 +679,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/course/counted", test_counted);
+  g_test_add_func ("/course/counted-shared", test_counted_shared);
   g_test_add_func ("/course/recent", test_recent);
   g_test_add_func ("/course/accumulate", test_accumulate);
   g_test_add_data_func ("/course/fault/ref", "ref", test_fault);

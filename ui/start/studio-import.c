@@ -6,6 +6,7 @@
 #include "engine/loom.h"
 
 #define MOST_FAULTS 6 /* that are listed; the others are counted */
+#define NOTES       "notes"
 
 /* "dir/model.onnx" → "dir/model.xml", or "dir/model-2.xml" where either file is there. */
 static char *
@@ -62,6 +63,8 @@ import_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancel
     }
   if (g_task_return_error_if_cancelled (task))
     return;
+  g_ptr_array_add (model->notes, NULL);
+  g_object_set_data_full (G_OBJECT (task), NOTES, g_strjoinv ("\n", (char **)model->notes->pdata), g_free);
   path = free_path (data);
   if (loom_onnx_save (model, path, NULL, &error))
     g_task_return_pointer (task, g_steal_pointer (&path), g_free);
@@ -79,7 +82,8 @@ studio_import_onnx_async (const char *path, GCancellable *cancellable, GAsyncRea
 }
 
 char *
-studio_import_onnx_finish (GAsyncResult *result, GError **error)
+studio_import_onnx_finish (GAsyncResult *result, char **notes, GError **error)
 {
+  *notes = g_strdup (g_object_get_data (G_OBJECT (result), NOTES));
   return g_task_propagate_pointer (G_TASK (result), error);
 }

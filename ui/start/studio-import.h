@@ -9,8 +9,9 @@ G_BEGIN_DECLS
  * free one like it: nothing that is there is written over. Cancelled, it writes nothing. */
 void
 studio_import_onnx_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
-/* The graph's path (transfer full). An error names every operator that has no counterpart, with its node, and then
+/* The graph's path (transfer full). *notes (transfer full): what the user should know of the model, a sentence a line,
+ * NULL or empty if there is nothing. An error names every operator that has no counterpart, with its node, and then
  * nothing was written. */
-char *studio_import_onnx_finish (GAsyncResult *result, GError **error);
+char *studio_import_onnx_finish (GAsyncResult *result, char **notes, GError **error);
 
 G_END_DECLS

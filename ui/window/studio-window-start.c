@@ -76,7 +76,7 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
   Import *import = data;
   g_autoptr (StudioWindow) self = g_weak_ref_get (&import->window);
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = studio_import_onnx_finish (result, &error);
+  g_autofree char *notes = NULL, *path = studio_import_onnx_finish (result, &notes, &error);
   g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), import->name);
 
   studio_toast_dismiss (import->toast);
@@ -92,7 +92,10 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autofree char *name = g_path_get_basename (path);
   g_autofree char *sentence = g_strdup_printf (_ ("The model is the graph %s now, with its weights beside it."), name);
   studio_window_open_file (self, file);
-  studio_window_toast (self, sentence);
+  if (notes != NULL && *notes != '\0')
+    studio_page_toast_lasting (self->page, sentence, notes);
+  else
+    studio_window_toast (self, sentence);
 }
 
 static void
