@@ -12,7 +12,8 @@ print_faults (const LoomFaults *faults, const char *path, gboolean json)
 {
   g_autoptr (GPtrArray) sentences = json ? NULL : loom_faults_sentences (faults, TRUE);
 
-  g_autofree char *shown = command_printable (faults->file != NULL ? faults->file : path); /* of a folder, its graph.xml */
+  g_autofree char *shown
+      = command_printable (faults->file != NULL ? faults->file : path); /* of a folder, its graph.xml */
 
   for (guint i = 0; sentences != NULL && i < sentences->len; i++)
     fprintf (stderr, "%s: %s\n", shown, (char *)sentences->pdata[i]);

@@ -73,8 +73,8 @@ gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
 /* TRUE if one of the clauses asks for an answer that is typed. */
 gboolean loom_goal_asks (const LoomGoal *goal);
-/* What is off with an answer, in a sentence that does not give the right one away (transfer full). NULL where the answer
- * is right, where there is none yet, or where the goal asks for none. */
+/* What is off with an answer, in a sentence that does not give the right one away (transfer full). NULL where the
+ * answer is right, where there is none yet, or where the goal asks for none. */
 char *loom_goal_reply (const LoomGoal *goal, const char *answer);
 
 G_END_DECLS

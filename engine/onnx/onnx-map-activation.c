@@ -158,9 +158,9 @@ map_hardmax (OnnxCtx *c)
 static void
 map_gelu (OnnxCtx *c)
 {
-  onnx_out (
-      c, 0,
-      onnx_emit (c, "gelu", ONNX_IN (onnx_in (c, 0)), "approximate", onnx_attr_word (c, "approximate", "none", "tanh"), NULL));
+  onnx_out (c, 0,
+            onnx_emit (c, "gelu", ONNX_IN (onnx_in (c, 0)), "approximate",
+                       onnx_attr_word (c, "approximate", "none", "tanh"), NULL));
 }
 
 static void

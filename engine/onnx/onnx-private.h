@@ -1,10 +1,10 @@
 /* Shared by the files of the ONNX reader.
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
- * beside the model), onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c keeps its values, onnx-scope.c has the graphs
- * within its graph, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours, onnx-graph.c writes them down
- * as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables: one const descriptor for each
- * operator of ONNX. */
+ * beside the model), onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c keeps its values,
+ * onnx-scope.c has the graphs within its graph, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours,
+ * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
+ * one const descriptor for each operator of ONNX. */
 #pragma once
 
 #include "engine/onnx/loom-onnx.h"

@@ -320,7 +320,7 @@ count_slot (guint t)
 }
 
 static void
-accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue first, LoomValue weight)
+accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue first, LoomValue weight, LoomValue good)
 {
   for (guint i = 0; i < term->n; i++)
     {
@@ -343,11 +343,12 @@ accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue 
     {
       const LoomDType dtype = loom_program_get_float (p);
       g_autofree char *name = count_slot (t);
-      LoomValue before = loom_program_scalar (p, name, 0);
+      LoomValue old = loom_program_scalar (p, name, 0);
+      LoomValue before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), old);
+      LoomValue sum = loom_binary (p, LOOM_SCALAR_ADD, before, loom_cast (p, term->count, dtype));
 
-      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), before);
-      loom_program_commit (p, loom_program_find_slot (p, name),
-                           loom_binary (p, LOOM_SCALAR_ADD, before, loom_cast (p, term->count, dtype)));
+      /* A batch that is queued after a fault counts nothing. */
+      loom_program_commit (p, loom_program_find_slot (p, name), loom_ternary (p, LOOM_SCALAR_SELECT, good, sum, old));
     }
 }
 
@@ -373,8 +374,9 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomA
   weight = loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "weight", 1);
   first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "first", 1),
                        loom_const (p, loom_program_get_float (p), 0));
+  LoomValue good = loom_binary (p, LOOM_SCALAR_NE, go, loom_const (p, value_desc (p, go)->dtype, 0));
   for (guint t = 0; t < n_terms; t++)
-    accumulate_term (p, t, &terms[t], first, weight);
+    accumulate_term (p, t, &terms[t], first, weight, good);
   loom_program_set_region (p, region);
   loom_program_set_origin (p, origin, device);
 }

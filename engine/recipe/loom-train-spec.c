@@ -436,3 +436,14 @@ loom_train_spec_free (LoomTrainSpec *spec)
   g_free (spec->match);
   g_free (spec);
 }
+
+#define SHARE_OF_EPOCH   10
+#define MAX_RECENT_STEPS 50
+
+gint64
+loom_train_recent_steps (gint64 steps_per_epoch)
+{
+  const gint64 n = CLAMP (steps_per_epoch / SHARE_OF_EPOCH, 1, MAX_RECENT_STEPS);
+
+  return n > 1 ? n / 2 * 2 : 1;
+}

@@ -148,9 +148,13 @@ guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
 gboolean loom_train_spec_takes (const LoomTrainSpec *spec, const char *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainSpec, loom_train_spec_free)
 
+/* The number of steps that figures of training are of, once that number has been taken: a tenth of an epoch, 1 to 50.
+ * A mean over an epoch so far would follow the weights late, since it keeps steps taken with much older ones. At the
+ * end of an epoch figures are of exactly this number; elsewhere they may be of fewer. */
+gint64 loom_train_recent_steps (gint64 steps_per_epoch);
+
 /* The meaning of an output's numbers: what a loss on the port takes, else scores where a metric takes the largest of
  * them, else what their own operator gives. spec may be NULL. */
-LoomOutputKind
-loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const LoomNetSource *output);
+LoomOutputKind loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const LoomNetSource *output);
 
 G_END_DECLS

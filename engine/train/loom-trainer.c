@@ -385,6 +385,7 @@ loom_trainer_free (LoomTrainer *t)
   trainer_look_free (&t->look);
   trainer_seen_free (&t->seen);
   trainer_seen_free (&t->last);
+  trainer_loss_clear (&t->loss);
   trainer_server_free (t->server);
   g_free (t->device);
   g_free (t->data_folder);

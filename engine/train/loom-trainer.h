@@ -58,8 +58,8 @@ typedef struct
   gint64 step, epoch; /* finished steps; epoch from 1 */
   gint64 steps_per_epoch, total_steps;
   double loss;       /* of this step's batch */
-  double epoch_loss;   /* sample-weighted mean of this epoch so far */
-  gint64 recent_steps; /* up to this one, that recent_loss and metrics are of: see loom_trainer_recent_steps() */
+  double epoch_loss; /* sample-weighted mean of this epoch so far */
+  gint64 recent_steps; /* up to this one, that recent_loss and metrics are of: see loom_train_recent_steps() */
   double recent_loss;  /* their sample-weighted mean */
   double lr, grad_norm;
   double items_per_second, eta_seconds; /* 0 as long as they are unknown */
@@ -67,11 +67,6 @@ typedef struct
   const char *const *metric_name;
   const double *metric; /* of the last recent_steps */
 } LoomTrainerStep;
-
-/* The steps that figures of training are of, where as many have been taken: a tenth of an epoch, 1 to 50. A mean over an
- * epoch so far would follow the weights late: it has steps in it that were taken with those of long before. At an
- * epoch's end it is exactly as many; elsewhere they may be fewer. */
-gint64 loom_trainer_recent_steps (gint64 steps_per_epoch);
 
 /* n × n numbers in rows; n is 0 where a metric is a number alone. */
 typedef struct

@@ -91,8 +91,8 @@ read_part (LoomTrainer *t, TrainerUnread *item, GError **error)
     }
   if (t->look.on & TRAINER_LOOK_LOSSES)
     trainer_look_batch (t, item->plan, item->part, item->share);
-  trainer_loss_add (&t->late.loss, item->plan, item->share, item->part == 0);
-  t->late.value = trainer_loss_value (&t->late.loss, item->plan, 1);
+  trainer_loss_add (&t->loss, item->plan, item->share, item->part == 0);
+  t->late.value = trainer_loss_value (&t->loss, item->plan, 1);
   if (trainer_metrics_take (t->place.metrics, item->plan, error)
       && trainer_metrics_take (trainer_recent_metrics (&t->recent), item->plan, error))
     return TRUE;
@@ -319,6 +319,5 @@ void
 trainer_late_drop (LoomTrainer *t)
 {
   t->mid_step_failure |= trainer_late_steps (t) > 0; /* the state may be a step ahead of the place */
-  trainer_loss_clear (&t->late.loss);
   t->late = (TrainerLate){ .is_wanted = t->late.is_wanted };
 }

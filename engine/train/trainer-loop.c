@@ -227,7 +227,6 @@ try_step (LoomTrainer *t, GError **error)
 {
   double all = trainer_step_samples (t, t->place.batch);
   double loss, samples = 0, lr, grad_norm = 0;
-  g_auto (TrainerLoss) sums = { 0 };
   TrainerPlan *plan = NULL;
   gboolean checkpoint_is_due;
   g_autoptr (GError) local = NULL;
@@ -253,7 +252,7 @@ try_step (LoomTrainer *t, GError **error)
       /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
       if (t->driver != NULL && loom_exec_scalar (plan->exec, plan->finite) == 0)
         return trainer_explain_failure (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
-      trainer_loss_add (&sums, plan, (double)batch->n / all, part == 0);
+      trainer_loss_add (&t->loss, plan, (double)batch->n / all, part == 0);
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
       samples += (double)batch->n;
       if (t->look.on & TRAINER_LOOK_LOSSES)
@@ -273,7 +272,7 @@ try_step (LoomTrainer *t, GError **error)
       trainer_waits_lap (t, &t->waits.compute);
     }
 
-  loss = trainer_loss_value (&sums, plan, 1);
+  loss = trainer_loss_value (&t->loss, plan, 1);
   trainer_count_step (t, loss, all);
   /* Outputs are the driver's from here on. */
   if (t->driver != NULL)

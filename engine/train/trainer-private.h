@@ -199,7 +199,6 @@ typedef struct
 {
   gboolean is_wanted;
   TrainerUnread unread;
-  TrainerLoss loss;           /* of the batches of a step that were read */
   double value;               /* its value */
   gboolean is_saved;          /* t->rollback has what the step in flight began from */
   gboolean checkpoint_is_due; /* when the state is that of t->place */
@@ -348,8 +347,8 @@ typedef struct
   TrainerMetrics *both;
 } TrainerRecent;
 
-void trainer_recent_init (TrainerRecent *recent, const LoomTrainSpec *spec, const LoomStep *step,
-                          gint64 steps_per_epoch);
+void
+trainer_recent_init (TrainerRecent *recent, const LoomTrainSpec *spec, const LoomStep *step, gint64 steps_per_epoch);
 void trainer_recent_clear (TrainerRecent *recent);
 /* Where the step that is being taken is counted. */
 TrainerMetrics *trainer_recent_metrics (TrainerRecent *recent);
@@ -639,6 +638,7 @@ struct _LoomTrainer
   TrainerClock clock;
   TrainerWaits waits;
   TrainerAhead ahead;
+  TrainerLoss loss; /* of the batches of the step that were read */
   TrainerLate late;
   TrainerTrace trace;
   TrainerLook look;

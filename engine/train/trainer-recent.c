@@ -5,17 +5,6 @@
 
 #include <math.h>
 
-#define SHARE 10 /* of an epoch */
-#define MOST  50
-
-gint64
-loom_trainer_recent_steps (gint64 steps_per_epoch)
-{
-  const gint64 n = CLAMP (steps_per_epoch / SHARE, 1, MOST);
-
-  return n > 1 ? n / 2 * 2 : 1;
-}
-
 static void
 block_clear (TrainerBlock *block)
 {
@@ -27,7 +16,7 @@ block_clear (TrainerBlock *block)
 void
 trainer_recent_init (TrainerRecent *recent, const LoomTrainSpec *spec, const LoomStep *step, gint64 steps_per_epoch)
 {
-  const gint64 n = loom_trainer_recent_steps (steps_per_epoch);
+  const gint64 n = loom_train_recent_steps (steps_per_epoch);
 
   recent->n_blocks = n > 1 ? 2 : 1;
   recent->length = n / recent->n_blocks;

@@ -48,8 +48,7 @@ static gboolean
 needs_state (const TrainerRequest *request)
 {
   return request->samples != NULL || strchr (request->port, ':') == NULL || g_str_has_prefix (request->port, "grad:")
-         || g_str_has_prefix (request->port, TRAINER_NOW)
-         || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
+         || g_str_has_prefix (request->port, TRAINER_NOW) || g_str_equal (request->port, LOOM_SNAPSHOT_TIMES);
 }
 
 static gboolean

@@ -5,10 +5,10 @@
  * engine. Scores, shares and their gradients are inner tensors of it. Whether an engine takes a call is asked when it
  * is planned: cuDNN wants heads of a multiple of 8 features and has no masks here, and above 128 features it has the
  * gradient on compute capability 9.0 alone. An engine that wants more memory than the call's operands and results take
- * is not chosen: of the gradient, cuDNN 9.14 to 9.28 write dQ in one order only by way of all scores in 16 bits, so that
- * sequences longer than about 8 times a head's features go to the own kernel, and no memory grows with their square. The
- * gradient's other form, whose sums into dQ are atomic, is not asked for: cuDNN does not mark it as nondeterministic.
- * Engines of the gradient sum g·y by themselves and so need y in delta's stead. */
+ * is not chosen: of the gradient, cuDNN 9.14 to 9.28 write dQ in one order only by way of all scores in 16 bits, so
+ * that sequences longer than about 8 times a head's features go to the own kernel, and no memory grows with their
+ * square. The gradient's other form, whose sums into dQ are atomic, is not asked for: cuDNN does not mark it as
+ * nondeterministic. Engines of the gradient sum g·y by themselves and so need y in delta's stead. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,8 +281,8 @@ shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_P
           || ((start[i] | s->rows[i].sample | s->rows[i].head | s->rows[i].row) & 7) != 0)
         return false;
     }
-  /* Before 9.15.1, the gradient of keys that are no multiple of 128 may read past them in a replayed CUDA graph (release
-   * notes of cuDNN's front end 1.16). */
+  /* Before 9.15.1, the gradient of keys that are no multiple of 128 may read past them in a replayed CUDA graph
+   * (release notes of cuDNN's front end 1.16). */
   if (gradient && of->keys % 128 != 0 && cudnnGetVersion () < 91501)
     return false;
   return of->width <= FEATURES && of->depth <= FEATURES && of->n * of->heads * of->queries * of->width > 0

@@ -108,10 +108,10 @@ test_lengths (void)
     {
       g_auto (CliResult) r
           = cli ("export", "lengths.xml", "--to", "onnx", "--weights", "lengths.safetensors", "--output", "lstm.output",
-                 i == 0 ? NULL : "--size", "B=2", i == 1 ? NULL : "--size", "T=3", NULL);
+                 "--force", i == 0 ? NULL : "--size", "B=2", i == 1 ? NULL : "--size", "T=3", NULL);
       g_assert_cmpint (r.status, ==, 0);
       g_assert_true (file_has ("lengths.onnx", "LSTM") == (i == 2));
-      g_auto (CliResult) read = cli ("import", "lengths.onnx", "-o", "again.xml", NULL);
+      g_auto (CliResult) read = cli ("import", "lengths.onnx", "-o", "again.xml", "--force", NULL);
       g_assert_cmpint (read.status, ==, 0);
       char *name = strstr (read.out, "output ") + strlen ("output ");
       *strchr (name, ':') = 0;
@@ -140,7 +140,7 @@ test_windows (void)
     {
       g_autofree char *text = g_strdup_printf (graph, rows);
       cli_write ("windows.xml", text);
-      cli_expect (0, NULL, "export", "windows.xml", "--to", "onnx");
+      cli_expect (0, NULL, "export", "windows.xml", "--to", "onnx", "--force");
       g_assert_true (file_has ("windows.onnx", "\"\003Pad") == (rows == 6));
       g_assert_true (file_has ("windows.onnx", "ceil_mode") == (rows == 7));
     }
@@ -294,7 +294,7 @@ test_table (void)
   check_as_predict ("large", "rows.npy", "probabilities", rows);
 
   /* Ports that are named are all that the model gives; --raw is the net alone, as of a graph. */
-  g_auto (CliResult) named = cli ("export", "classes", "--to", "onnx", "--output", "fc", NULL);
+  g_auto (CliResult) named = cli ("export", "classes", "--to", "onnx", "--output", "fc", "--force", NULL);
   g_assert_null (strstr (named.out, "probabilities"));
   g_assert_true (file_has ("classes.onnx", "class_names"));
   cli_expect (0, NULL, "export", "classes", "--to", "onnx", "--raw", "-o", "raw.onnx");
@@ -304,7 +304,7 @@ test_table (void)
     g_assert_false (file_has (i == 0 ? "raw.onnx" : "graph.onnx", "class_names")
                     || file_has (i == 0 ? "raw.onnx" : "graph.onnx", "IsNaN"));
   cli_remove ("table.csv");
-  cli_expect (1, "table.csv", "export", "classes", "--to", "onnx");
+  cli_expect (1, "table.csv", "export", "classes", "--to", "onnx", "--force");
   cli_expect (2, "--raw does not go with --to dot", "export", "classes", "--to", "dot", "--raw");
 }
 

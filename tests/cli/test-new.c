@@ -161,12 +161,14 @@ test_arrays (void)
   cli_save ("x.npy", LOOM_F32, 2, rows, x);
   cli_save ("column.npy", LOOM_I64, 2, column, y);
   cli_save ("codes.npy", LOOM_I64, 1, column, codes);
-  cli_write ("x.npz", "PK\3\4");
+  cli_write ("x.npz", "PK\3\4"
+                      "--the rest of the header---"
+                      "x.npy");
   cli_write ("x.csv", "a,b\n1,2\n");
   cli_expect (1, "of shape B × 1, but a class is one number a sample: write y.squeeze (1)", "new", "--data", "npy",
               "x=x.npy", "y=column.npy");
   cli_expect (1, "whole numbers up to 3000000", "new", "--data", "npy", "x=x.npy", "y=codes.npy");
-  cli_expect (1, "is an archive of arrays (.npz)", "new", "--data", "npy", "x=x.npz");
+  cli_expect (1, "is an npz archive", "new", "--data", "npy", "x=x.npz");
   cli_expect (1, "which the data set csv reads", "new", "--data", "npy", "x=x.csv");
   cli_expect (1, "which the data set npy reads", "new", "--data", "csv", "path=x.npy", "target=y");
   cli_expect (1, "a zip archive", "new", "--data", "text", "path=x.npz");

@@ -264,10 +264,10 @@ test_recent (void)
   loom_trainer_set_observer (trainer, &observer, losses);
   train_test_run (trainer);
   g_assert_cmpuint (losses->len, ==, 140);
-  g_assert_cmpint (loom_trainer_recent_steps (1), ==, 1);
-  g_assert_cmpint (loom_trainer_recent_steps (19), ==, 1);
-  g_assert_cmpint (loom_trainer_recent_steps (39), ==, 2);
-  g_assert_cmpint (loom_trainer_recent_steps (1000000), ==, 50);
+  g_assert_cmpint (loom_train_recent_steps (1), ==, 1);
+  g_assert_cmpint (loom_train_recent_steps (19), ==, 1);
+  g_assert_cmpint (loom_train_recent_steps (39), ==, 2);
+  g_assert_cmpint (loom_train_recent_steps (1000000), ==, 50);
 }
 
 /* Random numbers of the batches of one step are not the same. */

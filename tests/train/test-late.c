@@ -146,7 +146,10 @@ run_on (Run *run, const Kind *kind, const char *path, const char *name, gboolean
                       2);
   run->trainer->late.is_wanted = run->trainer->late.is_wanted && late;
   loom_trainer_set_observer (run->trainer, &observer, run);
-  return loom_trainer_run (run->trainer, &run->error);
+  LoomTrainerEnd end = loom_trainer_run (run->trainer, &run->error);
+  if (run->error != NULL)
+    g_test_message ("%s", run->error->message);
+  return end;
 }
 
 static void

@@ -175,7 +175,8 @@ test_between (void)
   {
     const char *op;
     gboolean branch, between;
-  } cases[] = { { "relu", FALSE, TRUE }, { "relu", TRUE, FALSE }, { "mse_loss", FALSE, FALSE }, { "argmax", FALSE, FALSE } };
+  } cases[]
+      = { { "relu", FALSE, TRUE }, { "relu", TRUE, FALSE }, { "mse_loss", FALSE, FALSE }, { "argmax", FALSE, FALSE } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {

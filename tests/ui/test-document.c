@@ -599,9 +599,8 @@ test_parameters (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
     {
-      g_autofree char *text
-          = g_strdup_printf ("<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='parameter' %s/></graph>",
-                             cards[i][0]);
+      g_autofree char *text = g_strdup_printf (
+          "<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='parameter' %s/></graph>", cards[i][0]);
       g_autoptr (StudioDocument) document = document_load (text);
 
       studio_document_get_net (document);

@@ -12,10 +12,14 @@ static StudioPinValue
 value_of (const char *tensor, gsize rank, const gint64 *dims)
 {
   static float values[MAX_VALUES];
-  StudioPinValue value = {
-    .tensor = tensor, .step = 840, .when = "step 840", .rank = rank, .dims = dims, .full_rank = rank, .values = values,
-    .n_values = 1
-  };
+  StudioPinValue value = { .tensor = tensor,
+                           .step = 840,
+                           .when = "step 840",
+                           .rank = rank,
+                           .dims = dims,
+                           .full_rank = rank,
+                           .values = values,
+                           .n_values = 1 };
   for (gsize i = 0; i < rank; i++)
     value.n_values *= (gsize)dims[i];
   g_assert_cmpuint (value.n_values, <=, MAX_VALUES);

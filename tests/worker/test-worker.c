@@ -220,11 +220,11 @@ start_paced (Fixture *f, const char *folder, gint64 epochs, double at_least)
 
 /* s = x · y + z, by plain descent: the loss changes with each step, and is the value of s. */
 #define DESCENT                                                                                                        \
-  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"parameter\" shape=\"\" init=\"constant\" "       \
-  "value=\"2\"/><node id=\"y\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"3\"/><node id=\"z\" "           \
-  "op=\"parameter\" shape=\"\" init=\"constant\" value=\"4\"/><node id=\"product\" op=\"mul\"/><node id=\"s\" "         \
-  "op=\"add\"/><wire from=\"x\" to=\"product.input\"/><wire from=\"y\" to=\"product.other\"/><wire from=\"product\" "   \
-  "to=\"s.input\"/><wire from=\"z\" to=\"s.other\"/><train loss=\"s\" optimizer=\"sgd\" lr=\"%s\" epochs=\"1\"/>"        \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"parameter\" shape=\"\" init=\"constant\" "    \
+  "value=\"2\"/><node id=\"y\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"3\"/><node id=\"z\" "             \
+  "op=\"parameter\" shape=\"\" init=\"constant\" value=\"4\"/><node id=\"product\" op=\"mul\"/><node id=\"s\" "        \
+  "op=\"add\"/><wire from=\"x\" to=\"product.input\"/><wire from=\"y\" to=\"product.other\"/><wire from=\"product\" "  \
+  "to=\"s.input\"/><wire from=\"z\" to=\"s.other\"/><train loss=\"s\" optimizer=\"sgd\" lr=\"%s\" epochs=\"1\"/>"      \
   "</graph>"
 
 static float

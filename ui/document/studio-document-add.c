@@ -613,8 +613,7 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
     }
   serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh->node)));
   for (guint i = 0; i < fresh->gone->len; i++)
-    studio_document_remove_element (self,
-                                    loom_graph_by_serial (self->graph, g_array_index (fresh->gone, guint64, i)));
+    studio_document_remove_element (self, loom_graph_by_serial (self->graph, g_array_index (fresh->gone, guint64, i)));
   for (guint i = 0; i < fresh->from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));

@@ -76,8 +76,8 @@ is_watched (const StudioDocument *self, const char *path)
   return FALSE;
 }
 
-/* The input that the node would have to feed to stand in between, where that is clear: the other reader of what it reads
- * itself. NULL: it is not. */
+/* The input that the node would have to feed to stand in between, where that is clear: the other reader of what it
+ * reads itself. NULL: it is not. */
 static const LoomNetNode *
 find_place (const StudioDocument *self, guint at, guint *input)
 {

@@ -531,7 +531,7 @@ studio_run_get_recent_steps (StudioRun *self)
 {
   if (self->epochs <= 0 || self->total_steps < self->epochs)
     return 0;
-  return MIN (self->step, loom_trainer_recent_steps (self->total_steps / self->epochs));
+  return MIN (self->step, loom_train_recent_steps (self->total_steps / self->epochs));
 }
 
 double

@@ -128,8 +128,8 @@ double studio_run_get_eta (StudioRun *self); /* seconds; NaN unknown */
 /* What a running run is late with: that no step has come for much longer than steps took so far, and that Pause or Stop
  * waits for it. NULL: nothing is late. (transfer full) */
 char *studio_run_dup_delay (StudioRun *self);
-/* When a snapshot was whose weights had taken so many updates: "step 841" where it is from before that step's update, as
- * the step's loss is, or "after step 840". *step is its number. (transfer full) */
+/* When a snapshot was whose weights had taken so many updates: "step 841" where it is from before that step's update,
+ * as the step's loss is, or "after step 840". *step is its number. (transfer full) */
 char *studio_run_dup_when (StudioRun *self, gint64 updates, gint64 *step);
 /* TRUE where that is no step's usual length, or where Stop can be asked for again. */
 gboolean studio_run_is_late (StudioRun *self);

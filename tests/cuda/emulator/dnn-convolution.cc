@@ -1,9 +1,9 @@
 /* Convolutions with a bias, and ReLU behind it, as an operation graph that fake cuDNN has engines for.
  *
- * Which engines the real library has was asked of cuDNN 9.14 to 9.28 for compute capability 9.0, without a GPU: numbers,
- * knobs, notes and workspaces are some of those that all of them have. It pads channels to a multiple of 8 in its
- * workspace, or takes them as they are by an engine without tensor cores. Of what it takes the fake has NHWC alone. A
- * graph that differs in an operation, a type or a stride has no engine here. */
+ * Which engines the real library has was asked of cuDNN 9.14 to 9.28 for compute capability 9.0, without a GPU:
+ * numbers, knobs, notes and workspaces are some of those that all of them have. It pads channels to a multiple of 8 in
+ * its workspace, or takes them as they are by an engine without tensor cores. Of what it takes the fake has NHWC alone.
+ * A graph that differs in an operation, a type or a stride has no engine here. */
 #include <string.h>
 
 #include "tests/cuda/emulator/convolve.h"
@@ -77,7 +77,8 @@ convolution_engines (const Graph &graph)
   const Engine strict = { 0, 0, { CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP }, {}, false };
   const Engine simple = { 11, 0, {}, { { CUDNN_KNOB_TYPE_TILE_SIZE, 4 }, { CUDNN_KNOB_TYPE_USE_TEX, 0 } }, false };
   const std::vector<int> cores = { CUDNN_NUMERICAL_NOTE_TENSOR_CORE };
-  /* The last two knobs are blocks of a cluster. A hidden configuration is not proposed by heuristics, but can be named. */
+  /* The last two knobs are blocks of a cluster. A hidden configuration is not proposed by heuristics, but can be named.
+   */
   auto hopper = [&] (int64_t number, int64_t tile, int64_t workspace, int64_t clusters, bool hidden) {
     return Engine{ number,
                    131,

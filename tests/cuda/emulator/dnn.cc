@@ -208,11 +208,11 @@ enqueue (cudnnHandle_t handle, const Call &call, cudnnTensorDescriptor_t x, cudn
 
 extern "C"
 {
-/* Whatever the headers are: what it has and refuses is cuDNN 9.28's. */
-size_t
-cudnnGetVersion (void)
-{
-  return 92801;
+  /* Whatever the headers are: what it has and refuses is cuDNN 9.28's. */
+  size_t
+  cudnnGetVersion (void)
+  {
+    return 92801;
 }
 
 cudnnStatus_t
