@@ -409,14 +409,20 @@ loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slo
       if (parameter == NULL)
         continue;
       of = loom_program_get_slot (from, (guint)loom_program_find_slot (from, parameter));
+      g_autofree char *count_name = count_slot (t);
+      LoomValue count = 0;
+
+      /* The count is stored where the batches have added to it, on the graph's device. */
+      loom_program_set_origin (p, NULL, NULL);
+      if (loom_program_find_slot (from, count_name) >= 0)
+        count = loom_program_scalar (p, count_name, 0);
       loom_program_set_origin (p, NULL, loom_value_info (from, of->read)->device);
       int slot = loom_program_slot (p, of->name, of->kind, of->dtype, of->rank, of->dim, &of->init, of->trainable);
       loom_program_read (p, slot);
       LoomValue grad = loom_program_read (
           p, loom_program_slot (p, sum->name, sum->kind, sum->dtype, sum->rank, sum->dim, NULL, FALSE));
-      g_autofree char *count = count_slot (t);
-      if (loom_program_find_slot (from, count) >= 0)
-        grad = loom_binary (p, LOOM_SCALAR_DIV, grad, loom_cast (p, loom_program_scalar (p, count, 0), sum->dtype));
+      if (count != 0)
+        grad = loom_binary (p, LOOM_SCALAR_DIV, grad, loom_cast (p, count, sum->dtype));
       while (k < slots->len && g_array_index (slots, int, k) != slot)
         k++;
       if (k < slots->len)
