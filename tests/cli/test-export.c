@@ -50,7 +50,7 @@ test_run (void)
   g_assert_true (g_file_test ("run.onnx", G_FILE_TEST_EXISTS));
 
   cli_save ("x.npy", LOOM_F32, 2, (gint64[]){ 3, 2 }, (double[]){ 0.5, -1, 2, 0.25, -0.75, 1.5 });
-  cli_expect (0, NULL, "import", "run.onnx", "-o", "again.xml");
+  cli_expect (0, NULL, "import", "run.onnx", "-o", "again.xml", "--force");
   cli_expect (0, NULL, "run", "run", "--in", "data.x=x.npy", "--out", "fc=a.npy");
   g_auto (CliResult) again
       = cli ("run", "again.xml", "--weights", "again.safetensors", "--in", "data_x=x.npy", "--out", "fc=b.npy", NULL);
@@ -222,7 +222,7 @@ check_as_predict (const char *run, const char *samples, const char *port, const 
   g_auto (CliResult) predict = cli_argv ((const char *const *)words->pdata);
   g_auto (GStrv) lines = g_strsplit (predict.out, "\n", -1);
   g_assert_cmpint (predict.status, ==, 0);
-  cli_expect (0, NULL, "import", model, "-o", "again.xml");
+  cli_expect (0, NULL, "import", model, "-o", "again.xml", "--force");
   cli_expect (0, NULL, "run", "again.xml", "--weights", "again.safetensors", "--in", in, "--out", out);
   g_autoptr (LoomTensor) answers = cli_load ("answers.npy");
   const gint64 n = answers->dim[1];
