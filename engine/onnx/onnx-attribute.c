@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* One bit of OnnxCtx.read for each. */
+#define MAX_ATTRIBUTES 64
+
 const Onnx__AttributeProto *
 onnx_attribute (const Onnx__NodeProto *node, const char *name)
 {
@@ -18,7 +21,7 @@ onnx_attr (OnnxCtx *c, const char *name)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
-  for (gsize i = 0; a != NULL && i < MIN (c->node->n_attribute, 64); i++)
+  for (gsize i = 0; a != NULL && i < MIN (c->node->n_attribute, MAX_ATTRIBUTES); i++)
     if (c->node->attribute[i] == a)
       c->read |= G_GUINT64_CONSTANT (1) << i;
   return a;
@@ -118,7 +121,10 @@ static const struct
 void
 onnx_check_attributes (OnnxCtx *c)
 {
-  for (gsize i = 0; i < MIN (c->node->n_attribute, 64) && !c->failed; i++)
+  if (c->node->n_attribute > MAX_ATTRIBUTES)
+    onnx_fail (c, "it has %u attributes; up to %d are read here. Remove those that it does not need.",
+               (guint)c->node->n_attribute, MAX_ATTRIBUTES);
+  for (gsize i = 0; i < c->node->n_attribute && !c->failed; i++)
     {
       const char *name = c->node->attribute[i]->name;
       gboolean known = name == NULL || (c->read >> i & 1) != 0;
