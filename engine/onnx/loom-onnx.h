@@ -45,7 +45,7 @@ LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_
 /* The graph as a file, and its weights beside it: PATH without .xml, with .safetensors, whose path *weights (may be
  * NULL) receives, or NULL where there are none. */
 gboolean loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error);
-/* The path of the weights beside that graph; NULL where there are none. (transfer full) */
+/* The path of the weights that are saved with that graph; NULL if it has none. (transfer full) */
 char *loom_onnx_weights_path (const LoomOnnx *self, const char *graph);
 void loom_onnx_free (LoomOnnx *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnx, loom_onnx_free)

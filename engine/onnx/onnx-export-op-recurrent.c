@@ -1,4 +1,4 @@
-/* rnn, gru and lstm as ONNX's layers of these names, one behind the other, with the gates in ONNX's order.
+/* rnn, gru and lstm as ONNX's layers of these names, one after the other, with the gates in ONNX's order.
  *
  * A projection ONNX does not have; that lstm is written by its lowering, as a loop. So is a layer with lengths whose
  * batch or number of steps is open: OpenVINO 2026.4 leaves sequence_lens out there without a word, and computes other
