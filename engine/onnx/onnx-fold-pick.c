@@ -39,6 +39,22 @@ fold_copy_element (LoomTensor *to, gint64 at, const LoomTensor *from, gint64 i)
   memcpy ((char *)to->data + at * size, (const char *)from->data + i * size, size);
 }
 
+void
+fold_set_integer (const Fold *f, LoomTensor *t, gint64 at, gint64 value)
+{
+  const int type = t->dtype == LOOM_I32  ? ONNX__TENSOR_PROTO__DATA_TYPE__INT32
+                   : t->dtype == LOOM_U8 ? ONNX__TENSOR_PROTO__DATA_TYPE__UINT8
+                                         : f->elem_type;
+  gint64 least, most;
+
+  if (onnx_type_range (type, &least, &most))
+    value = (gint64)(((guint64)value - (guint64)least) & (guint64)(most - least)) + least;
+  if (t->dtype == LOOM_I64)
+    ((gint64 *)t->data)[at] = value;
+  else
+    loom_tensor_set (t, at, (double)value);
+}
+
 static LoomTensor *
 same_elements (const LoomTensor *x, int rank, const gint64 *dims)
 {
@@ -138,6 +154,7 @@ fold_reshape (const Fold *f)
 LoomTensor *
 fold_cast (const Fold *f)
 {
+  LoomTensor *y;
   LoomDType dtype;
 
   if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype))
@@ -147,7 +164,14 @@ fold_cast (const Fold *f)
     dtype = dtype == LOOM_I32 ? LOOM_I64 : dtype;
   if (dtype != LOOM_I64 && onnx_has_dynamic (f->all, f->in[0]))
     return NULL;
-  return loom_tensor_convert (f->in[0], dtype, FALSE, NULL);
+  /* Of an integer that does not fit the lower bits stay. */
+  if (loom_dtype_is_float (dtype) || dtype == LOOM_BOOL || loom_dtype_is_float (f->in[0]->dtype)
+      || onnx_has_dynamic (f->all, f->in[0]))
+    return loom_tensor_convert (f->in[0], dtype, FALSE, NULL);
+  y = fold_make (dtype, f->in[0]->rank, f->in[0]->dim);
+  for (gint64 i = 0; y != NULL && i < y->count; i++)
+    fold_set_integer (f, y, i, onnx_tensor_int (f->in[0], i));
+  return y;
 }
 
 /* ---- picking and joining ---------------------------------------------- */

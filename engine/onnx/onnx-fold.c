@@ -406,10 +406,8 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
           else
             ((gint64 *)y->data)[i] = number;
         }
-      else if (whole && y->dtype == LOOM_I64)
-        ((gint64 *)y->data)[i] = row->integer (onnx_tensor_int (a, ia), onnx_tensor_int (b, ib));
       else if (whole)
-        loom_tensor_set (y, i, (double)row->integer (onnx_tensor_int (a, ia), onnx_tensor_int (b, ib)));
+        fold_set_integer (f, y, i, row->integer (onnx_tensor_int (a, ia), onnx_tensor_int (b, ib)));
       else
         loom_tensor_set (y, i, row->number (loom_tensor_get (a, ia), loom_tensor_get (b, ib)));
     }
@@ -456,7 +454,7 @@ LoomTensor *
 onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint depth)
 {
   const FoldRow *row = NULL;
-  Fold f = { .all = all, .node = node };
+  Fold f = { .all = all, .node = node, .elem_type = onnx_result_type (all, node, 0) };
   LoomTensor *wide[FOLD_MAX_IN] = { NULL }, *y;
   gboolean shape, dynamic = FALSE;
 

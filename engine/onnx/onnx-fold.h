@@ -12,6 +12,7 @@ typedef struct
 {
   OnnxImport *all;
   const Onnx__NodeProto *node;
+  int elem_type; /* ONNX's, of the result; 0: not known */
   guint n;
   const LoomTensor *in[FOLD_MAX_IN]; /* NULL: left out */
 } Fold;
@@ -20,6 +21,8 @@ gint64 fold_attr_int (const Fold *f, const char *name, gint64 def);
 /* A tensor of small sizes; NULL where they are none. */
 LoomTensor *fold_make (LoomDType dtype, int rank, const gint64 *dims);
 void fold_copy_element (LoomTensor *to, gint64 at, const LoomTensor *from, gint64 i);
+/* Sets an integer as the result's type holds it: one that does not fit begins again at the other end. */
+void fold_set_integer (const Fold *f, LoomTensor *t, gint64 at, gint64 value);
 /* A list of integers from an attribute or an input; -1 where there is neither. */
 int fold_ints (const Fold *f, const char *name, guint input, gint64 values[LOOM_SHAPE_MAX_RANK]);
 

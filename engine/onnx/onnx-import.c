@@ -64,28 +64,39 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
       OnnxValue *value = onnx_declare (all, node->output[0]);
       value->constant = g_steal_pointer (&t);
       value->producer = node;
+      onnx_tell_types (all, node);
     }
   return TRUE;
+}
+
+static char *
+function_key (const char *domain, const char *name)
+{
+  return g_strdup_printf ("%s\n%s", domain != NULL ? domain : "", name != NULL ? name : "");
+}
+
+static GHashTable *
+list_functions (const Onnx__ModelProto *model)
+{
+  GHashTable *functions = model->n_functions > 0 ? g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) : NULL;
+
+  for (gsize i = 0; i < model->n_functions; i++)
+    g_hash_table_add (functions, function_key (model->functions[i]->domain, model->functions[i]->name));
+  return functions;
 }
 
 /* Functions of the model itself take precedence over operators. */
 static gboolean
 is_function (const OnnxImport *all, const Onnx__NodeProto *node)
 {
-  const char *domain = node->domain != NULL ? node->domain : "";
+  g_autofree char *key = all->functions != NULL ? function_key (node->domain, node->op_type) : NULL;
 
-  for (gsize i = 0; i < all->model->n_functions; i++)
-    {
-      const Onnx__FunctionProto *f = all->model->functions[i];
-      if (g_strcmp0 (f->name, node->op_type) == 0 && g_str_equal (f->domain != NULL ? f->domain : "", domain))
-        return TRUE;
-    }
-  return FALSE;
+  return key != NULL && g_hash_table_contains (all->functions, key);
 }
 
 /* What is not among the mappings, with the way out where there is one. */
 static void
-fail_unknown (OnnxCtx *c, const char *domain, gboolean behind)
+fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
 {
   if (is_function (c->all, c->node))
     onnx_fail (c, "it is a function of the model itself, which is not read here. Write it out before: "
@@ -97,9 +108,9 @@ fail_unknown (OnnxCtx *c, const char *domain, gboolean behind)
                domain);
   else
     onnx_fail (c, "there is no operator of this kind here%s%s%s.", *domain ? " (of “" : "", domain,
-               *domain  ? "”)"
-               : behind ? ", and what it needs is missing too"
-                        : "");
+               *domain            ? "”)"
+               : input_is_missing ? ", and what it needs is missing too"
+                                  : "");
 }
 
 /* The Identity by which a step hands a state on as it is: one more name of its value outside. */
@@ -121,9 +132,11 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
   const char *domain = node->domain != NULL && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
   OnnxCtx c = { .all = all, .node = node, .first_node = all->nodes->len };
 
-  if (!is_function (all, node) && (fold_node (all, node) || is_kept (all, node)))
+  gboolean own = is_function (all, node);
+
+  if (!own && (fold_node (all, node) || is_kept (all, node)))
     return;
-  c.map = is_function (all, node) ? NULL : onnx_map_find (domain, node->op_type);
+  c.map = own ? NULL : onnx_map_find (domain, node->op_type);
   for (gsize i = 0; i < node->n_input; i++)
     {
       const OnnxValue *value = *node->input[i] ? onnx_value_of (all, node->input[i]) : NULL;
@@ -131,9 +144,9 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
     }
   if (c.map == NULL)
     {
-      gboolean behind = c.failed;
+      gboolean input_is_missing = c.failed;
       c.failed = FALSE;
-      fail_unknown (&c, domain, behind);
+      fail_unknown (&c, domain, input_is_missing);
     }
   else if (!c.failed)
     {
@@ -152,6 +165,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
         if (!c.failed)
           onnx_fail (&c, "its output number %d is not computed here.", (int)i + 1), c.failed = FALSE;
       }
+  onnx_tell_types (all, node);
   if (!c.failed)
     note_mapped (all, &c);
 }
@@ -476,6 +490,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
         onnx__model_proto__free_unpacked (all.model, NULL);
       return NULL;
     }
+  all.functions = list_functions (all.model);
   all.external = onnx_external_new (path);
   all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
   all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -520,6 +535,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_hash_table_unref (all.uses);
   g_hash_table_unref (all.values);
   onnx_external_free (all.external);
+  g_clear_pointer (&all.functions, g_hash_table_unref);
   g_free (all.last_error);
   onnx__model_proto__free_unpacked (all.model, NULL);
   return done ? g_steal_pointer (&result) : NULL;

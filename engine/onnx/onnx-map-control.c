@@ -35,10 +35,14 @@ declare_constant (OnnxImport *scope, const char *name, LoomTensor *t /* transfer
   value->constant = t;
 }
 
+/* An input of a body; elem_type (0: not known) is ONNX's of what it gets, where the body does not say it. */
 static void
-declare_wire (OnnxImport *scope, const char *name, const OnnxWire *wire)
+declare_wire (OnnxImport *scope, const Onnx__ValueInfoProto *input, const OnnxWire *wire, int elem_type)
 {
-  onnx_declare (scope, name)->wire = wire;
+  OnnxValue *value = onnx_declare (scope, input->name);
+
+  value->wire = wire;
+  value->elem_type = onnx_port_type (input) != 0 ? onnx_port_type (input) : elem_type;
 }
 
 /* ---- Loop ------------------------------------------------------------------ */
@@ -201,7 +205,7 @@ loop_as_scan (OnnxCtx *c, Loop *l)
   scope->module->steps = l->steps;
   declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
   if (!asks)
-    declare_wire (scope, l->body->input[0]->name, scope->module->step);
+    declare_wire (scope, l->body->input[0], scope->module->step, 0);
   else
     {
       in[1]
@@ -214,11 +218,13 @@ loop_as_scan (OnnxCtx *c, Loop *l)
       carried[i] = onnx_scope_input (scope, l->body->input[i + 2]->name, &in[i + first]->type);
     }
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
-    declare_wire (scope, l->body->input[i + 2]->name, while_going_or_first (&within, going, carried[i], in[i + first]));
+    declare_wire (scope, l->body->input[i + 2], while_going_or_first (&within, going, carried[i], in[i + first]),
+                  onnx_elem_type (c, i + 2));
   if (asks && !c->failed)
-    declare_wire (scope, l->body->input[0]->name,
+    declare_wire (scope, l->body->input[0],
                   while_going (&within, going, scope->module->step,
-                               onnx_tensor_wire (&within, scalar (LOOM_I64, 0), "zero", FALSE)));
+                               onnx_tensor_wire (&within, scalar (LOOM_I64, 0), "zero", FALSE)),
+                  0);
   c->failed = c->failed || within.failed;
   if (c->failed)
     return;
@@ -505,7 +511,7 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
         type = row_of (&type, 0);
       outside[n_inputs++] = in[i];
       inside[i] = onnx_scope_input (scope, s->body->input[i]->name, &type);
-      declare_wire (scope, s->body->input[i]->name, inside[i]);
+      declare_wire (scope, s->body->input[i], inside[i], onnx_elem_type (c, i + (onnx_opset (c) < 9)));
     }
   if (c->failed)
     return;

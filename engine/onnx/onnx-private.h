@@ -64,7 +64,7 @@ typedef struct _OnnxValue
   OnnxImport *home;     /* whose it is */
   LoomTensor *constant; /* known while importing */
   LoomTensor *given;    /* what the caller says an input will be: good for attributes only */
-  int elem_type;        /* ONNX's, of an initialiser or an input; 0: see onnx_elem_type() */
+  int elem_type;        /* ONNX's; 0 where it is not known */
   gboolean is_weight;   /* an initialiser that training may change */
   const OnnxWire *wire;
   gboolean failed; /* its node could not be translated */
@@ -101,6 +101,7 @@ struct _OnnxImport
 {
   const char *file;
   Onnx__ModelProto *model;
+  GHashTable *functions;  /* “domain\nname” of the model's own; NULL if it has none */
   OnnxImport *outer;      /* where names are looked up that are none here; NULL: this is the model's graph */
   OnnxModule *module;     /* that it is drawn into; NULL: what outer is drawn into */
   OnnxExternal *external; /* the files that hold numbers of it */
@@ -292,6 +293,12 @@ OnnxValue *onnx_own_value (OnnxImport *all, const char *name);
 /* A name that is made twice keeps its first maker. */
 OnnxValue *onnx_declare (OnnxImport *all, const char *name);
 void onnx_value_free (gpointer value);
+/* ONNX's element type of an input or output of a graph; 0 where the model does not tell. */
+int onnx_port_type (const Onnx__ValueInfoProto *port);
+/* The same of output i of a node, whose inputs have theirs. */
+int onnx_result_type (OnnxImport *all, const Onnx__NodeProto *node, guint i);
+/* Gives the values that a node made their types. */
+void onnx_tell_types (OnnxImport *all, const Onnx__NodeProto *node);
 
 /* ---- onnx-value.c and onnx-attribute.c: accessors for mappings --------- */
 guint onnx_n_inputs (OnnxCtx *c);
@@ -345,7 +352,7 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[], onnx_map_branch[], onnx_map_control[],
     onnx_map_sequence[], onnx_map_recurrent[], onnx_map_attention[];
 void onnx_map_grid_sample (OnnxCtx *c);
-/* Input 1 beside input 0, as sets before 7 stretch it. */
+/* Input 1, stretched to input 0 as operator sets before 7 do. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
 gboolean onnx_map_bias (OnnxCtx *c);

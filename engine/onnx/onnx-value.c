@@ -57,40 +57,128 @@ onnx_n_inputs (OnnxCtx *c)
   return (guint)c->node->n_input;
 }
 
-static int
-elem_type_of (OnnxImport *all, const char *name, guint depth)
+int
+onnx_port_type (const Onnx__ValueInfoProto *port)
 {
-  const OnnxValue *value = onnx_value_of (all, name);
-  const Onnx__NodeProto *node = value != NULL ? value->producer : NULL;
-  const char *op = node != NULL ? node->op_type : "";
-  const Onnx__AttributeProto *a;
-  static const char *const keep[]
-      = { "Abs",     "Add",     "BitShift", "Clip",     "Concat",    "DepthToSpace", "Div",
-          "Expand",  "Flatten", "Gather",   "Identity", "Max",       "MaxPool",      "Min",
-          "Mod",     "Mul",     "Neg",      "Pad",      "Relu",      "Reshape",      "Slice",
-          "Squeeze", "Split",   "Sub",      "Tile",     "Transpose", "Unsqueeze",    NULL };
-  int like = g_str_equal (op, "CastLike")         ? 1
-             : g_str_equal (op, "QuantizeLinear") ? 2
-             : g_str_has_prefix (op, "QLinear")   ? 7
-             : g_strv_contains (keep, op)         ? 0
-                                                  : -1;
+  return port->type != NULL && port->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+             ? port->type->tensor_type->elem_type
+             : 0;
+}
 
-  if (value == NULL || value->elem_type != 0 || node == NULL || depth > MAX_FOLD_DEPTH)
-    return value != NULL ? value->elem_type : 0;
-  a = onnx_attribute (node, g_str_equal (op, "Cast") ? "to" : g_str_equal (op, "Constant") ? "value" : "output_dtype");
+/* The attribute that is the type of an operator's results, or that has it. */
+static const char *
+type_attribute (const char *op)
+{
+  return g_str_equal (op, "Cast")                                              ? "to"
+         : g_str_equal (op, "Constant") || g_str_equal (op, "ConstantOfShape") ? "value"
+         : g_str_equal (op, "EyeLike")                                         ? "dtype"
+         : g_str_equal (op, "If")                                              ? "then_branch"
+         : g_str_equal (op, "Loop") || g_str_equal (op, "Scan")                ? "body"
+                                                                               : "output_dtype";
+}
+
+/* The input whose type an operator's first result has; -1 if none. */
+static int
+type_input (const char *op)
+{
+  static const char *const keep[] = { "Abs",
+                                      "Add",
+                                      "BitShift",
+                                      "Clip",
+                                      "Compress",
+                                      "Concat",
+                                      "CumSum",
+                                      "Div",
+                                      "EyeLike",
+                                      "DepthToSpace",
+                                      "Expand",
+                                      "Flatten",
+                                      "Identity",
+                                      "Max",
+                                      "MaxPool",
+                                      "Min",
+                                      "Mod",
+                                      "Mul",
+                                      "Neg",
+                                      "Pad",
+                                      "Pow",
+                                      "Range",
+                                      "Relu",
+                                      "Reshape",
+                                      "ReverseSequence",
+                                      "Sign",
+                                      "Slice",
+                                      "SpaceToDepth",
+                                      "Split",
+                                      "Squeeze",
+                                      "Sub",
+                                      "Tile",
+                                      "TopK",
+                                      "Transpose",
+                                      "Trilu",
+                                      "Unique",
+                                      "Unsqueeze",
+                                      NULL };
+
+  if (g_str_equal (op, "CastLike") || g_str_equal (op, "Where"))
+    return 1;
+  if (g_str_equal (op, "QuantizeLinear") || g_str_equal (op, "OneHot"))
+    return 2;
+  if (g_str_has_prefix (op, "QLinear"))
+    return 7;
+  return g_strv_contains (keep, op) || g_str_has_prefix (op, "Gather") || g_str_has_prefix (op, "Scatter")
+                 || g_str_has_prefix (op, "Reduce")
+             ? 0
+             : -1;
+}
+
+int
+onnx_result_type (OnnxImport *all, const Onnx__NodeProto *node, guint i)
+{
+  const char *op = node->op_type;
+  const Onnx__AttributeProto *a = onnx_attribute (node, type_attribute (op));
+  const int like = type_input (op);
+  const OnnxValue *value;
+
+  if (a != NULL && a->g != NULL)
+    {
+      i += g_str_equal (op, "Loop"); /* whose body also says whether it goes on */
+      return i < a->g->n_output ? onnx_port_type (a->g->output[i]) : 0;
+    }
+  if (g_str_equal (op, "DynamicQuantizeLinear") && i != 1)
+    return ONNX__TENSOR_PROTO__DATA_TYPE__UINT8;
+  if (i > 0 && !g_str_equal (op, "Split"))
+    return 0;
   if (a != NULL && a->t != NULL)
     return a->t->data_type;
   if (a != NULL && a->i != 0)
     return (int)a->i;
   if (like >= 0 && (gsize)like < node->n_input && *node->input[like])
-    return elem_type_of (all, node->input[like], depth + 1);
-  return like == 2 || g_str_equal (op, "DynamicQuantizeLinear") ? ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 : 0;
+    {
+      value = onnx_value_of (all, node->input[like]);
+      return value != NULL ? value->elem_type : 0;
+    }
+  return g_str_equal (op, "QuantizeLinear") ? ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 : 0;
+}
+
+void
+onnx_tell_types (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  for (gsize i = 0; i < node->n_output; i++)
+    {
+      OnnxValue *value = *node->output[i] ? onnx_own_value (all, node->output[i]) : NULL;
+
+      if (value != NULL && value->elem_type == 0)
+        value->elem_type = onnx_result_type (all, node, (guint)i);
+    }
 }
 
 int
 onnx_elem_type (OnnxCtx *c, guint i)
 {
-  return onnx_has (c, i) ? elem_type_of (c->all, c->node->input[i], 0) : 0;
+  const OnnxValue *value = onnx_has (c, i) ? onnx_value_of (c->all, c->node->input[i]) : NULL;
+
+  return value != NULL ? value->elem_type : 0;
 }
 
 /* An empty name leaves an optional input out. */

@@ -73,7 +73,7 @@ numbers (const char *name, guint rank, guint n, const gint64 *values)
 }
 
 GByteArray *
-port (const char *name, guint n, const gint64 *dims)
+typed_port (const char *name, int elem_type, guint n, const gint64 *dims)
 {
   GByteArray *info = g_byte_array_new (), *type = g_byte_array_new (), *of = g_byte_array_new (),
              *shape = g_byte_array_new ();
@@ -87,12 +87,18 @@ port (const char *name, guint n, const gint64 *dims)
         put_int (dim, 1, dims[i]);
       put_part (shape, 1, dim);
     }
-  put_int (of, 1, 1);
+  put_int (of, 1, elem_type);
   put_part (of, 2, shape);
   put_part (type, 1, of);
   put_text (info, 1, name);
   put_part (info, 2, type);
   return info;
+}
+
+GByteArray *
+port (const char *name, guint n, const gint64 *dims)
+{
+  return typed_port (name, 1, n, dims);
 }
 
 GByteArray *
@@ -129,6 +135,17 @@ put_attribute_text (GByteArray *n, const char *name, const char *value)
   put_text (a, 1, name);
   put_text (a, 4, value);
   put_int (a, 20, 3);
+  put_part (n, 5, a);
+}
+
+void
+put_attribute_graph (GByteArray *n, const char *name, GByteArray *graph)
+{
+  GByteArray *a = g_byte_array_new ();
+
+  put_text (a, 1, name);
+  put_part (a, 6, graph);
+  put_int (a, 20, 5);
   put_part (n, 5, a);
 }
 

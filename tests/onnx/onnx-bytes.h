@@ -18,10 +18,14 @@ GByteArray *tensor (const char *name, guint n, const gint64 *announced, guint co
 GByteArray *numbers (const char *name, guint rank, guint n, const gint64 *values);
 /* An input or output of floats; a size of -1 is named "batch". */
 GByteArray *port (const char *name, guint n, const gint64 *dims);
+/* One of this element type of ONNX. */
+GByteArray *typed_port (const char *name, int elem_type, guint n, const gint64 *dims);
 /* inputs and outputs are words with a space between them. */
 GByteArray *node (const char *op, const char *name, const char *inputs, const char *outputs);
 void put_attribute (GByteArray *n, const char *name, gint64 value);
 void put_attribute_text (GByteArray *n, const char *name, const char *value);
+/* Takes the graph. */
+void put_attribute_graph (GByteArray *n, const char *name, GByteArray *graph);
 /* Takes the graph. */
 GByteArray *model (GByteArray *graph, gint64 opset);
 

@@ -482,7 +482,7 @@ test_external (void)
       if (rows[i].says != NULL ? said == NULL || strstr (said, rows[i].says) == NULL : said != NULL)
         g_error ("row %u says “%s”", i, said != NULL ? said : "(nothing)");
     }
-  /* A file that is missing is told once. */
+  /* A file that is missing is reported once. */
   g_autofree char *once = read_beside (folder, external ("w", "gone", "0", "12"), external ("v", "gone", "12", "12"));
   g_assert_nonnull (strstr (once, "is not there"));
   g_assert_null (strstr (strstr (once, "is not there") + 1, "is not there"));
@@ -692,6 +692,140 @@ test_damaged (void)
     }
 }
 
+/* The graph that these bytes become, as it is written. Takes the bytes. */
+static char *
+written (GByteArray *bytes)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, &error);
+
+  g_byte_array_unref (bytes);
+  if (read == NULL && error == NULL)
+    loom_faults_to_error (faults, NULL, &error);
+  g_assert_no_error (error);
+  return loom_graph_write (read->graph, NULL);
+}
+
+enum
+{
+  UINT8 = 2,
+  INT8 = 3,
+  INT32 = 6,
+  INT64 = 7,
+  BOOL = 9,
+  UINT32 = 12
+};
+
+/* What is computed while reading is cut to its type, as what is computed later. */
+static void
+test_folded_integers (void)
+{
+  static const struct
+  {
+    const char *op;
+    gint64 value; /* of both operands, and cast to the type first */
+    int type;
+    const char *result;
+  } rows[] = {
+    { "Add", 100, INT8, "-56" },       { "Sub", 300, INT8, "0" },
+    { "Mul", 100, INT8, "16" },        { "Add", 300, INT8, "88" },
+    { "Add", 200, UINT8, "144" },      { "Add", 3000000000, UINT32, "1705032704" },
+    { "Neg", -128, INT8, "-128" },     { "Add", 2147483647, INT32, "-2" },
+    { "Max", 4294967301, INT32, "5" }, { "Add", 4000000001, INT64, "8000000002" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GByteArray *g = g_byte_array_new (), *cast = node ("Cast", "", "wide", "a");
+      g_autofree char *xml = NULL, *value = g_strdup_printf ("value=\"%s\"", rows[i].result);
+
+      put_part (g, 5, numbers ("wide", 0, 1, &rows[i].value));
+      put_attribute (cast, "to", rows[i].type);
+      put_part (g, 1, cast);
+      put_part (g, 1, node (rows[i].op, "", g_str_equal (rows[i].op, "Neg") ? "a" : "a a", "y"));
+      put_part (g, 12, typed_port ("y", rows[i].type, 0, NULL));
+      xml = written (model (g, 17));
+      if (strstr (xml, value) == NULL)
+        g_error ("%s of %" G_GINT64_FORMAT ": no %s in\n%s", rows[i].op, rows[i].value, value, xml);
+    }
+}
+
+/* A port that says its name alone. */
+static GByteArray *
+named (const char *name)
+{
+  GByteArray *info = g_byte_array_new ();
+
+  put_text (info, 1, name);
+  return info;
+}
+
+/* A body's state has a type that its body or its first value tells, and so has a number of outside; what is added goes
+ * round at that type's end. */
+static void
+test_loop_types (void)
+{
+  static const gint64 two[] = { 2 }, steps = 3, hundred = 100;
+
+  for (guint i = 0; i < 6; i++)
+    {
+      const gboolean says = i % 2 == 0, is_scan = i >= 4;
+      GByteArray *g = g_byte_array_new (), *body = g_byte_array_new (), *cast = node ("Cast", "", "wide", "k");
+      GByteArray *loop = is_scan ? node ("Scan", "", "x rows", "y") : node ("Loop", "", "steps  x", "y");
+      g_autofree char *xml = NULL;
+
+      put_part (g, 5, numbers ("steps", 0, 1, &steps));
+      put_part (g, 5, numbers ("wide", 0, 1, &hundred));
+      put_attribute (cast, "to", INT8);
+      put_part (g, 1, cast);
+      put_part (body, 1, node ("Where", "", "c s s", "t"));
+      put_part (body, 1, node ("Add", "", i == 2 || i == 3 ? "k t" : "t t", "u"));
+      if (is_scan)
+        {
+          put_part (body, 1, node ("Greater", "", "s s", "c"));
+          put_part (body, 11, says ? typed_port ("s", INT8, 1, two) : named ("s"));
+          put_part (body, 11, named ("row"));
+          put_attribute (loop, "num_scan_inputs", 1);
+          put_part (g, 11, typed_port ("rows", 1, 2, (gint64[]){ 3, 1 }));
+        }
+      else
+        {
+          put_part (body, 11, typed_port ("i", INT64, 0, NULL));
+          put_part (body, 11, typed_port ("c", BOOL, 0, NULL));
+          put_part (body, 11, says ? typed_port ("s", INT8, 1, two) : named ("s"));
+          put_part (body, 12, typed_port ("c", BOOL, 0, NULL));
+        }
+      put_part (body, 12, typed_port ("u", INT8, 1, two));
+      put_attribute_graph (loop, "body", body);
+      put_part (g, 1, loop);
+      put_part (g, 1, node ("Add", "after", "y y", "z"));
+      put_part (g, 11, typed_port ("x", INT8, 1, two));
+      put_part (g, 12, typed_port ("z", INT8, 1, two));
+      xml = written (model (g, 17));
+      char *first = strstr (xml, "op=\"remainder\"");
+      if (first == NULL || strstr (first + 1, "op=\"remainder\"") == NULL)
+        g_error ("%u: not two remainders in\n%s", i, xml);
+    }
+}
+
+static void
+test_many_attributes (void)
+{
+  for (guint n = 64; n <= 65; n++)
+    {
+      GByteArray *relu = node ("Relu", "odd", "x", "y");
+
+      for (guint i = 0; i + 1 < n; i++)
+        put_attribute (relu, "seed", 1);
+      put_attribute (relu, n == 64 ? "seed" : "slope", 1);
+      if (n == 64)
+        g_free (written (model (single (relu), 17)));
+      else
+        expect (model (single (relu), 17), "node odd: Relu: it has 65 attributes; up to 64 are read here");
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -709,6 +843,9 @@ main (int argc, char **argv)
   g_test_add_func ("/onnx-reader/negative-sizes", test_negative_sizes);
   g_test_add_func ("/onnx-reader/dynamic-images", test_dynamic_images);
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
+  g_test_add_func ("/onnx-reader/folded-integers", test_folded_integers);
+  g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
+  g_test_add_func ("/onnx-reader/many-attributes", test_many_attributes);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
   g_test_add_func ("/onnx-reader/damaged", test_damaged);
   return g_test_run ();
