@@ -28,12 +28,31 @@ loom_text_printable (const char *text, gboolean one_line, glong most)
   return g_string_free (s, FALSE);
 }
 
+static gboolean
+is_shown_as_it_is (const char *text)
+{
+  g_autofree char *shown = loom_text_printable (text, TRUE, G_MAXLONG);
+
+  return strcmp (shown, text) == 0;
+}
+
+/* A word that a terminal would take as orders: each byte but letters and digits by its number. */
+static char *
+spelled_out (const char *word)
+{
+  GString *s = g_string_new ("\"$(printf '");
+
+  for (const char *p = word; *p != '\0'; p++)
+    g_string_append_printf (s, g_ascii_isalnum (*p) ? "%c" : "\\%03o", (guchar)*p);
+  return g_string_free (g_string_append (s, "')\""), FALSE);
+}
+
 char *
 loom_text_shell_word (const char *word)
 {
   for (const char *p = word; *p != '\0'; p++)
     if (!g_ascii_isalnum (*p) && strchr ("/._-+:,=@%", *p) == NULL)
-      return g_shell_quote (word);
+      return is_shown_as_it_is (word) ? g_shell_quote (word) : spelled_out (word);
   return *word != '\0' ? g_strdup (word) : g_strdup ("''");
 }
 

@@ -10,7 +10,8 @@ G_BEGIN_DECLS
  * ellipsis. (transfer full) */
 char *loom_text_printable (const char *text, gboolean one_line, glong most);
 
-/* A word of a command that is shown, as a POSIX shell takes it: quoted only if it must be. (transfer full) */
+/* A word of a command that is shown, as a POSIX shell takes it: quoted only if it must be, and with control characters
+ * as numbers. (transfer full) */
 char *loom_text_shell_word (const char *word);
 
 /* Appends a cell of a CSV table, in quotes if it needs them. A text that a spreadsheet would compute, because it begins

@@ -5,8 +5,13 @@ static void
 test_shell_word (void)
 {
   static const char *const cases[][2] = {
-    { "runs/one-2.b", "runs/one-2.b" }, { "", "''" },           { "a b", "'a b'" },
-    { "x;reboot", "'x;reboot'" },       { "$(id)", "'$(id)'" }, { "it's", "'it'\\''s'" },
+    { "runs/one-2.b", "runs/one-2.b" },
+    { "", "''" },
+    { "a b", "'a b'" },
+    { "x;reboot", "'x;reboot'" },
+    { "$(id)", "'$(id)'" },
+    { "it's", "'it'\\''s'" },
+    { "a\033[2J", "\"$(printf 'a\\033\\1332J')\"" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
