@@ -57,16 +57,17 @@ print_summary (const LoomOnnx *model, const char *path, const char *output, cons
 
   for (guint i = 0; i < model->weights->len; i++)
     numbers += (double)((const LoomNamedTensor *)model->weights->pdata[i])->tensor->count;
-  printf ("%s, operator set %" G_GINT64_FORMAT ":\n", path, model->opset);
+  g_autofree char *shown = command_printable (path), *graph = command_printable (output);
+  printf ("%s, operator set %" G_GINT64_FORMAT ":\n", shown, model->opset);
   for (guint i = 0; i < model->mapped->len; i++)
     printf ("  %s\n", (const char *)model->mapped->pdata[i]);
   print_ports ("input", model->inputs);
   print_ports ("output", model->outputs);
-  printf ("wrote %s", output);
+  printf ("wrote %s", graph);
   if (model->weights->len > 0)
     {
-      g_autofree char *count = command_count (numbers);
-      printf (" and %s (%u tensors, %s numbers)", weights, model->weights->len, count);
+      g_autofree char *count = command_count (numbers), *file = command_printable (weights);
+      printf (" and %s (%u tensors, %s numbers)", file, model->weights->len, count);
     }
   g_autofree char *word = loom_text_shell_word (output);
   printf ("\nTo run it:\n  gradloom run %s", word);
@@ -117,10 +118,12 @@ run (const Command *command, int argc, char **argv)
   model = loom_onnx_read_file (argv[1], NULL, faults, &error);
   if (model == NULL && error == NULL)
     {
+      g_autofree char *shown = command_printable (argv[1]);
+
       for (guint i = 0; i < loom_faults_length (faults); i++)
         {
           g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
-          fprintf (stderr, "%s: %s\n", argv[1], text);
+          fprintf (stderr, "%s: %s\n", shown, text);
         }
       fprintf (stderr, "gradloom import: what is listed above has no counterpart here; nothing was written. Export the "
                        "model without "

@@ -124,12 +124,12 @@ describe_left_out (const LoomCsvGuess *guess, char **given, GString *notes)
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
-      g_autofree char *reason = loom_csv_column_reason (guess, i);
+      g_autofree char *reason = loom_csv_column_reason (guess, i), *why = command_printable (reason);
+      g_autofree char *name = command_printable (column->name);
 
       if (column->role > LOOM_CSV_TARGET && find_option (given, "features") == NULL
           && g_strcmp0 (column->name, find_option (given, "weight")) != 0)
-        g_string_append_printf (notes, "  left out: column %u%s%s: %s\n", i + 1, *column->name != '\0' ? ", " : "",
-                                column->name, reason);
+        g_string_append_printf (notes, "  left out: column %u%s%s: %s\n", i + 1, *name != '\0' ? ", " : "", name, why);
     }
 }
 
@@ -139,21 +139,22 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
 {
   const gboolean is_class = g_strcmp0 (find_option (options, "target_type"), "float") != 0;
   const LoomCsvColumn *target = find_column (guess, find_option (options, "target"));
+  g_autofree char *shown = command_printable (find_option (options, "target"));
 
-  g_string_append_printf (notes, "  target %s: %s\n", find_option (options, "target"),
+  g_string_append_printf (notes, "  target %s: %s\n", shown,
                           is_class ? "a class; for a number say target_type=float"
                                    : "a number; for classes say target_type=class");
   if (is_class && target != NULL && target->n_distinct * 2 > guess->n_rows)
-    g_string_append_printf (notes, "  %s has a class of its own for most rows: no net learns that\n", target->name);
+    g_string_append_printf (notes, "  %s has a class of its own for most rows: no net learns that\n", shown);
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
+      g_autofree char *name = command_printable (column->name);
 
       if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0 && find_option (given, "missing") == NULL)
-        g_string_append_printf (notes, "  %s has %u gap%s: %s (missing=mean)\n", column->name, column->n_missing,
-                                column->n_missing == 1 ? "" : "s",
-                                column->role == LOOM_CSV_FEATURE ? "filled with the mean"
-                                                                 : "rows without it are left out");
+        g_string_append_printf (
+            notes, "  %s has %u gap%s: %s (missing=mean)\n", name, column->n_missing, column->n_missing == 1 ? "" : "s",
+            column->role == LOOM_CSV_FEATURE ? "filled with the mean" : "rows without it are left out");
     }
   describe_left_out (guess, given, notes);
 }
@@ -248,7 +249,10 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   g_string_append_printf (rest, ": %u layers that take %u of %u tensors\n", skeleton->n_layers, match->n_fit,
                           loom_safetensors_count (file));
   for (guint i = 0; i < skeleton->left_out->len; i++)
-    g_string_append_printf (rest, "  left out: %s\n", (const char *)skeleton->left_out->pdata[i]);
+    {
+      g_autofree char *shown = command_printable (skeleton->left_out->pdata[i]);
+      g_string_append_printf (rest, "  left out: %s\n", shown);
+    }
   if (skeleton->n_chains > 1)
     g_string_append_printf (rest, "  in %u chains, whose widths do not fit each other\n", skeleton->n_chains);
   return put_graph (command, skeleton->graph, output, rest->str);
@@ -334,13 +338,14 @@ const Command command_new = {
   .name = "new",
   .arguments = "--data SOURCE [NAME=VALUE…] | --weights FILE.safetensors",
   .summary = "begin a graph with a data set, or with weights",
-  .details = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
-             "words after the options are options of the data set; files are named as seen from here. What they leave\n"
-             "open of a table is guessed, as in Studio, and what is left out of it is said. With --weights\n"
-             "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
-             "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
-             "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
-             "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
-             "  gradloom new --weights resnet18.safetensors -o resnet18.xml",
+  .details
+  = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
+    "words after the options are options of the data set; files are named as seen from here. Options that are\n"
+    "not given follow from the table, as in Studio; columns that are left out are listed. With --weights\n"
+    "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
+    "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
+    "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
+    "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
+    "  gradloom new --weights resnet18.safetensors -o resnet18.xml",
   .run = run,
 };

@@ -95,6 +95,27 @@ test_table_notes (void)
   cli_expect (1, "has a comma in it", "new", "--data", "csv", "path=bad.csv", "target=y");
 }
 
+/* Names and cells of a table give a terminal no orders. */
+static void
+test_control_characters (void)
+{
+  g_auto (CliResult) number = { 0 }, class = { 0 };
+
+  cli_write ("odd.csv", "a,w\033[2J,p\033[3J\n1,\033[4Jx,1\n2,7,NA\n3,y,3\n4,9,4\n");
+  number = cli ("new", "--data", "csv", "path=odd.csv", "target=p\033[3J", "target_type=float", "-o", "odd.xml", NULL);
+  g_assert_cmpint (number.status, ==, 0);
+  g_assert_nonnull (strstr (number.out, "left out: column 2, w\\u001b[2J: “\\u001b[4Jx” in line 2"));
+  g_assert_nonnull (strstr (number.out, "target p\\u001b[3J: a number"));
+  g_assert_nonnull (strstr (number.out, "p\\u001b[3J has 1 gap"));
+  g_assert_null (strchr (number.out, 27));
+  class = cli ("new", "--data", "csv", "path=odd.csv", "target=p\033[3J", "target_type=class", "-o", "o\033[5J.xml",
+               NULL);
+  g_assert_cmpint (class.status, ==, 0);
+  g_assert_nonnull (strstr (class.out, "p\\u001b[3J has a class of its own"));
+  g_assert_nonnull (strstr (class.out, "wrote o\\u001b[5J.xml"));
+  g_assert_null (strchr (class.out, 27));
+}
+
 /* Masses in grams from lengths in millimetres: as it is written, a graph comes near a line's error. */
 static void
 test_units (void)
@@ -206,6 +227,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/new/paths", test_paths);
   g_test_add_func ("/cli/new/table", test_table);
   g_test_add_func ("/cli/new/table-notes", test_table_notes);
+  g_test_add_func ("/cli/new/control-characters", test_control_characters);
   g_test_add_func ("/cli/new/units", test_units);
   g_test_add_func ("/cli/new/weights", test_weights);
   g_test_add_func ("/cli/new/arrays", test_arrays);

@@ -210,6 +210,24 @@ test_control_characters (void)
   g_assert_cmpint (gradloom (&said, "import", model, "-o", graph, NULL), ==, 1);
   g_assert_nonnull (strstr (said, "node \\u001b[2J\\nx: \\u001b]0;t\\u0007Blur"));
   g_assert_null (strchr (said, 27));
+
+  /* Nor does the name of the file itself. */
+  g_autofree char *good = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", "mlp-script",
+                                            "model.onnx", NULL);
+  g_autofree char *odd = in_folder ("a\033[2J.onnx"), *odd_graph = in_folder ("a\033[2J.xml"), *read = NULL,
+                  *refused = NULL, *data = NULL;
+  gsize length;
+  g_assert_true (g_file_get_contents (good, &data, &length, NULL));
+  g_assert_true (g_file_set_contents (odd, data, (gssize)length, NULL));
+  g_assert_cmpint (gradloom (&read, "import", odd, "-o", odd_graph, NULL), ==, 0);
+  g_assert_nonnull (strstr (read, "a\\u001b[2J.onnx, operator set"));
+  g_assert_nonnull (strstr (read, "a\\u001b[2J.xml and "));
+  g_assert_nonnull (strstr (read, "a\\u001b[2J.safetensors ("));
+  g_assert_null (strchr (read, 27));
+  g_assert_true (g_file_set_contents (odd, bytes, sizeof bytes - 1, NULL));
+  g_assert_cmpint (gradloom (&refused, "import", odd, "-o", odd_graph, "--force", NULL), ==, 1);
+  g_assert_nonnull (strstr (refused, "a\\u001b[2J.onnx: node"));
+  g_assert_null (strchr (refused, 27));
 }
 
 static void
