@@ -66,11 +66,13 @@ check_sizes (const ExportJob *job, GError **error)
   return TRUE;
 }
 
-/* The data set as the run read it. */
+/* The data set as the run read it; what the run kept is of the one that it was trained on. */
 static LoomDataset *
 open_dataset (const LoomNet *net, guint node, gpointer data, GError **error)
 {
   const ExportJob *job = data;
+  g_autoptr (LoomFaults) train_faults = loom_faults_new ();
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (job->graph, net, train_faults);
   LoomDataset *dataset = loom_net_open_dataset (net, (int)node, loom_graph_get_folder (job->graph), error);
 
   if (dataset == NULL)
@@ -80,7 +82,7 @@ open_dataset (const LoomNet *net, guint node, gpointer data, GError **error)
                       "be opened; --raw writes the net alone. ");
       return NULL;
     }
-  if (!loom_run_restore_dataset (job->path, dataset, error))
+  if (spec != NULL && spec->dataset_node == (int)node && !loom_run_restore_dataset (job->path, dataset, error))
     g_clear_pointer (&dataset, loom_dataset_free);
   return dataset;
 }

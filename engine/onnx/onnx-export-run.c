@@ -58,20 +58,31 @@ prepare (OnnxExport *all, OnnxVar *v, const LoomPreparation *p)
   return v;
 }
 
+/* Keys are unique: of a second data set the node's path goes before the word. */
 static char *
-describe_input (const LoomDataset *dataset, const LoomType *type, const LoomPreparation *p)
+metadata_key (const LoomOnnxWriter *self, const char *path, const char *word)
+{
+  for (guint i = 0; i < self->metadata->len; i += 2)
+    if (g_str_equal (self->metadata->pdata[i], word))
+      return g_strconcat (path, ".", word, NULL);
+  return g_strdup (word);
+}
+
+static char *
+describe_input (const LoomDataset *dataset, const LoomType *type, const LoomPreparation *p, const char *features,
+                const char *tokens)
 {
   const gboolean normalises = p->shift != NULL || p->scale != NULL;
 
   if (loom_dataset_feature_names (dataset) != NULL)
-    return g_strdup_printf ("rows as the table has them, one number for each of feature_names%s%s",
+    return g_strdup_printf ("rows as the table has them, one number for each of %s%s%s", features,
                             p->fill != NULL ? "; NaN is a gap, which the model fills" : "",
                             normalises ? "; the model normalises them" : "");
   if (loom_dataset_has_pictures (dataset))
     return g_strdup_printf ("pictures of 0 to 1, as channels, rows and columns%s",
                             normalises ? "; the model subtracts mean and divides by std" : "");
   if (!loom_dtype_is_float (type->dtype) && loom_dataset_token_names (dataset) != NULL)
-    return g_strdup ("indices of token_names");
+    return g_strdup_printf ("indices of %s", tokens);
   return NULL;
 }
 
@@ -82,20 +93,23 @@ onnx_export_take_dataset (LoomOnnxWriter *self, guint node, LoomDataset *dataset
   const LoomNetNode *n = loom_net_node (self->net, node);
   g_auto (LoomPreparation) p = { NULL };
   OnnxVar *v = all->value[node][0];
+  g_autofree char *features = metadata_key (self, n->path, "feature_names"),
+                  *tokens = metadata_key (self, n->path, "token_names"),
+                  *separator = metadata_key (self, n->path, "token_separator");
 
   g_ptr_array_add (self->datasets, dataset);
   loom_dataset_preparation (dataset, &p);
-  v->doc = describe_input (dataset, &v->type, &p);
+  v->doc = describe_input (dataset, &v->type, &p, features, tokens);
   all->path = n->path;
   all->value[node][0] = prepare (all, v, &p);
   all->path = NULL;
   if (loom_dataset_feature_names (dataset) != NULL)
-    add_names (self, "feature_names", loom_dataset_feature_names (dataset));
+    add_names (self, features, loom_dataset_feature_names (dataset));
   if (loom_dtype_is_float (v->type.dtype) || loom_dataset_token_names (dataset) == NULL)
     return;
-  add_names (self, "token_names", loom_dataset_token_names (dataset));
+  add_names (self, tokens, loom_dataset_token_names (dataset));
   if (*loom_dataset_separator (dataset))
-    add_metadata (self, "token_separator", g_strdup (loom_dataset_separator (dataset)));
+    add_metadata (self, separator, g_strdup (loom_dataset_separator (dataset)));
 }
 
 /* ---- what comes out ----------------------------------------------------- */

@@ -308,6 +308,31 @@ test_table (void)
   cli_expect (2, "--raw does not go with --to dot", "export", "classes", "--to", "dot", "--raw");
 }
 
+/* A second data set has names of its own, and what the run kept is not of it. */
+static void
+test_two_tables (void)
+{
+  cli_write ("pair.csv", "p,q,r,k\n1,2,300,x\n2,3,400,y\n3,4,500,x\n4,5,700,y\n");
+  cli_write ("pair.xml",
+             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+             "  <node id=\"a\" op=\"dataset\" source=\"csv\" path=\"pair.csv\" target=\"k\" features=\"p,q\"/>\n"
+             "  <node id=\"b\" op=\"dataset\" source=\"csv\" path=\"pair.csv\" target=\"k\" features=\"q,r\"/>\n"
+             "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+             "  <node id=\"more\" op=\"relu\"/>\n"
+             "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+             "  <wire from=\"a.x\" to=\"fc\"/><wire from=\"b.x\" to=\"more\"/>\n"
+             "  <wire from=\"fc\" to=\"loss.input\"/><wire from=\"a.y\" to=\"loss.target\"/>\n"
+             "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"1\" batch_size=\"4\"/>\n"
+             "</graph>\n");
+  cli_expect (0, NULL, "train", "pair.xml", "--out", "pair");
+  g_auto (CliResult) r = cli ("export", "pair", "--to", "onnx", "--output", "fc", "--output", "more", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "one number for each of feature_names\n"));
+  g_assert_nonnull (strstr (r.out, "one number for each of b.feature_names\n"));
+  g_assert_true (file_has ("pair.onnx", "\012\015feature_names\022\011[\"p\",\"q\"]"));
+  g_assert_true (file_has ("pair.onnx", "\012\017b.feature_names\022\011[\"q\",\"r\"]"));
+}
+
 /* Pictures of 0 to 1 go in; mean and std are the model's. */
 static void
 test_pictures (void)
@@ -398,6 +423,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/export/log-sum-exp", test_log_sum_exp);
   g_test_add_func ("/cli/export/inner-types", test_inner_types);
   g_test_add_func ("/cli/export/table", test_table);
+  g_test_add_func ("/cli/export/two-tables", test_two_tables);
   g_test_add_func ("/cli/export/pictures", test_pictures);
   g_test_add_func ("/cli/export/choices", test_choices);
   g_test_add_func ("/cli/export/refusals", test_refusals);
