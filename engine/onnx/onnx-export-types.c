@@ -4,8 +4,8 @@
 
 /* clang-format off */
 static const char *const like_first[] = {
-  "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Clip", "Cos", "Cosh", "CumSum", "Elu", "Erf", "Exp",
-  "Floor", "Identity", "Log", "LogSoftmax", "Neg", "Not", "Reciprocal", "Relu", "Round", "ScatterElements",
+  "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Clip", "Cos", "Cosh", "CumSum", "Elu", "Erf",
+  "Exp", "Floor", "Identity", "Log", "LogSoftmax", "Neg", "Not", "Reciprocal", "Relu", "Round", "ScatterElements",
   "ScatterND", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Sqrt", "Tan", "Tanh", NULL
 };
 static const char *const broadcasts[]
