@@ -33,7 +33,11 @@ map_same (OnnxCtx *c)
       args[i][0] = onnx_text (c, "%s", pair[1]);
       args[i][1] = onnx_number (c, onnx_attr_float (c, pair[0], g_ascii_strtod (pair[2], NULL)));
     }
-  onnx_out (c, 0, onnx_emit (c, c->map->op, n, in, args[0][0], args[0][1], args[1][0], args[1][1], NULL));
+  const OnnxWire *y = onnx_emit (c, c->map->op, n, in, args[0][0], args[0][1], args[1][0], args[1][1], NULL);
+  /* The least number of a type has no counterpart. */
+  if (g_str_equal (c->map->op, "neg") || g_str_equal (c->map->op, "abs"))
+    y = onnx_wrap (c, y, onnx_elem_type (c, 0));
+  onnx_out (c, 0, y);
 }
 
 static void

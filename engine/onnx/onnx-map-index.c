@@ -183,7 +183,7 @@ map_cum_sum (OnnxCtx *c)
   y = onnx_emit (c, "cumsum", ONNX_IN (y), "dim", dim, NULL);
   if (reverse)
     y = onnx_emit (c, "slice", ONNX_IN (y), "dim", dim, "step", "-1", NULL);
-  onnx_out (c, 0, onnx_cast (c, y, x->type.dtype));
+  onnx_out (c, 0, onnx_wrap (c, onnx_cast (c, y, x->type.dtype), onnx_elem_type (c, 0)));
 }
 
 static void

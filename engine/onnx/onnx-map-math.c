@@ -24,10 +24,8 @@ onnx_second_operand (OnnxCtx *c, const OnnxWire *a)
   return b;
 }
 
-/* Integers of an ONNX type that is narrower than what carries them, as that type holds them: what goes over begins
- * again at the other end. */
-static const OnnxWire *
-wrap (OnnxCtx *c, const OnnxWire *x, int elem_type)
+const OnnxWire *
+onnx_wrap (OnnxCtx *c, const OnnxWire *x, int elem_type)
 {
   gint64 least, most;
 
@@ -46,7 +44,7 @@ map_pair (OnnxCtx *c)
     return;
   const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
 
-  onnx_out (c, 0, wrap (c, onnx_binary (c, c->map->op, a, b), onnx_elem_type (c, 0)));
+  onnx_out (c, 0, onnx_wrap (c, onnx_binary (c, c->map->op, a, b), onnx_elem_type (c, 0)));
 }
 
 /* Of integers ONNX wants the quotient cut towards zero; ours, as PyTorch's, is a float. */
@@ -56,7 +54,8 @@ map_div (OnnxCtx *c)
   const OnnxWire *a = onnx_in (c, 0), *b = onnx_second_operand (c, a);
   gboolean whole = !loom_dtype_is_float (a->type.dtype) && !loom_dtype_is_float (b->type.dtype);
 
-  onnx_out (c, 0, onnx_emit (c, "div", ONNX_IN (a, b), "rounding_mode", whole ? "trunc" : NULL, NULL));
+  const OnnxWire *y = onnx_emit (c, "div", ONNX_IN (a, b), "rounding_mode", whole ? "trunc" : NULL, NULL);
+  onnx_out (c, 0, whole ? onnx_wrap (c, y, onnx_elem_type (c, 0)) : y);
 }
 
 /* The result has the type of the base. */
@@ -89,7 +88,7 @@ map_bit_shift (OnnxCtx *c)
     wide = onnx_binary (c, "mul", wide, by);
   else
     wide = onnx_emit (c, "div", ONNX_IN (wide, by), "rounding_mode", "floor", NULL);
-  onnx_out (c, 0, onnx_cast (c, wrap (c, wide, onnx_elem_type (c, 0)), x->type.dtype));
+  onnx_out (c, 0, onnx_cast (c, onnx_wrap (c, wide, onnx_elem_type (c, 0)), x->type.dtype));
 }
 
 static const OnnxWire *
@@ -178,7 +177,7 @@ map_cast (OnnxCtx *c)
     }
   /* Of integers the lower bits stay, of floats ONNX leaves open what becomes of those that do not fit. */
   if (dtype == LOOM_I64 && !loom_dtype_is_float (x->type.dtype) && x->type.dtype != LOOM_BOOL)
-    x = wrap (c, onnx_cast (c, x, LOOM_I64), to);
+    x = onnx_wrap (c, onnx_cast (c, x, LOOM_I64), to);
   onnx_out (c, 0, onnx_cast (c, x, dtype));
 }
 

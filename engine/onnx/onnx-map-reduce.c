@@ -46,13 +46,23 @@ one_by_one (OnnxCtx *c, const char *op, const OnnxWire *x, const Axes *a)
   return x;
 }
 
+/* A result in the type of x, whose end only sums and products go over. */
+static void
+give (OnnxCtx *c, const OnnxWire *y, const OnnxWire *x)
+{
+  const gboolean grows = g_str_equal (c->map->op, "sum") || g_str_equal (c->map->op, "prod");
+
+  y = onnx_cast (c, y, x->type.dtype);
+  onnx_out (c, 0, grows ? onnx_wrap (c, y, onnx_elem_type (c, 0)) : y);
+}
+
 static void
 map_reduce (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  onnx_out (c, 0, onnx_cast (c, reduce (c, c->map->op, x, &a), x->type.dtype));
+  give (c, reduce (c, c->map->op, x, &a), x);
 }
 
 static void
@@ -61,7 +71,7 @@ map_one_by_one (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  onnx_out (c, 0, onnx_cast (c, one_by_one (c, c->map->op, x, &a), x->type.dtype));
+  give (c, one_by_one (c, c->map->op, x, &a), x);
 }
 
 /* |x| + … */
@@ -71,7 +81,7 @@ map_l1 (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  onnx_out (c, 0, onnx_cast (c, reduce (c, "sum", onnx_unary (c, "abs", x), &a), x->type.dtype));
+  give (c, reduce (c, "sum", onnx_unary (c, "abs", x), &a), x);
 }
 
 static const OnnxWire *
@@ -95,7 +105,7 @@ map_sum_square (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  onnx_out (c, 0, onnx_cast (c, sum_of_squares (c, x, &a), x->type.dtype));
+  give (c, sum_of_squares (c, x, &a), x);
 }
 
 static void

@@ -354,6 +354,9 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
 void onnx_map_grid_sample (OnnxCtx *c);
 /* Input 1, stretched to input 0 as operator sets before 7 do. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
+/* Integers of an ONNX type that is narrower than what carries them, as that type holds them: what goes over begins
+ * again at the other end. */
+const OnnxWire *onnx_wrap (OnnxCtx *c, const OnnxWire *x, int elem_type);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
 gboolean onnx_map_bias (OnnxCtx *c);
 

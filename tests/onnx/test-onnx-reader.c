@@ -751,6 +751,41 @@ test_folded_integers (void)
     }
 }
 
+/* What may leave its type's range while the model runs is brought back into it. */
+static void
+test_narrow (void)
+{
+  static const struct
+  {
+    const char *op;
+    int type;
+  } rows[] = { { "Neg", INT8 },
+               { "Abs", INT8 },
+               { "Div", INT8 },
+               { "Add", INT8 },
+               { "ReduceSum", UINT32 },
+               { "ReduceProd", UINT32 },
+               { "ReduceSumSquare", UINT32 },
+               { "CumSum", UINT32 } };
+  static const gint64 two[] = { 2 }, zero = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      const gboolean is_sum = g_str_equal (rows[i].op, "CumSum");
+      const gboolean is_pair = g_str_equal (rows[i].op, "Div") || g_str_equal (rows[i].op, "Add");
+      GByteArray *g = g_byte_array_new ();
+      g_autofree char *xml = NULL;
+
+      put_part (g, 5, numbers ("axis", 0, 1, &zero));
+      put_part (g, 1, node (rows[i].op, "", is_sum ? "x axis" : is_pair ? "x x" : "x", "y"));
+      put_part (g, 11, typed_port ("x", rows[i].type, 1, two));
+      put_part (g, 12, typed_port ("y", rows[i].type, 1, two));
+      xml = written (model (g, 17));
+      if (strstr (xml, "op=\"remainder\"") == NULL)
+        g_error ("%s: no remainder in\n%s", rows[i].op, xml);
+    }
+}
+
 /* A port that says its name alone. */
 static GByteArray *
 named (const char *name)
@@ -844,6 +879,7 @@ main (int argc, char **argv)
   g_test_add_func ("/onnx-reader/dynamic-images", test_dynamic_images);
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/folded-integers", test_folded_integers);
+  g_test_add_func ("/onnx-reader/narrow", test_narrow);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   g_test_add_func ("/onnx-reader/many-attributes", test_many_attributes);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
