@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/loom-gunzip.h"
 
 #define TYPE_BYTES 0x08
 
@@ -45,7 +46,7 @@ open_stream (const char *path, GError **error)
     }
   if (magic[0] != 0x1f || magic[1] != 0x8b)
     return G_INPUT_STREAM (g_steal_pointer (&plain));
-  gunzip = G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP));
+  gunzip = loom_gunzip_new ();
   return g_converter_input_stream_new (G_INPUT_STREAM (plain), gunzip);
 }
 

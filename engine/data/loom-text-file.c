@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/data/loom-gunzip.h"
 #include "engine/data/loom-room.h"
 
 #define CHUNK (1 << 20)
@@ -74,7 +75,7 @@ decode (GInputStream *raw, const char **form, GError **cause)
   if (begins_with (stream, "\x1f\x8b", 2))
     {
       *form = " as gzip";
-      stream = convert (stream, G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP)));
+      stream = convert (stream, loom_gunzip_new ());
       if (g_buffered_input_stream_fill (stream, -1, NULL, cause) < 0)
         return NULL;
     }

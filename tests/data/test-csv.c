@@ -450,6 +450,59 @@ test_encodings (void)
     }
 }
 
+/* One gzip member that holds the text, not compressed, so that its length follows from the text's. */
+static void
+append_member (GByteArray *file, const char *text)
+{
+  g_autoptr (GConverter) gzip = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP, 0));
+  guint8 member[8192];
+  gsize n_read, n;
+
+  g_assert_cmpint (g_converter_convert (gzip, text, strlen (text), member, sizeof member, G_CONVERTER_INPUT_AT_END,
+                                        &n_read, &n, NULL),
+                   ==, G_CONVERTER_FINISHED);
+  g_byte_array_append (file, member, (guint)n);
+}
+
+/* All members of a gzip file are read, wherever the first one ends: also with the 4096 bytes that are read at once. */
+static void
+test_members (void)
+{
+  const char *strv[] = { "path", path, "target", "k", "test_fraction", "0", NULL };
+
+  for (guint n = 4040; n <= 4100; n++)
+    for (guint zeros = 0; zeros <= 600; zeros += 300)
+      {
+        g_autofree char *first = g_strdup_printf ("a,k\n1,0\n3%*s,1\n", n - 13, "");
+        g_autoptr (GByteArray) file = g_byte_array_new ();
+        static const guint8 padding[600];
+
+        append_member (file, first);
+        append_member (file, "5,1\n7,0\n");
+        append_member (file, "");
+        g_byte_array_append (file, padding, zeros);
+        g_assert_true (g_file_set_contents (path, (char *)file->data, file->len, NULL));
+        assert_x (strv, (const float[]){ 1, 3, 5, 7 }, 4);
+      }
+}
+
+/* What follows the last member and is none is not taken for the end of the table. */
+static void
+test_no_member (void)
+{
+  const char *strv[] = { "path", path, "target", "k", NULL };
+  const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
+  g_autoptr (GByteArray) file = g_byte_array_new ();
+  g_autoptr (GError) error = NULL;
+
+  append_member (file, "a,k\n1,0\n3,1\n");
+  g_byte_array_append (file, (const guint8 *)"5,1\n", 4);
+  g_assert_true (g_file_set_contents (path, (char *)file->data, file->len, NULL));
+  g_assert_null (loom_dataset_open ("csv", &o, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, "cannot be read as gzip"));
+}
+
 static void
 test_normalize (void)
 {
@@ -560,6 +613,8 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/labels", test_labels);
   g_test_add_func ("/csv/decimal-comma", test_decimal_comma);
   g_test_add_func ("/csv/encodings", test_encodings);
+  g_test_add_func ("/csv/members", test_members);
+  g_test_add_func ("/csv/no-member", test_no_member);
   g_test_add_func ("/csv/large", test_large);
   g_test_add_func ("/csv/gaps", test_gaps);
   g_test_add_func ("/csv/normalize", test_normalize);
