@@ -15,8 +15,7 @@
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
-#define NEEDED         2.0  /* bytes of memory for each of the file: the text, and its numbers */
-#define MOST_UNUSED    1000 /* numbers below a class's that may have no row, however few classes there are */
+#define NEEDED         2.0 /* bytes of memory for each of the file: the text, and its numbers */
 
 static const char *const yes_no[] = { "true", "false", NULL };
 
@@ -39,7 +38,7 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_ENUM,
     .def = "point",
     .choices = loom_csv_decimal_choices,
-    .doc = "What numbers have before their fraction: 6.1, or 6,1 where another character is the delimiter." },
+    .doc = "The sign before a number's fraction: point (6.1), or comma (6,1), which needs another delimiter." },
   { .name = "header",
     .type = LOOM_DATASET_ENUM,
     .def = "true",
@@ -226,13 +225,15 @@ is_integer (const char *text)
   return g_ascii_string_to_signed (text, 10, -G_MAXINT32, G_MAXINT32, NULL, NULL);
 }
 
-/* Whole numbers by value, other texts by their letters. */
+/* Whole numbers by value, then other texts by their letters. */
 static int
 compare_labels (gconstpointer a, gconstpointer b)
 {
   const char *x = *(char *const *)a, *y = *(char *const *)b;
 
-  if (is_integer (x) && is_integer (y))
+  if (is_integer (x) != is_integer (y))
+    return is_integer (x) ? -1 : 1;
+  if (is_integer (x))
     {
       const gint64 m = g_ascii_strtoll (x, NULL, 10), n = g_ascii_strtoll (y, NULL, 10);
 
@@ -266,7 +267,7 @@ are_numbers (const GPtrArray *names)
   for (guint i = 0; i < names->len; i++)
     if (!g_ascii_string_to_signed (names->pdata[i], 10, 0, G_MAXINT32, NULL, NULL))
       return FALSE;
-  return g_ascii_strtoll (last, NULL, 10) < MAX (MOST_UNUSED, 2 * (gint64)names->len);
+  return g_ascii_strtoll (last, NULL, 10) < loom_dataset_most_classes (names->len);
 }
 
 /* Fills y with the numbers of the classes, and returns their names; NULL if the labels are numbers already. */

@@ -110,14 +110,15 @@ has_commas_in_numbers (const char *text, const char *end)
 
 /* The separator that cuts the first lines into the most fields, as many in each. */
 static char
-guess_delimiter (const char *text)
+guess_delimiter (const char *text, gsize length)
 {
   static const char candidates[] = ",;\t|";
+  const char named = loom_csv_named_delimiter (text, text + length);
   char best = ',';
   guint most = 0;
 
-  if (g_str_has_prefix (text, "sep=") && text[4] != '\0')
-    return text[4];
+  if (named != 0)
+    return named;
   for (guint i = 0; candidates[i] != 0; i++)
     {
       guint in_line = 0, first = 0, line = 0;
@@ -192,6 +193,7 @@ guess_header (const GPtrArray *rows)
 {
   const GPtrArray *first = rows->pdata[0];
   const GPtrArray *second = rows->len > 1 ? rows->pdata[1] : NULL;
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (guint i = 0; i < first->len; i++)
     if (has_name (rows, i))
@@ -204,9 +206,8 @@ guess_header (const GPtrArray *rows)
       return TRUE;
   /* Words only: names are not repeated. */
   for (guint i = 0; i < first->len; i++)
-    for (guint k = 0; k < i; k++)
-      if (strcmp (first->pdata[i], first->pdata[k]) == 0)
-        return FALSE;
+    if (!g_hash_table_add (names, first->pdata[i]))
+      return FALSE;
   return TRUE;
 }
 
@@ -252,11 +253,6 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
     }
   g_clear_error (&failure);
   *is_whole = *is_whole && reader.p == reader.end;
-  if (rows->len == 0)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
-      return NULL;
-    }
   return g_steal_pointer (&rows);
 }
 
@@ -443,7 +439,7 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
       text = read_head (path, bytes, &length, &self->is_whole, &self->size, error);
       if (text == NULL)
         return NULL;
-      self->delimiter = delimiter != 0 ? delimiter : guess_delimiter (text);
+      self->delimiter = delimiter != 0 ? delimiter : guess_delimiter (text, length);
       rows = read_rows (path, text, length, self->delimiter, &self->is_whole, lines, error);
       if (rows == NULL)
         return NULL;
@@ -451,6 +447,14 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
         break;
     }
   table.rows = rows;
+  if (rows->len == 0 && self->is_whole)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
+  else if (rows->len == 0)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "The first line of “%s” is longer than %d MiB: is a quote in it not closed?", name,
+                 MOST_HEAD_BYTES >> 20);
+  if (rows->len == 0)
+    return NULL;
   if (((const GPtrArray *)rows->pdata[0])->len < 2)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -483,7 +487,7 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
 
 /* ---- reasons -------------------------------------------------------------------- */
 
-/* Digits in three groups, as in 2024-01-31, 31.1.24 and 1/31/2024 10:00. */
+/* Digits in three groups, as in 2024-01-31, 31.1.24 and 1/31/2024 10:00; 1.234.567 is a number. */
 static gboolean
 is_date (const char *text)
 {
@@ -493,7 +497,7 @@ is_date (const char *text)
     {
       gsize n = strspn (p, "0123456789");
 
-      if (n == 0 || n > 4 || (group < 2 && (p[n] == '\0' || strchr ("-/.", p[n]) == NULL)))
+      if (n == 0 || n > (group == 1 ? 2 : 4) || (group < 2 && (p[n] == '\0' || strchr ("-/.", p[n]) == NULL)))
         return FALSE;
       p += n + (group < 2);
     }

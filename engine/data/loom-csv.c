@@ -4,12 +4,22 @@
 
 #include "engine/core/loom-error.h"
 
+char
+loom_csv_named_delimiter (const char *text, const char *end)
+{
+  if (end - text < 6 || memcmp (text, "sep=", 4) != 0 || (text[5] != '\n' && text[5] != '\r'))
+    return 0;
+  return (g_ascii_isprint (text[4]) && text[4] != '"') || text[4] == '\t' ? text[4] : 0;
+}
+
 void
 loom_csv_take_separator (LoomCsvReader *self)
 {
-  if (self->end - self->p < 6 || memcmp (self->p, "sep=", 4) != 0 || (self->p[5] != '\n' && self->p[5] != '\r'))
+  const char named = loom_csv_named_delimiter (self->p, self->end);
+
+  if (named == 0)
     return;
-  self->delimiter = self->p[4];
+  self->delimiter = named;
   self->p += 5;
 }
 

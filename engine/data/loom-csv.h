@@ -17,7 +17,9 @@ typedef struct
   GPtrArray *fields; /* of the last row, pointers into the text */
 } LoomCsvReader;
 
-/* Passes over a first line "sep=;", by which some programs name the delimiter, and takes it. */
+/* The delimiter that a first line "sep=;" names, as some programs write it; 0: there is none. */
+char loom_csv_named_delimiter (const char *text, const char *end);
+/* Passes over such a line and takes its delimiter. */
 void loom_csv_take_separator (LoomCsvReader *self);
 /* The next row that is not blank. FALSE without error at the end. */
 gboolean loom_csv_read_row (LoomCsvReader *self, GError **error);

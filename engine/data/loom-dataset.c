@@ -196,6 +196,12 @@ loom_dataset_count (const LoomDataset *self, LoomSplit split)
   return self->info.n[split];
 }
 
+gint64
+loom_dataset_most_classes (gint64 n)
+{
+  return MAX (1000, 2 * n);
+}
+
 const char *const *
 loom_dataset_class_names (const LoomDataset *self)
 {

@@ -109,6 +109,9 @@ void loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed);
  * instead of one that there was, and the others are the training samples. DATA where there are fewer samples than
  * folds. */
 gboolean loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, GError **error);
+/* Whole numbers as classes are below this, where there are n of the classes, or of the samples: among larger ones most
+ * numbers have no sample, so they are codes. */
+gint64 loom_dataset_most_classes (gint64 n);
 /* Names of the classes (or characters), NULL-terminated; NULL when they have no names. */
 const char *const *loom_dataset_class_names (const LoomDataset *self);
 /* Names of the whole numbers in x, which most often are the classes' too; NULL when they have none. */

@@ -14,8 +14,6 @@
 #define MOST_EPOCHS  100
 /* Of a source whose number of samples is not known. */
 #define SOME_EPOCHS 10
-/* A class's number is below this, or below twice the number of samples: others are codes. */
-#define MOST_CLASSES 1000
 
 /* ---- what a data set asks for ---------------------------------------------- */
 
@@ -185,7 +183,7 @@ complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, 
     return FALSE;
   *info = *loom_dataset_info (dataset);
   if (loom_template_task (info) == LOOM_TASK_CLASSES && loom_dataset_class_names (dataset) == NULL
-      && info->n_classes > MAX (MOST_CLASSES, 2 * info->n[LOOM_SPLIT_TRAIN]))
+      && info->n_classes > loom_dataset_most_classes (info->n[LOOM_SPLIT_TRAIN]))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "The target holds whole numbers up to %" G_GINT64_FORMAT

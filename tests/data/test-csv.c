@@ -76,6 +76,8 @@ test_guess (void)
     { "a,y\n0,0.5\n1,3\n2,2.5\n3,7\n", "path t.csv target y target_type float" },
     { "a,y\n3,-1\n1,1\n2,-1\n5,1\n", "path t.csv target y" },
     { "a,y\n3,1\n1,2\n2,3\n5,4\n", "path t.csv target y target_type float" },
+    /* No such line, but a name. */
+    { "sep=a,b\n1,x\n4,y\n2,x\n5,y\n", "path t.csv target b" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -125,6 +127,7 @@ test_no_table (void)
     { "a,b\n1,2\n1,2,3\n", "line 3 has 3 fields, but the first line has 2" },
     { "a,b\n\xff\xfe,2\n", "no UTF-8" },
     { "a,b\n1,\"2\n", "is not closed" },
+    { "sep=\"\na,b\n1,2\n", "line 2 has 2 fields, but the first line has 1: is “,” what" },
     { "\x89HDF\r\n", "is no text but an HDF5 file" },
   };
 
@@ -172,6 +175,7 @@ test_reasons (void)
     { "when", "“2024-01-31” in line 2 is a date; write it as a number, such as days" },
     { "cost", "“1,000” in line 2 is a number with signs between its digits; write it without them, as 1234.5" },
     { "paid", "“$7” in line 2 is an amount of money; write it without the sign of the currency, as 1234.5" },
+    { "people", "“1.234.567” in line 2 is a number with signs between its digits; write it without them, as 1234.5" },
     { "share", "“5%” in line 2 is a percentage; write it without the sign" },
     { "far", "“inf” in line 3 is not finite" },
     { "mixed", "“x” in line 4 is no number" },
@@ -180,11 +184,11 @@ test_reasons (void)
     { "gap", "it is empty" },
     { "n", "it numbers or names the rows" },
   };
-  g_autoptr (LoomCsvGuess) self = guess (",when,cost,paid,share,far,mixed,town,flat,gap,n,a,y\n"
-                                         "0,2024-01-31,\"1,000\",$7,5%,1,1,Ulm,7,NA,1,3,0\n"
-                                         "1,2024-02-01,\"1,001\",$8,6%,inf,2,Bonn,7,,2,9,1\n"
-                                         "2,2024-02-02,\"1,002\",$9,7%,2,x,Ulm,7,?,3,4,0\n"
-                                         "3,2024-02-03,\"1,003\",$6,8%,3,4,Kiel,7,-,4,2,1\n");
+  g_autoptr (LoomCsvGuess) self = guess (",when,cost,paid,people,share,far,mixed,town,flat,gap,n,a,y\n"
+                                         "0,2024-01-31,\"1,000\",$7,1.234.567,5%,1,1,Ulm,7,NA,1,3,0\n"
+                                         "1,2024-02-01,\"1,001\",$8,2.345.678,6%,inf,2,Bonn,7,,2,9,1\n"
+                                         "2,2024-02-02,\"1,002\",$9,3.456.789,7%,2,x,Ulm,7,?,3,4,0\n"
+                                         "3,2024-02-03,\"1,003\",$6,4.567.890,8%,3,4,Kiel,7,-,4,2,1\n");
   g_autofree char *options = options_of (self);
 
   g_assert_cmpstr (options, ==, "path t.csv target y features a");
@@ -287,6 +291,26 @@ test_wide (void)
   g_assert_cmpint (column (self, "same")->role, ==, LOOM_CSV_FEATURE);
 }
 
+/* A first line longer than the head that is read first is no end of the table. */
+static void
+test_long_line (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (LoomCsvGuess) self = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_string_set_size (text, 1 << 20);
+  memset (text->str, 'a', text->len);
+  g_string_append (text, ",b\n1,2\n3,4\n");
+  self = guess (text->str);
+  g_assert_cmpuint (self->columns->len, ==, 2);
+  g_string_set_size (text, 33 << 20);
+  memset (text->str, 'a', text->len);
+  write_text (text->str);
+  g_assert_null (loom_csv_guess_file (path, 0, -1, &error));
+  g_assert_nonnull (strstr (error->message, "The first line of “t.csv” is longer than 32 MiB"));
+}
+
 /* All samples of a split as one row of numbers x. */
 static GArray *
 read_x (const char *const *strv, LoomSplit split)
@@ -371,6 +395,9 @@ test_labels (void)
     { "a,k\n1,999\n2,5\n3,5\n4,5\n", NULL, 1000, { 999, 5, 5, 5 } },
     { "a,k\n1,3000000\n2,1000000\n3,20000\n4,3000000\n", "20000,1000000,3000000", 3, { 2, 1, 0, 2 } },
     { "a,k\n1,1\n2,-1\n3,-1\n4,1\n", "-1,1", 2, { 1, 0, 0, 1 } },
+    /* Whole numbers are before other texts, which are in the order of letters, whatever the order of the rows. */
+    { "a,k\n1,2\n2,10\n3,1a\n4,2\n", "2,10,1a", 3, { 0, 1, 2, 0 } },
+    { "a,k\n1,1a\n2,10\n3,2\n4,2\n", "2,10,1a", 3, { 2, 1, 0, 0 } },
     { "a,k\n1,none\n2,-\n3,+\n4,none\n", "+,-,none", 3, { 2, 1, 0, 2 } },
     { "a,k\n1,x\n9,NA\n9,N/A\n9,null\n9,NaN\n2,y\n9,?\n9,\n3,y\n4,x\n", "x,y", 2, { 0, 1, 1, 0 } },
   };
@@ -607,6 +634,7 @@ main (int argc, char **argv)
   g_test_add_func ("/csv/no-table", test_no_table);
   g_test_add_func ("/csv/refused-roles", test_refused_roles);
   g_test_add_func ("/csv/wide", test_wide);
+  g_test_add_func ("/csv/long-line", test_long_line);
   g_test_add_func ("/csv/reasons", test_reasons);
   g_test_add_func ("/csv/target-of-numbers", test_target_of_numbers);
   g_test_add_func ("/csv/preparation", test_preparation);
