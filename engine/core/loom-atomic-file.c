@@ -154,9 +154,9 @@ loom_descriptor_sync (int fd, const char *path, GError **error)
 static gboolean
 sync_folder_of (LoomAtomicFile *file, GError **error)
 {
-  g_autofree char *name = g_path_get_dirname (file->path);
+  g_autofree char *name = g_path_get_dirname (file->path), *shown = g_path_get_dirname (file->shown);
   int fd = openat (file->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  gboolean done = fd >= 0 ? loom_descriptor_sync (fd, name, error) : set_io_error (error, name, errno);
+  gboolean done = fd >= 0 ? loom_descriptor_sync (fd, shown, error) : set_io_error (error, shown, errno);
 
   if (fd >= 0)
     close (fd);

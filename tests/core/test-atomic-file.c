@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-folder.h"
 
 typedef struct
 {
@@ -145,6 +147,26 @@ test_faults (Fixture *f, gconstpointer data)
                    "“/dev/full” could not be written, because the disk is full; free some space and try again.");
 }
 
+/* A folder that cannot be synchronised, here for want of descriptors, is named in full. */
+static void
+test_folder_fault (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFolder) folder = loom_folder_open (f->folder, NULL);
+  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (folder, "file", NULL);
+  struct rlimit before, none;
+
+  g_assert_nonnull (file);
+  getrlimit (RLIMIT_NOFILE, &before);
+  none = before;
+  none.rlim_cur = 0;
+  setrlimit (RLIMIT_NOFILE, &none);
+  g_assert_false (loom_atomic_file_commit (file, &error));
+  setrlimit (RLIMIT_NOFILE, &before);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, f->folder));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -155,5 +177,6 @@ main (int argc, char **argv)
   g_test_add ("/atomic-file/link-to-nothing", Fixture, NULL, set_up, test_link_to_nothing, tear_down);
   g_test_add ("/atomic-file/pipe", Fixture, NULL, set_up, test_pipe, tear_down);
   g_test_add ("/atomic-file/faults", Fixture, NULL, set_up, test_faults, tear_down);
+  g_test_add ("/atomic-file/folder-fault", Fixture, NULL, set_up, test_folder_fault, tear_down);
   return g_test_run ();
 }
