@@ -373,7 +373,7 @@ loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error)
   if (entry->unread != NULL)
     {
       refuse (self->path, error,
-              "holds tensor “%s” as %s, which cannot be read; convert it to F32, F16 or BF16 and save it again",
+              "holds tensor “%s” as “%s”, which cannot be read; convert it to F32, F16 or BF16 and save it again",
               entry->name, entry->unread);
       return NULL;
     }

@@ -39,7 +39,7 @@ loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *
       if (there != NULL)
         {
           g_autofree char *shape = *there;
-          *there = g_strdup_printf ("%s " UNREAD "%s", shape, unread);
+          *there = g_strdup_printf ("%s " UNREAD "“%s”", shape, unread);
         }
       return LOOM_WEIGHT_DIFFERS;
     }

@@ -297,7 +297,7 @@ skeleton_tree_new (const LoomSafetensors *file, GPtrArray *left_out)
       const char *name = loom_safetensors_name (file, i), *unread = loom_safetensors_unread (file, i);
 
       if (unread != NULL)
-        g_ptr_array_add (left_out, g_strdup_printf ("“%s” is of the type %s, which cannot be read.", name, unread));
+        g_ptr_array_add (left_out, g_strdup_printf ("“%s” is of the type “%s”, which cannot be read.", name, unread));
       else
         add_tensor (parts, root, name, loom_safetensors_type (file, i), left_out);
     }

@@ -390,9 +390,9 @@ test_foreign_weights (void)
   cli_expect (0, "no weight “freqs”", "run", "tied.xml", "--weights", "odd.st", "--save-weights", "again.st");
   cli_expect (0, "unused: freqs 1", "train", "tied.xml", "--weights", "odd.st");
   write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
-  cli_expect (1, "of the unread type F8_E4M3 in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
+  cli_expect (1, "of the unread type “F8_E4M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
               "--weights", "small.st", "--save-weights", "again.st");
-  cli_expect (1, "holds tensor “wte.weight” as F8_E4M3", "train", "tied.xml", "--weights", "small.st");
+  cli_expect (1, "holds tensor “wte.weight” as “F8_E4M3”", "train", "tied.xml", "--weights", "small.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);
   cli_expect (1, "By its name it is shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",

@@ -169,7 +169,7 @@ test_unread (void)
                                                  "\"b\":{\"dtype\":\"%s\",\"shape\":[2,3],\"data_offsets\":[4,8]}}",
                                                  dtypes[i]);
       g_autofree char *said = g_strdup_printf (
-          "“w” holds tensor “b” as %s, which cannot be read; convert it to F32, F16 or BF16 and save "
+          "“w” holds tensor “b” as “%s”, which cannot be read; convert it to F32, F16 or BF16 and save "
           "it again.",
           dtypes[i]);
       g_autoptr (GError) error = NULL;
