@@ -11,8 +11,8 @@ typedef struct
   LoomProgram *p;
   gboolean *of_batch;   /* by value: differs from batch to batch */
   gboolean *of_weights; /* by value: has a gradient to trainable weights */
-  gboolean *has_none;   /* by value: has_count() has found none */
-  GArray **found;       /* by value: what split() has found; NULL: not yet */
+  gboolean *reached;    /* by value: the loss is linear in it */
+  GArray **found;       /* by value: its terms; NULL: none yet */
 } Terms;
 
 typedef enum
@@ -84,11 +84,13 @@ is_sum (const Terms *t, LoomValue v)
 {
   const LoomInstr *instr = maker (t, v);
 
-  if (instr == NULL || !is_number (t, v))
-    return FALSE;
-  if (instr->prim->share == loom_share_reduce)
-    return ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
-  return passes (instr) && is_sum (t, instr->in[0]);
+  while (instr != NULL && is_number (t, v) && passes (instr))
+    {
+      v = instr->in[0];
+      instr = maker (t, v);
+    }
+  return instr != NULL && is_number (t, v) && instr->prim->share == loom_share_reduce
+         && ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
 }
 
 static Kind
@@ -122,19 +124,28 @@ linear_operands (const Terms *t, const LoomInstr *instr)
   return 3;
 }
 
+/* Marks what the loss is linear in, from its last instruction to the first: a long sum is no deep recursion. TRUE if
+ * something is counted among it. */
 static gboolean
-has_count (const Terms *t, LoomValue v)
+reach (const Terms *t, LoomValue loss)
 {
-  const LoomInstr *instr = maker (t, v);
-  const Kind kind = classify (t, instr);
+  gboolean has_count = FALSE;
 
-  if (t->has_none[v])
-    return FALSE;
-  for (guint k = 0; kind == LINEAR && k < instr->n_in; k++)
-    if ((linear_operands (t, instr) >> k & 1) != 0 && has_count (t, instr->in[k]))
-      return TRUE;
-  t->has_none[v] = kind != COUNTED;
-  return kind == COUNTED;
+  t->reached[loss] = TRUE;
+  for (guint i = loom_program_n_instrs (t->p); i-- > 0;)
+    {
+      const LoomInstr *instr = loom_program_instr (t->p, i);
+      Kind kind;
+
+      if (instr->n_out != 1 || !t->reached[instr->out[0]])
+        continue;
+      kind = classify (t, instr);
+      has_count = has_count || kind == COUNTED;
+      for (guint k = 0; kind == LINEAR && k < instr->n_in; k++)
+        if ((linear_operands (t, instr) >> k & 1) != 0)
+          t->reached[instr->in[k]] = TRUE;
+    }
+  return has_count;
 }
 
 /* TRUE if both are computed alike, as the counts of two losses with the same targets are. */
@@ -172,31 +183,36 @@ add (const Terms *t, GArray *terms, LoomLossTerm term)
 }
 
 /* The terms of v, whose sums have its type and shape; t owns them, since several values may need them. */
-static const GArray *
-split (const Terms *t, LoomValue v)
+static GArray *
+terms_of (const Terms *t, LoomValue v)
 {
-  /* The program may move its instructions as it grows. */
-  const LoomInstr *found = maker (t, v);
-  const Kind kind = classify (t, found);
+  if (t->found[v] == NULL)
+    {
+      t->found[v] = g_array_new (FALSE, TRUE, sizeof (LoomLossTerm));
+      add (t, t->found[v], (LoomLossTerm){ .sum = v });
+    }
+  return t->found[v];
+}
+
+/* Finds the terms of what an instruction makes, unless that is one itself; those of its operands are found. The
+ * instruction is a copy, because the program may move its own as it grows. */
+static void
+split (const Terms *t, LoomInstr instr)
+{
+  const Kind kind = classify (t, &instr);
+  const guint linear = kind == LINEAR ? linear_operands (t, &instr) : 0;
   GArray *terms;
 
-  if (t->found[v] != NULL)
-    return t->found[v];
-  terms = t->found[v] = g_array_new (FALSE, TRUE, sizeof (LoomLossTerm));
   if (kind == LEAF)
-    add (t, terms, (LoomLossTerm){ .sum = v });
+    return;
+  terms = t->found[instr.out[0]] = g_array_new (FALSE, TRUE, sizeof (LoomLossTerm));
   if (kind == COUNTED)
-    add (t, terms, (LoomLossTerm){ .sum = found->in[0], .count = found->in[1] });
-  if (kind != LINEAR)
-    return terms;
-  const LoomInstr instr = *found;
-  const guint linear = linear_operands (t, found);
+    add (t, terms, (LoomLossTerm){ .sum = instr.in[0], .count = instr.in[1] });
   for (guint k = 0; k < instr.n_in; k++)
     {
-      if ((linear >> k & 1) == 0)
-        continue;
-      const GArray *of = split (t, instr.in[k]);
-      for (guint i = 0; i < of->len; i++)
+      const GArray *of = (linear >> k & 1) != 0 ? terms_of (t, instr.in[k]) : NULL;
+
+      for (guint i = 0; of != NULL && i < of->len; i++)
         {
           LoomLossTerm term = g_array_index (of, LoomLossTerm, i);
           LoomValue in[2] = { instr.in[0], instr.n_in > 1 ? instr.in[1] : 0 };
@@ -210,23 +226,29 @@ split (const Terms *t, LoomValue v)
           add (t, terms, term);
         }
     }
-  return terms;
 }
 
 GArray *
 loom_loss_terms_new (LoomProgram *p, LoomValue loss)
 {
-  const guint n = loom_program_n_values (p) + 1;
+  const guint n = loom_program_n_values (p) + 1, n_instrs = loom_program_n_instrs (p);
   g_autofree gboolean *of_batch = g_new0 (gboolean, n), *of_weights = g_new0 (gboolean, n);
-  g_autofree gboolean *has_none = g_new0 (gboolean, n);
+  g_autofree gboolean *reached = g_new0 (gboolean, n);
   g_autofree GArray **found = g_new0 (GArray *, n);
-  Terms t = { .p = p, .of_batch = of_batch, .of_weights = of_weights, .has_none = has_none, .found = found };
+  Terms t = { .p = p, .of_batch = of_batch, .of_weights = of_weights, .reached = reached, .found = found };
   GArray *terms;
 
   mark (&t);
-  if (!has_count (&t, loss))
+  if (!reach (&t, loss))
     return NULL;
-  terms = g_array_ref ((GArray *)split (&t, loss));
+  for (guint i = 0; i < n_instrs; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if (instr->n_out == 1 && reached[instr->out[0]])
+        split (&t, *instr);
+    }
+  terms = g_array_ref (terms_of (&t, loss));
   for (guint v = 0; v < n; v++)
     g_clear_pointer (&found[v], g_array_unref);
   for (guint k = 0; k < terms->len; k++)

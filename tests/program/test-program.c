@@ -1,4 +1,5 @@
 /* Programs as wholes: listing, fan-out, barriers, errors, expansion of slots, optimisers' formulas. */
+#include "engine/program/loom-loss-terms.h"
 #include "engine/program/loom-optimizer.h"
 #include "tests/program/eval.h"
 
@@ -300,6 +301,27 @@ test_update_errors (void)
   g_assert_error (unreached, LOOM_ERROR, LOOM_ERROR_SHAPE);
 }
 
+/* A sum of very many numbers is followed without a call for each. */
+static void
+test_loss_terms_long (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 1, (gint64[]){ 4 });
+  LoomValue number = loom_reshape (p, loom_program_input (p, "n", LOOM_F32, 1, (gint64[]){ 1 }), 0, NULL);
+  LoomValue sum = loom_sum_all (p, x), count = loom_sum_all (p, loom_unary (p, LOOM_SCALAR_NEG, x)), loss;
+
+  for (guint i = 0; i < 200000; i++)
+    sum = loom_reshape (p, sum, i % 2 == 0, (gint64[]){ 1 });
+  loss = loom_reshape (p, loom_binary (p, LOOM_SCALAR_DIV, sum, count), 0, NULL);
+  for (guint i = 0; i < 200000; i++)
+    loss = loom_binary (p, LOOM_SCALAR_ADD, loss, number);
+  g_autoptr (GArray) terms = loom_loss_terms_new (p, loss);
+  g_assert_nonnull (terms);
+  g_assert_cmpuint (terms->len, ==, 2);
+  g_assert_cmpuint (g_array_index (terms, LoomLossTerm, 0).count, !=, 0);
+  g_assert_cmpuint (g_array_index (terms, LoomLossTerm, 1).count, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -313,5 +335,6 @@ main (int argc, char **argv)
   g_test_add_func ("/program/optimizers", test_optimizers);
   g_test_add_func ("/program/clip", test_clip);
   g_test_add_func ("/program/update-errors", test_update_errors);
+  g_test_add_func ("/program/loss-terms-long", test_loss_terms_long);
   return g_test_run ();
 }
