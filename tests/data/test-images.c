@@ -1,4 +1,5 @@
 /* Pictures from CIFAR's binary files and from folders; good ones and bad ones. */
+#include <gdk-pixbuf/gdk-pixbuf.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -416,6 +417,21 @@ test_large (void)
                    "“bomb” is 7200 × 1000000 pixels; pictures of up to 100 million can be read. Make it smaller.");
 }
 
+static gboolean
+has_loader (const char *mime_type)
+{
+  g_autoptr (GSList) formats = gdk_pixbuf_get_formats ();
+  gboolean has = FALSE;
+
+  for (GSList *at = formats; at != NULL; at = at->next)
+    {
+      g_auto (GStrv) types = gdk_pixbuf_format_get_mime_types (at->data);
+
+      has = has || g_strv_contains ((const char *const *)types, mime_type);
+    }
+  return has;
+}
+
 /* A format without its loader is named with its package; with it these bytes are a broken picture. */
 static void
 test_no_loader (void)
@@ -423,8 +439,9 @@ test_no_loader (void)
   const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 1 };
   static const struct
   {
-    const char *bytes, *package;
-  } cases[] = { { "RIFFxxxxWEBPVP8 ", "webp-pixbuf-loader" }, { "xxxxftypavifxxxx", "libavif-gdk-pixbuf" } };
+    const char *bytes, *package, *mime_type;
+  } cases[] = { { "RIFFxxxxWEBPVP8 ", "webp-pixbuf-loader", "image/webp" },
+                { "xxxxftypavifxxxx", "libavif-gdk-pixbuf", "image/avif" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -436,8 +453,8 @@ test_no_loader (void)
 
       g_assert_false (loom_picture_read (bytes, "a", &options, 1, 1, 1, &pixel, &border, &note, &error));
       g_test_message ("%s", error->message);
-      g_assert_true (strstr (error->message, cases[i].package) != NULL
-                     || strstr (error->message, "no picture") != NULL);
+      g_assert_nonnull (
+          strstr (error->message, has_loader (cases[i].mime_type) ? "“a” is no picture" : cases[i].package));
     }
 }
 
