@@ -231,7 +231,8 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     return FALSE;
   if (b->spec == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so there is no step to time.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so there is no step to time.",
+                   path);
       return FALSE;
     }
   gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;

@@ -64,7 +64,7 @@ is_hdf5 (const guint8 *data, gsize length)
   return begins (data, length, "\x89HDF\r\n\x1a\n", 8);
 }
 
-/* The one JSON text that stands where weights do. A safetensors file has its header's length first. */
+/* The index of a sharded model, a JSON text. A safetensors file has its header's length first. */
 static gboolean
 is_index (const guint8 *data, gsize length)
 {
