@@ -8,23 +8,37 @@
 #include "engine/data/loom-csv-guess.h"
 
 void
+loom_csv_columns_init (LoomCsvColumns *self)
+{
+  self->names = g_ptr_array_new_with_free_func (g_free);
+  self->places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->features = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->targets = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->weights = g_array_new (FALSE, FALSE, sizeof (guint));
+}
+
+void
 loom_csv_columns_clear (LoomCsvColumns *self)
 {
   g_clear_pointer (&self->names, g_ptr_array_unref);
+  g_clear_pointer (&self->places, g_hash_table_unref);
   g_clear_pointer (&self->features, g_array_unref);
   g_clear_pointer (&self->targets, g_array_unref);
   g_clear_pointer (&self->weights, g_array_unref);
 }
 
+void
+loom_csv_add_column (LoomCsvColumns *self, const char *name)
+{
+  g_ptr_array_add (self->names, g_strdup (name));
+  if (!g_hash_table_contains (self->places, name))
+    g_hash_table_insert (self->places, g_strdup (name), GUINT_TO_POINTER (self->names->len));
+}
+
 int
 loom_csv_find_column (const LoomCsvColumns *self, const char *name)
 {
-  for (guint i = 0; i < self->names->len; i++)
-    {
-      if (g_str_equal (g_ptr_array_index (self->names, i), name))
-        return (int)i;
-    }
-  return -1;
+  return (int)GPOINTER_TO_UINT (g_hash_table_lookup (self->places, name)) - 1;
 }
 
 /* Appends the columns of a list of names to out. */
@@ -77,10 +91,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
   GError *failure = NULL;
 
   columns->is_class = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
-  columns->names = g_ptr_array_new_with_free_func (g_free);
-  columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
-  columns->targets = g_array_new (FALSE, FALSE, sizeof (guint));
-  columns->weights = g_array_new (FALSE, FALSE, sizeof (guint));
+  loom_csv_columns_init (columns);
   if (!loom_csv_read_row (reader, &failure))
     {
       if (failure == NULL)
@@ -112,7 +123,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
                        before + 1, i + 1);
           return FALSE;
         }
-      g_ptr_array_add (columns->names, g_strdup (name));
+      loom_csv_add_column (columns, name);
     }
   if (!pick_columns (columns, loom_option_string (klass, options, "target"), reader->path, columns->targets, error))
     return FALSE;

@@ -11,6 +11,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   GPtrArray *names;                     /* of all columns */
+  GHashTable *places;                   /* by name, the number of its first column from 1 */
   GArray *features, *targets, *weights; /* guint, indices of columns; at most one weight */
   gboolean is_class;
   gboolean has_decimal_comma;
@@ -18,12 +19,14 @@ typedef struct
   LoomCsvMissing missing;
 } LoomCsvColumns;
 
+void loom_csv_columns_init (LoomCsvColumns *self);
 void loom_csv_columns_clear (LoomCsvColumns *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomCsvColumns, loom_csv_columns_clear)
 
 /* Reads the first line, and finds the columns that the options name; FALSE with DATA or SCHEMA. */
 gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                                   LoomCsvReader *reader, LoomCsvColumns *columns, GError **error);
+void loom_csv_add_column (LoomCsvColumns *self, const char *name);
 /* -1 where there is none of this name. */
 int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
 /* Appends the numbers that the row has in these columns: floats, NaN for a gap where gaps are not refused. */

@@ -388,13 +388,12 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColum
   gboolean numbers = TRUE;
   double value;
 
-  columns->names = g_ptr_array_new_with_free_func (g_free);
-  columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
+  loom_csv_columns_init (columns);
   columns->missing = self->feature_fill != NULL ? LOOM_CSV_MISSING_MEAN : LOOM_CSV_MISSING_REFUSE;
   columns->has_decimal_comma = self->has_decimal_comma;
   for (guint i = 0; i < first->fields->len; i++)
     {
-      g_ptr_array_add (columns->names, g_strdup (g_ptr_array_index (first->fields, i)));
+      loom_csv_add_column (columns, g_ptr_array_index (first->fields, i));
       numbers
           = numbers && loom_csv_read_number (g_ptr_array_index (first->fields, i), columns->has_decimal_comma, &value);
     }
