@@ -8,39 +8,9 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-gunzip.h"
 #include "engine/data/loom-room.h"
+#include "engine/interop/loom-file-kind.h"
 
 #define CHUNK (1 << 20)
-
-typedef struct
-{
-  const char *bytes;
-  gsize n;
-  const char *what;
-} Magic;
-
-static const Magic foreign[] = {
-  { "PK\3\4", 4, "a zip archive, as spreadsheets (.xlsx, .ods) and .npz files are; save the table as CSV, UTF-8" },
-  { "\xd0\xcf\x11\xe0", 4, "a spreadsheet of an old Excel; save the table as CSV, UTF-8" },
-  { "PAR1\x15", 5, "a Parquet file; write it as CSV, such as with pandas.read_parquet and to_csv" },
-  { "\x93NUMPY", 6, "a NumPy array, which the data set npy reads" },
-  { "\x89HDF", 4, "an HDF5 file; write its arrays with numpy.save" },
-  { "SQLite format 3", 16, "an SQLite database; export the table as CSV" },
-  { "\x28\xb5\x2f\xfd", 4, "compressed with zstd; unpack it with zstd -d" },
-  { "\xfd"
-    "7zXZ",
-    5, "compressed with xz; unpack it with xz -dk" },
-  { "BZh91AY&SY", 10, "compressed with bzip2; unpack it with bzip2 -dk" },
-};
-
-/* What a file is that begins with these bytes; NULL if it may be a text. */
-static const char *
-foreign_kind (const char *start, gsize length)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (foreign); i++)
-    if (length >= foreign[i].n && memcmp (start, foreign[i].bytes, foreign[i].n) == 0)
-      return foreign[i].what;
-  return NULL;
-}
 
 /* The stream that follows a converter. (transfer full) */
 static GBufferedInputStream *
@@ -115,11 +85,12 @@ line_of (const char *text, const char *place)
 static gboolean
 check (const char *name, GString *text, gboolean is_whole, GError **error)
 {
-  const char *kind = foreign_kind (text->str, text->len), *bad;
+  g_autofree char *kind = loom_file_kind_words ((const guint8 *)text->str, text->len, LOOM_FILE_TEXT);
+  const char *bad;
 
   if (kind != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no text but %s.", name, kind);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", name, kind);
       return FALSE;
     }
   if (g_utf8_validate (text->str, (gssize)text->len, &bad))

@@ -1,17 +1,18 @@
-/* Formats that users take for weights or for data. Each is known by what its writers put at the beginning: magic
- * numbers, the first name in a zip archive, the keys of a JSON text. */
+/* Formats that users take for weights, an array or a text. Each is known by what its writers put at the beginning:
+ * magic numbers, the first name in a zip archive, the keys of a JSON text. */
 #include "engine/interop/loom-file-kind.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ZIP_HEADER 30 /* bytes before the name of a zip archive's member */
-#define HEAD       65536
+#define HEAD 65536
 
 typedef struct
 {
   gboolean (*is) (const guint8 *data, gsize length);
-  const char *words[2]; /* by LoomFileWanted; NULL: it is the wanted format */
+  const char *magic; /* the first n bytes, of a kind without is () */
+  gsize n;
+  const char *words[LOOM_FILE_N_WANTED]; /* NULL: it is the wanted format */
 } Kind;
 
 static gboolean
@@ -29,7 +30,7 @@ has (const guint8 *data, gsize length, const char *word)
 static gboolean
 is_zip (const guint8 *data, gsize length)
 {
-  return begins (data, length, "PK\003\004", 4) && length > ZIP_HEADER;
+  return begins (data, length, "PK\003\004", 4);
 }
 
 /* torch.save: a zip archive whose first members are NAME/data.pkl and its like, or (before PyTorch 1.6) a pickle. */
@@ -46,22 +47,11 @@ is_npz (const guint8 *data, gsize length)
   return is_zip (data, length) && has (data, length, ".npy");
 }
 
-static gboolean
-is_npy (const guint8 *data, gsize length)
-{
-  return begins (data, length, "\x93NUMPY", 6);
-}
-
+/* The version is 3 or near it, in either order of bytes. */
 static gboolean
 is_gguf (const guint8 *data, gsize length)
 {
-  return begins (data, length, "GGUF", 4);
-}
-
-static gboolean
-is_hdf5 (const guint8 *data, gsize length)
-{
-  return begins (data, length, "\x89HDF\r\n\x1a\n", 8);
+  return begins (data, length, "GGUF", 4) && length > 6 && data[5] == 0 && data[6] == 0;
 }
 
 /* The index of a sharded model, a JSON text. A safetensors file has its header's length first. */
@@ -78,39 +68,82 @@ is_safetensors (const guint8 *data, gsize length)
          && (has (data, length, "\"data_offsets\"") || has (data, length, "\"__metadata__\""));
 }
 
+#define PACKED(words)                                                                                                  \
+  {                                                                                                                    \
+    words, words, words                                                                                                \
+  }
+
+/* In this order: zip archives are of several kinds. */
 static const Kind kinds[] = {
   { is_torch,
-    { "is what torch.save writes (pickle), which can run code and is not read; in Python: "
-      "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"weights.safetensors\")",
-      "is what torch.save writes (pickle), which can run code and is not read; in Python: "
-      "numpy.save(\"x.npy\", torch.load(FILE, weights_only=True).numpy())" } },
+    .words
+    = { "is what torch.save writes (pickle), which can run code and is not read; in Python: "
+        "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"weights.safetensors\")",
+        "is what torch.save writes (pickle), which can run code and is not read; in Python: "
+        "numpy.save(\"x.npy\", torch.load(FILE, weights_only=True).numpy())",
+        "is what torch.save writes (pickle), which can run code and is not read; save its arrays with numpy.save, "
+        "for the data set npy" } },
   { is_npz,
-    { "is an npz archive of NumPy; in Python: "
-      "safetensors.numpy.save_file(dict(numpy.load(FILE)), \"weights.safetensors\")",
-      "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save" } },
-  { is_npy, { "is an npy file, a single array without a name; weights are read from safetensors files", NULL } },
+    .words
+    = { "is an npz archive of NumPy; in Python: "
+        "safetensors.numpy.save_file(dict(numpy.load(FILE)), \"weights.safetensors\")",
+        "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save",
+        "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save, for the data "
+        "set npy" } },
+  { is_zip, .words = { "is a zip archive; unpack it first", "is a zip archive; unpack it first",
+                       "is a zip archive, as spreadsheets (.xlsx, .ods) are; save the table as CSV, UTF-8" } },
+  { .magic = "\x93NUMPY",
+    .n = 6,
+    .words = { "is an npy file, a single array without a name; weights are read from safetensors files", NULL,
+               "is a NumPy array, which the data set npy reads" } },
   { is_gguf,
-    { "is a GGUF file, in whose formats for llama.cpp weights are not read; take the model’s safetensors file",
-      "is a GGUF file, which holds weights; data are read from npy files" } },
-  { is_hdf5,
-    { "is an HDF5 file, as Keras writes it; save its arrays with safetensors.numpy.save_file",
-      "is an HDF5 file; save the array in it with numpy.save" } },
+    .words = { "is a GGUF file, in whose formats for llama.cpp weights are not read; take the model’s safetensors file",
+               "is a GGUF file, which holds weights; data are read from npy files",
+               "is a GGUF file, which holds weights and no text" } },
+  { .magic = "\x89HDF\r\n\x1a\n",
+    .n = 8,
+    .words = { "is an HDF5 file, as Keras writes it; save its arrays with safetensors.numpy.save_file",
+               "is an HDF5 file; save the array in it with numpy.save",
+               "is an HDF5 file; save its arrays with numpy.save, for the data set npy" } },
   { is_index,
-    { "is the index of shards, several files that hold the weights; put them together, in Python: "
-      "safetensors.torch.save_file of all that safetensors.torch.load_file reads from the files that it names",
-      "is the index of shards that hold weights; data are read from npy files" } },
+    .words = { "is the index of shards, several files that hold the weights; put them together, in Python: "
+               "safetensors.torch.save_file of all that safetensors.torch.load_file reads from the files that it names",
+               "is the index of shards that hold weights; data are read from npy files", NULL } },
   { is_safetensors,
-    { NULL, "is a safetensors file, which holds weights; give it with --weights, or save the array in it with "
-            "numpy.save" } },
+    .words = { NULL,
+               "is a safetensors file, which holds weights; give it with --weights, or save the array in it with "
+               "numpy.save",
+               "is a safetensors file, which holds weights and no text" } },
+  { .magic = "\xd0\xcf\x11\xe0",
+    .n = 4,
+    .words = { "is a spreadsheet of an old Excel; weights are read from safetensors files",
+               "is a spreadsheet of an old Excel; save the table as CSV, UTF-8, for the data set csv",
+               "is a spreadsheet of an old Excel; save the table as CSV, UTF-8" } },
+  { .magic = "PAR1\x15",
+    .n = 5,
+    .words = { "is a Parquet file; weights are read from safetensors files",
+               "is a Parquet file; write it as CSV, such as with pandas.read_parquet and to_csv, for the data set csv",
+               "is a Parquet file; write it as CSV, such as with pandas.read_parquet and to_csv" } },
+  { .magic = "SQLite format 3",
+    .n = 16,
+    .words = { "is an SQLite database; weights are read from safetensors files",
+               "is an SQLite database; export the table as CSV, for the data set csv",
+               "is an SQLite database; export the table as CSV" } },
+  { .magic = "\x28\xb5\x2f\xfd", .n = 4, .words = PACKED ("is compressed with zstd; unpack it with zstd -d") },
+  { .magic = "\xfd"
+             "7zXZ",
+    .n = 5,
+    .words = PACKED ("is compressed with xz; unpack it with xz -dk") },
+  { .magic = "BZh91AY&SY", .n = 10, .words = PACKED ("is compressed with bzip2; unpack it with bzip2 -dk") },
 };
 
 char *
 loom_file_kind_words (const guint8 *data, gsize length, LoomFileWanted wanted)
 {
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (kinds[i].is (data, length))
+    if (kinds[i].is != NULL ? kinds[i].is (data, length) : begins (data, length, kinds[i].magic, kinds[i].n))
       return g_strdup (kinds[i].words[wanted]);
-  return is_zip (data, length) ? g_strdup ("is a zip archive; unpack it first") : NULL;
+  return NULL;
 }
 
 char *

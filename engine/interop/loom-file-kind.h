@@ -1,4 +1,4 @@
-/* Names files of other formats by their first bytes, with the remedy, where weights or an array are wanted. */
+/* Names files of other formats by their first bytes, with the remedy, where weights, an array or a text are wanted. */
 #pragma once
 
 #include <glib.h>
@@ -9,6 +9,8 @@ typedef enum
 {
   LOOM_FILE_WEIGHTS, /* a safetensors file is wanted */
   LOOM_FILE_ARRAY,   /* an npy file is wanted */
+  LOOM_FILE_TEXT,    /* a text is wanted: a table, or words */
+  LOOM_FILE_N_WANTED
 } LoomFileWanted;
 
 /* What follows the file's name in a sentence: "is what torch.save writes; …". NULL: it is the wanted format, or none

@@ -128,7 +128,7 @@ test_no_table (void)
     { "a,b\n\xff\xfe,2\n", "no UTF-8" },
     { "a,b\n1,\"2\n", "is not closed" },
     { "sep=\"\na,b\n1,2\n", "line 2 has 2 fields, but the first line has 1: is “,” what" },
-    { "\x89HDF\r\n", "is no text but an HDF5 file" },
+    { "\x89HDF\r\n\x1a\n", "t.csv” is an HDF5 file; save" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -286,9 +286,7 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "a,kind\n1,\xff\n",
       "“@/a.csv” is no UTF-8 text: line 2 has the byte 0xFF. If it is Latin-1 or Windows-1252, convert it with iconv "
       "-f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8." },
-    { "PK\3\4sheet",
-      "“@/a.csv” is no text but a zip archive, as spreadsheets (.xlsx, .ods) and .npz files are; save the "
-      "table as CSV, UTF-8." },
+    { "PK\3\4sheet", "“@/a.csv” is a zip archive, as spreadsheets (.xlsx, .ods) are; save the table as CSV, UTF-8." },
     { "a,kind\n1,0\n2,NA\n",
       "“@/a.csv” line 3, column “kind” is “NA”, which is no class; missing=\"drop\" leaves rows without a class out." },
     { "a;kind\n1;0\n", "“@/a.csv” has no column “kind”; its only one is “a;kind”; is the delimiter right?" },

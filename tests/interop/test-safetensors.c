@@ -209,30 +209,48 @@ test_kinds (void)
   {
     const char *bytes;
     gsize length;
-    const char *weights, *array; /* how the sentences begin; NULL: none */
+    const char *words[LOOM_FILE_N_WANTED]; /* how the sentences begin; NULL: none */
   } cases[] = {
-    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pkl", 46,
-      "is what torch.save writes (pickle)", "is what torch.save writes (pickle)" },
-    { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 15, "is what torch.save writes (pickle)",
-      "is what torch.save writes (pickle)" },
-    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy", 35, "is an npz archive", "is an npz archive" },
-    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.txt", 35, "is a zip archive", "is a zip archive" },
-    { "GGUF\3\0\0\0", 8, "is a GGUF file", "is a GGUF file" },
-    { "\x89HDF\r\n\x1a\n\0", 9, "is an HDF5 file", "is an HDF5 file" },
-    { "\x93NUMPY\1\0", 8, "is an npy file", NULL },
-    { "{\"metadata\":{},\"weight_map\":{\"a\":\"b\"}}", 38, "is the index of shards", "is the index of shards" },
-    { "\100\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 61, NULL,
-      "is a safetensors file" },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pkl",
+      46,
+      { "is what torch.save writes (pickle)", "is what torch.save writes (pickle)",
+        "is what torch.save writes (pickle)" } },
+    { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.",
+      15,
+      { "is what torch.save writes (pickle)", "is what torch.save writes (pickle)",
+        "is what torch.save writes (pickle)" } },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy",
+      35,
+      { "is an npz archive", "is an npz archive", "is an npz archive" } },
+    { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.txt",
+      35,
+      { "is a zip archive", "is a zip archive", "is a zip archive, as spreadsheets" } },
+    { "GGUF\3\0\0\0", 8, { "is a GGUF file", "is a GGUF file", "is a GGUF file" } },
+    { "GGUF is a format.", 17, { NULL, NULL, NULL } },
+    { "\x89HDF\r\n\x1a\n\0", 9, { "is an HDF5 file", "is an HDF5 file", "is an HDF5 file" } },
+    { "\x93NUMPY\1\0", 8, { "is an npy file", NULL, "is a NumPy array, which the data set npy reads" } },
+    { "{\"metadata\":{},\"weight_map\":{\"a\":\"b\"}}",
+      38,
+      { "is the index of shards", "is the index of shards", NULL } },
+    { "\100\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+      61,
+      { NULL, "is a safetensors file", "is a safetensors file" } },
     /* A header of 640 bytes begins as a pickle does. */
-    { "\x80\2\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 61, NULL,
-      "is a safetensors file" },
-    { "x,y\n1,2\n", 8, NULL, NULL },
+    { "\x80\2\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+      61,
+      { NULL, "is a safetensors file", "is a safetensors file" } },
+    { "PAR1\x15\4", 6, { "is a Parquet file", "is a Parquet file", "is a Parquet file" } },
+    { "\xfd"
+      "7zXZ\0",
+      6,
+      { "is compressed with xz", "is compressed with xz", "is compressed with xz" } },
+    { "x,y\n1,2\n", 8, { NULL, NULL, NULL } },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    for (LoomFileWanted wanted = LOOM_FILE_WEIGHTS; wanted <= LOOM_FILE_ARRAY; wanted++)
+    for (LoomFileWanted wanted = 0; wanted < LOOM_FILE_N_WANTED; wanted++)
       {
-        const char *want = wanted == LOOM_FILE_WEIGHTS ? cases[i].weights : cases[i].array;
+        const char *want = cases[i].words[wanted];
         g_autofree char *words = loom_file_kind_words ((const guint8 *)cases[i].bytes, cases[i].length, wanted);
 
         if (want == NULL)
