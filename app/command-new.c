@@ -124,12 +124,13 @@ describe_left_out (const LoomCsvGuess *guess, char **given, GString *notes)
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
-      g_autofree char *reason = loom_csv_column_reason (guess, i), *why = command_printable (reason);
+      g_autofree char *reason = loom_csv_column_reason (guess, i), *shown = command_printable (reason);
       g_autofree char *name = command_printable (column->name);
 
       if (column->role > LOOM_CSV_TARGET && find_option (given, "features") == NULL
           && g_strcmp0 (column->name, find_option (given, "weight")) != 0)
-        g_string_append_printf (notes, "  left out: column %u%s%s: %s\n", i + 1, *name != '\0' ? ", " : "", name, why);
+        g_string_append_printf (notes, "  left out: column %u%s%s: %s\n", i + 1, *name != '\0' ? ", " : "", name,
+                                shown);
     }
 }
 
@@ -139,13 +140,13 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
 {
   const gboolean is_class = g_strcmp0 (find_option (options, "target_type"), "float") != 0;
   const LoomCsvColumn *target = find_column (guess, find_option (options, "target"));
-  g_autofree char *shown = command_printable (find_option (options, "target"));
+  g_autofree char *target_name = command_printable (find_option (options, "target"));
 
-  g_string_append_printf (notes, "  target %s: %s\n", shown,
+  g_string_append_printf (notes, "  target %s: %s\n", target_name,
                           is_class ? "a class; for a number say target_type=float"
                                    : "a number; for classes say target_type=class");
   if (is_class && target != NULL && target->n_distinct * 2 > guess->n_rows)
-    g_string_append_printf (notes, "  %s has a class of its own for most rows: no net learns that\n", shown);
+    g_string_append_printf (notes, "  %s has a class of its own for most rows: no net learns that\n", target_name);
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
@@ -251,6 +252,7 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   for (guint i = 0; i < skeleton->left_out->len; i++)
     {
       g_autofree char *shown = command_printable (skeleton->left_out->pdata[i]);
+
       g_string_append_printf (rest, "  left out: %s\n", shown);
     }
   if (skeleton->n_chains > 1)
@@ -338,14 +340,13 @@ const Command command_new = {
   .name = "new",
   .arguments = "--data SOURCE [NAME=VALUE…] | --weights FILE.safetensors",
   .summary = "begin a graph with a data set, or with weights",
-  .details
-  = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
-    "words after the options are options of the data set; files are named as seen from here. Options that are\n"
-    "not given follow from the table, as in Studio; columns that are left out are listed. With --weights\n"
-    "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
-    "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
-    "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
-    "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
-    "  gradloom new --weights resnet18.safetensors -o resnet18.xml",
+  .details = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
+             "words after the options are options of the data set; files are named as seen from here. Options that\n"
+             "are not given follow from the table, as in Studio; columns that are left out are listed. With --weights\n"
+             "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
+             "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
+             "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
+             "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
+             "  gradloom new --weights resnet18.safetensors -o resnet18.xml",
   .run = run,
 };

@@ -1,10 +1,10 @@
 /* Scaled dot-product attention and its gradient, a query at a time.
  *
  * A key that is not kept has the weight 0, by which its value and, in the gradient, the key itself are multiplied: what
- * is not finite there reaches every query, because 0 · NaN is NaN. The primitive's expansion and the blocks of all other
- * back ends compute so, and so does PyTorch 2.15 (which adds -∞ to the score as well, where a bool selects here: a key
- * that is NaN reaches the forward pass there). Other back ends need not read keys that causality excludes for a whole
- * block of queries. */
+ * is not finite there reaches every query, because 0 · NaN is NaN. The primitive's expansion and the blocks of all
+ * other back ends compute so, and so does PyTorch 2.15 (which adds -∞ to the score as well, where a bool selects here:
+ * a key that is NaN reaches the forward pass there). Other back ends need not read keys that causality excludes for a
+ * whole block of queries. */
 #include "kernels/attention.h"
 #include "kernels/philox.h"
 #include "kernels/ref/ref.h"

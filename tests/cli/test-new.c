@@ -192,7 +192,7 @@ test_arrays (void)
   cli_expect (1, "is an npz archive", "new", "--data", "npy", "x=x.npz");
   cli_expect (1, "which the data set csv reads", "new", "--data", "npy", "x=x.csv");
   cli_expect (1, "which the data set npy reads", "new", "--data", "csv", "path=x.npy", "target=y");
-  cli_expect (1, "a zip archive", "new", "--data", "text", "path=x.npz");
+  cli_expect (1, "is an npz archive", "new", "--data", "text", "path=x.npz");
 }
 
 static void
