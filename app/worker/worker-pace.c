@@ -18,6 +18,12 @@ worker_pace_ask (WorkerPace *pace, double seconds)
   g_atomic_int_set (&pace->wanted_ms, (int)(seconds * 1000));
 }
 
+void
+worker_pace_hurry (WorkerPace *pace, gboolean hurried)
+{
+  g_atomic_int_set (&pace->hurried, hurried);
+}
+
 gboolean
 worker_pace_is_valid (double seconds)
 {
@@ -61,7 +67,7 @@ worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
   gint64 now = g_get_monotonic_time (), due = pace_due (pace, step, total, now);
   if (due - now < MIN_WAIT)
     return;
-  while (now < due && g_atomic_int_get (&pace->wanted_ms) == pace->ms)
+  while (now < due && g_atomic_int_get (&pace->wanted_ms) == pace->ms && !g_atomic_int_get (&pace->hurried))
     {
       g_usleep ((gulong)MIN (due - now, SLICE));
       now = g_get_monotonic_time ();

@@ -400,6 +400,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       runner->ready = FALSE;
       g_array_set_size (runner->early, 0);
       worker_pace_ask (&runner->pace, start->at_least);
+      worker_pace_hurry (&runner->pace, FALSE);
       runner->keeps = start->out != NULL || start->resume != NULL;
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
@@ -412,6 +413,16 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "A run is going on. Stop it first.");
     }
   return idle;
+}
+
+/* Pause, Step and Stop take effect after another step; a sleep between steps must not delay them. */
+static void
+set_hurry (WorkerRunner *runner, LoomCommandKind kind)
+{
+  if (kind == LOOM_COMMAND_PAUSE || kind == LOOM_COMMAND_STEP || kind == LOOM_COMMAND_STOP)
+    worker_pace_hurry (&runner->pace, TRUE);
+  else if (kind == LOOM_COMMAND_RESUME)
+    worker_pace_hurry (&runner->pace, FALSE);
 }
 
 gboolean
@@ -428,6 +439,7 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
   else if (!runner->ready)
     {
       /* Planning may take a while; what is asked for meanwhile holds from the first step on. */
+      set_hurry (runner, kind);
       g_array_append_val (runner->early, kind);
       ok = TRUE;
     }
@@ -437,6 +449,7 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "“%s” must be a finite number.", name);
   else
     {
+      set_hurry (runner, kind);
       loom_trainer_post (runner->trainer, kind, name, value);
       ok = TRUE;
     }

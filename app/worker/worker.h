@@ -58,6 +58,7 @@ void worker_outbox_send (WorkerOutbox *outbox);
 typedef struct
 {
   int wanted_ms; /* any thread, atomically */
+  int hurried;   /* likewise: a command waits for the step, so no step sleeps */
   int ms;        /* the compute thread's from here on: what the line is drawn for */
   gint64 first, base;
 } WorkerPace;
@@ -65,6 +66,8 @@ typedef struct
 gboolean worker_pace_is_valid (double seconds);
 /* From any thread: the whole run shall take at least so many seconds; 0: as fast as it can. */
 void worker_pace_ask (WorkerPace *pace, double seconds);
+/* From any thread: TRUE ends the waits, also the one that has begun, until FALSE. */
+void worker_pace_hurry (WorkerPace *pace, gboolean hurried);
 /* Waits for that. */
 void worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total);
 /* The seconds that a run takes at least from after this step on; 0 without a pace. */

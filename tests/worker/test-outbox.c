@@ -1,4 +1,5 @@
-/* The outbox, with a run that makes points faster than they leave: what a reader of the curve must still get.
+/* The outbox, with a run that makes points faster than they leave: what a reader of the curve must still get. And the
+ * pace of a run.
  *
  * The serve thread is this one, which comes when the test says so; that is how a machine too busy to let it come looks.
  */
@@ -198,6 +199,18 @@ test_whole (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->points, ==, 4096);
 }
 
+/* A command waits for the next step. Asleep, these steps would take a quarter of an hour. */
+static void
+test_hurried (void)
+{
+  WorkerPace pace = { 0 };
+
+  worker_pace_ask (&pace, WORKER_PACE_MAX_SECONDS);
+  worker_pace_hurry (&pace, TRUE);
+  for (gint64 step = 1; step <= 20000; step++)
+    worker_pace_wait (&pace, step, 20000);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -205,5 +218,6 @@ main (int argc, char **argv)
   g_test_add ("/outbox/late", Fixture, NULL, set_up, test_late, tear_down);
   g_test_add ("/outbox/stuck", Fixture, NULL, set_up, test_stuck, tear_down);
   g_test_add ("/outbox/whole", Fixture, NULL, set_up, test_whole, tear_down);
+  g_test_add_func ("/outbox/hurried", test_hurried);
   return g_test_run ();
 }
