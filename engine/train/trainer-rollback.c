@@ -10,7 +10,8 @@ struct _TrainerRollback
 {
   GPtrArray *name;  /* of the slots, as the program has them */
   GPtrArray *value; /* LoomTensor, of the newest step's beginning */
-  double *sums;     /* of the metrics then, as trainer_metrics_save() has them */
+  double *sums,
+      *recent; /* of the epoch's metrics then, and of the last steps', as trainer_metrics_save() stores them */
 };
 
 TrainerRollback *
@@ -19,6 +20,7 @@ trainer_rollback_new (const LoomProgram *program, const TrainerMetrics *metrics)
   TrainerRollback *rollback = g_new0 (TrainerRollback, 1);
 
   rollback->sums = g_new0 (double, trainer_metrics_count (metrics) + metrics->n + 1);
+  rollback->recent = g_new0 (double, trainer_metrics_count (metrics) + metrics->n + 1);
   rollback->name = g_ptr_array_new_with_free_func (g_free);
   rollback->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   for (guint i = 0; i < loom_program_n_slots (program); i++)
@@ -39,6 +41,7 @@ trainer_rollback_free (TrainerRollback *rollback)
   g_ptr_array_unref (rollback->name);
   g_ptr_array_unref (rollback->value);
   g_free (rollback->sums);
+  g_free (rollback->recent);
   g_free (rollback);
 }
 
@@ -60,6 +63,7 @@ trainer_rollback_save (LoomTrainer *t, GError **error)
       g_ptr_array_add (t->rollback->value, value);
     }
   trainer_metrics_save (t->place.metrics, t->rollback->sums);
+  trainer_metrics_save (trainer_recent_metrics (&t->recent), t->rollback->recent);
   return TRUE;
 }
 
@@ -70,4 +74,5 @@ trainer_rollback_restore (LoomTrainer *t)
   for (guint i = 0; i < t->rollback->value->len; i++)
     loom_state_set (t->state, t->rollback->name->pdata[i], t->rollback->value->pdata[i], NULL);
   trainer_metrics_load (t->place.metrics, t->rollback->sums);
+  trainer_metrics_load (trainer_recent_metrics (&t->recent), t->rollback->recent);
 }

@@ -1,6 +1,7 @@
 /* Settings of a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
  */
 #include "engine/loom.h"
+#include "engine/train/trainer-private.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -32,7 +33,7 @@ trainer_new (const char *train, const LoomTrainerOptions *options, GError **erro
 }
 
 static LoomTrainer *
-trainer_ok (const char *train, const LoomTrainerOptions *options)
+trainer_new_ok (const char *train, const LoomTrainerOptions *options)
 {
   g_autoptr (GError) error = NULL;
   LoomTrainer *trainer = trainer_new (train, options, &error);
@@ -89,7 +90,7 @@ test_accumulate (void)
     {
       const char *format = "<train loss=\"loss\" device=\"ref\" precision=\"f64\" epochs=\"3\" seed=\"2\" %s %s>%s";
       g_autofree char *train = g_strdup_printf (format, optimizers[k], "batch_size=\"32\"", clips[k]);
-      g_autoptr (LoomTrainer) whole = trainer_ok (train, NULL);
+      g_autoptr (LoomTrainer) whole = trainer_new_ok (train, NULL);
       g_autofree Curve *one = g_new0 (Curve, 1);
 
       loom_trainer_set_observer (whole, &observer, one);
@@ -98,7 +99,7 @@ test_accumulate (void)
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
         {
           g_autofree char *train_parts = g_strdup_printf (format, optimizers[k], parts[i], clips[k]);
-          g_autoptr (LoomTrainer) trainer = trainer_ok (train_parts, NULL);
+          g_autoptr (LoomTrainer) trainer = trainer_new_ok (train_parts, NULL);
           g_autofree Curve *other = g_new0 (Curve, 1);
 
           loom_trainer_set_observer (trainer, &observer, other);
@@ -338,7 +339,7 @@ test_average (void)
       g_autofree char *train = g_strdup_printf ("<train loss=\"loss\" device=\"ref\" precision=\"f64\" epochs=\"2\" "
                                                 "optimizer=\"adam\" lr=\"0.1\" batch_size=\"64\" ema=\"%g\">",
                                                 decays[d]);
-      g_autoptr (LoomTrainer) trainer = trainer_ok (train, NULL);
+      g_autoptr (LoomTrainer) trainer = trainer_new_ok (train, NULL);
       g_autoptr (GError) error = NULL;
       Averages a = { .decay = decays[d] };
 
@@ -357,7 +358,7 @@ test_average (void)
         }
 
       /* Evaluation was of the averages: the same weights in a run without them evaluate alike. */
-      g_autoptr (LoomTrainer) plain = trainer_ok (
+      g_autoptr (LoomTrainer) plain = trainer_new_ok (
           "<train loss=\"loss\" device=\"ref\" precision=\"f64\" optimizer=\"adam\" batch_size=\"64\">", NULL);
       Averages b = { 0 };
       const LoomTrainerObserver only = { .eval = eval_cb };
@@ -429,7 +430,7 @@ test_early_stop (void)
                                                 "batch_size=\"64\" epochs=\"99\" %s>",
                                                 cases[k].attributes);
       LoomTrainerOptions o = { .threads = 1, .out = out };
-      g_autoptr (LoomTrainer) trainer = trainer_ok (train, &o);
+      g_autoptr (LoomTrainer) trainer = trainer_new_ok (train, &o);
       g_autoptr (GError) error = NULL;
       Watched w = { .of_loss = cases[k].of_loss };
       gint64 best = 1, end = 1;
@@ -453,7 +454,7 @@ test_early_stop (void)
 
       /* The file holds the best epoch's weights: they evaluate to the best value again. */
       Watched again = { .of_loss = cases[k].of_loss };
-      g_autoptr (LoomTrainer) other = trainer_ok (train, NULL);
+      g_autoptr (LoomTrainer) other = trainer_new_ok (train, NULL);
       g_assert_true (loom_state_load_weights (loom_trainer_state (other), path, FALSE, NULL, &error));
       loom_trainer_set_observer (other, &observer, &again);
       g_assert_true (loom_trainer_evaluate (other, "test", &error));
@@ -510,7 +511,7 @@ test_transfer (void)
   put (file, "head.weight", LOOM_F32, 5, 0);
   g_assert_true (loom_safetensors_save (path, file, NULL, &error));
 
-  g_autoptr (LoomTrainer) trainer = trainer_ok (plain, &o);
+  g_autoptr (LoomTrainer) trainer = trainer_new_ok (plain, &o);
   const LoomTransfer *t = loom_trainer_transfer (trainer);
   g_assert_nonnull (t);
   g_assert_cmpuint (t->loaded->len, ==, 1);
@@ -530,7 +531,7 @@ test_transfer (void)
                                   "\"file_shape\":\"i64 12\"},"));
 
   /* Weights that are not taken begin as without the file. */
-  g_autoptr (LoomTrainer) none = trainer_ok (plain, NULL);
+  g_autoptr (LoomTrainer) none = trainer_new_ok (plain, NULL);
   g_autoptr (LoomTensor) taken = loom_state_get (loom_trainer_state (trainer), "hidden.weight", &error);
   g_assert_null (loom_trainer_transfer (none));
   g_assert_cmpfloat (loom_tensor_get (taken, 5), ==, 0.25);
@@ -540,7 +541,7 @@ test_transfer (void)
   /* A pattern: all else is neither taken nor missing. */
   g_clear_pointer (&trainer, loom_trainer_free);
   o.match = "hidden.w*";
-  trainer = trainer_ok (plain, &o);
+  trainer = trainer_new_ok (plain, &o);
   t = loom_trainer_transfer (trainer);
   g_assert_cmpuint (t->loaded->len, ==, 1);
   g_assert_cmpuint (t->missing->len, ==, 0);
@@ -581,7 +582,7 @@ test_transfer_resume (void)
 
   put (file, "hidden.weight", LOOM_F32, 12, 2);
   g_assert_true (loom_safetensors_save (path, file, NULL, &error));
-  g_autoptr (LoomTrainer) trainer = trainer_ok ("<train loss=\"loss\" batch_size=\"64\" epochs=\"2\">", &o);
+  g_autoptr (LoomTrainer) trainer = trainer_new_ok ("<train loss=\"loss\" batch_size=\"64\" epochs=\"2\">", &o);
   g_clear_pointer (&trainer, loom_trainer_free);
   trainer = loom_trainer_new (NULL, &again, &error);
   g_assert_no_error (error);
@@ -608,7 +609,7 @@ test_transfer_resume (void)
   "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"norm\"/><wire from=\"norm\" to=\"scores\"/>"        \
   "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                \
   "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" accumulate=\"%d\" epochs=\"1\" "               \
-  "device=\"%s\"/>"                                                                                                    \
+  "device=\"%s\"><metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train>"                               \
   "</graph>"
 
 /* So many steps; 0: all. */
@@ -627,7 +628,8 @@ normed_new (const char *path, int parts, const char *device, gint64 steps)
 }
 
 /* One label of 24 has no score. Weights, running statistics and the optimiser's numbers are afterwards those of a run
- * that was stopped before that step, to the bit, whichever batch of the step held the label. */
+ * that was stopped before that step, to the bit, whichever batch of the step held the label;
+ * so are the figures of the last steps. */
 static void
 test_fault (gconstpointer device)
 {
@@ -669,6 +671,11 @@ test_fault (gconstpointer device)
             if (!loom_tensor_equal_bits (a, b))
               g_error ("%s differs after %d steps of %d batches", name, (int)done, parts);
           }
+        double of_failed[8] = { 0 }, of_stopped[8] = { 0 };
+        g_assert_cmpuint (trainer_metrics_count (failed->recent.both) + 1, <=, G_N_ELEMENTS (of_failed));
+        trainer_metrics_save (trainer_recent_metrics (&failed->recent), of_failed);
+        trainer_metrics_save (trainer_recent_metrics (&stopped->recent), of_stopped);
+        g_assert_cmpmem (of_failed, sizeof of_failed, of_stopped, sizeof of_stopped);
       }
   g_unlink (path);
   g_rmdir (folder);
