@@ -469,13 +469,16 @@ only_evaluate (LoomTrainer *t, GError **error)
   return LOOM_TRAINER_DONE;
 }
 
-/* An end, an evaluation or an early stop may follow the next step. */
+/* The run may end after the next step, or give way in the evaluation that follows it. An epoch's end with neither an
+ * evaluation nor an early stop is as any other step: copies would cost short epochs as much as training. */
 static gboolean
 may_stand (const LoomTrainer *t)
 {
   const gint64 late = trainer_late_steps (t);
+  const gboolean ends_epoch = t->place.batch + late + 1 == t->steps_per_epoch;
 
-  return t->place.batch + late + 1 == t->steps_per_epoch || t->place.step + late + 1 == last_step (t);
+  return (ends_epoch && (t->spec->patience > 0 || trainer_dataset_validation (t->dataset) != LOOM_N_SPLITS))
+         || t->place.step + late + 1 == last_step (t);
 }
 
 static LoomTrainerEnd

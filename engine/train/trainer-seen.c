@@ -3,10 +3,10 @@
  * ranks put their parts together before the next step, and rank 0 keeps a copy that is whole. What cannot be copied is
  * said to who asked, and does not end the run.
  *
- * A run that stands still shows one step: its loss, its values and its gradients, all from before its update. When the
- * step is over its weights are gone, so a run that is shown keeps a copy of them before each step after which it may
- * stand still: a single step, the step after which it pauses, the last of an epoch. Runs of several ranks show the
- * state after the step. */
+ * A run that stands still shows one step: its loss, its values and its gradients, all from before its update. The
+ * update overwrites the weights, so a run that is shown keeps a copy of them before each step after which it may stand
+ * still: a single step, the step that a pause or a stop waits for, the last step, and the last of an epoch that ends
+ * with an evaluation or may end the run early. Runs of several ranks show the state after the step. */
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
@@ -186,14 +186,34 @@ trainer_seen_gather (LoomTrainer *t, GError **error)
   return TRUE;
 }
 
-/* Where the memory does not suffice for the copy, views show the state after the step instead, and say so. */
+/* A command waits for the next step, after which the run stands still. */
+static gboolean
+stand_is_asked (LoomTrainer *t)
+{
+  gboolean asked = FALSE;
+
+  if (!g_atomic_int_get (&t->inbox.pending))
+    return FALSE;
+  g_mutex_lock (&t->inbox.lock);
+  for (GList *l = t->inbox.commands.head; l != NULL; l = l->next)
+    {
+      const TrainerCommand *command = l->data;
+
+      asked = asked || trainer_command_pauses (command) || command->kind == LOOM_COMMAND_STOP;
+    }
+  g_mutex_unlock (&t->inbox.lock);
+  return asked;
+}
+
+/* If the memory does not suffice for the copy, views show the state after the step. */
 gboolean
 trainer_seen_keep (LoomTrainer *t, gboolean may_stand, GError **error)
 {
-  if (!(may_stand || g_atomic_int_get (&t->inbox.pending)) || !keeps_last (t))
+  if (!keeps_last (t) || !(may_stand || stand_is_asked (t)))
     return TRUE;
   if (!trainer_late_finish (t, error))
     return FALSE;
+  g_clear_pointer (&t->last.value, g_hash_table_unref); /* so that the two copies never coexist */
   take_values (t, &t->last, read_values (t, NULL));
   return TRUE;
 }
@@ -203,7 +223,8 @@ trainer_seen_of_step (LoomTrainer *t)
 {
   const gboolean stands = !t->inbox.active || t->inbox.over || t->inbox.paused;
 
-  return stands && t->last.value != NULL && t->last.step + 1 == t->place.step ? &t->last : &t->seen;
+  return stands && t->last.value != NULL && t->last.why_not == NULL && t->last.step + 1 == t->place.step ? &t->last
+                                                                                                         : &t->seen;
 }
 
 void

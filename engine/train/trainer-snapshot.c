@@ -346,8 +346,17 @@ void
 trainer_snapshot_answer (LoomTrainer *t, TrainerRequest *request)
 {
   const gboolean now = g_str_has_prefix (request->port, TRAINER_NOW);
+  const char *port = request->port + (now ? strlen (TRAINER_NOW) : 0);
   TrainerSeen *of = now ? &t->seen : trainer_seen_of_step (t);
 
-  request->result = answer (t, of, request->port + (now ? strlen (TRAINER_NOW) : 0), &request->error);
+  request->result = answer (t, of, port, &request->error);
+  if (of == &t->last && g_error_matches (request->error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+    {
+      /* The state as it is needs no copy. */
+      g_clear_error (&request->error);
+      g_clear_pointer (&t->last.value, g_hash_table_unref);
+      of = &t->seen;
+      request->result = answer (t, of, port, &request->error);
+    }
   request->step = trainer_seen_step (t, of, request);
 }

@@ -3,7 +3,10 @@
 #include "engine/train/trainer-private.h"
 #include "tests/train/train-test.h"
 
-/* Batches of 50 and 30, and an evaluation of 50. What is a constant each plan makes for itself: 4 MiB, and packed for its products a little more. */
+#include <glib/gstdio.h>
+
+/* Batches of 50 and 30, and an evaluation of 50. What is a constant each plan makes for itself: 4 MiB, and packed for
+ * its products a little more. */
 #define NET(device)                                                                                                    \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"80\" n_test=\"50\" in_features=\"1024\" "                    \
@@ -29,6 +32,7 @@ static struct
   guint64 memory_free;
 } left[2];
 static gboolean gives;
+static int withheld; /* allocations that are refused first */
 
 static void
 device_info (LoomDevice *device, LoomDeviceInfo *info)
@@ -42,8 +46,9 @@ device_info (LoomDevice *device, LoomDeviceInfo *info)
 static LoomStatus
 take (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
 {
-  if (gives)
+  if (gives && withheld == 0)
     return real->alloc (device, bytes, memory, message);
+  withheld = MAX (0, withheld - 1);
   g_strlcpy (message->text, "nothing is given", sizeof message->text);
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
@@ -78,6 +83,81 @@ assert_says (const GError *error, const char *text)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY);
   if (strstr (error->message, text) == NULL)
     g_error ("no “%s” in: %s", text, error->message);
+}
+
+/* ---- what a run that stands still shows ----------------------------------------------- */
+
+#define FULL_BATCH                                                                                                     \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"%s\" target=\"y\" val_fraction=\"0\" "                       \
+  "test_fraction=\"0\"/>"                                                                                              \
+  "<node id=\"fc\" op=\"linear\" out_features=\"3\"/><node id=\"loss\" op=\"cross_entropy\"/>"                         \
+  "<wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"   \
+  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"12\" epochs=\"4\" device=\"cpu\"/></graph>"
+
+static void
+memory_cb (LoomTrainer *trainer, gpointer data)
+{
+}
+
+/* Epochs of one step each: the weights before a step are kept only if the run stands still after it. */
+static void
+copies_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
+{
+  g_assert_cmpint (trainer->last.value != NULL, ==, step->step == step->total_steps);
+  g_atomic_int_set (&trainer->inbox.pending, 1); /* as a request for a snapshot does */
+}
+
+static LoomTrainer *
+new_shown (const char *path)
+{
+  static const LoomTrainerObserver observer = { .step = copies_cb, .memory = memory_cb };
+  g_autofree char *xml = g_strdup_printf (FULL_BATCH, path);
+  LoomTrainer *trainer = train_test_new (xml, (LoomTrainerOptions){ 0 });
+
+  loom_trainer_set_observer (trainer, &observer, NULL);
+  train_test_run (trainer);
+  return trainer;
+}
+
+/* A view of the state before the last step falls back to the state after it. */
+static void
+test_no_room_for_copy (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-room-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "t.csv", NULL);
+  g_autoptr (GString) text = g_string_new ("a,b,y\n");
+  g_autoptr (GError) error = NULL;
+  LoomTrainer *trainer;
+  gint64 step = -1;
+
+  for (int i = 0; i < 12; i++)
+    g_string_append_printf (text, "%g,%g,%d\n", sin (i), cos (3 * i), i % 3);
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+
+  trainer = new_shown (path);
+  g_autoptr (LoomTensor) before = loom_trainer_snapshot (trainer, "fc", &step, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (step, ==, 3);
+  trainer->last.why_not = g_strdup ("There is no memory for the copy.");
+  g_autoptr (LoomTensor) after = loom_trainer_snapshot (trainer, "fc", &step, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (step, ==, 4);
+  g_assert_false (loom_tensor_equal_bits (before, after));
+  end (trainer);
+
+  trainer = new_shown (path);
+  leave (trainer, 0, "cpu", PLENTY);
+  gives = TRUE;
+  withheld = 1;
+  g_autoptr (LoomTensor) fallback = loom_trainer_snapshot (trainer, "fc", &step, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (withheld, ==, 0);
+  g_assert_cmpint (step, ==, 4);
+  g_assert_true (loom_tensor_equal_bits (after, fallback));
+  end (trainer);
+  g_unlink (path);
+  g_rmdir (folder);
 }
 
 /* ---- before the first step ---------------------------------------------------- */
@@ -200,6 +280,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  g_test_add_func ("/room/no-room-for-copy", test_no_room_for_copy);
   g_test_add_func ("/room/later-parts", test_later_parts);
   g_test_add_func ("/room/few-steps", test_few_steps);
   g_test_add_func ("/room/devices", test_devices);
