@@ -245,8 +245,12 @@ suits_rank (const Command *command, const TrainLaunch *launch, int *status)
     return TRUE;
   if (launch->hosts != NULL)
     {
-      *status = command_usage (command, "--hosts starts ranks, which %s has started already. Leave out one of the two.",
-                               launcher.name);
+      /* One sentence for all ranks. A launcher ends them as soon as one fails, so the others leave that to rank 0. */
+      *status = launcher.rank > 0 ? 0
+                                  : command_usage (command,
+                                                   "--hosts starts ranks, which %s has started already. Leave out one "
+                                                   "of the two.",
+                                                   launcher.name);
       return FALSE;
     }
   if (launch->min_ranks > 0 && launcher.rank == 0)

@@ -2,6 +2,7 @@
  */
 #include "engine/dist/loom-dist.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,14 +63,14 @@ static GModule *
 open_standard (char **why)
 {
   static const char library[] = "libmpi_abi.so.1";
-  GModule *mpi = g_module_open (library, G_MODULE_BIND_LAZY);
 
-  if (mpi == NULL)
+  /* g_module_open() also tries the working directory's NAME.la, which any user may have put there. The library stays
+   * open. */
+  if (dlopen (library, RTLD_LAZY | RTLD_GLOBAL) == NULL)
     {
       *why = g_strdup_printf ("there is no %s", library);
       return NULL;
     }
-  g_module_make_resident (mpi);
   return loom_module_open ("mpi-abi", "comm", why);
 }
 
@@ -540,6 +541,18 @@ loom_dist_count_hosts (const char *hosts)
   return n;
 }
 
+/* The list has NAME, or NAME=VALUE. */
+static gboolean
+lists (char **listed, const char *name)
+{
+  const gsize length = strlen (name);
+
+  for (guint i = 0; listed[i] != NULL; i++)
+    if (g_str_has_prefix (listed[i], name) && (listed[i][length] == '\0' || listed[i][length] == '='))
+      return TRUE;
+  return FALSE;
+}
+
 /* Ranks on other hosts have the environment of a login there, so what is Gradloom's own goes along, with what the user
  * names in the list. (transfer full) */
 static char **
@@ -548,13 +561,18 @@ pass_variables (char **environment)
   static const char list[] = "OMPI_MCA_mca_base_env_list";
   const char *own = g_environ_getenv (environment, list);
   g_autoptr (GString) names = g_string_new (own);
+  g_auto (GStrv) listed = g_strsplit (own != NULL ? own : "", ";", -1);
 
   for (guint i = 0; environment[i] != NULL; i++)
     if (g_str_has_prefix (environment[i], "GRADLOOM_"))
       {
+        g_autofree char *name = g_strndup (environment[i], strcspn (environment[i], "="));
+
+        if (lists (listed, name))
+          continue;
         if (names->len > 0)
           g_string_append_c (names, ';');
-        g_string_append_len (names, environment[i], (gssize)strcspn (environment[i], "="));
+        g_string_append (names, name);
       }
   return names->len > 0 ? g_environ_setenv (environment, list, names->str, TRUE) : environment;
 }

@@ -469,6 +469,14 @@ test_launchers (void)
   with_environment ("PMI_RANK=1 PMI_SIZE=2", 2, "Start it without MPICH's mpirun", "sweep", NULL);
   with_environment ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", 2, "Open MPI's mpirun has started already",
                     "train", "--hosts=a,b");
+  /* One rank says it for all. */
+  g_setenv ("OMPI_COMM_WORLD_RANK", "1", TRUE);
+  g_setenv ("OMPI_COMM_WORLD_SIZE", "2", TRUE);
+  g_auto (CliResult) other = cli ("train", "x.xml", "--hosts=a,b", NULL);
+  g_assert_cmpstr (other.err, ==, "");
+  g_assert_cmpstr (other.out, ==, "");
+  g_unsetenv ("OMPI_COMM_WORLD_RANK");
+  g_unsetenv ("OMPI_COMM_WORLD_SIZE");
   cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a b");
   cli_expect (2, "a,b:2", "train", "x.xml", "--hosts", "a:0");
   if (!cli_has_mpi ())
@@ -490,7 +498,19 @@ test_standard (void)
   g_autofree char *old = g_strdup (g_getenv ("LD_LIBRARY_PATH"));
   g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "tests", "cli", NULL);
   g_autofree char *path = g_strconcat (folder, ":", old, NULL);
+  g_autofree char *spirals = cli_example ("lessons/spirals.xml");
+  g_autofree char *archive = g_strdup_printf ("dlname='libmpi_abi.so.1'\nlibdir='%s'\ninstalled=yes\n", folder);
 
+  /* An archive of libtool in the working directory names no library. */
+  g_unsetenv ("LD_LIBRARY_PATH");
+  cli_write ("libmpi_abi.so.1.la", archive);
+  g_setenv ("PMI_RANK", "1", TRUE);
+  g_setenv ("PMI_SIZE", "2", TRUE);
+  g_auto (CliResult) without = cli ("train", spirals, NULL);
+  g_assert_cmpint (without.status, ==, 3);
+  g_assert_null (strstr (without.err, "Alone"));
+  g_unsetenv ("PMI_RANK");
+  g_unsetenv ("PMI_SIZE");
   g_setenv ("LD_LIBRARY_PATH", path, TRUE);
   with_environment ("PMI_RANK=0 PMI_SIZE=1", 0, "1 rank on 1 machine over Alone 1.0\n", "train", NULL);
   with_environment ("PMI_RANK=1 PMI_SIZE=2", 3, "(PMI_SIZE), but MPI, Alone 1.0, finds 1: ", "train", NULL);
@@ -525,7 +545,7 @@ test_mpirun (void)
              "exit $STATUS\n");
   g_assert_cmpint (g_chmod ("bin/mpirun", 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
-  g_setenv ("OMPI_MCA_mca_base_env_list", "OWN", TRUE);
+  g_setenv ("OMPI_MCA_mca_base_env_list", "OWN;GRADLOOM_BUILD_ROOT", TRUE);
   g_setenv ("PRTE_MCA_hwloc_default_binding_policy", "core", TRUE);
   for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
     {
@@ -534,7 +554,8 @@ test_mpirun (void)
     }
   g_assert_true (g_file_get_contents ("said", &said, NULL, NULL));
   /* The user's own settings stay. */
-  g_assert_true (g_str_has_prefix (said, "--host a:2,b -np 3 OWN;"));
+  g_assert_true (g_str_has_prefix (said, "--host a:2,b -np 3 OWN;GRADLOOM_BUILD_ROOT;"));
+  g_assert_cmpstr (strstr (said, "GRADLOOM_BUILD_ROOT"), ==, g_strrstr (said, "GRADLOOM_BUILD_ROOT"));
   g_assert_nonnull (strstr (said, ";GRADLOOM_LAUNCHED"));
   g_assert_true (g_str_has_suffix (said, " none core slot:oversubscribe\n"));
   g_setenv ("PATH", old, TRUE);
