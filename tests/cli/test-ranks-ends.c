@@ -85,6 +85,15 @@ wait_for (GPid pid)
   return WEXITSTATUS (status);
 }
 
+/* A loaded machine takes its time for a checkpoint, but not minutes. */
+static void
+await_file (const char *path)
+{
+  for (int i = 0; i < 10000 && !g_file_test (path, G_FILE_TEST_EXISTS); i++)
+    g_usleep (10000);
+  g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
+}
+
 /* Whether it has started the launcher: it has a child then. */
 static gboolean
 is_front (GPid pid)
@@ -176,8 +185,9 @@ test_early (void)
 
       g_usleep (delays[i]);
       /* The program itself takes signals once it has become the front. */
-      while (!is_front (pid))
+      for (int k = 0; k < 20000 && !is_front (pid); k++)
         g_usleep (1000);
+      g_assert_true (is_front (pid));
       kill (pid, SIGTERM);
       g_assert_cmpint (wait_for (pid), ==, 128 + SIGTERM);
       g_assert_cmpint (g_get_monotonic_time () - begin, <, 20 * G_USEC_PER_SEC);
@@ -271,8 +281,7 @@ test_full_disk (void)
   if (!cli_has_mpi ())
     return;
   pid = start_with ("filled", "--timeout", "20");
-  while (!g_file_test ("filled/weights.safetensors", G_FILE_TEST_EXISTS))
-    g_usleep (10000);
+  await_file ("filled/weights.safetensors");
   rank = find_process ("OMPI_COMM_WORLD_RANK=0");
   g_assert_cmpint (rank, >, 0);
   g_assert_cmpint (prlimit (rank, RLIMIT_FSIZE, &none, NULL), ==, 0);
@@ -409,8 +418,7 @@ test_elastic (void)
     return;
   pid = start_graph ("elastic.xml", "elastic", NULL, NULL);
   /* It continues from a checkpoint, which takes a loaded machine its time. */
-  while (!g_file_test ("elastic/weights.safetensors", G_FILE_TEST_EXISTS))
-    g_usleep (10000);
+  await_file ("elastic/weights.safetensors");
   lost = find_rank ();
   g_assert_cmpint (lost, >, 0);
   /* It may use what the test may: unasked, mpirun gives each of two ranks one core. */

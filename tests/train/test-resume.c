@@ -315,6 +315,42 @@ test_links_of_checkpoints (Fixture *f, gconstpointer data)
     }
 }
 
+/* A link under a name that the next checkpoint takes ends the run with a sentence, and leads to nothing. */
+static void
+test_links_of_next_checkpoint (Fixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *link, *says;
+  } cases[] = { { "checkpoints/.new-33", "checkpoints/.new-33” cannot be opened: it is a symbolic link" },
+                { "checkpoints/33", "Cannot rename a checkpoint to " } };
+
+  make_precious (f);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LoomTrainerOptions o = again (f);
+      g_autoptr (GError) error = NULL;
+      g_autofree char *link = g_build_filename (f->run, cases[i].link, NULL), *outside = path_in (f, "outside");
+      g_autoptr (GDir) dir = NULL;
+      guint files = 0;
+
+      o.epochs = 3;
+      g_autoptr (LoomTrainer) trainer = resume (&o);
+      g_assert_cmpint (loom_trainer_steps (trainer), ==, 22);
+      put_link (f, "outside", cases[i].link);
+      g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_FAILED);
+      if (strstr (error->message, cases[i].says) == NULL)
+        g_error ("“%s” does not say “%s”", error->message, cases[i].says);
+      assert_precious (f);
+      dir = g_dir_open (outside, 0, NULL);
+      while (g_dir_read_name (dir) != NULL)
+        files++;
+      g_assert_cmpuint (files, ==, 2);
+      g_assert_true (g_file_test (link, G_FILE_TEST_IS_SYMLINK));
+      g_assert_cmpint (g_remove (link), ==, 0);
+    }
+}
+
 /* Neither is a file read nor written through a link, nor written where it has a second name. */
 static void
 test_links_of_files (Fixture *f, gconstpointer data)
@@ -648,6 +684,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define ADD(path, function) g_test_add (path, Fixture, NULL, set_up, function, tear_down)
   ADD ("/resume/links/checkpoints", test_links_of_checkpoints);
+  ADD ("/resume/links/next-checkpoint", test_links_of_next_checkpoint);
   ADD ("/resume/links/files", test_links_of_files);
   ADD ("/resume/refused", test_refused);
   ADD ("/resume/allowed", test_allowed);
