@@ -24,7 +24,7 @@ as_root () {
 # mean it, and others are told what to do.
 may_install () {
   if [ "$may_ask" = no ]; then return 1; fi
-  if [ -n "${CI:-}" ]; then return 0; fi
+  case ${CI:-} in '' | 0 | false) ;; *) return 0 ;; esac
   if [ -t 0 ] && [ -t 2 ]; then
     printf 'Install these packages as root with apt-get? [y/N] ' >&2
     read -r answer || answer=

@@ -82,6 +82,9 @@ for script in ('app/run', 'tests/run'):
     check(f'{script} by root installs', 'apt-get install -q -y' in r[2], r)
     r = run([], 1000, ci='true', script=script)
     check(f'{script} in CI installs', 'sudo env' in r[2], r)
+    for no in ('', '0', 'false'):
+        r = run([], 1000, ci=no, script=script)
+        check(f'{script} with CI={no} does not become root', r[0] == 1 and not r[2], r)
 for answer, installs in (('y', True), ('', False), ('n', False)):
     r = run([], 1000, answer=answer)
     check(f'app/run on a terminal, answer “{answer}”', ('sudo env' in r[2]) == installs and '[y/N]' in r[1], r)
