@@ -208,7 +208,7 @@ complete_csv (char **given, const char *folder, LoomTemplateData *data, GString 
   return g_steal_pointer (&complete);
 }
 
-/* Says where the graph is, or writes it to the terminal; rest is what comes behind "wrote GRAPH". */
+/* Says where the graph is, or writes it to the terminal; rest follows "wrote GRAPH". */
 static int
 put_graph (const Command *command, const LoomGraph *graph, const char *output, const char *rest)
 {

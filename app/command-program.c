@@ -503,7 +503,7 @@ const Command command_plan = {
     "made the\n"
     "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
     "values, as if\n"
-    "nothing shared a place; behind the last pass, those of the arena.\n\n"
+    "nothing shared a place; after the last pass, those of the arena.\n\n"
     "--parameters prints what named_parameters() of a PyTorch module does, with the device that each lies on: run it "
     "with\n"
     "another --device, or a device=\"…\" on some nodes, to see what moves. With --ranks it prints the parts of all "

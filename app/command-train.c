@@ -38,7 +38,7 @@ refuse_folder (const Command *command, const char *folder)
     return command_usage (command, "“%s” is a folder without a run. Name a graph file.", folder);
   if (!g_file_test (settings, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” is a folder. Name the graph in it: %s.", folder, graph);
-  return command_usage (command, "“%s” is a folder. Go on with a run by --resume %s, or begin anew from its graph: %s.",
+  return command_usage (command, "“%s” is a folder. Resume the run by --resume %s, or begin again from its graph: %s.",
                         folder, run, file);
 }
 
@@ -182,7 +182,7 @@ run_train (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
       "Epochs (default: the graph's); 0: initialise, evaluate, write the weights", "N" },
-    { "steps", 0, 0, G_OPTION_ARG_INT64, &steps, "End after so many steps of the run, if its epochs have more", "N" },
+    { "steps", 0, 0, G_OPTION_ARG_INT64, &steps, "End after N steps of the run, if its epochs have more", "N" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 on ref", "P" },

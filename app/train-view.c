@@ -108,7 +108,7 @@ draw_bar (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
   view->bar_shown = view->terminal;
 }
 
-/* Nobody reads what is trained on behind a full disk: the run is asked to finish its step and write a checkpoint. */
+/* After a full disk no output is read: the run is asked to finish its step and write a checkpoint. */
 static void
 flush (TrainView *view, LoomTrainer *trainer)
 {
@@ -279,9 +279,9 @@ train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
   fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", file, transfer->loaded->len,
            transfer->missing->len, transfer->unused->len, transfer->mismatched->len);
   print_items ("loaded", transfer->loaded);
-  print_items ("missing, begins anew", transfer->missing);
+  print_items ("missing, initialised", transfer->missing);
   print_items ("unused", transfer->unused);
-  print_items ("mismatched, begins anew", transfer->mismatched);
+  print_items ("mismatched, initialised", transfer->mismatched);
 }
 
 static void

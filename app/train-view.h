@@ -17,13 +17,13 @@ typedef struct
   double recent_loss;                          /* of the last recent_steps; NaN: no step was made */
   gint64 recent_steps;
   gboolean only_eval;  /* nothing is trained, */
-  gint64 weights_step; /* with weights of so many steps; -1: nobody knows */
+  gint64 weights_step; /* with the weights after this step; -1: unknown */
   const Command *command;
 } TrainView;
 
 /* Begins to show the trainer, in the form that view->json has chosen. */
 void train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer);
-/* The same of an evaluation alone, with weights of so many steps (-1: nobody knows). */
+/* The same of an evaluation alone, with the weights after weights_step (-1: unknown). */
 void train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *trainer, gint64 weights_step);
 /* Shows the file that the run began from, if any. */
 void train_view_say_transfer (TrainView *view, LoomTrainer *trainer);

@@ -31,7 +31,7 @@ typedef struct _WorkerOutbox WorkerOutbox;
 WorkerOutbox *worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection);
 void worker_outbox_free (WorkerOutbox *outbox);
 /* A new run, from the compute thread: names of metrics and totals of Progress. Points and evaluations of the run before
- * that were not sent yet are forgotten: they have other metrics, and their steps begin anew. */
+ * that were not sent yet are forgotten: they have other metrics, and their steps start again. */
 void worker_outbox_begin (WorkerOutbox *outbox, const char *const *metric_name, guint n_metrics, gint64 total_steps,
                           gint64 epochs);
 /* From the compute thread; never allocates, and waits at most while the serve thread copies what is new. */

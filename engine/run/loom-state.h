@@ -43,18 +43,18 @@ gboolean loom_state_set (LoomState *state, const char *name, const LoomTensor *v
 /* Scalar slots. Setting takes effect at the next step; FALSE when there is none of that name. */
 gboolean loom_state_set_scalar (LoomState *state, const char *name, double value);
 /* The same for slot i of loom_state_find(), which a loop over steps asks once (slots never move), and without waiting
- * for a device that still computes: only steps behind it see the value for sure. */
+ * for a device that still computes: only steps queued after it see the value for sure. */
 gboolean loom_state_put_scalar_at (LoomState *state, guint i, double value);
 double loom_state_get_scalar (LoomState *state, const char *name);
 /* Bytes by owner of all that the run holds on its devices: parameters (with buffers), optimizer, scalars under
- * workspace, the arena that its executors share, and what each keeps beside it. device NULL: on all of them together.
+ * workspace, the arena that its executors share, and what each keeps in addition. device NULL: on all of them together.
  */
 void loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS]);
 
 /* Weights as safetensors with PyTorch names: parameters and buffers, a tensor at a time, so that no rank has all of
  * them. path is a name in the folder, if there is one; a rank that takes part in saving and does not write gives NULL
  * for both. load: every name and shape must match unless partial; `report`, if not NULL, receives what was missing,
- * unused, mismatched, each behind a line break. */
+ * unused, mismatched, each after a line break. */
 gboolean loom_state_save_weights (LoomState *state, LoomFolder *folder, const char *path, GError **error);
 /* The same names with other values: each from the slot prefix + name where there is one, else its own. */
 gboolean

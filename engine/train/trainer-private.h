@@ -679,7 +679,7 @@ typedef enum
  * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
  * it clears t->inbox.single. */
 gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GError **error);
-/* One that pauses the run, at once or behind a step. */
+/* One that pauses the run, at once or after a step. */
 gboolean trainer_command_pauses (const TrainerCommand *command);
 /* TRUE when a command waits that ends the run; evaluation then gives way. */
 gboolean trainer_must_end (LoomTrainer *t);

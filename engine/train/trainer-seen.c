@@ -1,7 +1,7 @@
 /* The state that views look at. Where ranks have parts of the weights, or some of them none, as with ZeRO-3, split
  * products and pipelines, no rank can answer a view by itself: when one asks rank 0, or pauses the run to look, all
  * ranks put their parts together before the next step, and rank 0 keeps a copy that is whole. What cannot be copied is
- * said to who asked, and does not end the run.
+ * reported to the caller, and does not end the run.
  *
  * A run that stands still shows one step: its loss, its values and its gradients, all from before its update. The
  * update overwrites the weights, so a run that is shown keeps a copy of them before each step after which it may stand
@@ -64,7 +64,7 @@ trainer_seen_can_answer (const LoomTrainer *t, const TrainerRequest *request)
   return !needs_state (request) || is_newest (t) || !trainer_seen_is_copy (t) || t->comm->rank > 0;
 }
 
-/* Who is told of the memory shows the run. Ranks would have to put their parts together before each such step. */
+/* An observer of the memory shows the run. Ranks would have to put their parts together before each such step. */
 static gboolean
 keeps_last (const LoomTrainer *t)
 {
@@ -235,7 +235,7 @@ trainer_seen_end (LoomTrainer *t)
 
   if (!trainer_seen_is_copy (t))
     return;
-  /* Who is told of the memory shows the run, and goes on looking behind its end. */
+  /* An observer of the memory shows the run, also after its end. */
   if (t->comm->rank == 0)
     {
       g_mutex_lock (&t->inbox.lock);

@@ -782,7 +782,7 @@ test_transfer (void)
   g_assert_nonnull (strstr (set.err, "needs two classes"));
   g_auto (CliResult) wide = cli ("train", "giver.xml", "--set", "train.weights=giver/weights.safetensors", "--set",
                                  "hidden.out_features=9", NULL);
-  g_assert_nonnull (strstr (wide.err, "mismatched, begins anew: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
+  g_assert_nonnull (strstr (wide.err, "mismatched, initialised: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
   cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "giver/weights.safetensors", "--match",
               "head");
   cli_expect (1, "Name one by --weights", "train", "heir.xml", "--match", "head");

@@ -154,7 +154,7 @@ test_names (void)
 
   cli_expect (0, NULL, "train", "source/g.xml", "--out", odd);
   cli_expect (2, "gradloom train --resume 'runs/a b;c', or", "train", "source/g.xml", "--out", odd);
-  cli_expect (2, "--resume 'runs/a b;c', or begin anew from its graph: 'runs/a b;c/graph.xml'.", "train", odd);
+  cli_expect (2, "--resume 'runs/a b;c', or begin again from its graph: 'runs/a b;c/graph.xml'.", "train", odd);
   g_assert_cmpint (g_remove ("runs/a b;c/weights.safetensors"), ==, 0);
   cli_expect (1, "Train on with: gradloom train --resume 'runs/a b;c'", "eval", odd);
 }
