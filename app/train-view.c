@@ -108,7 +108,7 @@ draw_bar (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
   view->bar_shown = view->terminal;
 }
 
-/* After a full disk no output is read: the run is asked to finish its step and write a checkpoint. */
+/* Output that cannot be written, as on a full disk, has no reader: the run is asked to end with a checkpoint. */
 static void
 flush (TrainView *view, LoomTrainer *trainer)
 {
