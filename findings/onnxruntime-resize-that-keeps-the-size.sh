@@ -10,7 +10,7 @@ set -e
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q onnxruntime==1.31.1 onnx==1.23.2 numpy
+"$folder/venv/bin/pip" install -q onnxruntime==1.31.1 onnx==1.23.2 numpy==2.4.6
 "$folder/venv/bin/python" - <<'P'
 import sys
 
