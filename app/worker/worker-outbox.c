@@ -376,9 +376,10 @@ send_points (WorkerOutbox *o)
       GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, o->n_metrics, sizeof (double));
       g_variant_builder_add (&points, "(xxdd@ad)", p->step, p->epoch, p->loss, p->lr, metrics);
     }
-  loom_bus_worker1_emit_metrics (o->bus, (const char *const *)o->metric_name, g_variant_builder_end (&points));
 
   const WorkerPoint *last = &o->points.point[o->points.n - 1];
+  loom_bus_worker1_emit_metrics (o->bus, (const char *const *)o->metric_name, g_variant_builder_end (&points),
+                                 last->recent_steps);
   loom_bus_worker1_emit_progress (o->bus, last->step, o->total_steps, last->epoch, o->epochs, last->items_per_second,
                                   last->eta_seconds);
   if (o->waits_fresh)

@@ -20,7 +20,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  gint64 step, epoch;
+  gint64 step, epoch, recent_steps;
   double loss, lr, items_per_second, eta_seconds;
   double metric[WORKER_MAX_METRICS];
   guint run; /* the outbox's own */

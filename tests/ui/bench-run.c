@@ -41,7 +41,7 @@ feed_cb (gpointer data)
                              g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, accuracy, 1, sizeof (double)));
     }
   g_autoptr (GVariant) points = g_variant_ref_sink (g_variant_builder_end (&b));
-  studio_run_take_metrics (run, names, points);
+  studio_run_take_metrics (run, names, points, 1);
   studio_run_take_progress (run, step, 3000, 1, 3, 1900 + (double)(step % 7), 30);
   return G_SOURCE_CONTINUE;
 }

@@ -383,7 +383,7 @@ test_counts (void)
   g_variant_builder_add (&b, "(xxddad)", (gint64)9136, (gint64)1142, 0.5, 0.01, NULL);
   g_autoptr (GVariant) points = g_variant_ref_sink (g_variant_builder_end (&b));
   studio_run_take_state (run, "running", "");
-  studio_run_take_metrics (run, names, points);
+  studio_run_take_metrics (run, names, points, 1);
   studio_run_take_progress (run, 9136, 73600, 1142, 9200, 100, 60);
   g_signal_emit_by_name (run, "numbers");
   g_assert_true (has_label (panel, "9,136"));

@@ -169,7 +169,7 @@ feed (StudioRun *run)
                              g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, &accuracy, 1, sizeof (double)));
     }
   g_autoptr (GVariant) points = g_variant_ref_sink (g_variant_builder_end (&b));
-  studio_run_take_metrics (run, names, points);
+  studio_run_take_metrics (run, names, points, 1);
   studio_run_take_progress (run, 40, 3000, 1, 3, 1900, 30);
 }
 

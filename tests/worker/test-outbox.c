@@ -20,7 +20,7 @@ typedef struct
 } Fixture;
 
 static void
-metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, Fixture *f)
+metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gint64 recent_steps, Fixture *f)
 {
   GVariantIter iter;
   gint64 step;
@@ -34,6 +34,7 @@ metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, Fix
       f->last = step;
       f->points++;
     }
+  g_assert_cmpint (recent_steps, ==, f->last % 7 + 1); /* of the newest point, also where points were thinned out */
 }
 
 static void
@@ -128,7 +129,7 @@ put (Fixture *f, gint64 from, gint64 to)
 {
   for (gint64 step = from; step <= to; step++)
     {
-      const WorkerPoint point = { .step = step, .epoch = 1, .loss = 1, .lr = 0.1 };
+      const WorkerPoint point = { .step = step, .epoch = 1, .recent_steps = step % 7 + 1, .loss = 1, .lr = 0.1 };
       worker_outbox_point (f->outbox, &point);
     }
 }

@@ -36,7 +36,7 @@ state_cb (LoomBusWorker1 *bus, const char *state, const char *message, gpointer 
 }
 
 static void
-metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gpointer data)
+metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gint64 recent_steps, gpointer data)
 {
   Fixture *f = data;
   GVariantIter iter;

@@ -227,7 +227,7 @@ static const Entry card_entries[] = {
   { .label = N_ ("Enter One of Several"), .when = has_bodies, .fill = fill_bodies },
   { N_ ("Mend the Fault"), "canvas.fix", "<Control>period", has_fix },
   { SECTION },
-  { N_ ("Add Behind…"), "menu.add-behind", NULL, has_output },
+  { N_ ("Add After…"), "menu.add-behind", NULL, has_output },
   { N_ ("Connect…"), "canvas.connect", "<Control>l" },
   { N_ ("Watch Output"), "menu.watch", "<Control><Shift>w", has_output },
   { N_ ("Watch Gradient"), "menu.watch-gradient", "<Control><Alt>w", has_output },
@@ -260,7 +260,7 @@ static const Entry card_entries[] = {
 
 static const Entry port_entries[] = {
   { N_ ("Connect…"), "canvas.connect", "<Control>l" },
-  { N_ ("Add Behind…"), "menu.add-behind", NULL, is_output },
+  { N_ ("Add After…"), "menu.add-behind", NULL, is_output },
   { N_ ("Watch"), "menu.watch", "<Control><Shift>w", is_output },
   { SECTION },
   { N_ ("Disconnect"), "menu.disconnect", NULL, is_wired },

@@ -300,6 +300,7 @@ studio_chooser_begin (StudioChooser *self, const char *title, const char *hint, 
     gtk_list_box_remove (GTK_LIST_BOX (self->list), GTK_WIDGET (row));
   self->n_rows = 0;
   self->is_free = FALSE;
+  gtk_widget_remove_css_class (self->entry, "error");
   gtk_label_set_text (GTK_LABEL (self->title), title);
   gtk_label_set_text (GTK_LABEL (self->keys), keys);
   gtk_widget_set_visible (self->title, title != NULL);

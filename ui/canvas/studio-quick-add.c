@@ -60,7 +60,7 @@ studio_canvas_add_place (StudioCanvas *self, double x, double y, StudioAddPlace 
     }
 }
 
-/* "Add behind “fc”". */
+/* "Add after “fc”". */
 static char *
 title_of (StudioCanvas *canvas, const StudioAddPlace *place)
 {
@@ -72,7 +72,7 @@ title_of (StudioCanvas *canvas, const StudioAddPlace *place)
     case STUDIO_ADD_AT:
       break;
     case STUDIO_ADD_BEHIND:
-      return item != STUDIO_NO_ITEM ? g_strdup_printf (_ ("Add behind “%s”"), scene->item[item].id) : NULL;
+      return item != STUDIO_NO_ITEM ? g_strdup_printf (_ ("Add after “%s”"), scene->item[item].id) : NULL;
     case STUDIO_ADD_LOOSE:
       return item != STUDIO_NO_ITEM ? g_strdup_printf (
                  place->from_output ? _ ("What takes “%s”") : _ ("What feeds “%s”"), scene->item[item].id)
@@ -131,7 +131,7 @@ ask_value (StudioChooser *chooser, QuickAdd *self)
   double x = canvas->view.width / 2, y = canvas->view.height / 2;
 
   title = g_strdup_printf (_ ("%s of “%s”"), hint, item != STUDIO_NO_ITEM ? scene->item[item].id : "");
-  studio_chooser_begin (chooser, title, hint, _ ("Enter: done · Ctrl+Enter: add another behind it"));
+  studio_chooser_begin (chooser, title, hint, _ ("Enter: done · Ctrl+Enter: add another after it"));
   below_card (canvas, self->made, &x, &y);
   if (self->param->choices == NULL)
     {
@@ -166,9 +166,11 @@ chose_value (StudioChooser *chooser, const StudioChoice *choice, const char *tex
 
   if (wrong != NULL)
     {
-      g_autofree char *why = g_strdup_printf (_ ("%s The next layer comes after this value, with Ctrl+Enter."), wrong);
+      /* Enter may have been meant for the next layer's name, but not Ctrl+Enter. */
+      g_autofree char *why
+          = go_on ? NULL : g_strdup_printf (_ ("%s The next layer comes after this value, with Ctrl+Enter."), wrong);
 
-      studio_chooser_refuse (chooser, why);
+      studio_chooser_refuse (chooser, why != NULL ? why : wrong);
       return;
     }
   if (value[0] != '\0')
@@ -317,7 +319,7 @@ begin_search (StudioChooser *chooser, QuickAdd *self, const char *text, double x
   studio_chooser_begin (chooser, title, _ ("Add a layer"),
                         is_read (studio_chooser_get_canvas (chooser), &self->place)
                             ? _ ("Enter: insert · Shift+Enter: branch · Ctrl+Enter: insert, and another after it")
-                            : _ ("Enter: add · Ctrl+Enter: add, and another behind it"));
+                            : _ ("Enter: add · Ctrl+Enter: add, and another after it"));
   studio_quick_add_layers (chooser, &self->place, FALSE);
   if (self->place.kind == STUDIO_ADD_AT || self->place.kind == STUDIO_ADD_BEHIND)
     {

@@ -30,6 +30,7 @@ typedef struct
   GtkWidget *frame, *content; /* content: what the kind made, a child of frame */
   StudioIterations *iterations; /* of a node within a loop: which one is shown */
   gboolean in_flight, wanted, gone;
+  gboolean before_update; /* what is shown is of a step that stands still, from before its update */
   gint64 last_request;
   guint timer;
 } Pin;
@@ -157,6 +158,17 @@ count_loops (Pin *pin)
   return n;
 }
 
+/* A problem with the words, or the moment of what is shown. */
+static void
+show_tooltip (Pin *pin)
+{
+  const char *problem = studio_pin_words_problem (pin->words);
+
+  gtk_widget_set_tooltip_text (pin->frame, problem != NULL      ? problem
+                                           : pin->before_update ? _ ("From before the update of this step, as its loss is")
+                                                                : NULL);
+}
+
 static void
 show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
@@ -176,10 +188,8 @@ show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GV
   if (value.n_values == 0)
     return;
   pin->kind->show (pin->content, &value);
-  const char *problem = studio_pin_words_problem (pin->words);
-  gtk_widget_set_tooltip_text (pin->frame, problem != NULL  ? problem
-                                           : step > updates ? _ ("From before the update of this step, as its loss is")
-                                                            : NULL);
+  pin->before_update = step > updates;
+  show_tooltip (pin);
 }
 
 static void
@@ -254,7 +264,7 @@ static void
 words_changed_cb (gpointer words, gpointer data)
 {
   Pin *pin = data;
-  gtk_widget_set_tooltip_text (pin->frame, studio_pin_words_problem (words));
+  show_tooltip (pin);
   pull (pin);
 }
 

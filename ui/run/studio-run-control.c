@@ -99,9 +99,9 @@ state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message,
 }
 
 static void
-metrics_cb (LoomBusWorker1 *proxy, const char *const *names, GVariant *points, StudioRun *self)
+metrics_cb (LoomBusWorker1 *proxy, const char *const *names, GVariant *points, gint64 recent_steps, StudioRun *self)
 {
-  studio_run_take_metrics (self, names, points);
+  studio_run_take_metrics (self, names, points, recent_steps);
 }
 
 static void

@@ -17,7 +17,7 @@ struct _StudioRun
   StudioRunState state;
   char *message;
 
-  gint64 step, total_steps, epoch, epochs;
+  gint64 step, total_steps, epoch, epochs, recent_steps;
   double loss, lr, base_lr, items_per_second, eta;
   StudioRunWaits waits; /* all 0: nothing is known */
   GPtrArray *metric_names;

@@ -289,7 +289,7 @@ metric_index (StudioRun *self, const char *name)
 }
 
 void
-studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points)
+studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points, gint64 recent_steps)
 {
   guint n = g_strv_length ((char **)names);
   g_autofree guint *index = g_new (guint, n + 1);
@@ -303,6 +303,7 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
   gsize n_points = g_variant_n_children (points);
   if (n_points > 0)
     {
+      self->recent_steps = recent_steps;
       g_variant_get_child (points, n_points - 1, "(xxdd@ad)", &step, NULL, NULL, NULL, NULL);
       studio_run_note_step (self, step);
     }
@@ -529,9 +530,7 @@ studio_run_get_metric_name (StudioRun *self, guint i)
 gint64
 studio_run_get_recent_steps (StudioRun *self)
 {
-  if (self->epochs <= 0 || self->total_steps < self->epochs)
-    return 0;
-  return MIN (self->step, loom_train_recent_steps (self->total_steps / self->epochs));
+  return self->recent_steps;
 }
 
 double

@@ -180,7 +180,7 @@ void studio_run_ask_rank_memory (StudioRun *self);
 
 void studio_run_take_begin (StudioRun *self); /* a new run: curves become the previous ones */
 void studio_run_take_state (StudioRun *self, const char *state, const char *message);
-void studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points);
+void studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points, gint64 recent_steps);
 void studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gint64 epoch, double loss,
                                  const char *const *names, GVariant *values);
 void studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
