@@ -80,7 +80,7 @@ main (int argc, char **argv)
    */
   signal (SIGXFSZ, SIG_IGN);
   g_autoptr (GError) truncated = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_IO, "");
-  truncated_exit_with (loom_error_exit_status (truncated));
+  truncated_exit_with ("gradloom", loom_error_exit_status (truncated));
 
   /* Messages may be translated, numbers may not: files and JSON are in the C locale. */
   setlocale (LC_ALL, "");

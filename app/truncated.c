@@ -9,6 +9,7 @@
 
 #define LINE 8192 /* of /proc/self/maps, a path of 4096 bytes included */
 
+static const char *program_name;
 static int exit_status;
 
 static guintptr
@@ -83,7 +84,8 @@ bus_error (int number, siginfo_t *info, void *context)
 
   if (info->si_code == BUS_ADRERR && find_path ((guintptr)info->si_addr, path))
     {
-      say ("gradloom: “");
+      say (program_name);
+      say (": “");
       say (path);
       say ("” became shorter while it was read: another program has truncated it. Restore the file and start again.\n");
       _exit (exit_status);
@@ -93,10 +95,11 @@ bus_error (int number, siginfo_t *info, void *context)
 }
 
 void
-truncated_exit_with (int status)
+truncated_exit_with (const char *program, int status)
 {
   struct sigaction action = { .sa_sigaction = bus_error, .sa_flags = SA_SIGINFO };
 
+  program_name = program;
   exit_status = status;
   sigemptyset (&action.sa_mask);
   sigaction (SIGBUS, &action, NULL);

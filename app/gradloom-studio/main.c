@@ -1,12 +1,16 @@
 /* gradloom-studio: opens the window, and files that are named. */
 #include <glib.h>
 
+#include "app/truncated.h"
+#include "engine/core/loom-error.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-language.h"
 
 int
 main (int argc, char **argv)
 {
+  g_autoptr (GError) truncated = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_IO, "");
+  truncated_exit_with ("gradloom-studio", loom_error_exit_status (truncated));
   studio_language_init (NULL);
   g_set_application_name ("Gradloom Studio");
   g_set_prgname ("org.gradloom.Studio");

@@ -517,22 +517,21 @@ loom_goal_asks (const LoomGoal *goal)
 }
 
 /* Of a number: whether it is one, and on which side it is wrong. */
-static char *
+static LoomGoalReply
 reply_to (const Clause *clause, const char *given)
 {
   const double number = number_of (given);
 
   if (isnan (clause->number))
-    return isnan (number) ? g_strdup_printf ("“%s” is not the answer.", given)
-                          : g_strdup ("The answer is a word, not a number.");
+    return isnan (number) ? LOOM_GOAL_REPLY_WRONG : LOOM_GOAL_REPLY_NO_WORD;
   if (isnan (number))
-    return g_strdup_printf ("“%s” is not a number, and the answer is one.", given);
+    return LOOM_GOAL_REPLY_NO_NUMBER;
   if (number == -clause->number)
-    return g_strdup_printf ("%s has the wrong sign.", given);
-  return g_strdup_printf (number < clause->number ? "%s is too small." : "%s is too large.", given);
+    return LOOM_GOAL_REPLY_WRONG_SIGN;
+  return number < clause->number ? LOOM_GOAL_REPLY_TOO_SMALL : LOOM_GOAL_REPLY_TOO_LARGE;
 }
 
-char *
+LoomGoalReply
 loom_goal_reply (const LoomGoal *goal, const char *answer)
 {
   g_autofree char *given = g_strstrip (g_strdup (answer != NULL ? answer : ""));
@@ -546,5 +545,5 @@ loom_goal_reply (const LoomGoal *goal, const char *answer)
       if (clause->form->holds == answer_holds && !answer_holds (clause, &judged))
         return reply_to (clause, given);
     }
-  return NULL;
+  return LOOM_GOAL_REPLY_NONE;
 }

@@ -73,8 +73,18 @@ gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
 /* TRUE if one of the clauses asks for an answer that is typed. */
 gboolean loom_goal_asks (const LoomGoal *goal);
-/* What is off with an answer, in a sentence that does not give the right one away (transfer full). NULL where the
- * answer is right, where there is none yet, or where the goal asks for none. */
-char *loom_goal_reply (const LoomGoal *goal, const char *answer);
+/* What is off with an answer. */
+typedef enum
+{
+  LOOM_GOAL_REPLY_NONE, /* nothing: it is right, there is none yet, or the goal asks for none */
+  LOOM_GOAL_REPLY_TOO_SMALL,
+  LOOM_GOAL_REPLY_TOO_LARGE,
+  LOOM_GOAL_REPLY_WRONG_SIGN,
+  LOOM_GOAL_REPLY_NO_NUMBER, /* it is a word, and a number is right */
+  LOOM_GOAL_REPLY_NO_WORD,   /* it is a number, and a word is right */
+  LOOM_GOAL_REPLY_WRONG      /* it is another word than the right one */
+} LoomGoalReply;
+
+LoomGoalReply loom_goal_reply (const LoomGoal *goal, const char *answer);
 
 G_END_DECLS

@@ -28,7 +28,7 @@ run (void (*child) (const char *path), const char *path, char said[1024])
       dup2 (ends[1], STDERR_FILENO);
       close (ends[0]);
       close (ends[1]);
-      truncated_exit_with (STATUS);
+      truncated_exit_with ("gradloom-studio", STATUS);
       child (path);
       _exit (0);
     }
@@ -56,7 +56,7 @@ test_file (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("loom-truncated-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "a file.npy", NULL),
-                  *start = g_strdup_printf ("gradloom: “%s” ", path);
+                  *start = g_strdup_printf ("gradloom-studio: “%s” ", path);
   const gsize size = (gsize)PAGES * (gsize)sysconf (_SC_PAGESIZE);
   g_autofree char *content = g_malloc0 (size);
   char said[1024];

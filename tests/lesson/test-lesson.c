@@ -261,29 +261,29 @@ test_reply (void)
 {
   static const struct
   {
-    const char *goal, *answer, *reply;
+    const char *goal, *answer;
+    LoomGoalReply reply;
   } cases[] = {
-    { "answer 3", "2.8", "2.8 is too small." },
-    { "answer 3", "4", "4 is too large." },
-    { "answer 3", "-3", "-3 has the wrong sign." },
-    { "answer 3", "three", "“three” is not a number, and the answer is one." },
-    { "answer 3", " 3.0 ", NULL },
-    { "answer 3", "  ", NULL },
-    { "answer 3", NULL, NULL },
-    { "step above 0, answer -0.5", "-1", "-1 is too small." },
-    { "answer the chain rule", "the sum rule", "“the sum rule” is not the answer." },
-    { "answer the chain rule", "4", "The answer is a word, not a number." },
-    { "step above 0", "4", NULL },
+    { "answer 3", "2.8", LOOM_GOAL_REPLY_TOO_SMALL },
+    { "answer 3", "4", LOOM_GOAL_REPLY_TOO_LARGE },
+    { "answer 3", "-3", LOOM_GOAL_REPLY_WRONG_SIGN },
+    { "answer 3", "three", LOOM_GOAL_REPLY_NO_NUMBER },
+    { "answer 3", " 3.0 ", LOOM_GOAL_REPLY_NONE },
+    { "answer 3", "  ", LOOM_GOAL_REPLY_NONE },
+    { "answer 3", NULL, LOOM_GOAL_REPLY_NONE },
+    { "step above 0, answer -0.5", "-1", LOOM_GOAL_REPLY_TOO_SMALL },
+    { "answer the chain rule", "the sum rule", LOOM_GOAL_REPLY_WRONG },
+    { "answer the chain rule", "4", LOOM_GOAL_REPLY_NO_WORD },
+    { "step above 0", "4", LOOM_GOAL_REPLY_NONE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autoptr (LoomGoal) goal = loom_goal_new (cases[i].goal, NULL);
-      g_autofree char *reply = loom_goal_reply (goal, cases[i].answer);
 
-      g_assert_cmpstr (reply, ==, cases[i].reply);
+      g_assert_cmpint (loom_goal_reply (goal, cases[i].answer), ==, cases[i].reply);
     }
-  g_assert_null (loom_goal_reply (NULL, "4"));
+  g_assert_cmpint (loom_goal_reply (NULL, "4"), ==, LOOM_GOAL_REPLY_NONE);
 }
 
 /* Within modules, past the numbers of copies, and in what stands in <train>. */

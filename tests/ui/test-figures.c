@@ -3,7 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "ui/scene/studio-agreed.h"
 #include "ui/scene/studio-geometry.h"
 
 #define HEAD "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
@@ -187,6 +189,63 @@ test_samples (void)
   g_assert_null (gone);
 }
 
+/* The graph of the data set of a table, in a file of this folder. */
+static LoomGraph *
+table_graph (const char *table, const char *folder)
+{
+  g_autofree char *path = g_markup_printf_escaped ("%s", table);
+  g_autofree char *text = g_strdup_printf (HEAD "  <node id=\"data\" op=\"dataset\" source=\"csv\" path=\"%s\" "
+                                                "target=\"y\" target_type=\"float\"/>\n</graph>\n",
+                                           path);
+  g_autoptr (LoomGraph) graph = read_graph (text);
+
+  return studio_figure_sample_graph (loom_element_find (loom_graph_root (graph), LOOM_TAG_NODE), folder);
+}
+
+/* What is outside a graph's folder is not opened before the user has agreed to it; a path of any letters is kept. */
+static void
+test_outside_data (void)
+{
+  g_autofree char *root = g_dir_make_tmp ("gradloom-figures-XXXXXX", NULL);
+  g_autofree char *table = g_build_filename (root, "t 1.csv", NULL), *folder = g_build_filename (root, "apart", NULL),
+                  *state = g_build_filename (g_get_user_state_dir (), "gradloom", "outside-data", NULL), *text = NULL;
+  char odd[] = "/nowhere/a\n\xff", *paths[] = { odd, table, NULL };
+  g_autoptr (LoomGraph) apart = table_graph (table, folder), inside = table_graph (table, root);
+
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (table, "a,y\n1,2\n2,3\n3,4\n4,5\n", -1, NULL));
+  g_assert_null (studio_figure_sample_refusal (inside));
+  g_assert_nonnull (studio_figure_sample_refusal (apart));
+  g_assert_null (studio_figure_sample_read (apart, "apart"));
+  studio_agreed_add (paths);
+  studio_agreed_add (paths);
+  g_assert_null (studio_figure_sample_refusal (apart));
+  g_autoptr (StudioFigure) figure = studio_figure_sample_read (apart, "apart");
+  g_assert_nonnull (figure);
+  g_assert_true (g_file_get_contents (state, &text, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 3); /* the last is empty */
+  g_autofree char *first = g_strcompress (lines[0]);
+  g_assert_cmpstr (first, ==, odd);
+  g_remove (table);
+  g_rmdir (folder);
+  g_rmdir (root);
+}
+
+/* Nobody writes into the pipe, so the test would hang if it were opened. */
+static void
+test_pipe (void)
+{
+  g_autofree char *root = g_dir_make_tmp ("gradloom-figures-XXXXXX", NULL);
+  g_autofree char *pipe = g_build_filename (root, "t.csv", NULL);
+  g_autoptr (LoomGraph) graph = table_graph (pipe, root);
+
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
+  g_assert_nonnull (studio_figure_sample_refusal (graph));
+  g_remove (pipe);
+  g_rmdir (root);
+}
+
 /* A picture that training changes is shown as it is and beside that as it is changed. */
 static void
 test_variants (void)
@@ -284,12 +343,14 @@ test_heights (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/figures/curves", test_curves);
   g_test_add_func ("/figures/curves-are-kept", test_curves_are_kept);
   g_test_add_func ("/figures/inside", test_inside);
   g_test_add_func ("/figures/inside-follows-edits", test_inside_follows_edits);
   g_test_add_func ("/figures/samples", test_samples);
+  g_test_add_func ("/figures/outside-data", test_outside_data);
+  g_test_add_func ("/figures/pipe", test_pipe);
   g_test_add_func ("/figures/variants", test_variants);
   g_test_add_func ("/figures/sentences", test_sentences);
   g_test_add_func ("/figures/late-samples", test_late_samples);

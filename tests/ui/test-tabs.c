@@ -365,19 +365,19 @@ is_written (const char *path)
   return strstr (text, "<layout>") != NULL || strchr (text, '\n') != NULL;
 }
 
-/* A graph from a file is asked about once before it reads what is outside its folder. */
+/* A graph from a file is asked about once before it reads what is outside its folder, whatever the path consists of. */
 static void
 test_outside (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("gradloom-outside-XXXXXX", NULL);
   g_autofree char *apart = g_build_filename (folder, "apart", NULL), *path = g_build_filename (apart, "g.xml", NULL),
-                  *table = g_build_filename (folder, "t.csv", NULL);
+                  *table = g_build_filename (folder, "t\n1.csv", NULL);
   g_assert_cmpint (g_mkdir (apart, 0700), ==, 0);
   g_assert_true (g_file_set_contents (table, "a,y\n1,2\n2,3\n3,4\n4,5\n", -1, NULL));
   g_assert_true (g_file_set_contents (
       path,
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"g\"><node id=\"data\" op=\"dataset\" source=\"csv\" "
-      "path=\"../t.csv\" target=\"y\" target_type=\"float\"/><node id=\"fc\" op=\"linear\" out_features=\"1\"/>"
+      "path=\"../t&#10;1.csv\" target=\"y\" target_type=\"float\"/><node id=\"fc\" op=\"linear\" out_features=\"1\"/>"
       "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"loss.input\"/>"
       "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"1\" "
       "batch_size=\"2\"/></graph>",
@@ -389,7 +389,7 @@ test_outside (void)
   StudioPage *page = window->page;
   studio_page_train (page);
   g_assert_true (studio_page_is_asking (page));
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (page->question)), table));
+  g_assert_nonnull (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (page->question)), folder));
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);
   answer (page->question, "cancel");
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_IDLE);

@@ -44,6 +44,7 @@ metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gin
   double loss, lr;
   GVariant *metric;
 
+  g_assert_cmpint (recent_steps, >, 0);
   g_variant_iter_init (&iter, points);
   while (g_variant_iter_next (&iter, "(xxdd@ad)", &step, &epoch, &loss, &lr, &metric))
     {
@@ -56,6 +57,7 @@ metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gin
       f->points++;
       g_variant_unref (metric);
     }
+  g_assert_cmpint (recent_steps, <=, f->last_step);
 }
 
 static void

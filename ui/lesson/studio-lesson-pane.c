@@ -147,14 +147,39 @@ answer_cb (GtkEditable *entry, StudioLessonPane *self)
   studio_lesson_answer (self->lesson, gtk_editable_get_text (entry));
 }
 
+/* A sentence that does not give the right answer away; "" where there is nothing to say. (transfer full) */
+static char *
+reply_words (LoomGoalReply reply, const char *given)
+{
+  switch (reply)
+    {
+    case LOOM_GOAL_REPLY_NONE:
+      break;
+    case LOOM_GOAL_REPLY_TOO_SMALL:
+      return g_strdup_printf (_ ("%s is too small."), given);
+    case LOOM_GOAL_REPLY_TOO_LARGE:
+      return g_strdup_printf (_ ("%s is too large."), given);
+    case LOOM_GOAL_REPLY_WRONG_SIGN:
+      return g_strdup_printf (_ ("%s has the wrong sign."), given);
+    case LOOM_GOAL_REPLY_NO_NUMBER:
+      return g_strdup_printf (_ ("“%s” is not a number, and the answer is one."), given);
+    case LOOM_GOAL_REPLY_NO_WORD:
+      return g_strdup (_ ("The answer is a word, not a number."));
+    case LOOM_GOAL_REPLY_WRONG:
+      return g_strdup_printf (_ ("“%s” is not the answer."), given);
+    }
+  return g_strdup ("");
+}
+
 static void
 given_cb (GtkEntry *entry, StudioLessonPane *self)
 {
   const LoomLessonPage *page = studio_lesson_page (self->lesson);
+  g_autofree char *given = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry))));
   g_autofree char *reply
-      = page != NULL ? loom_goal_reply (page->goal, gtk_editable_get_text (GTK_EDITABLE (entry))) : NULL;
+      = reply_words (page != NULL ? loom_goal_reply (page->goal, given) : LOOM_GOAL_REPLY_NONE, given);
 
-  show_reply (GTK_WIDGET (entry), reply != NULL ? reply : "");
+  show_reply (GTK_WIDGET (entry), reply);
 }
 
 static void

@@ -168,12 +168,14 @@ show_speed (StudioRunPanel *self)
     }
   else
     {
-      /* What stands still is all of one step: the loss, and what pins show. */
+      /* What stands still is all of one step: the loss, and what pins show. Of several ranks, pins show the state after
+       * the step, and say so. */
+      const gboolean alone = studio_run_get_live_ranks (self->run) == 1;
       g_autofree char *step = studio_format_count ((double)studio_run_get_step (self->run));
       if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
-        g_string_append_printf (s, _ ("step %s, before its update"), step);
+        g_string_append_printf (s, alone ? _ ("step %s, before its update") : _ ("step %s"), step);
       gtk_widget_set_tooltip_text (self->speed_label,
-                                   s->len > 0 ? _ ("Loss, values, gradients and weights are those that this step was "
+                                   alone && s->len > 0 ? _ ("Loss, values, gradients and weights are those that this step was "
                                                    "computed with. What is of another moment says so.")
                                               : NULL);
     }

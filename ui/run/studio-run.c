@@ -139,7 +139,7 @@ studio_run_class_init (StudioRunClass *klass)
 static void
 forget_numbers (StudioRun *self)
 {
-  self->step = self->total_steps = self->epoch = self->epochs = 0;
+  self->step = self->total_steps = self->epoch = self->epochs = self->recent_steps = 0;
   self->loss = self->lr = self->base_lr = self->items_per_second = self->eta = NAN;
   self->waits = (StudioRunWaits){ 0 };
   for (guint i = 0; i < self->metric_values->len; i++)

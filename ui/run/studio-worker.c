@@ -161,9 +161,15 @@ studio_worker_find_program (GError **error)
       for (guint i = 0; i < G_N_ELEMENTS (places); i++)
         {
           g_autofree char *path = g_build_filename (folder, places[i], NULL);
-          if (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) && !g_file_test (path, G_FILE_TEST_IS_DIR)
-              && loom_module_is_own (path))
+          if (!g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) || g_file_test (path, G_FILE_TEST_IS_DIR))
+            continue;
+          if (loom_module_is_own (path))
             return g_steal_pointer (&path);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                       _ ("The program %s is not started, because others than you and the system’s administrator may "
+                          "change it or its folder (see chown and chmod go-w)."),
+                       path);
+          return NULL;
         }
     }
   char *found = g_find_program_in_path ("gradloom");

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/scene/studio-agreed.h"
 #include "ui/scene/studio-format.h"
 
 #define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a picture of the size of a stamp */
@@ -62,6 +63,18 @@ get_option (gconstpointer node, const char *name)
   return loom_element_get (node, name);
 }
 
+/* A graph that has a folder may be from elsewhere; the paths of another were chosen here. */
+static gboolean
+may_be_read (const LoomGraph *alone)
+{
+  if (loom_graph_get_folder (alone) == NULL)
+    return TRUE;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+  g_auto (GStrv) missing = studio_agreed_missing (net, alone, NULL);
+  return missing[0] == NULL;
+}
+
 /* Whether it is there and small enough. */
 static gboolean
 is_at_hand (const LoomElement *node, const char *folder)
@@ -80,8 +93,13 @@ is_at_hand (const LoomElement *node, const char *folder)
         g_autoptr (GFile) file
             = g_file_new_for_commandline_arg_and_cwd (loom_element_get (node, p->name), folder != NULL ? folder : ".");
         g_autoptr (GFileInfo) size
-            = g_file_query_info (file, G_FILE_ATTRIBUTE_STANDARD_SIZE, G_FILE_QUERY_INFO_NONE, NULL, NULL);
+            = g_file_query_info (file, G_FILE_ATTRIBUTE_STANDARD_SIZE "," G_FILE_ATTRIBUTE_STANDARD_TYPE,
+                                 G_FILE_QUERY_INFO_NONE, NULL, NULL);
+        const GFileType type = size != NULL ? g_file_info_get_file_type (size) : G_FILE_TYPE_REGULAR;
 
+        /* A device or a pipe has no size, and may never end. */
+        if (type != G_FILE_TYPE_REGULAR && type != G_FILE_TYPE_DIRECTORY)
+          return FALSE;
         bytes += size != NULL ? (double)g_file_info_get_size (size) : 0;
       }
   for (guint p = 0; p < info.n_ports; p++)
@@ -95,12 +113,15 @@ is_at_hand (const LoomElement *node, const char *folder)
   return bytes <= MAX_BYTES;
 }
 
-gboolean
-studio_figure_sample_at_hand (const LoomGraph *alone)
+const char *
+studio_figure_sample_refusal (const LoomGraph *alone)
 {
   const LoomElement *node = loom_element_find (loom_graph_root (alone), LOOM_TAG_NODE);
 
-  return node != NULL && gives_samples (node) && is_at_hand (node, loom_graph_get_folder (alone));
+  if (node == NULL || !gives_samples (node) || !is_at_hand (node, loom_graph_get_folder (alone)))
+    return _ ("The data are not there, or too many to be opened for a picture.");
+  return may_be_read (alone) ? NULL
+                             : _ ("The data are outside the graph’s folder: training asks whether they may be read.");
 }
 
 /* ---- how it is shown ----------------------------------------------------- */
@@ -373,7 +394,7 @@ studio_figure_sample_read (const LoomGraph *alone, const char *key)
   if (studio_figure_sample_peek (key, &figure))
     return figure;
   /* A data set that is not on this machine is looked for again whenever the graph is looked at: that is cheap. */
-  if (!studio_figure_sample_at_hand (alone))
+  if (studio_figure_sample_refusal (alone) != NULL)
     return NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);

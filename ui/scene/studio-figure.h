@@ -70,8 +70,9 @@ char *studio_figure_sample_key (const LoomElement *node, const char *folder);
 gboolean studio_figure_sample_peek (const char *key, StudioFigure **figure);
 /* A copy of the node for studio_figure_sample_read, which may go to another thread. */
 LoomGraph *studio_figure_sample_graph (const LoomElement *node, const char *folder);
-/* Whether the data of such a graph are there, and not too many to be read for a picture. */
-gboolean studio_figure_sample_at_hand (const LoomGraph *alone);
+/* Why the data of such a graph are not read for a picture: they are not there, are too many, or lie outside the graph's
+ * folder and were not agreed to; NULL where they may be. */
+const char *studio_figure_sample_refusal (const LoomGraph *alone);
 /* Opens the data set and reads; slow. The result is kept for the key; that it could not be read, for a few
  * seconds; that there is nothing, never. */
 StudioFigure *studio_figure_sample_read (const LoomGraph *alone, const char *key);

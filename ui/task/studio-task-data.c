@@ -98,11 +98,11 @@ StudioTaskData *
 studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
+  const char *refusal = studio_figure_sample_refusal (alone);
 
-  if (!studio_figure_sample_at_hand (alone))
+  if (refusal != NULL)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                           _ ("The data are not there, or too many to be opened for a picture."));
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, refusal);
       return NULL;
     }
   g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);

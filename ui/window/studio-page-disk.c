@@ -98,7 +98,7 @@ studio_page_ask_to_overwrite (StudioPage *self, StudioAfter *after)
   adw_message_dialog_set_response_appearance (dialog, "copy", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "copy");
   g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_after_cancel);
-  g_signal_connect (dialog, "response", G_CALLBACK (changed_response_cb), self);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (changed_response_cb), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
 }
 

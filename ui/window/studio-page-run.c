@@ -6,10 +6,10 @@
 #include "ui/run/studio-inventory-window.h"
 #include "ui/run/studio-run-fit.h"
 #include "ui/run/studio-timeline-window.h"
+#include "ui/scene/studio-agreed.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-dump.h"
 #include "ui/window/studio-page-private.h"
-#include "ui/window/studio-settings.h"
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
@@ -35,47 +35,15 @@ is_sound (StudioPage *self)
 
 /* ---- data outside the graph's folder --------------------------------------------------------- */
 
-/* The paths that were agreed to, lines of a text, the newest last. */
-#define AGREED     "outside-data"
-#define MAX_AGREED 100
-
-static void start (StudioPage *self, gboolean paused);
-
-/* Those of the graph's outside paths that were not agreed to. */
-static char **
-not_agreed (StudioPage *self)
-{
-  LoomNet *net = studio_document_peek_net (self->document);
-  g_auto (GStrv) outside = net != NULL ? loom_net_outside_paths (net, studio_document_get_graph (self->document),
-                                                                 studio_document_get_path (self->document))
-                                       : g_new0 (char *, 1);
-  g_autofree char *text = studio_settings_dup_string (AGREED);
-  g_auto (GStrv) agreed = g_strsplit (text != NULL ? text : "", "\n", -1);
-  g_autoptr (GStrvBuilder) left = g_strv_builder_new ();
-  for (guint i = 0; outside[i] != NULL; i++)
-    if (!g_strv_contains ((const char *const *)agreed, outside[i]))
-      g_strv_builder_add (left, outside[i]);
-  return g_strv_builder_end (left);
-}
-
-static void
-agree (char **paths)
-{
-  g_autofree char *text = studio_settings_dup_string (AGREED), *added = g_strjoinv ("\n", paths);
-  g_autofree char *both = text != NULL ? g_strconcat (text, "\n", added, NULL) : g_strdup (added);
-  g_auto (GStrv) all = g_strsplit (both, "\n", -1);
-  guint n = g_strv_length (all);
-  g_autofree char *newest = g_strjoinv ("\n", all + (n > MAX_AGREED ? n - MAX_AGREED : 0));
-  studio_settings_set_string (AGREED, newest);
-}
+static void begin (StudioPage *self, gboolean paused);
 
 static void
 outside_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage *self)
 {
   if (!g_str_equal (response, "read"))
     return;
-  agree (g_object_get_data (G_OBJECT (dialog), "paths"));
-  start (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
+  studio_agreed_add (g_object_get_data (G_OBJECT (dialog), "paths"));
+  begin (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
 }
 
 /* TRUE if the run may read what its graph names. A graph that was opened from a file may be from elsewhere, so files
@@ -83,12 +51,16 @@ outside_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage 
 static gboolean
 may_read (StudioPage *self, gboolean paused)
 {
-  g_auto (GStrv) paths = not_agreed (self);
+  LoomNet *net = studio_document_peek_net (self->document);
+  const char *file = studio_document_get_path (self->document);
+  g_auto (GStrv) paths = net != NULL
+                             ? studio_agreed_missing (net, studio_document_get_graph (self->document), file)
+                             : g_new0 (char *, 1);
   if (paths[0] == NULL)
     return TRUE;
-  if (studio_document_get_path (self->document) == NULL)
+  if (file == NULL)
     {
-      agree (paths);
+      studio_agreed_add (paths);
       return TRUE;
     }
   if (studio_page_is_asking (self))
@@ -103,9 +75,27 @@ may_read (StudioPage *self, gboolean paused)
   adw_message_dialog_add_response (dialog, "read", _ ("_Read and Train"));
   g_object_set_data (G_OBJECT (dialog), "paused", GINT_TO_POINTER (paused));
   g_object_set_data_full (G_OBJECT (dialog), "paths", g_steal_pointer (&paths), (GDestroyNotify)g_strfreev);
-  g_signal_connect (dialog, "response", G_CALLBACK (outside_response_cb), self);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (outside_response_cb), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
   return FALSE;
+}
+
+/* Trains what start() has found to be sound, and whose data may be read. */
+static void
+begin (StudioPage *self, gboolean paused)
+{
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autofree char *xml = loom_graph_write (graph, NULL);
+  g_autofree char *name = studio_document_dup_title (self->document);
+  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
+  options.paused = paused;
+  studio_document_mark_run (self->document);
+  studio_run_start (self->run, xml, loom_graph_get_folder (graph), name, &options);
+  g_autofree char *hash = loom_graph_hash (graph);
+  studio_run_remember (self->run, hash);
+  if (paused)
+    studio_run_step (self->run);
+  studio_page_show_panel (self);
 }
 
 static void
@@ -121,20 +111,8 @@ start (StudioPage *self, gboolean paused)
       studio_page_toast (self, error->message);
       return;
     }
-  if (!is_sound (self) || !may_read (self, paused))
-    return;
-  LoomGraph *graph = studio_document_get_graph (self->document);
-  g_autofree char *xml = loom_graph_write (graph, NULL);
-  g_autofree char *name = studio_document_dup_title (self->document);
-  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
-  options.paused = paused;
-  studio_document_mark_run (self->document);
-  studio_run_start (self->run, xml, loom_graph_get_folder (graph), name, &options);
-  g_autofree char *hash = loom_graph_hash (graph);
-  studio_run_remember (self->run, hash);
-  if (paused)
-    studio_run_step (self->run);
-  studio_page_show_panel (self);
+  if (is_sound (self) && may_read (self, paused))
+    begin (self, paused);
 }
 
 void
