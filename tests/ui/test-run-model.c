@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -480,9 +481,58 @@ test_history (void)
   g_assert_false (studio_run_is_elsewhere ("history-hash"));
 }
 
+/* What a program in this folder takes for the worker's, or why it takes none. */
+static char *
+found_by (const char *program)
+{
+  const char *argv[] = { program, "--find-program", NULL };
+  g_auto (GStrv) env = g_environ_unsetenv (g_get_environ (), "GRADLOOM_WORKER");
+  g_autoptr (GError) error = NULL;
+  char *out = NULL;
+
+  g_assert_true (g_spawn_sync (NULL, (char **)argv, env, G_SPAWN_DEFAULT, NULL, NULL, &out, NULL, NULL, &error));
+  g_assert_no_error (error);
+  return out;
+}
+
+/* A worker's program that others may change is named, and no other one is taken in its place. */
+static void
+test_foreign_program (void)
+{
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL), *build = g_path_get_dirname (self);
+  g_autofree char *folder = g_build_filename (build, "find-XXXXXX", NULL);
+  g_assert_nonnull (g_mkdtemp (folder));
+  g_autofree char *own = g_build_filename (folder, "own", NULL), *worker = g_build_filename (folder, "gradloom", NULL);
+
+  g_assert_cmpint (link (self, own), ==, 0);
+  write_file (folder, "gradloom", "#!/bin/sh\n");
+  g_assert_cmpint (g_chmod (worker, 0755), ==, 0);
+  g_autofree char *found = found_by (own);
+  g_assert_cmpstr (found, ==, worker);
+  g_assert_cmpint (g_chmod (worker, 0777), ==, 0);
+  g_autofree char *refused = found_by (own);
+  g_assert_nonnull (strstr (refused, "is not started, because others"));
+  g_assert_nonnull (strstr (refused, worker));
+  g_remove (worker);
+  g_remove (own);
+  g_rmdir (folder);
+}
+
+static int
+print_program (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *program = studio_worker_find_program (&error);
+
+  printf ("%s", program != NULL ? program : error->message);
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
+  if (argc == 2 && g_str_equal (argv[1], "--find-program"))
+    return print_program ();
   g_autofree char *home = g_dir_make_tmp ("gradloom-run-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", home, TRUE); /* before GLib looks at it for the first time */
   g_test_init (&argc, &argv, NULL);
@@ -504,5 +554,6 @@ main (int argc, char **argv)
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
   g_test_add_func ("/run/history", test_history);
+  g_test_add_func ("/run/foreign-program", test_foreign_program);
   return g_test_run ();
 }

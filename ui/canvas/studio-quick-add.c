@@ -1,7 +1,7 @@
-/* The search that adds what one types: behind the selected card, at a loose wire, in a selected wire, or at a point.
+/* The search that adds what one types: after the selected card, at a loose wire, in a selected wire, or at a point.
  *
  * After a layer with a parameter that has to be given, the same popover asks for that, with the likely value written
- * there already. Ctrl+Enter goes on behind the new card, so that a chain of layers is typed in one go. */
+ * there already. Ctrl+Enter goes on after the new card, so that a chain of layers is typed in one go. */
 #include <glib/gi18n.h>
 #include <string.h>
 
@@ -175,7 +175,7 @@ chose_value (StudioChooser *chooser, const StudioChoice *choice, const char *tex
     }
   if (value[0] != '\0')
     studio_document_set_attribute (document, self->made, self->param->name, value);
-  /* To whoever types it, layer and value are one thing. */
+  /* To the one who types, layer and value are one thing. */
   studio_document_fold (document, self->steps);
   finish (chooser, self, go_on);
 }
@@ -268,7 +268,7 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
 
       if ((*op)->category == LOOM_CATEGORY_HIDDEN && studio_document_scope_depth (document) == 0)
         continue;
-      /* A wire in the hand is to end somewhere; behind a card other things may be begun too. */
+      /* A wire in the hand is to end somewhere; after a card other things may be begun too. */
       if (place->kind == STUDIO_ADD_LOOSE && fit == STUDIO_FIT_NOT)
         continue;
       choice = studio_chooser_add (chooser, (*op)->icon, (*op)->title,
@@ -276,7 +276,7 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
                                    : fit == STUDIO_FIT_NOT ? _ ("would not be wired")
                                                            : _ (loom_category_title ((*op)->category)),
                                    studio_search_key_new (*op));
-      /* Behind something there is data already. */
+      /* After a card there are data already. */
       if ((*op)->category == LOOM_CATEGORY_DATA && place->kind != STUDIO_ADD_AT)
         choice->order += G_MAXUINT16;
       choice->is_second = is_second;

@@ -1,4 +1,4 @@
-/* The lesson beside the canvas; see the header. A page is built anew when it is shown, its ticks when they change. */
+/* The lesson beside the canvas; see the header. A page is built again when it is shown, its ticks when they change. */
 #include "ui/lesson/studio-lesson-pane.h"
 
 #include <glib/gi18n.h>

@@ -216,7 +216,7 @@ forget_page (StudioLesson *self)
   g_array_set_size (self->holding, 0);
 }
 
-/* The graph's lessons, read anew; the page stays where there still is one. */
+/* The graph's lessons, read again; the page stays where there still is one. */
 static void
 read_lessons (StudioLesson *self)
 {

@@ -175,9 +175,10 @@ show_speed (StudioRunPanel *self)
       if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
         g_string_append_printf (s, alone ? _ ("step %s, before its update") : _ ("step %s"), step);
       gtk_widget_set_tooltip_text (self->speed_label,
-                                   alone && s->len > 0 ? _ ("Loss, values, gradients and weights are those that this step was "
-                                                   "computed with. What is of another moment says so.")
-                                              : NULL);
+                                   alone && s->len > 0
+                                       ? _ ("Loss, values, gradients and weights are those that this step was "
+                                            "computed with. What is of another moment says so.")
+                                       : NULL);
     }
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
 }

@@ -30,8 +30,9 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
 /* Signals:
  *   "state-changed"               state or message
  *   "points"                      new points, evaluations, progress or marks; at most ten a second
- *   "numbers"                     after "points", at most four a second: what people read is to be shown anew. All that
- *                                 shows numbers of the run does it here, so that a window draws one frame for them
+ *   "numbers"                     after "points", at most four a second: what people read is to be shown again.
+ *                                 All that shows numbers of the run does it here, so that a window draws one frame
+ *                                 for them
  *   "memory-changed"
  *   "ranks-changed"               the next runs have another number of them
  *   "hyper-changed"               studio_run_get_base_lr() is another
@@ -92,10 +93,11 @@ void studio_run_step (StudioRun *self);
  * is late, else much later. */
 void studio_run_stop (StudioRun *self);
 #define STUDIO_RUN_FORCE_SECONDS 2
-/* This run and the next ones take at least so many seconds, their steps spread evenly; 0: as fast as they can. */
+/* This run and the next ones take at least this number of seconds, their steps spread evenly; 0: as fast as they
+ * can. */
 void studio_run_set_pace (StudioRun *self, double seconds);
 double studio_run_get_pace (StudioRun *self);
-/* The next runs divide each batch among so many ranks, each with the graph's batch size. */
+/* The next runs divide each batch among this number of ranks, each with the graph's batch size. */
 void studio_run_set_ranks (StudioRun *self, int ranks);
 int studio_run_get_ranks (StudioRun *self);
 int studio_run_get_live_ranks (StudioRun *self); /* of the run that is shown */
@@ -128,8 +130,8 @@ double studio_run_get_eta (StudioRun *self); /* seconds; NaN unknown */
 /* What a running run is late with: that no step has come for much longer than steps took so far, and that Pause or Stop
  * waits for it. NULL: nothing is late. (transfer full) */
 char *studio_run_dup_delay (StudioRun *self);
-/* When a snapshot was whose weights had taken so many updates: "step 841" where it is from before that step's update,
- * as the step's loss is, or "after step 840". *step is its number. (transfer full) */
+/* The moment of a snapshot, from the number of updates that its weights had taken: "step 841" where it is from before
+ * that step's update, as the step's loss is, or "after step 840". *step is its number. (transfer full) */
 char *studio_run_dup_when (StudioRun *self, gint64 updates, gint64 *step);
 /* TRUE where that is no step's usual length, or where Stop can be asked for again. */
 gboolean studio_run_is_late (StudioRun *self);

@@ -1,6 +1,6 @@
 /* Files and folders outside a graph's own folder that the user has agreed to be read: a graph may come from somebody
- * else. They are kept in a small file of the state directory ("gradloom/outside-data"), and nothing is lost with it. All
- * may be called from any thread. */
+ * else. They are kept in a small file of the state directory ("gradloom/outside-data"), and nothing is lost with it.
+ * All may be called from any thread. */
 #pragma once
 
 #include "engine/loom.h"

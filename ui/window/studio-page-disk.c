@@ -102,7 +102,8 @@ studio_page_ask_to_overwrite (StudioPage *self, StudioAfter *after)
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
-/* A monitor may be blind (a network's folder): whoever comes back to the page, or to its window, looks. */
+/* A monitor may be blind (a network's folder), so the file is also checked when the page or its window is shown
+ * again. */
 static void
 active_cb (StudioPage *self)
 {

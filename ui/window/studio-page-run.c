@@ -53,9 +53,8 @@ may_read (StudioPage *self, gboolean paused)
 {
   LoomNet *net = studio_document_peek_net (self->document);
   const char *file = studio_document_get_path (self->document);
-  g_auto (GStrv) paths = net != NULL
-                             ? studio_agreed_missing (net, studio_document_get_graph (self->document), file)
-                             : g_new0 (char *, 1);
+  g_auto (GStrv) paths = net != NULL ? studio_agreed_missing (net, studio_document_get_graph (self->document), file)
+                                     : g_new0 (char *, 1);
   if (paths[0] == NULL)
     return TRUE;
   if (file == NULL)
