@@ -2,7 +2,7 @@
 #include <glib.h>
 
 #include "app/truncated.h"
-#include "engine/core/loom-error.h"
+#include "engine/loom.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-language.h"
 
