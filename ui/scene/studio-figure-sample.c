@@ -93,13 +93,8 @@ is_at_hand (const LoomElement *node, const char *folder)
         g_autoptr (GFile) file
             = g_file_new_for_commandline_arg_and_cwd (loom_element_get (node, p->name), folder != NULL ? folder : ".");
         g_autoptr (GFileInfo) size
-            = g_file_query_info (file, G_FILE_ATTRIBUTE_STANDARD_SIZE "," G_FILE_ATTRIBUTE_STANDARD_TYPE,
-                                 G_FILE_QUERY_INFO_NONE, NULL, NULL);
-        const GFileType type = size != NULL ? g_file_info_get_file_type (size) : G_FILE_TYPE_REGULAR;
+            = g_file_query_info (file, G_FILE_ATTRIBUTE_STANDARD_SIZE, G_FILE_QUERY_INFO_NONE, NULL, NULL);
 
-        /* A device or a pipe has no size, and may never end. */
-        if (type != G_FILE_TYPE_REGULAR && type != G_FILE_TYPE_DIRECTORY)
-          return FALSE;
         bytes += size != NULL ? (double)g_file_info_get_size (size) : 0;
       }
   for (guint p = 0; p < info.n_ports; p++)
