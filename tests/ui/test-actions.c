@@ -7,6 +7,7 @@
 #include "tests/ui/find-widgets.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/run/studio-run-private.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
@@ -388,6 +389,13 @@ test_counts (void)
   g_signal_emit_by_name (run, "numbers");
   g_assert_true (has_label (panel, "9,136"));
   g_assert_true (has_label (panel, "1,142") && has_label (panel, "of 9,200"));
+  /* The phase is that of what pins show, which of several ranks is the state after the step. */
+  studio_run_take_state (run, "paused", "");
+  g_signal_emit_by_name (run, "numbers");
+  g_assert_true (has_label (panel, "step 9,136, before its update"));
+  run->live_ranks = 2;
+  g_signal_emit_by_name (run, "numbers");
+  g_assert_true (has_label (panel, "step 9,136"));
   g_object_unref (panel);
 }
 

@@ -347,30 +347,41 @@ type_in (Fixture *f, const char *text)
   gtk_editable_set_text (GTK_EDITABLE (find_widget (f->canvas->popover, GTK_TYPE_ENTRY)), text);
 }
 
-/* What is no number is not taken as one: the prompt stays, and says why. */
+static gboolean
+says (Fixture *f, const char *words)
+{
+  g_autoptr (GPtrArray) labels = g_ptr_array_new ();
+
+  find_widgets (f->canvas->popover, GTK_TYPE_LABEL, labels);
+  for (guint i = 0; i < labels->len; i++)
+    if (strstr (gtk_label_get_text (labels->pdata[i]), words) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* What is no number is not taken as one: the prompt stays, and says why; and how another layer is added, unless those
+ * were the keys. */
 static void
 test_prompt (Fixture *f, gconstpointer data)
 {
   StudioScene *scene = studio_canvas_scene (f->canvas);
   guint64 fc = scene->item[studio_scene_find_id (scene, "fc")].serial;
   LoomElement *node = loom_graph_by_serial (studio_document_get_graph (f->document), fc);
-  GPtrArray *labels = g_ptr_array_new ();
-  gboolean said = FALSE;
 
   g_assert_true (studio_quick_add_ask (f->canvas, fc, "out_features"));
   type_in (f, "conv");
   press (f, GDK_KEY_Return, 0);
   g_assert_nonnull (f->canvas->popover);
   g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "4");
-  find_widgets (f->canvas->popover, GTK_TYPE_LABEL, labels);
-  for (guint i = 0; i < labels->len; i++)
-    said = said || strstr (gtk_label_get_text (labels->pdata[i]), "“conv” is not a whole number.") != NULL;
-  g_assert_true (said);
+  g_assert_true (says (f, "“conv” is not a whole number.") && says (f, "The next layer comes after this value"));
+  press (f, GDK_KEY_Return, GDK_CONTROL_MASK);
+  g_assert_true (says (f, "“conv” is not a whole number.") && !says (f, "The next layer comes after this value"));
+  g_assert_true (gtk_widget_has_css_class (find_widget (f->canvas->popover, GTK_TYPE_ENTRY), "error"));
   type_in (f, "16");
+  g_assert_false (gtk_widget_has_css_class (find_widget (f->canvas->popover, GTK_TYPE_ENTRY), "error"));
   press (f, GDK_KEY_Return, 0);
   g_assert_null (f->canvas->popover);
   g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "16");
-  g_ptr_array_unref (labels);
 }
 
 /* Enter inserts a typed layer between the selected card and what it feeds, Shift+Enter begins a branch. */
