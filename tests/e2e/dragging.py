@@ -10,18 +10,16 @@ from studio import Report, Studio, inside, middle
 LESSON = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
 
 
-def hold(s, start, end, seconds):
-    """A drag that stays at its end before it lets go."""
+def hold(s, start, end, condition):
+    """A drag that lets go at its end once condition(geometry) holds."""
     s.move(*start)
     time.sleep(0.1)
     s.xdotool("mousedown", 1)
     for i in range(1, 21):
         s.move(start[0] + (end[0] - start[0]) * i / 20, start[1] + (end[1] - start[1]) * i / 20)
         time.sleep(0.012)
-    time.sleep(seconds)
-    g = s.look()
+    g = s.wait("moved on", condition, 2)
     s.xdotool("mouseup", 1)
-    time.sleep(0.3)
     return g
 
 
@@ -36,16 +34,12 @@ def over_the_edge(t, s):
         g = whole_graph(s)
         card = min(g.cards, key=lambda c: abs(g.cards[c][0] - g.canvas[0] - g.canvas[2] / 2))
         others = {c: r for c, r in g.cards.items() if c != card}
-        during = hold(s, middle(g.cards[card]), place(g), 0.6)
+        during = hold(s, middle(g.cards[card]), place(g), lambda g: any(g.cards[c] != r for c, r in others.items()))
         t.ok(inside(during.cards[card], g.canvas), "a card that is dragged over the %s stays in sight" % name)
-        t.ok(any(during.cards[c] != r for c, r in others.items()), "while the canvas moves on below it")
-        g = s.look()
-        if not inside(g.cards[card], g.canvas):
-            print("# %s: %s during the drag, then %s, on %s" % (card, during.cards[card], g.cards[card], g.canvas))
-            g = s.still("dropped", lambda g: card in g.cards)
-            print("# at last: %s" % (g.cards[card],))
+        g = s.still("dropped", lambda g: g.has("Edited"))
         t.ok(inside(g.cards[card], g.canvas), "and ends where one sees it")
         s.key("ctrl+z")
+        s.wait("undone", lambda g: not g.has("Edited"), 2)
 
 
 def into_the_void(t, s):

@@ -450,16 +450,12 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
 }
 
 static void
-drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
+finish_drag (StudioCanvas *self)
 {
   StudioScene *scene = studio_canvas_scene (self);
   StudioGestureState before = self->gesture.state;
   StudioCommand command;
 
-  if (before == STUDIO_GESTURE_IDLE)
-    return;
-  studio_canvas_quiet (self);
-  drag_update_cb (drag, dx, dy, self);
   /* The scene goes back to what the document says, then the document changes once. */
   studio_canvas_shift (self, 0, 0);
   studio_canvas_bend (self, 0, 0);
@@ -476,9 +472,31 @@ drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
 }
 
 static void
+drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
+{
+  if (self->gesture.state == STUDIO_GESTURE_IDLE)
+    return;
+  studio_canvas_quiet (self);
+  drag_update_cb (drag, dx, dy, self);
+  finish_drag (self);
+}
+
+static void
 drag_cancel_cb (GtkGesture *drag, GdkEventSequence *sequence, StudioCanvas *self)
 {
+  GdkEvent *event = gtk_event_controller_get_current_event (GTK_EVENT_CONTROLLER (drag));
+
   gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
+  /* GTK asks the display for the buttons when it makes a motion of its own. If the program is slow, such a motion reports
+   * the button as released before the release itself is read from the queue, and GTK cancels the drag, which the user
+   * has ended here. */
+  if (event != NULL && gdk_event_get_event_type (event) == GDK_MOTION_NOTIFY
+      && self->gesture.state != STUDIO_GESTURE_IDLE)
+    {
+      studio_canvas_quiet (self);
+      finish_drag (self);
+      return;
+    }
   studio_canvas_end_gesture (self);
 }
 

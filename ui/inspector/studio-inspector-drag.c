@@ -76,8 +76,16 @@ end_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
 static void
 cancel_cb (GtkGesture *gesture, GdkEventSequence *sequence, NumberDrag *drag)
 {
+  GdkEvent *event = gtk_event_controller_get_current_event (GTK_EVENT_CONTROLLER (gesture));
+
   if (!drag->dragging)
     return;
+  /* A motion without the button is a release that is still in the queue (drag_cancel_cb() of the canvas). */
+  if (event != NULL && gdk_event_get_event_type (event) == GDK_MOTION_NOTIFY)
+    {
+      end_cb (GTK_GESTURE_DRAG (gesture), 0, 0, drag);
+      return;
+    }
   drag->dragging = FALSE;
   inspector_end_preview (drag->row->inspector);
   drag->row->inspector->updating = TRUE;
