@@ -351,6 +351,7 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
     flags |= state & GDK_SHIFT_MASK ? STUDIO_PRESS_CUT : STUDIO_PRESS_FREE;
   if (button == GDK_BUTTON_MIDDLE || self->space_held)
     flags |= STUDIO_PRESS_PAN;
+  self->awaits_release = FALSE;
   studio_canvas_end_gesture (self);
   command = studio_gesture_press (&self->gesture, scene, &self->view, x, y, flags, studio_canvas_is_selected_cb, self);
   if (studio_canvas_focused (self) == NULL && self->gesture.pressed.kind != STUDIO_HIT_ANNOTATION)
@@ -474,7 +475,7 @@ finish_drag (StudioCanvas *self)
 static void
 drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
 {
-  if (self->gesture.state == STUDIO_GESTURE_IDLE)
+  if (self->gesture.state == STUDIO_GESTURE_IDLE || self->awaits_release)
     return;
   studio_canvas_quiet (self);
   drag_update_cb (drag, dx, dy, self);
@@ -487,17 +488,32 @@ drag_cancel_cb (GtkGesture *drag, GdkEventSequence *sequence, StudioCanvas *self
   GdkEvent *event = gtk_event_controller_get_current_event (GTK_EVENT_CONTROLLER (drag));
 
   gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
-  /* GTK asks the display for the buttons when it makes a motion of its own. If the program is slow, such a motion reports
-   * the button as released before the release itself is read from the queue, and GTK cancels the drag, which the user
-   * has ended here. */
-  if (event != NULL && gdk_event_get_event_type (event) == GDK_MOTION_NOTIFY
-      && self->gesture.state != STUDIO_GESTURE_IDLE)
-    {
-      studio_canvas_quiet (self);
-      finish_drag (self);
-      return;
-    }
-  studio_canvas_end_gesture (self);
+  /* GTK asks the display for the buttons when it makes a motion of its own. If the program is slow, such a motion
+   * reports the button as released before the release itself is read from the queue, and GTK cancels the drag. The
+   * release, which says where the user ended it, is still to come. */
+  self->awaits_release = event != NULL && gdk_event_get_event_type (event) == GDK_MOTION_NOTIFY;
+  if (!self->awaits_release)
+    studio_canvas_end_gesture (self);
+}
+
+static gboolean
+late_release_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioCanvas *self)
+{
+  GtkNative *native = gtk_widget_get_native (GTK_WIDGET (self));
+  double x, y, dx, dy;
+
+  if (!self->awaits_release || gdk_event_get_event_type (event) != GDK_BUTTON_RELEASE)
+    return GDK_EVENT_PROPAGATE;
+  self->awaits_release = FALSE;
+  if (self->gesture.state == STUDIO_GESTURE_IDLE)
+    return GDK_EVENT_PROPAGATE;
+  gdk_event_get_position (event, &x, &y);
+  gtk_native_get_surface_transform (native, &dx, &dy);
+  gtk_widget_translate_coordinates (GTK_WIDGET (native), GTK_WIDGET (self), x - dx, y - dy, &x, &y);
+  studio_canvas_quiet (self);
+  drag_to (self, x, y);
+  finish_drag (self);
+  return GDK_EVENT_PROPAGATE;
 }
 
 static void
@@ -660,7 +676,7 @@ studio_canvas_init_input (StudioCanvas *self)
 {
   GtkWidget *widget = GTK_WIDGET (self);
   GtkGesture *drag = gtk_gesture_drag_new (), *click = gtk_gesture_click_new (), *pinch = gtk_gesture_zoom_new ();
-  GtkEventController *motion = gtk_event_controller_motion_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new (), *legacy = gtk_event_controller_legacy_new ();
   GtkEventController *scroll = gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
 
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (drag), 0);
@@ -669,6 +685,9 @@ studio_canvas_init_input (StudioCanvas *self)
   g_signal_connect (drag, "drag-end", G_CALLBACK (drag_end_cb), self);
   g_signal_connect (drag, "cancel", G_CALLBACK (drag_cancel_cb), self);
   gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (drag));
+  gtk_event_controller_set_propagation_phase (legacy, GTK_PHASE_CAPTURE);
+  g_signal_connect (legacy, "event", G_CALLBACK (late_release_cb), self);
+  gtk_widget_add_controller (widget, legacy);
   g_signal_connect (click, "pressed", G_CALLBACK (double_click_cb), self);
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (click), GDK_BUTTON_PRIMARY);
   gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (click));

@@ -76,6 +76,7 @@ struct _StudioCanvas
   StudioLanding *landing; /* of what is being dragged; NULL: nothing */
   gboolean space_held;
   double drag_x, drag_y; /* where a drag's pointer is, in pixels */
+  gboolean awaits_release; /* GTK has cancelled a drag whose release is still in the queue */
   guint pan_tick;        /* while it is at the canvas's edge */
   gint64 pan_time;
   double pointer_x, pointer_y;
