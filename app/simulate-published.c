@@ -245,7 +245,7 @@ imagenet (gboolean as_json)
   print_row ("ResNet-50: efficiency of 256 GPUs beside 8", "", 0.9, many.efficiency / few.efficiency, source, as_json);
 }
 
-/* 300 billion tokens, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and so many
+/* 300 billion tokens, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and that number of
  * sequences of 2,048 a step, one a micro-batch. */
 static double
 gpt3_days (const char *card, const char *inside, const char *between, int replicas, int sequences)

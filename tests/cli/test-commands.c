@@ -153,7 +153,7 @@ find_row (const char *text, const char *name)
   g_error ("no row “%s” in: %s", name, text);
 }
 
-/* The sentence with cells in the place of {2}; of {2m} and {2M} in millions, with a digit behind the point and without.
+/* The sentence with cells in the place of {2}; of {2m} and {2M} in millions, with a digit after the point and without.
  */
 static char *
 fill_in (const char *sentence, char **cells)

@@ -21,7 +21,7 @@ farthest (const LoomTensor *x, const LoomTensor *y)
 static const struct
 {
   const char *name, *train, *inside, *loss; /* loss: more attributes of its node; NULL: none */
-  guint same;                               /* so many strategies have the same bits */
+  guint same;                               /* the number of strategies with the same bits */
   double tolerance;                         /* beside one rank */
 } cases[] = {
   { "adam", "optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\" precision=\"f64\"",
