@@ -425,39 +425,46 @@ module_text (const LoomGraph *graph, const LoomElement *module)
   return g_strjoinv ("\n", (char **)lines->pdata);
 }
 
-/* The only module of `graph` that `other` has no name for and that holds this; NULL where none or several do. */
-static const LoomElement *
-only_alike (const LoomGraph *graph, const LoomGraph *other, const char *text)
+/* What a module holds → the only module of `graph` that `other` has no name for and that holds this; NULL if several
+ * do. */
+static GHashTable *
+unnamed_modules (const LoomGraph *graph, const LoomGraph *other)
 {
-  const LoomElement *root = loom_graph_root (graph), *found = NULL;
+  GHashTable *found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const LoomElement *root = loom_graph_root (graph);
 
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
-      const LoomElement *module = loom_element_child (root, i);
-      g_autofree char *own = NULL;
+      LoomElement *module = loom_element_child (root, i);
+      char *text;
 
       if (loom_element_tag (module) != LOOM_TAG_MODULE
           || loom_graph_find_module (other, loom_element_get (module, "name")) != NULL)
         continue;
-      own = module_text (graph, module);
-      if (strcmp (own, text) == 0 && found != NULL)
-        return NULL;
-      if (strcmp (own, text) == 0)
-        found = module;
+      text = module_text (graph, module);
+      g_hash_table_replace (found, text, g_hash_table_contains (found, text) ? NULL : module);
     }
   return found;
 }
 
-static const LoomElement *
-find_partner (const LoomGraph *a, const LoomGraph *b, const LoomElement *module)
+/* Modules of b that have no namesake in a → their partners in a. */
+static GHashTable *
+partners_by_content (const LoomGraph *a, const LoomGraph *b)
 {
-  const LoomElement *same = loom_graph_find_module (a, loom_element_get (module, "name"));
-  g_autofree char *text = NULL;
+  g_autoptr (GHashTable) in_a = unnamed_modules (a, b), in_b = unnamed_modules (b, a);
+  GHashTable *partners = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer text, module;
 
-  if (same != NULL)
-    return same;
-  text = module_text (b, module);
-  return only_alike (b, a, text) == module ? only_alike (a, b, text) : NULL;
+  g_hash_table_iter_init (&iter, in_b);
+  while (g_hash_table_iter_next (&iter, &text, &module))
+    {
+      gpointer partner = module != NULL ? g_hash_table_lookup (in_a, text) : NULL;
+
+      if (partner != NULL)
+        g_hash_table_insert (partners, module, partner);
+    }
+  return partners;
 }
 
 DiffNames *
@@ -465,16 +472,19 @@ diff_names_new (const LoomGraph *a, const LoomGraph *b)
 {
   DiffNames *names = g_new0 (DiffNames, 1);
   const LoomElement *root_a = loom_graph_root (a), *root_b = loom_graph_root (b);
+  g_autoptr (GHashTable) partners = partners_by_content (a, b);
 
   names->scopes = g_ptr_array_new_with_free_func (scope_free);
   names->module = g_hash_table_new (g_str_hash, g_str_equal);
   add_scope (names, root_a, root_b);
   for (guint i = 0; i < loom_element_n_children (root_b); i++)
     {
-      const LoomElement *module = loom_element_child (root_b, i);
+      const LoomElement *module = loom_element_child (root_b, i), *same;
 
-      if (loom_element_tag (module) == LOOM_TAG_MODULE)
-        add_scope (names, find_partner (a, b, module), module);
+      if (loom_element_tag (module) != LOOM_TAG_MODULE)
+        continue;
+      same = loom_graph_find_module (a, loom_element_get (module, "name"));
+      add_scope (names, same != NULL ? same : g_hash_table_lookup (partners, module), module);
     }
   for (guint i = 0; i < loom_element_n_children (root_a); i++)
     {

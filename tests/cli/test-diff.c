@@ -360,6 +360,51 @@ test_loop (void)
     }
 }
 
+/* Thousands of modules, one within the other, of which each has another name: each is compared with as many as there
+ * are of its content. */
+#define N_DEEP 4000
+
+static void
+write_deep (const char *file, const char *prefix, const char *p)
+{
+  g_autoptr (GString) text = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"deep\">\n");
+
+  for (int i = 0; i < N_DEEP; i++)
+    {
+      g_string_append_printf (text,
+                              "<module name=\"%s%d\"><node id=\"x\" op=\"module_input\"/><node id=\"d\" "
+                              "op=\"dropout\" p=\"%s%d\"/>",
+                              prefix, i, p, i);
+      if (i + 1 < N_DEEP)
+        g_string_append_printf (text, "<node id=\"m\" module=\"%s%d\"/>", prefix, i + 1);
+      else
+        g_string_append (text, "<node id=\"m\" op=\"relu\"/>");
+      g_string_append (text, "<node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"d\"/>"
+                             "<wire from=\"d\" to=\"m\"/><wire from=\"m\" to=\"y\"/></module>\n");
+    }
+  g_string_append_printf (text,
+                          "<node id=\"in\" op=\"input\" shape=\"B,8\"/><node id=\"top\" module=\"%s0\"/>"
+                          "<wire from=\"in\" to=\"top\"/></graph>",
+                          prefix);
+  cli_write (file, text->str);
+}
+
+static void
+test_deep (void)
+{
+  static const char change[] = "module m17\n  ~ node d (dropout): p 0.117 → 0.217\n";
+
+  write_deep ("a.xml", "m", "0.1");
+  write_deep ("b.xml", "m", "0.2");
+  write_deep ("c.xml", "n", "0.1");
+  g_auto (CliResult) same = cli ("diff", "a.xml", "b.xml", NULL), renamed = cli ("diff", "a.xml", "c.xml", NULL);
+  g_assert_cmpint (same.status, ==, 1);
+  g_assert_nonnull (strstr (same.out, change));
+  g_assert_cmpint (renamed.status, ==, 1);
+  g_assert_nonnull (strstr (renamed.out, "  > module m3999 → n3999\n")); /* the others name one of another name */
+  g_assert_nonnull (strstr (renamed.out, "  - module m3998\n"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -373,6 +418,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/diff/trouble", test_trouble);
   g_test_add_func ("/cli/diff/train-defaults", test_train_defaults);
   g_test_add_func ("/cli/diff/git", test_git);
+  g_test_add_func ("/cli/diff/deep", test_deep);
   int status = g_test_run ();
   cli_leave ();
   return status;
