@@ -5,6 +5,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/data/csv-prepare.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-text-file.h"
 #include "engine/interop/loom-npy.h"
@@ -126,6 +127,20 @@ normalize (const LoomSampleReader *self, LoomTensor *t)
     loom_augment_normalize (self->dataset->augment, t->data);
 }
 
+/* An array of bytes is pictures as files have them; floats of pictures are taken as x has them. A row of a table is as
+ * its file has it, of any type: the run's own numbers fill and normalise it. */
+static void
+prepare (const LoomSampleReader *self, const LoomTensor *raw, LoomTensor *t)
+{
+  const LoomDataset *dataset = self->dataset;
+
+  if (raw->dtype == LOOM_U8)
+    normalize (self, t);
+  if (dataset != NULL && (dataset->feature_fill != NULL || dataset->feature_scale != NULL) && t->dtype == LOOM_F32
+      && self->rank == 1)
+    loom_csv_prepare_row (dataset, t->data);
+}
+
 static gboolean
 is_npy (GBytes *bytes)
 {
@@ -166,8 +181,7 @@ read_array (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrA
       if (t == NULL)
         return FALSE;
       memcpy (t->data, (const char *)all->data + i * row_bytes, row_bytes);
-      if (raw->dtype == LOOM_U8)
-        normalize (self, t);
+      prepare (self, raw, t);
       loom_sample_item_add (items, t, n == 1 ? 0 : i + 1);
     }
   return TRUE;

@@ -445,6 +445,19 @@ test_normalised (void)
   cli_write ("size.csv", "size\n100\n300\n");
   g_auto (CliResult) before = cli ("predict", "sizes", "size.csv", NULL);
   g_assert_nonnull (strstr (before.out, "size.csv:1  small"));
+  /* An array holds what the table's columns hold. */
+  const gint64 dims[] = { 2, 1 };
+  const double sizes[] = { 100, 300 };
+  cli_save ("size.npy", LOOM_F64, 2, dims, sizes);
+  cli_save ("whole.npy", LOOM_I64, 2, dims, sizes);
+  static const char *const arrays[] = { "size.npy", "whole.npy" };
+  for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
+    {
+      g_auto (CliResult) array = cli ("predict", "sizes", arrays[i], NULL);
+      g_auto (GStrv) parts = g_strsplit (array.out, arrays[i], -1);
+      g_autofree char *as_table = g_strjoinv ("size.csv", parts);
+      g_assert_cmpstr (as_table, ==, before.out);
+    }
   g_string_append (table, "900000,large\n-900000,small\n");
   cli_write ("sizes.csv", table->str);
   g_auto (CliResult) after = cli ("predict", "sizes", "size.csv", NULL);
@@ -454,6 +467,34 @@ test_normalised (void)
   cli_write ("sizes.csv", table->str);
   g_string_free (table, TRUE);
   cli_expect (1, "normalize=\"standard\"", "predict", "sizes", "size.csv");
+}
+
+/* A number that is missing in an array is filled as in a table. */
+static void
+test_filled (void)
+{
+  cli_write ("gaps.csv", "a,b,y\n1,1,2\n,2,4\n5,3,10\n6,4,12\n");
+  cli_write ("gaps.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                         "  <node id=\"data\" op=\"dataset\" source=\"csv\" path=\"gaps.csv\" target=\"y\" "
+                         "target_type=\"float\" missing=\"mean\"/>\n"
+                         "  <node id=\"fc\" op=\"linear\" out_features=\"1\"/>\n"
+                         "  <node id=\"loss\" op=\"mse_loss\"/>\n"
+                         "  <wire from=\"data.x\" to=\"fc\"/>\n"
+                         "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                         "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                         "  <train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"1\" batch_size=\"2\"/>\n"
+                         "</graph>\n");
+  cli_expect (0, NULL, "train", "gaps.xml", "--out", "gaps");
+  const gint64 dims[] = { 2, 2 };
+  const double values[] = { NAN, 3, 4, 5 };
+  cli_save ("gap.npy", LOOM_F32, 2, dims, values);
+  cli_write ("row.csv", "a,b\n,3\n4,5\n");
+  g_auto (CliResult) array = cli ("predict", "gaps", "gap.npy", NULL), table = cli ("predict", "gaps", "row.csv", NULL);
+  g_auto (GStrv) parts = g_strsplit (array.out, "gap.npy", -1);
+  g_autofree char *as_table = g_strjoinv ("row.csv", parts);
+  g_assert_nonnull (strstr (table.out, "row.csv:2  "));
+  g_assert_cmpstr (as_table, ==, table.out);
+  g_assert_null (strstr (array.out, "nan"));
 }
 
 int
@@ -470,6 +511,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/predict/values", test_values);
   g_test_add_func ("/cli/predict/texts", test_texts);
   g_test_add_func ("/cli/predict/normalised", test_normalised);
+  g_test_add_func ("/cli/predict/filled", test_filled);
   int status = g_test_run ();
   cli_leave ();
   return status;
