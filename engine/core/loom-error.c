@@ -25,6 +25,7 @@ static const struct
   [LOOM_ERROR_CANCELLED] = { "CANCELLED", 130 },
   [LOOM_ERROR_NAN] = { "NAN", 4 },
   [LOOM_ERROR_USAGE] = { "USAGE", 2 },
+  [LOOM_ERROR_OUTSIDE] = { "OUTSIDE", 1 },
 };
 
 gboolean

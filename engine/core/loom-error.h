@@ -24,7 +24,8 @@ typedef enum {
   LOOM_ERROR_DIST,
   LOOM_ERROR_CANCELLED,
   LOOM_ERROR_NAN,
-  LOOM_ERROR_USAGE
+  LOOM_ERROR_USAGE,
+  LOOM_ERROR_OUTSIDE /* a guard refused data outside the graph's folder */
 } LoomErrorCode;
 
 GQuark loom_error_quark (void);

@@ -236,6 +236,25 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return fill (self, options, folder, error) ? g_steal_pointer (&self) : NULL;
 }
 
+static void
+each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+{
+  const Variant *v = variant_of (klass, options);
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_autofree char *folder = path != NULL ? find_folder (klass, options, NULL) : NULL;
+  const char *const others[] = { v->names, v->test };
+
+  for (guint i = 0; folder != NULL && i < G_N_ELEMENTS (v->train) + G_N_ELEMENTS (others); i++)
+    {
+      const char *name = i < G_N_ELEMENTS (v->train) ? v->train[i] : others[i - G_N_ELEMENTS (v->train)];
+      g_autofree char *file = name != NULL ? g_build_filename (folder, name, NULL) : NULL;
+
+      if (file != NULL)
+        follow ("path", file, data);
+    }
+}
+
 const LoomDatasetClass loom_dataset_cifar = {
   .name = "cifar",
   .title = "CIFAR-10 and CIFAR-100",
@@ -245,6 +264,7 @@ const LoomDatasetClass loom_dataset_cifar = {
   .open = open_dataset,
   .read = loom_table_read,
   .digest = loom_table_digest,
+  .each_link = each_link,
   .free = loom_table_free,
   .has_pictures = TRUE,
 };

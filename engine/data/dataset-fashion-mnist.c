@@ -133,6 +133,17 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return self;
 }
 
+static void
+each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+{
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_auto (GStrv) found = path != NULL ? find_files (klass, options, NULL) : NULL;
+
+  for (guint i = 0; found != NULL && found[i] != NULL; i++)
+    follow ("path", found[i], data);
+}
+
 const LoomDatasetClass loom_dataset_fashion_mnist = {
   .name = "fashion-mnist",
   .title = "Fashion-MNIST",
@@ -142,6 +153,7 @@ const LoomDatasetClass loom_dataset_fashion_mnist = {
   .open = open_dataset,
   .read = loom_table_read,
   .digest = loom_table_digest,
+  .each_link = each_link,
   .free = loom_table_free,
   .has_pictures = TRUE,
 };

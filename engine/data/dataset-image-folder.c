@@ -241,6 +241,21 @@ add_classes (Folder *self, const char *path, char *const *names, const char *pat
   return here != NULL;
 }
 
+static void
+each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+{
+  static const char *const names[] = { "path", "test_path" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = loom_option_path (klass, options, names[i]);
+
+      if (path != NULL)
+        loom_folder_each_link (names[i], path, is_picture, TRUE, follow, data);
+    }
+}
+
 /* ---- pictures -------------------------------------------------------------- */
 
 static gboolean
@@ -501,6 +516,7 @@ const LoomDatasetClass loom_dataset_image_folder = {
   .open = open_dataset,
   .read = read_pictures,
   .digest = digest,
+  .each_link = each_link,
   .free = free_folder,
   .has_pictures = TRUE,
 };

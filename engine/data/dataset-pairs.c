@@ -382,6 +382,27 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return g_steal_pointer (&self);
 }
 
+static gboolean
+has_catalogue_name (const char *name)
+{
+  return g_str_has_suffix (name, ".mo");
+}
+
+static void
+each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+{
+  static const char *const names[] = { "path", "target_path" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = loom_option_path (klass, options, names[i]);
+
+      if (path != NULL)
+        loom_folder_each_link (names[i], path, has_catalogue_name, FALSE, follow, data);
+    }
+}
+
 const LoomDatasetClass loom_dataset_pairs = {
   .name = "pairs",
   .title = "Pairs of sentences",
@@ -391,6 +412,7 @@ const LoomDatasetClass loom_dataset_pairs = {
   .open = open_dataset,
   .read = loom_table_read,
   .digest = loom_table_digest,
+  .each_link = each_link,
   .free = loom_table_free,
   .parse = loom_sentences_parse,
 };

@@ -23,6 +23,10 @@ struct _LoomDatasetClass
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
                      GError **error);
   void (*restored) (LoomDataset *self); /* after loom_dataset_restore() took over other names; optional */
+  /* Calls follow() for each link below the folders of its options that would be read, or for each file if they are few;
+   * name is the option's. It returns whether a folder that the link leads to is looked through. Optional. */
+  void (*each_link) (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+                     gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
   gboolean has_pictures;                /* x is pictures of 0 to 1, and the options are those of loom-augment.h, too */
   gboolean is_text;                     /* a sample is a piece of a text, as long as its option `context` says */
 };
@@ -64,6 +68,14 @@ struct _LoomDataset
   /* Of each feature: what stands for a number that is missing, and (x - shift) · scale; NULL: nothing is done. */
   float *feature_fill, *feature_shift, *feature_scale;
 };
+
+/* FALSE with OUTSIDE if the options' guard refuses a path. */
+gboolean loom_dataset_check_guard (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomLinks links,
+                                   GError **error);
+/* Calls follow() for each link in a folder that leads to a folder or to a file that accepts() takes; deep: in its
+ * folders, too. */
+void loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts) (const char *file), gboolean deep,
+                            gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
 
 /* One option, its default where it is not given. Names must be in the class's params. */
 const char *loom_option_string (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);

@@ -135,8 +135,8 @@ loom_dataset_describe (const char *source, const LoomDatasetOptions *options, Lo
   if (options == NULL)
     options = &none;
   klass = find_class (source, options, error);
-  return klass != NULL && loom_describe_cached (klass, options, info, error)
-         && check_augment (klass, options, info, error)
+  return klass != NULL && loom_dataset_check_guard (klass, options, LOOM_LINKS_IGNORED, error)
+         && loom_describe_cached (klass, options, info, error) && check_augment (klass, options, info, error)
          && (!klass->has_pictures
              || loom_mixup_describe (loom_option_float (klass, options, "mixup"), klass->name, info, error));
 }
@@ -154,7 +154,9 @@ loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError
   if (options == NULL)
     options = &none;
   klass = find_class (source, options, error);
-  self = klass != NULL ? klass->open (klass, options, error) : NULL;
+  self = klass != NULL && loom_dataset_check_guard (klass, options, LOOM_LINKS_READ, error)
+             ? klass->open (klass, options, error)
+             : NULL;
   if (self == NULL || !klass->has_pictures)
     return g_steal_pointer (&self);
   self->augment = loom_augment_new (klass, options, &self->info, &local);

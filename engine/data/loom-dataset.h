@@ -7,6 +7,7 @@
  * is not opened again. */
 #pragma once
 
+#include "engine/core/loom-guard.h"
 #include "engine/core/loom-tensor.h"
 
 G_BEGIN_DECLS
@@ -30,6 +31,7 @@ typedef struct
   const char *(*get) (gconstpointer data, const char *name); /* NULL where not given; get may be NULL: none given */
   gconstpointer data;
   const char *folder; /* the graph file's: relative paths start there; NULL: the working folder */
+  const LoomGuard *guard; /* asked before files outside the graph's folder are read; NULL: all may be */
 } LoomDatasetOptions;
 
 /* Options from a NULL-terminated list of name, value, name, value …, for callers without a node. */
@@ -86,12 +88,26 @@ const LoomDatasetParam *loom_dataset_class_params (const LoomDatasetClass *klass
 /* Ports, types and what is known of sizes, without reading all the data. FALSE with an
  * error when it could not be opened; info->n_ports is then still set where the types
  * are known anyway (a missing Fashion-MNIST), else 0. Errors: SCHEMA for the source's
- * name or an option, DATA for a missing or wrong file. */
+ * name or an option, DATA for a missing or wrong file, OUTSIDE where the guard refuses
+ * a path of an option; links below it are not looked at. */
 gboolean
 loom_dataset_describe (const char *source, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error);
 
-/* Opens and reads what is needed. Errors as above. */
+/* Opens and reads what is needed. Errors as above; the guard is asked about links below a folder, too. */
 LoomDataset *loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError **error);
+typedef enum
+{
+  LOOM_LINKS_IGNORED,
+  LOOM_LINKS_READ /* reads the lists of the data set's folders */
+} LoomLinks;
+
+/* Calls for each file or folder that the options name and that is outside own (see loom_path_outside()); name is the
+ * option's. Then, with LOOM_LINKS_READ, for each file or folder outside both that a link in such a folder leads to;
+ * name is NULL. If those are many, the folders that contain them are named instead. follow (NULL: always) says whether
+ * a folder outside is looked through for further links. */
+typedef void (*LoomOutsideCall) (const char *name, const char *path, gpointer data);
+void loom_dataset_each_outside (const char *source, const LoomDatasetOptions *options, const char *own, LoomLinks links,
+                                LoomMayRead follow, LoomOutsideCall call, gpointer data);
 /* No ports and one training sample that is nothing: for a loss that depends on no data. An epoch of it is one step. */
 LoomDataset *loom_dataset_new_empty (void);
 void loom_dataset_free (LoomDataset *self);

@@ -34,6 +34,7 @@ struct _LoomElement
   GPtrArray *children;        /* NULL until there is one */
   char *text;                 /* GRefString or NULL */
   ScopeIndex *nodes, *places; /* of scopes inside a graph */
+  ScopeIndex *modules;        /* of a graph's root */
 };
 
 struct _LoomGraph
@@ -44,6 +45,7 @@ struct _LoomGraph
   GPtrArray *by_serial; /* serials are small and dense, so a table of pointers serves */
   guint64 version;
   char *folder;
+  LoomGuard guard;
   char *file;           /* as it was named when it was read */
   guint n_dropped; /* parts that the reader left out */
 };

@@ -50,6 +50,7 @@ loom_element_free (LoomElement *e)
   g_clear_pointer (&e->text, g_ref_string_release);
   scope_index_free (e->nodes);
   scope_index_free (e->places);
+  scope_index_free (e->modules);
   g_free (e);
 }
 

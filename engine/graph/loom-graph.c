@@ -13,17 +13,17 @@
 static ScopeIndex *
 index_of (LoomElement *e, const char **name)
 {
-  gboolean is_place = e->tag == LOOM_TAG_PLACE;
+  gboolean is_place = e->tag == LOOM_TAG_PLACE, is_module = e->tag == LOOM_TAG_MODULE;
   LoomElement *scope = e->parent;
 
-  if (e->tag != LOOM_TAG_NODE && !is_place)
+  if (e->tag != LOOM_TAG_NODE && !is_place && !is_module)
     return NULL;
-  *name = loom_element_get (e, is_place ? "node" : "id");
+  *name = loom_element_get (e, is_place ? "node" : is_module ? "name" : "id");
   if (is_place && scope != NULL)
     scope = scope->parent;
   if (*name == NULL || scope == NULL || !loom_element_is_scope (scope))
     return NULL;
-  return is_place ? scope->places : scope->nodes;
+  return is_place ? scope->places : is_module ? scope->modules : scope->nodes;
 }
 
 static ScopeIndex *
@@ -33,6 +33,13 @@ scope_index_new (void)
 
   index->table = g_hash_table_new (g_str_hash, g_str_equal);
   return index;
+}
+
+static void
+scope_index_clear (ScopeIndex *index)
+{
+  g_hash_table_remove_all (index->table);
+  index->after_duplicate = FALSE;
 }
 
 static void
@@ -77,11 +84,14 @@ loom_graph_rebuild_duplicates (LoomElement *e)
 
   while (scope != NULL && !loom_element_is_scope (scope))
     scope = scope->parent;
-  if (scope == NULL || scope->nodes == NULL || !(scope->nodes->after_duplicate || scope->places->after_duplicate))
+  if (scope == NULL || scope->nodes == NULL
+      || !(scope->nodes->after_duplicate || scope->places->after_duplicate
+           || (scope->modules != NULL && scope->modules->after_duplicate)))
     return;
-  g_hash_table_remove_all (scope->nodes->table);
-  g_hash_table_remove_all (scope->places->table);
-  scope->nodes->after_duplicate = scope->places->after_duplicate = FALSE;
+  scope_index_clear (scope->nodes);
+  scope_index_clear (scope->places);
+  if (scope->modules != NULL)
+    scope_index_clear (scope->modules);
   for (guint i = 0; i < loom_element_n_children (scope); i++)
     {
       LoomElement *child = loom_element_child (scope, i);
@@ -112,6 +122,8 @@ loom_graph_register (LoomGraph *graph, LoomElement *tree)
     {
       tree->nodes = scope_index_new ();
       tree->places = scope_index_new ();
+      if (tree->tag == LOOM_TAG_GRAPH)
+        tree->modules = scope_index_new ();
     }
   index_add (tree);
   for (guint i = 0; i < loom_element_n_children (tree); i++)
@@ -177,6 +189,7 @@ loom_graph_unref (LoomGraph *graph)
   loom_element_free (graph->root);
   g_ptr_array_unref (graph->by_serial);
   g_free (graph->folder);
+  loom_guard_clear (&graph->guard);
   g_free (graph->file);
   g_free (graph);
 }
@@ -193,6 +206,7 @@ loom_graph_copy (const LoomGraph *graph)
   g_ptr_array_set_size (copy->by_serial, (int)graph->by_serial->len);
   copy->version = graph->version;
   copy->folder = g_strdup (graph->folder);
+  loom_guard_set (&copy->guard, graph->guard.own, graph->guard.may_read);
   copy->file = g_strdup (graph->file);
   loom_graph_register (copy, copy->root);
   return copy;
@@ -245,6 +259,20 @@ loom_graph_set_folder (LoomGraph *graph, const char *folder)
   graph->folder = g_strdup (folder);
 }
 
+void
+loom_graph_set_guard (LoomGraph *graph, const char *own, LoomMayRead may_read)
+{
+  g_return_if_fail (graph != NULL && !graph->frozen);
+
+  loom_guard_set (&graph->guard, own, may_read);
+}
+
+const LoomGuard *
+loom_graph_get_guard (const LoomGraph *graph)
+{
+  return &graph->guard;
+}
+
 /* ---- accessors -------------------------------------------------------- */
 
 LoomElement *
@@ -258,6 +286,9 @@ loom_graph_find_module (const LoomGraph *graph, const char *name)
 {
   g_return_val_if_fail (graph != NULL && name != NULL, NULL);
 
+  /* Of two modules of one name the first in the file is meant, which the table does not know. */
+  if (!graph->root->modules->after_duplicate)
+    return g_hash_table_lookup (graph->root->modules->table, name);
   for (guint i = 0; i < loom_element_n_children (graph->root); i++)
     {
       LoomElement *e = loom_element_child (graph->root, i);

@@ -13,6 +13,7 @@
 
 #include "engine/core/loom-fault.h"
 #include "engine/core/loom-folder.h"
+#include "engine/core/loom-guard.h"
 
 G_BEGIN_DECLS
 
@@ -107,6 +108,10 @@ guint loom_graph_n_dropped (const LoomGraph *graph);
 const char *loom_graph_get_file (const LoomGraph *graph);
 const char *loom_graph_get_folder (const LoomGraph *graph); /* NULL when it has none */
 void loom_graph_set_folder (LoomGraph *graph, const char *folder);
+/* Nets of the graph and of its copies read data outside own only if may_read (NULL: no guard, which is the default)
+ * agrees. */
+void loom_graph_set_guard (LoomGraph *graph, const char *own, LoomMayRead may_read);
+const LoomGuard *loom_graph_get_guard (const LoomGraph *graph);
 /* SHA-256 of the meaning: all but doc, comments, foreign elements, layout, view, lesson. */
 char *loom_graph_hash (const LoomGraph *graph);
 

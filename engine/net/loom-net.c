@@ -193,6 +193,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   loom_faults_set_file (faults, loom_graph_get_file (graph));
   net->repeated_faults = loom_faults_new ();
   net->folder = g_strdup (loom_graph_get_folder (graph));
+  loom_guard_set (&net->guard, loom_graph_get_guard (graph)->own, loom_graph_get_guard (graph)->may_read);
   net->has_binding = binding != NULL;
   if (binding != NULL)
     net->binding = *binding;
@@ -245,6 +246,7 @@ loom_net_free (LoomNet *net)
   g_hash_table_unref (net->dtypes);
   g_hash_table_unref (net->scopes);
   g_free (net->folder);
+  loom_guard_clear (&net->guard);
   g_ptr_array_unref (net->arena.blocks);
   g_free (net);
   count_net (-1);

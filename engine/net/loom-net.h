@@ -96,9 +96,10 @@ gboolean loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss
  * itself: their numbers stand in no file, so a kernel's sentence about one would lead nowhere. */
 void loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node,
                              const LoomDataset *dataset, LoomFaults *faults);
-/* The files and folders that a graph's nodes and its <train> read outside the folder of the graph's file (NULL: it has
- * none; then the folder in which relative paths begin), the folder of data sets (GRADLOOM_DATA) and
- * /usr/share, each once, absolute, links followed. (transfer full) */
+/* The files and folders that a graph's nodes and its <train> read outside the folder of the graph's file (NULL: the
+ * guard's, or else the folder in which relative paths begin), the folder of data sets (GRADLOOM_DATA) and /usr/share,
+ * those included that links in a data set's folder lead to; each once, absolute, links followed. A folder that the
+ * net's guard refuses is not looked through. (transfer full) */
 char **loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *file);
 /* A warning for each, with its element. */
 void loom_net_warn_of_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *file, LoomFaults *faults);

@@ -135,6 +135,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   infer->host = &loom_net_infer_host;
   infer->data = n;
   infer->folder = net->folder;
+  infer->guard = &net->guard;
   infer->op = local->op;
   infer->element = local->element;
   infer->path = path;

@@ -191,6 +191,7 @@ struct _LoomNet
   const LoomGraph *graph; /* while it is made only */
   LoomFaults *faults;     /* while it is made only */
   char *folder;
+  LoomGuard guard;
   LoomBinding binding;
   gboolean has_binding;
   LoomFaults *repeated_faults; /* while it is made only: what other copies complained about before */

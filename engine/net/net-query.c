@@ -1,8 +1,5 @@
 /* Which nodes lead to a port, and which port a loss compares with its target. Predicting and exporting begin here. */
-#include "engine/net/loom-net.h"
-
-#include "engine/core/loom-atomic-file.h"
-#include "engine/core/loom-env.h"
+#include "engine/net/net-private.h"
 
 #include <string.h>
 
@@ -169,7 +166,8 @@ known_classes (const LoomNet *net, guint dataset_node)
 {
   const LoomNetNode *node = loom_net_node (net, dataset_node);
   const LoomInfer *infer = loom_net_infer (net, dataset_node);
-  LoomDatasetOptions options = { .get = get_option, .data = infer, .folder = loom_infer_folder (infer) };
+  LoomDatasetOptions options
+      = { .get = get_option, .data = infer, .folder = loom_infer_folder (infer), .guard = loom_infer_guard (infer) };
   LoomDatasetInfo info = { 0 };
   const char *source = node->op->params != NULL ? loom_infer_attribute (infer, node->op->params[0].name) : NULL;
 
@@ -207,67 +205,46 @@ loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int datas
 
 /* ---- files outside the graph's folder ---------------------------------------- */
 
-static gboolean
-is_within (const char *path, const char *folder)
-{
-  g_autofree char *target = folder != NULL ? loom_file_target (folder) : NULL;
-  gsize n = target != NULL ? strlen (target) : 0;
-
-  return target != NULL && strncmp (path, target, n) == 0
-         && (path[n] == '\0' || path[n] == G_DIR_SEPARATOR || (n > 0 && target[n - 1] == G_DIR_SEPARATOR));
-}
-
 typedef struct
 {
-  char *from; /* where relative paths begin */
-  char *own;  /* the folder of the graph's file: of a run these differ, and its run.json, which any user may write, says
-                 from */
-} Folders;
-
-/* Where the path leads, links followed; NULL if that is in the graph's own folder, where its data are expected, in the
- * folder of data sets, or among the system's files, which hold nothing of the user. */
-static char *
-outside_of (const Folders *folders, const char *text)
-{
-  g_autofree char *path = g_canonicalize_filename (text, folders->from);
-  g_autofree char *target = loom_file_target (path);
-
-  return is_within (target, folders->own) || is_within (target, "/usr/share")
-                 || is_within (target, loom_env ("GRADLOOM_DATA"))
-             ? NULL
-             : g_steal_pointer (&target);
-}
-
-typedef void (*OutsideCall) (int line, const char *node, const char *name, const char *path, gpointer data);
+  const LoomNetNode *node;
+  int line;
+  void (*call) (int line, const char *node, const char *name, const char *path, gpointer data);
+  gpointer data;
+} Outside;
 
 static void
-each_outside (const LoomNet *net, const LoomGraph *graph, const char *file, OutsideCall call, gpointer data)
+outside_cb (const char *name, const char *path, gpointer data)
+{
+  const Outside *o = data;
+
+  o->call (o->line, o->node != NULL ? o->node->path : NULL, name, path, o->data);
+}
+
+static void
+each_outside (const LoomNet *net, const LoomGraph *graph, const char *file,
+              void (*call) (int line, const char *node, const char *name, const char *path, gpointer data),
+              gpointer data)
 {
   const char *folder = loom_graph_get_folder (graph);
   g_autofree char *from = g_canonicalize_filename (folder != NULL ? folder : ".", NULL);
-  g_autofree char *own = file != NULL ? g_path_get_dirname (file) : g_strdup (from);
-  const Folders folders = { from, own };
+  /* Of a run these differ, and its run.json, which any user may write, says from. */
+  g_autofree char *own = file != NULL             ? g_path_get_dirname (file)
+                         : net->guard.own != NULL ? g_strdup (net->guard.own)
+                                                  : g_strdup (from);
   const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   const char *weights = train != NULL ? loom_element_get (train, "weights") : NULL;
-  g_autofree char *begun = weights != NULL && *weights != '\0' ? outside_of (&folders, weights) : NULL;
+  g_autofree char *begun = weights != NULL && *weights != '\0' ? loom_path_outside (weights, from, own) : NULL;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
-      const LoomNetNode *node = loom_net_node (net, i);
-      const char *source
-          = loom_net_is_dataset (net, i) ? loom_infer_attribute (loom_net_infer (net, i), "source") : NULL;
-      const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
+      const LoomInfer *infer = loom_net_infer (net, i);
+      const char *source = loom_net_is_dataset (net, i) ? loom_infer_attribute (infer, "source") : NULL;
+      const LoomDatasetOptions options = { .get = get_option, .data = infer, .folder = from };
+      Outside outside = { loom_net_node (net, i), loom_net_node (net, i)->line, call, data };
 
-      for (const LoomDatasetParam *p = klass != NULL ? loom_dataset_class_params (klass) : NULL;
-           p != NULL && p->name != NULL; p++)
-        {
-          const char *text
-              = p->type == LOOM_DATASET_PATH ? loom_infer_attribute (loom_net_infer (net, i), p->name) : NULL;
-          g_autofree char *path = text != NULL && *text != '\0' ? outside_of (&folders, text) : NULL;
-
-          if (path != NULL)
-            call (node->line, node->path, p->name, path, data);
-        }
+      if (source != NULL)
+        loom_dataset_each_outside (source, &options, own, LOOM_LINKS_READ, net->guard.may_read, outside_cb, &outside);
     }
   if (begun != NULL)
     call (loom_element_line (train), NULL, "weights", begun, data);
@@ -293,13 +270,13 @@ loom_net_outside_paths (const LoomNet *net, const LoomGraph *graph, const char *
 static void
 add_warning (int line, const char *node, const char *name, const char *path, gpointer faults)
 {
-  loom_faults_add (
+  LoomFault *fault = loom_faults_add (
       faults, LOOM_ERROR_DATA, line, node, name,
-      "“%s” is read, which is outside the graph's folder. Make sure that this is meant if somebody else made "
+      "“%s” is read, %swhich is outside the graph's folder. Make sure that this is meant if somebody else made "
       "the graph.",
-      path)
-      ->is_warning
-      = TRUE;
+      path, name == NULL ? "by links in the data set's folder, " : "");
+
+  fault->is_warning = TRUE;
 }
 
 void

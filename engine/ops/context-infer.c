@@ -117,6 +117,12 @@ loom_infer_folder (const LoomInfer *ctx)
   return ctx->folder;
 }
 
+const LoomGuard *
+loom_infer_guard (const LoomInfer *ctx)
+{
+  return ctx->guard;
+}
+
 /* ---- types --------------------------------------------------------------- */
 
 guint

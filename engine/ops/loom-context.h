@@ -53,6 +53,7 @@ struct _LoomInfer
   const LoomOp *op;
   const LoomElement *element;
   const char *path, *folder;
+  const LoomGuard *guard;     /* of data; NULL: there is none */
   const LoomBinding *binding; /* NULL: symbols stay */
   char own_symbol;            /* of an operator with count_size(); 0: the alphabet was used up */
   const LoomParamSpec *specs; /* of this node: the operator's, or its variant's */

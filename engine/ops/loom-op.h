@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/core/loom-fault.h"
+#include "engine/core/loom-guard.h"
 #include "engine/core/loom-dim.h"
 #include "engine/program/loom-prim.h"
 
@@ -304,6 +305,7 @@ gboolean loom_infer_is_set (const LoomInfer *ctx, const char *name); /* given, o
 /* Any attribute of the node as text, expressions evaluated; NULL where it is not given. */
 const char *loom_infer_attribute (const LoomInfer *ctx, const char *name);
 const char *loom_infer_folder (const LoomInfer *ctx); /* the graph file's folder, may be NULL */
+const LoomGuard *loom_infer_guard (const LoomInfer *ctx);
 
 /* Types of inputs. An input whose type is not known because of a fault upstream keeps infer() from running at all,
  * so required inputs are always there; optional ones may be NULL. */

@@ -83,7 +83,8 @@ get_option (gconstpointer data, const char *name)
 static gboolean
 describe (const LoomInfer *ctx, LoomDatasetInfo *info, GError **error)
 {
-  LoomDatasetOptions options = { .get = get_option, .data = ctx, .folder = loom_infer_folder (ctx) };
+  LoomDatasetOptions options
+      = { .get = get_option, .data = ctx, .folder = loom_infer_folder (ctx), .guard = loom_infer_guard (ctx) };
 
   memset (info, 0, sizeof *info);
   return loom_dataset_describe (loom_infer_string (ctx, "source"), &options, info, error);
@@ -147,7 +148,7 @@ infer (LoomInfer *ctx)
 static LoomDataset *
 open_dataset (const LoomInfer *ctx, const char *folder, GError **error)
 {
-  LoomDatasetOptions options = { .get = get_option, .data = ctx, .folder = folder };
+  LoomDatasetOptions options = { .get = get_option, .data = ctx, .folder = folder, .guard = loom_infer_guard (ctx) };
 
   return loom_dataset_open (loom_infer_string (ctx, "source"), &options, error);
 }

@@ -130,6 +130,18 @@ test_outside (void)
   cli_expect (0, "/w.st” is read, which is outside", "check", "apart/w.xml");
   g_auto (CliResult) inside = cli ("check", "source/g.xml", NULL);
   g_assert_cmpstr (inside.err, ==, "");
+  /* A folder of pictures in the graph's folder, in which a link leads out of it. */
+  g_assert_cmpint (g_mkdir_with_parents ("apart/set/a", 0777), ==, 0);
+  g_assert_cmpint (g_mkdir ("elsewhere", 0777), ==, 0);
+  cli_write ("elsewhere/p.png", "");
+  cli_write ("apart/set/a/p.png", "");
+  cli_write ("apart/p.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" "
+                            "source=\"image-folder\" path=\"set\" size=\"8\"/></graph>");
+  g_auto (CliResult) no_link = cli ("check", "apart/p.xml", NULL);
+  g_assert_cmpstr (no_link.err, ==, "");
+  g_assert_cmpint (symlink ("../../elsewhere", "apart/set/b"), ==, 0);
+  cli_expect (0, "/elsewhere” is read, by links in the data set's folder, which is outside the graph's", "check",
+              "apart/p.xml");
   /* A run's file says in which folder its data are. */
   cli_expect (0, "/source/t.csv” is read, which is outside the graph's", "check", "runs/one");
 }

@@ -1,6 +1,7 @@
 /* Pictures from CIFAR's binary files and from folders; good ones and bad ones. */
 #include <gdk-pixbuf/gdk-pixbuf.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ write_file (const char *name, gconstpointer data, gsize length)
 static void
 remove_all (const char *path)
 {
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  g_autoptr (GDir) dir = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
   const char *name;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
@@ -458,6 +459,132 @@ test_no_loader (void)
     }
 }
 
+/* ---- links out of a folder ----------------------------------------------------- */
+
+static char *agreed; /* what may_read() takes: a folder and all in it */
+
+static gboolean
+may_read (const char *path)
+{
+  return agreed != NULL && loom_path_is_within (path, agreed);
+}
+
+static void
+list_cb (const char *name, const char *path, gpointer list)
+{
+  g_ptr_array_add (list, g_strdup (path));
+}
+
+static GPtrArray *
+outside (const char *source, const LoomDatasetOptions *o, const char *own)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func (g_free);
+
+  loom_dataset_each_outside (source, o, own, LOOM_LINKS_READ, NULL, list_cb, list);
+  return list;
+}
+
+static void
+make_link (const char *to, const char *name)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  g_assert_cmpint (symlink (to, path), ==, 0);
+}
+
+/* Links of a folder of pictures that lead out of the graph's folder are found, and wait for the guard; describing reads
+ * the names of classes alone. */
+static void
+test_links (void)
+{
+  static const char *const strv[] = { "path", "own/set", "size", "2", NULL };
+  g_autofree char *own = g_build_filename (folder, "own", NULL), *far = NULL, *one = NULL;
+  g_autofree char *real = realpath (folder, NULL);
+  LoomGuard guard = { own, may_read };
+  LoomDatasetOptions o = options (strv);
+  LoomDatasetInfo info;
+  g_autoptr (GError) error = NULL;
+
+  o.guard = &guard;
+  far = g_build_filename (real, "far", NULL);
+  one = g_build_filename (real, "one.bmp", NULL);
+  write_flat ("own/set/a/1.bmp", 2, 2, 1, 2, 3);
+  write_flat ("own/more/2.bmp", 2, 2, 1, 2, 3);
+  write_flat ("far/deep/3.bmp", 2, 2, 1, 2, 3);
+  write_flat ("one.bmp", 2, 2, 1, 2, 3);
+  write_file ("text.txt", "x", 1);
+  make_link ("../more", "own/set/b");                    /* inside */
+  make_link ("../../../text.txt", "own/set/a/text.txt"); /* no picture */
+  g_autoptr (GPtrArray) none = outside ("image-folder", &o, own);
+  g_assert_cmpuint (none->len, ==, 0);
+  g_autoptr (LoomDataset) free_of_links = loom_dataset_open ("image-folder", &o, &error);
+  g_assert_no_error (error);
+
+  make_link ("../../../one.bmp", "own/set/a/9.bmp");
+  make_link ("../../far", "own/more/far"); /* through the link that is inside */
+  g_autoptr (GPtrArray) two = outside ("image-folder", &o, own);
+  g_assert_cmpuint (two->len, ==, 2);
+  g_assert_cmpstr (two->pdata[0], ==, far);
+  g_assert_cmpstr (two->pdata[1], ==, one);
+  g_assert_true (loom_dataset_describe ("image-folder", &o, &info, NULL));
+  g_assert_null (loom_dataset_open ("image-folder", &o, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUTSIDE);
+  g_assert_nonnull (strstr (error->message, "is outside this graph's folder; agree to reading it first."));
+  g_clear_error (&error);
+  agreed = far;
+  g_assert_null (loom_dataset_open ("image-folder", &o, NULL));
+  agreed = real;
+  g_autoptr (LoomDataset) all = loom_dataset_open ("image-folder", &o, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (loom_dataset_count (all, LOOM_SPLIT_TRAIN), ==, 4);
+  agreed = NULL;
+
+  /* Many are named by the folders that contain them. */
+  for (guint i = 0; i < 30; i++)
+    {
+      g_autofree char *to = g_strdup_printf ("../../../many/%u/x.bmp", i % 2),
+                      *name = g_strdup_printf ("own/set/a/%u.bmp", 100 + i),
+                      *file = g_strdup (to + strlen ("../../../"));
+
+      if (i < 2)
+        write_flat (file, 2, 2, 1, 2, 3);
+      make_link (to, name);
+    }
+  g_autoptr (GPtrArray) few = outside ("image-folder", &o, own);
+  g_assert_cmpuint (few->len, ==, 4); /* the same two files thirty times are two */
+  for (guint i = 0; i < 30; i++)
+    {
+      g_autofree char *file = g_strdup_printf ("many/%u/%u.bmp", i % 2, i), *to = g_strdup_printf ("../../../%s", file),
+                      *name = g_strdup_printf ("own/set/a/%u.bmp", 200 + i);
+
+      write_flat (file, 2, 2, 1, 2, 3);
+      make_link (to, name);
+    }
+  g_autoptr (GPtrArray) folders = outside ("image-folder", &o, own);
+  g_autofree char *zero = g_build_filename (real, "many", "0", NULL);
+  g_assert_cmpuint (folders->len, <=, 20);
+  g_assert_true (g_ptr_array_find_with_equal_func (folders, zero, g_str_equal, NULL));
+}
+
+/* The files of a set that has a folder may be links themselves. */
+static void
+test_linked_files (void)
+{
+  static const char *const strv[] = { "path", "linked", NULL };
+  g_autofree char *own = g_build_filename (folder, "linked", NULL), *real = realpath (folder, NULL);
+  g_autofree char *secret = g_build_filename (real, "secret", NULL);
+  LoomDatasetOptions o = options (strv);
+
+  write_file ("secret", "x", 1);
+  write_file ("linked/data_batch_1.bin", "x", 1);
+  g_autoptr (GPtrArray) none = outside ("cifar", &o, own);
+  g_assert_cmpuint (none->len, ==, 0);
+  make_link ("../secret", "linked/data_batch_2.bin");
+  g_autoptr (GPtrArray) found = outside ("cifar", &o, own);
+  g_assert_cmpuint (found->len, ==, 1);
+  g_assert_cmpstr (found->pdata[0], ==, secret);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -473,6 +600,8 @@ main (int argc, char **argv)
   g_test_add_func ("/images/splits", test_splits);
   g_test_add_func ("/images/large", test_large);
   g_test_add_func ("/images/no-loader", test_no_loader);
+  g_test_add_func ("/images/links", test_links);
+  g_test_add_func ("/images/linked-files", test_linked_files);
   status = g_test_run ();
   remove_all (folder);
   g_free (folder);

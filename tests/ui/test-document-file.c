@@ -1,5 +1,6 @@
 /* The document and its files: the journal and what is recovered of it, saving, a run's graph, what a reader drops. */
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/scratch.h"
 #include "tests/ui/document-chain.h"
@@ -151,13 +152,106 @@ test_dropped (void)
   remove_tree (folder);
 }
 
+/* The graph of a table in the document's file; the error of its data set, or NULL. */
+static const LoomFault *
+data_fault (StudioDocument *document)
+{
+  LoomFaults *faults = studio_document_get_faults (document);
+
+  g_assert_cmpuint (loom_faults_count (faults), <=, 1);
+  return loom_faults_count (faults) > 0 ? loom_faults_get (faults, 0) : NULL;
+}
+
+static gboolean
+is_described (StudioDocument *document)
+{
+  return loom_net_node (studio_document_get_net (document), 0)->typed;
+}
+
+/* A graph that is opened reads nothing outside its folder, not even the first line of a table, before the user has
+ * agreed; a link out of the folder is outside as well, and the file that comes with the graph is not. */
+static void
+test_outside (void)
+{
+  static const char *const names[] = { "../far.csv", "link.csv", "near.csv" };
+  g_autofree char *root = g_dir_make_tmp ("gradloom-outside-XXXXXX", NULL);
+  g_autofree char *folder = g_build_filename (root, "graph", NULL), *far = g_build_filename (root, "far.csv", NULL),
+                  *link = g_build_filename (folder, "link.csv", NULL),
+                  *near = g_build_filename (folder, "near.csv", NULL), *other = g_build_filename (root, "o.csv", NULL);
+
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (far, "a,b,y\n1,2,3\n", -1, NULL));
+  g_assert_true (g_file_set_contents (near, "a,y\n1,2\n", -1, NULL));
+  g_assert_true (g_file_set_contents (other, "a,b,c,y\n1,2,3,4\n", -1, NULL));
+  g_assert_cmpint (symlink ("../o.csv", link), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *text
+          = g_strdup_printf ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" "
+                             "source=\"csv\" path=\"%s\" target=\"y\" target_type=\"float\"/></graph>",
+                             names[i]);
+      g_autofree char *path = g_build_filename (folder, "g.xml", NULL);
+      g_autoptr (StudioDocument) document = studio_document_new (), again = studio_document_new ();
+      g_autoptr (GError) error = NULL;
+
+      g_assert_true (g_file_set_contents (path, text, -1, NULL));
+      g_assert_true (studio_document_open (document, path, &error));
+      g_assert_no_error (error);
+      if (i < 2)
+        {
+          g_auto (GStrv) paths = studio_document_outside (document);
+
+          g_assert_cmpuint (g_strv_length (paths), ==, 1);
+          g_assert_cmpstr (paths[0], ==, i == 0 ? far : other);
+          g_assert_false (is_described (document));
+          g_assert_nonnull (data_fault (document));
+          g_assert_cmpint (data_fault (document)->code, ==, LOOM_ERROR_OUTSIDE);
+          g_assert_nonnull (
+              strstr (data_fault (document)->message, "is outside this graph's folder; agree to reading it first."));
+          studio_document_agree (document);
+        }
+      g_assert_null (data_fault (document));
+      g_assert_true (is_described (document));
+      const LoomType *x = &loom_net_node (studio_document_get_net (document), 0)->output[0];
+      g_assert_cmpint (loom_dim_value (x->shape.dim[1], NULL), ==, i == 0 ? 2 : i == 1 ? 3 : 1);
+      /* It is agreed to for the next time, and only this. */
+      g_assert_true (studio_document_open (again, path, &error));
+      g_assert_true (is_described (again));
+    }
+  remove_tree (root);
+}
+
+/* The paths of a graph that was begun here were chosen here, and stay agreed to when it is saved. */
+static void
+test_own_paths (void)
+{
+  g_autofree char *root = g_dir_make_tmp ("gradloom-own-XXXXXX", NULL);
+  g_autofree char *folder = g_build_filename (root, "graph", NULL), *table = g_build_filename (root, "t.csv", NULL),
+                  *path = g_build_filename (folder, "g.xml", NULL), *text = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (table, "a,y\n1,2\n", -1, NULL));
+  text = g_strdup_printf ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" "
+                          "source=\"csv\" path=\"%s\" target=\"y\" target_type=\"float\"/></graph>",
+                          table);
+  g_autoptr (StudioDocument) document = document_load (text);
+  g_assert_true (is_described (document));
+  g_assert_true (studio_document_save (document, path, &error));
+  studio_document_add_node (document, "relu", 0, 300);
+  g_assert_true (is_described (document));
+  remove_tree (root);
+}
+
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/ui/document/journal", test_journal);
   g_test_add_func ("/ui/document/save", test_save);
   g_test_add_func ("/ui/document/run-graph", test_run_graph);
   g_test_add_func ("/ui/document/dropped", test_dropped);
+  g_test_add_func ("/ui/document/outside", test_outside);
+  g_test_add_func ("/ui/document/own-paths", test_own_paths);
   return g_test_run ();
 }

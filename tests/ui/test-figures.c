@@ -199,7 +199,8 @@ table_graph (const char *table, const char *folder)
                                            path);
   g_autoptr (LoomGraph) graph = read_graph (text);
 
-  return studio_figure_sample_graph (loom_element_find (loom_graph_root (graph), LOOM_TAG_NODE), folder);
+  loom_graph_set_folder (graph, folder);
+  return studio_figure_sample_graph (loom_element_find (loom_graph_root (graph), LOOM_TAG_NODE), graph);
 }
 
 /* What is outside a graph's folder is not opened before the user has agreed to it; a path of any letters is kept. */

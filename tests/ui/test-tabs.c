@@ -387,6 +387,19 @@ test_outside (void)
   studio_window_open_file (window, file);
   settle (200);
   StudioPage *page = window->page;
+  /* Nothing of it is read yet, and the fault's button asks. */
+  LoomFaults *faults = studio_document_get_faults (page->document);
+  g_assert_cmpuint (loom_faults_count (faults), ==, 1);
+  g_assert_cmpint (loom_faults_get (faults, 0)->code, ==, LOOM_ERROR_OUTSIDE);
+  studio_page_show_faults (page);
+  settle (100);
+  GtkWidget *read = find_widget (page->faults_list, GTK_TYPE_BUTTON);
+  g_assert_nonnull (read);
+  g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (read)), ==, "_Read…");
+  g_signal_emit_by_name (read, "clicked");
+  g_assert_true (studio_page_is_asking (page));
+  answer (page->question, "cancel");
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (page->document)), ==, 1);
   studio_page_train (page);
   g_assert_true (studio_page_is_asking (page));
   g_assert_nonnull (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (page->question)), folder));
@@ -397,6 +410,7 @@ test_outside (void)
   g_assert_true (studio_page_is_asking (page));
   answer (page->question, "read");
   settle (200);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (page->document)), ==, 0);
   g_assert_cmpint (studio_run_get_state (page->run), ==, STUDIO_RUN_LOST); /* there is no worker in this test */
   studio_page_train (page);
   g_assert_false (studio_page_is_asking (page));

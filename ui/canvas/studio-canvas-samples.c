@@ -92,7 +92,7 @@ studio_canvas_read_samples (StudioCanvas *self, const StudioScene *scene)
         continue;
       g_hash_table_add (self->reading, g_strdup (item->sample_key));
       job = g_new0 (Job, 1);
-      job->alone = studio_figure_sample_graph (node, loom_graph_get_folder (graph));
+      job->alone = studio_figure_sample_graph (node, graph);
       job->key = g_strdup (item->sample_key);
       canvas = g_new0 (GWeakRef, 1);
       g_weak_ref_init (canvas, self);

@@ -34,6 +34,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
       g_free (self->path);
       self->path = g_strdup (path);
     }
+  studio_document_guard (self);
   n_before = studio_document_begin_history (self, path);
   g_array_set_size (self->scope, 0);
   g_array_set_size (self->selection, 0);

@@ -193,6 +193,9 @@ gboolean studio_document_insert_unread (StudioDocument *self, const LoomFault *f
 void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
 void studio_document_rebuild_selected (StudioDocument *self);
 /* The graph of a file and the very text that it was read from. */
+/* Sets the graph's guard: of one that has a file, which may be from elsewhere, data outside its folder wait for the
+ * user's agreement. */
+void studio_document_guard (StudioDocument *self);
 LoomGraph *studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
 /* digest (transfer full) is that of what the file at the document's path holds: watches it from here on. NULL, where
  * there is no path, ends that. */

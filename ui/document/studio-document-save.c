@@ -67,7 +67,9 @@ static void
 note_written (StudioDocument *self, const Save *save)
 {
   g_autofree char *folder = NULL;
+  gboolean was_new;
 
+  was_new = self->path == NULL;
   g_free (self->path);
   self->path = g_strdup (save->path);
   studio_document_note_disk (self, studio_document_digest (save->text, save->length));
@@ -79,6 +81,10 @@ note_written (StudioDocument *self, const Save *save)
       loom_graph_set_folder (self->graph, folder);
       studio_document_changed (self);
     }
+  /* Paths of a graph that had no file were chosen here. */
+  if (was_new)
+    studio_document_agree (self);
+  studio_document_guard (self);
   if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
     {
       /* The file is well formed now: what was said about the old one is over. */

@@ -341,7 +341,7 @@ studio_document_set_run_fault (StudioDocument *self, const char *code, const cha
       self->run_fault_port = port != NULL && *port != '\0' ? g_strdup (port) : NULL;
       self->run_fault_message = g_strdup (message);
       self->run_fault_code = LOOM_ERROR_DATA;
-      for (int c = 0; c <= LOOM_ERROR_USAGE; c++)
+      for (int c = 0; c <= LOOM_ERROR_OUTSIDE; c++)
         if (g_strcmp0 (loom_error_code_name (c), code) == 0)
           self->run_fault_code = c;
     }

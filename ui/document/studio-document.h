@@ -102,6 +102,11 @@ void studio_document_mark_run (StudioDocument *self);
 void studio_document_unmark_run (StudioDocument *self);
 /* A failure of the run that belongs to a node (code as in "NAN") stands among the faults while the node is as the run
  * has it. node NULL: none any more. */
+/* Files outside the folder of the graph's file that the graph names and that the user has not agreed to be read: all
+ * wait for it but those of a graph without a file. (transfer full) */
+char **studio_document_outside (StudioDocument *self);
+/* The user agrees to reading them: the graph is inferred again, with the data sets described. */
+void studio_document_agree (StudioDocument *self);
 void studio_document_set_run_fault (StudioDocument *self, const char *code, const char *node, const char *port,
                                     const char *message);
 /* How many transactions lie between the run's graph and the present one; 0 while they mean the same (layout and

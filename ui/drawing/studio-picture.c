@@ -37,7 +37,7 @@ read_samples (const LoomGraph *graph, const LoomElement *scope)
     {
       const LoomElement *e = loom_element_child (scope, i);
       g_autofree char *key = loom_element_tag (e) == LOOM_TAG_NODE ? studio_figure_sample_key (e, folder) : NULL;
-      g_autoptr (LoomGraph) alone = key != NULL ? studio_figure_sample_graph (e, folder) : NULL;
+      g_autoptr (LoomGraph) alone = key != NULL ? studio_figure_sample_graph (e, graph) : NULL;
 
       if (alone != NULL)
         studio_figure_unref (studio_figure_sample_read (alone, key));

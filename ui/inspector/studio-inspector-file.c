@@ -4,6 +4,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/scene/studio-agreed.h"
+
 static char *
 path_for_graph (StudioInspector *self, GFile *file)
 {
@@ -12,6 +14,18 @@ path_for_graph (StudioInspector *self, GFile *file)
   char *path = from != NULL ? g_file_get_relative_path (from, file) : NULL;
 
   return path != NULL ? path : g_file_get_path (file);
+}
+
+/* A file that the user chooses may be read, wherever it is. */
+static void
+agree_to (StudioInspector *self, GFile *file)
+{
+  const char *path = studio_document_get_path (self->document);
+  g_autofree char *own = path != NULL ? g_path_get_dirname (path) : NULL;
+  g_autofree char *target = own != NULL ? loom_path_outside (g_file_peek_path (file), NULL, own) : NULL;
+  char *paths[] = { target, NULL };
+
+  studio_agreed_add (paths);
 }
 
 static void
@@ -24,6 +38,8 @@ response_cb (GtkNativeDialog *dialog, int response, InspectorRow *row)
     return;
   file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
   path = file != NULL ? path_for_graph (row->inspector, file) : NULL;
+  if (path != NULL)
+    agree_to (row->inspector, file);
   if (path != NULL)
     gtk_editable_set_text (GTK_EDITABLE (row->editor), path);
 }

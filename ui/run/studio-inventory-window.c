@@ -264,6 +264,22 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
   show_page (self, asked->which);
 }
 
+/* TRUE if the graph's data wait for the user's agreement: the process that plans would read them. */
+static gboolean
+data_wait (View *self)
+{
+  LoomFaults *faults = studio_document_get_faults (self->document);
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
+      {
+        for (guint p = 0; p < N_PAGES; p++)
+          say_nothing (&self->page[p], _ ("It Cannot Be Planned"), loom_faults_get (faults, i)->message);
+        return TRUE;
+      }
+  return FALSE;
+}
+
 static void
 ask_plan (View *self)
 {
@@ -272,7 +288,7 @@ ask_plan (View *self)
   g_autofree char *asked = g_strdup_printf ("%s %d", studio_document_hash (self->document), ranks), *xml = NULL;
 
   /* A card that was moved changes no plan. */
-  if (g_strcmp0 (asked, self->asked) == 0)
+  if (g_strcmp0 (asked, self->asked) == 0 || data_wait (self))
     return;
   g_free (self->asked);
   self->asked = g_steal_pointer (&asked);

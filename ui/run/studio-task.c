@@ -125,7 +125,7 @@ read_samples (StudioTask *self, const LoomElement *node)
 {
   GWeakRef *ref = g_new0 (GWeakRef, 1);
   Read *read = g_new0 (Read, 1);
-  read->alone = studio_figure_sample_graph (node, loom_graph_get_folder (studio_document_get_graph (self->document)));
+  read->alone = studio_figure_sample_graph (node, studio_document_get_graph (self->document));
   read->query = self->query;
   read->reading = ++self->reading;
   g_weak_ref_init (ref, self);

@@ -1,5 +1,7 @@
 #include "ui/scene/studio-agreed.h"
 
+#include <string.h>
+
 #define MAX_KEPT 100 /* lines of the file, the newest last */
 
 static GMutex lock;
@@ -46,23 +48,35 @@ save (void)
   g_string_free (text, TRUE);
 }
 
+gboolean
+studio_agreed_has (const char *path)
+{
+  gboolean found = FALSE;
+
+  g_mutex_lock (&lock);
+  if (agreed == NULL)
+    load ();
+  for (guint i = 0; i < agreed->len && !found; i++)
+    {
+      g_autofree char *folder = g_strcompress (agreed->pdata[i]);
+      const gsize n = strlen (folder);
+
+      found = strncmp (path, folder, n) == 0
+              && (path[n] == '\0' || path[n] == G_DIR_SEPARATOR || (n > 0 && folder[n - 1] == G_DIR_SEPARATOR));
+    }
+  g_mutex_unlock (&lock);
+  return found;
+}
+
 char **
 studio_agreed_missing (const LoomNet *net, const LoomGraph *graph, const char *file)
 {
   g_auto (GStrv) outside = loom_net_outside_paths (net, graph, file);
   g_autoptr (GStrvBuilder) missing = g_strv_builder_new ();
 
-  g_mutex_lock (&lock);
-  if (agreed == NULL)
-    load ();
   for (guint i = 0; outside[i] != NULL; i++)
-    {
-      g_autofree char *line = g_strescape (outside[i], NULL);
-
-      if (!g_ptr_array_find_with_equal_func (agreed, line, g_str_equal, NULL))
-        g_strv_builder_add (missing, outside[i]);
-    }
-  g_mutex_unlock (&lock);
+    if (!studio_agreed_has (outside[i]))
+      g_strv_builder_add (missing, outside[i]);
   return g_strv_builder_end (missing);
 }
 

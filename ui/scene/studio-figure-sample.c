@@ -46,15 +46,22 @@ studio_figure_sample_key (const LoomElement *node, const char *folder)
 }
 
 LoomGraph *
-studio_figure_sample_graph (const LoomElement *node, const char *folder)
+studio_figure_sample_graph (const LoomElement *node, const LoomGraph *graph)
 {
-  LoomGraph *graph = loom_graph_new (NULL);
-  LoomElement *root = loom_graph_root (graph);
+  const char *folder = graph != NULL ? loom_graph_get_folder (graph) : NULL;
+  const LoomGuard *guard = graph != NULL ? loom_graph_get_guard (graph) : NULL;
+  LoomGraph *alone = loom_graph_new (NULL);
+  LoomElement *root = loom_graph_root (alone);
 
   loom_edit_free (loom_graph_apply (
-      graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (node))));
-  loom_graph_set_folder (graph, folder);
-  return graph;
+      alone, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (node))));
+  loom_graph_set_folder (alone, folder);
+  /* A graph that has a folder may be from elsewhere; the paths of another were chosen here. */
+  if (guard != NULL && guard->may_read != NULL)
+    loom_graph_set_guard (alone, guard->own, guard->may_read);
+  else if (folder != NULL)
+    loom_graph_set_guard (alone, folder, studio_agreed_has);
+  return alone;
 }
 
 static const char *
@@ -63,11 +70,10 @@ get_option (gconstpointer node, const char *name)
   return loom_element_get (node, name);
 }
 
-/* A graph that has a folder may be from elsewhere; the paths of another were chosen here. */
 static gboolean
 may_be_read (const LoomGraph *alone)
 {
-  if (loom_graph_get_folder (alone) == NULL)
+  if (loom_graph_get_guard (alone)->may_read == NULL)
     return TRUE;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
@@ -77,11 +83,11 @@ may_be_read (const LoomGraph *alone)
 
 /* Whether it is there and small enough. */
 static gboolean
-is_at_hand (const LoomElement *node, const char *folder)
+is_at_hand (const LoomElement *node, const char *folder, const LoomGuard *guard)
 {
   const LoomOp *op = loom_op_of (node);
   const char *source = op->params != NULL ? loom_element_get (node, op->params[0].name) : NULL;
-  const LoomDatasetOptions options = { get_option, node, folder };
+  const LoomDatasetOptions options = { get_option, node, folder, guard };
   LoomDatasetInfo info = { 0 };
   double bytes = 0;
 
@@ -113,10 +119,12 @@ studio_figure_sample_refusal (const LoomGraph *alone)
 {
   const LoomElement *node = loom_element_find (loom_graph_root (alone), LOOM_TAG_NODE);
 
-  if (node == NULL || !gives_samples (node) || !is_at_hand (node, loom_graph_get_folder (alone)))
-    return _ ("The data are not there, or too many to be opened for a picture.");
-  return may_be_read (alone) ? NULL
-                             : _ ("The data are outside the graph’s folder: training asks whether they may be read.");
+  if (!may_be_read (alone))
+    return _ ("The data are outside the graph’s folder: training asks whether they may be read.");
+  return node != NULL && gives_samples (node)
+                 && is_at_hand (node, loom_graph_get_folder (alone), loom_graph_get_guard (alone))
+             ? NULL
+             : _ ("The data are not there, or too many to be opened for a picture.");
 }
 
 /* ---- how it is shown ----------------------------------------------------- */

@@ -69,7 +69,7 @@ char *studio_figure_sample_key (const LoomElement *node, const char *folder);
  * data. */
 gboolean studio_figure_sample_peek (const char *key, StudioFigure **figure);
 /* A copy of the node for studio_figure_sample_read, which may go to another thread. */
-LoomGraph *studio_figure_sample_graph (const LoomElement *node, const char *folder);
+LoomGraph *studio_figure_sample_graph (const LoomElement *node, const LoomGraph *graph);
 /* Why the data of such a graph are not read for a picture: they are not there, are too many, or lie outside the graph's
  * folder and were not agreed to; NULL where they may be. */
 const char *studio_figure_sample_refusal (const LoomGraph *alone);

@@ -10,6 +10,7 @@
 #include "ui/layout/studio-layout.h"
 #include "ui/window/studio-files.h"
 #include "ui/window/studio-graph-picture.h"
+#include "ui/scene/studio-agreed.h"
 #include "ui/scene/studio-parts.h"
 
 #define EXAMPLES "/org/gradloom/Studio/examples/"
@@ -68,6 +69,9 @@ draw_entry (StudioGallery *self, const Entry *entry)
   if (graph == NULL)
     return;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autofree char *own = entry->path != NULL ? g_path_get_dirname (entry->path) : NULL;
+  if (own != NULL)
+    loom_graph_set_guard (graph, own, studio_agreed_has);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   StudioScene *scene = studio_scene_new (graph, loom_graph_root (graph), "", net, NULL, NULL, NULL);
   studio_scene_add_splits (scene, graph, net);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ui/document/studio-document-history.h"
+#include "ui/scene/studio-agreed.h"
 
 #define PAGE "compare"
 
@@ -81,9 +82,13 @@ compare_with_file (StudioPage *self, const char *path, const char *title)
   LoomGraph *graph = loom_graph_read_file (path, faults, &error);
 
   if (graph == NULL)
-    studio_page_toast (self, error->message);
-  else
-    compare_with (self, graph, title, NULL, NULL);
+    {
+      studio_page_toast (self, error->message);
+      return;
+    }
+  g_autofree char *own = g_path_get_dirname (path);
+  loom_graph_set_guard (graph, own, studio_agreed_has);
+  compare_with (self, graph, title, NULL, NULL);
 }
 
 static void

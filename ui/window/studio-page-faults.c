@@ -42,6 +42,13 @@ fix_cb (GtkButton *button, StudioPage *self)
 }
 
 static void
+read_clicked_cb (StudioPage *self)
+{
+  gtk_menu_button_popdown (GTK_MENU_BUTTON (self->faults_button));
+  studio_page_ask_to_read (self);
+}
+
+static void
 free_mend (gpointer mend)
 {
   studio_mend_free (mend);
@@ -136,7 +143,14 @@ fault_row (StudioPage *self, const LoomFault *fault, gboolean with_mends)
   GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_box_append (GTK_BOX (words), label);
   gtk_box_append (GTK_BOX (box), words);
-  if (fault->node != NULL && with_mends)
+  if (fault->code == LOOM_ERROR_OUTSIDE)
+    {
+      GtkWidget *read = gtk_button_new_with_mnemonic (_ ("_Read…"));
+      gtk_widget_set_valign (read, GTK_ALIGN_CENTER);
+      g_signal_connect_swapped (read, "clicked", G_CALLBACK (read_clicked_cb), self);
+      gtk_box_append (GTK_BOX (box), read);
+    }
+  else if (fault->node != NULL && with_mends)
     add_mends (self, words, fault);
   else if (fault->fix != NULL && can_fix)
     {

@@ -176,6 +176,8 @@ void studio_page_setup_status (StudioPage *self);
 void studio_page_update_title (StudioPage *self);
 void studio_page_setup_faults (StudioPage *self);
 void studio_page_show_faults (StudioPage *self);
+/* Asks whether data outside the graph's folder may be read, if some wait for that. */
+void studio_page_ask_to_read (StudioPage *self);
 
 /* ---- panes (-panes.c) ---- */
 void studio_page_setup_panes (StudioPage *self);

@@ -6,7 +6,6 @@
 #include "ui/run/studio-inventory-window.h"
 #include "ui/run/studio-run-fit.h"
 #include "ui/run/studio-timeline-window.h"
-#include "ui/scene/studio-agreed.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-dump.h"
 #include "ui/window/studio-page-private.h"
@@ -35,35 +34,22 @@ is_sound (StudioPage *self)
 
 /* ---- data outside the graph's folder --------------------------------------------------------- */
 
-static void begin (StudioPage *self, gboolean paused);
+static void start (StudioPage *self, gboolean paused);
 
-static void
-outside_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage *self)
+/* Asks about what the graph reads outside its folder. NULL if it reads nothing there, all of it was agreed to, or a
+ * question is open already, which *must_wait says. */
+static AdwMessageDialog *
+new_outside_question (StudioPage *self, const char *label, gboolean *must_wait)
 {
-  if (!g_str_equal (response, "read"))
-    return;
-  studio_agreed_add (g_object_get_data (G_OBJECT (dialog), "paths"));
-  begin (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
-}
-
-/* TRUE if the run may read what its graph names. A graph that was opened from a file may be from elsewhere, so files
- * outside its folder are asked about, once; the paths of a graph without a file were chosen here. */
-static gboolean
-may_read (StudioPage *self, gboolean paused)
-{
-  LoomNet *net = studio_document_peek_net (self->document);
-  const char *file = studio_document_get_path (self->document);
-  g_auto (GStrv) paths = net != NULL ? studio_agreed_missing (net, studio_document_get_graph (self->document), file)
-                                     : g_new0 (char *, 1);
-  if (paths[0] == NULL)
-    return TRUE;
-  if (file == NULL)
+  g_auto (GStrv) paths = studio_document_outside (self->document);
+  *must_wait = paths[0] != NULL && studio_document_get_path (self->document) != NULL;
+  if (!*must_wait)
     {
-      studio_agreed_add (paths);
-      return TRUE;
+      studio_document_agree (self->document); /* the paths of a graph without a file were chosen here */
+      return NULL;
     }
   if (studio_page_is_asking (self))
-    return FALSE;
+    return NULL;
   g_autofree char *list = g_strjoinv ("\n", paths);
   g_autofree char *shown = loom_text_printable (list, FALSE, 2000);
   g_autofree char *body
@@ -71,10 +57,48 @@ may_read (StudioPage *self, gboolean paused)
                             "made the graph, make sure that this is meant."),
                          shown);
   AdwMessageDialog *dialog = studio_page_new_question (self, _ ("Read Files Outside the Graph’s Folder?"), body);
-  adw_message_dialog_add_response (dialog, "read", _ ("_Read and Train"));
+  adw_message_dialog_add_response (dialog, "read", label);
+  return dialog;
+}
+
+static void
+read_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage *self)
+{
+  if (g_str_equal (response, "read"))
+    studio_document_agree (self->document);
+}
+
+void
+studio_page_ask_to_read (StudioPage *self)
+{
+  gboolean must_wait;
+  AdwMessageDialog *dialog = new_outside_question (self, _ ("_Read"), &must_wait);
+  if (dialog == NULL)
+    return;
+  g_signal_connect_object (dialog, "response", G_CALLBACK (read_response_cb), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+train_response_cb (AdwMessageDialog *dialog, const char *response, StudioPage *self)
+{
+  if (!g_str_equal (response, "read"))
+    return;
+  studio_document_agree (self->document);
+  start (self, GPOINTER_TO_INT (g_object_get_data (G_OBJECT (dialog), "paused")));
+}
+
+/* TRUE if the run may read what its graph names. A graph that was opened from a file may be from elsewhere, so files
+ * outside its folder are asked about, once. */
+static gboolean
+may_read (StudioPage *self, gboolean paused)
+{
+  gboolean must_wait;
+  AdwMessageDialog *dialog = new_outside_question (self, _ ("_Read and Train"), &must_wait);
+  if (dialog == NULL)
+    return !must_wait;
   g_object_set_data (G_OBJECT (dialog), "paused", GINT_TO_POINTER (paused));
-  g_object_set_data_full (G_OBJECT (dialog), "paths", g_steal_pointer (&paths), (GDestroyNotify)g_strfreev);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (outside_response_cb), self, 0);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (train_response_cb), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
   return FALSE;
 }
@@ -103,14 +127,15 @@ start (StudioPage *self, gboolean paused)
   g_autoptr (GError) error = NULL;
   /* A fault of the last run does not forbid another run. */
   studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
-  if (!is_sound (self))
+  /* Data that wait for an agreement are a fault themselves. */
+  if (!may_read (self, paused) || !is_sound (self))
     return;
   if (!studio_training_ensure (self->document, &error))
     {
       studio_page_toast (self, error->message);
       return;
     }
-  if (is_sound (self) && may_read (self, paused))
+  if (is_sound (self))
     begin (self, paused);
 }
 

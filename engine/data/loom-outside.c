@@ -1,0 +1,221 @@
+/* Files and folders of a data set that are outside the folder of its graph, and the guard that is asked about them. */
+#include <dirent.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-fault.h"
+#include "engine/data/loom-dataset-private.h"
+#include "engine/data/loom-option.h"
+
+/* A folder may be full of links: what they lead to is then named by the folders that contain it. */
+#define MAX_TARGETS 20
+
+/* ---- where links lead ---------------------------------------------------------------- */
+
+typedef struct
+{
+  const LoomDatasetClass *klass;
+  const LoomDatasetOptions *options;
+  const char *own;
+  LoomMayRead follow;
+  GHashTable *targets; /* paths */
+} Search;
+
+static gboolean
+follow_cb (const char *name, const char *path, gpointer data)
+{
+  const Search *s = data;
+  g_autofree char *target = loom_path_outside (path, NULL, s->own), *root = NULL;
+
+  if (target == NULL)
+    return TRUE;
+  root = loom_option_path (s->klass, s->options, name);
+  if (loom_path_is_within (target, root))
+    return TRUE;
+  g_hash_table_add (s->targets, g_strdup (target));
+  return s->follow == NULL || s->follow (target);
+}
+
+static int
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+static guint
+depth_of (const char *path)
+{
+  guint n = 0;
+
+  for (; *path != '\0'; path++)
+    n += *path == G_DIR_SEPARATOR;
+  return n;
+}
+
+/* Replaces the deepest paths by their folders, until few are left. */
+static GPtrArray *
+list_targets (GHashTable *targets)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func (g_free);
+  GHashTableIter iter;
+  gpointer path;
+
+  while (g_hash_table_size (targets) > MAX_TARGETS)
+    {
+      g_autoptr (GHashTable) folders = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      guint deepest = 0;
+
+      g_hash_table_iter_init (&iter, targets);
+      while (g_hash_table_iter_next (&iter, &path, NULL))
+        deepest = MAX (deepest, depth_of (path));
+      g_hash_table_iter_init (&iter, targets);
+      while (g_hash_table_iter_next (&iter, &path, NULL))
+        if (depth_of (path) == deepest)
+          {
+            g_hash_table_add (folders, g_path_get_dirname (path));
+            g_hash_table_iter_remove (&iter);
+          }
+      g_hash_table_iter_init (&iter, folders);
+      while (g_hash_table_iter_next (&iter, &path, NULL))
+        g_hash_table_add (targets, g_strdup (path));
+    }
+  g_hash_table_iter_init (&iter, targets);
+  while (g_hash_table_iter_next (&iter, &path, NULL))
+    g_ptr_array_add (list, g_strdup (path));
+  g_ptr_array_sort (list, compare_texts);
+  return list;
+}
+
+typedef struct
+{
+  const char *name;
+  gboolean (*accepts) (const char *file);
+  gboolean deep;
+  gboolean (*follow) (const char *name, const char *path, gpointer data);
+  gpointer data;
+  GHashTable *visited; /* folders by device and inode, as links may lead back */
+} Walk;
+
+static void walk_folder (const Walk *w, const char *folder);
+
+static void
+walk_entry (const Walk *w, const char *path, const struct dirent *entry)
+{
+  gboolean is_link = entry->d_type == DT_LNK, is_folder = entry->d_type == DT_DIR;
+
+  if (entry->d_type == DT_UNKNOWN)
+    {
+      is_link = g_file_test (path, G_FILE_TEST_IS_SYMLINK);
+      is_folder = !is_link && g_file_test (path, G_FILE_TEST_IS_DIR);
+    }
+  if (is_link)
+    {
+      is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+      if (!(is_folder ? w->deep : w->accepts (entry->d_name)) || !w->follow (w->name, path, w->data))
+        return;
+    }
+  if (is_folder && w->deep)
+    walk_folder (w, path);
+}
+
+static void
+walk_folder (const Walk *w, const char *folder)
+{
+  DIR *dir;
+  const struct dirent *entry;
+  GStatBuf status;
+
+  if (g_stat (folder, &status) != 0
+      || !g_hash_table_add (w->visited, g_strdup_printf ("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
+                                                         (guint64)status.st_dev, (guint64)status.st_ino)))
+    return;
+  dir = opendir (folder);
+  while (dir != NULL && (entry = readdir (dir)) != NULL)
+    if (entry->d_name[0] != '.')
+      {
+        g_autofree char *path = g_build_filename (folder, entry->d_name, NULL);
+
+        walk_entry (w, path, entry);
+      }
+  if (dir != NULL)
+    closedir (dir);
+}
+
+void
+loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts) (const char *file), gboolean deep,
+                       gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+{
+  g_autoptr (GHashTable) visited = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const Walk walk = { name, accepts, deep, follow, data, visited };
+
+  walk_folder (&walk, folder);
+}
+
+/* ---- what is outside --------------------------------------------------------------- */
+
+void
+loom_dataset_each_outside (const char *source, const LoomDatasetOptions *options, const char *own, LoomLinks links,
+                           LoomMayRead follow, LoomOutsideCall call, gpointer data)
+{
+  const LoomDatasetClass *klass = loom_dataset_class (source);
+  gboolean is_complete = klass != NULL;
+
+  for (const LoomDatasetParam *p = klass != NULL ? klass->params : NULL; p != NULL && p->name != NULL; p++)
+    {
+      const char *text = p->type == LOOM_DATASET_PATH ? loom_option_string (klass, options, p->name) : NULL;
+      g_autofree char *path = text != NULL && *text != '\0' ? loom_path_outside (text, options->folder, own) : NULL;
+
+      if (p->type == LOOM_DATASET_PATH && p->def == NULL)
+        is_complete = is_complete && text != NULL && *text != '\0';
+      if (path == NULL)
+        continue;
+      call (p->name, path, data);
+      is_complete = is_complete && (follow == NULL || follow (path));
+    }
+  if (links == LOOM_LINKS_IGNORED || !is_complete || klass->each_link == NULL
+      || !loom_options_check (klass, options, NULL))
+    return;
+  g_autoptr (GHashTable) targets = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Search search = { klass, options, own, follow, targets };
+  klass->each_link (klass, options, follow_cb, &search);
+  g_autoptr (GPtrArray) list = list_targets (targets);
+  for (guint i = 0; i < list->len; i++)
+    call (NULL, list->pdata[i], data);
+}
+
+/* ---- the guard ----------------------------------------------------------------------- */
+
+typedef struct
+{
+  LoomMayRead may_read;
+  char *refused;
+} Asking;
+
+static void
+ask_cb (const char *name, const char *path, gpointer data)
+{
+  Asking *asking = data;
+
+  if (asking->refused == NULL && !asking->may_read (path))
+    asking->refused = g_strdup (path);
+}
+
+gboolean
+loom_dataset_check_guard (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomLinks links,
+                          GError **error)
+{
+  const LoomGuard *guard = options->guard;
+  Asking asking = { .may_read = guard != NULL ? guard->may_read : NULL };
+
+  if (asking.may_read == NULL)
+    return TRUE;
+  loom_dataset_each_outside (klass->name, options, guard->own, links, asking.may_read, ask_cb, &asking);
+  if (asking.refused == NULL)
+    return TRUE;
+  loom_error_set_quoting (error, LOOM_ERROR_OUTSIDE, "“%s” is outside this graph's folder; agree to reading it first.",
+                          asking.refused);
+  g_free (asking.refused);
+  return FALSE;
+}
