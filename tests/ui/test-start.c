@@ -390,6 +390,34 @@ test_model (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* Batch norm that an exporter may have folded into convolutions is said with the graph that the model becomes. */
+static void
+test_folded (void)
+{
+  StudioWindow *window = studio_window_new (application);
+  /* The model, and the file of its weights, which it names. */
+  static const char *const from[] = { "model.onnx", "model.onnx.data" }, *const to[]
+                                                                         = { "folded.onnx", "model.onnx.data" };
+  g_autoptr (GFile) model = write_file (to[0], "");
+
+  for (guint i = 0; i < G_N_ELEMENTS (from); i++)
+    {
+      g_autofree char *source = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports",
+                                                  "super-resolution-dynamo", from[i], NULL);
+      g_autofree char *target = g_build_filename (folder, to[i], NULL), *text = NULL;
+      gsize length;
+
+      g_assert_true (g_file_get_contents (source, &text, &length, NULL));
+      g_assert_true (g_file_set_contents (target, text, (gssize)length, NULL));
+    }
+  gtk_window_present (GTK_WINDOW (window));
+  g_assert_true (drop (window, model));
+  WAIT_FOR (find_words (GTK_WIDGET (window), "The model is the graph folded.xml now") != NULL);
+  g_assert_nonnull (find_words (GTK_WIDGET (window), "no batch norm follows"));
+  g_assert_nonnull (find_words (GTK_WIDGET (window), "torch.onnx.export"));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 static void
 wait_ms (guint ms)
 {
@@ -496,6 +524,7 @@ main (int argc, char **argv)
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
   g_test_add_func ("/start/model", test_model);
+  g_test_add_func ("/start/folded", test_folded);
   g_test_add_func ("/start/weights", test_weights);
   g_test_add_func ("/start/no-weights", test_no_weights);
   g_test_add_func ("/start/filters", test_filters);
