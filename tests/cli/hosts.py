@@ -75,9 +75,11 @@ def make_hosts(folder):
     launcher = os.path.join(folder, 'launcher')
     with open(launcher, 'w') as file:
         file.write(f'#!/bin/sh\n# HOST COMMAND…: in the place of ssh, with an environment of its own\n'
-                   f'shift\nexec env -u GRADLOOM_CPU_DEVICES {" ".join(on_b(b, "sh", "-c"))} "$*"\n')
+                   f'[ "$1" != -x ] || shift\nshift\nexec env -u GRADLOOM_CPU_DEVICES {" ".join(on_b(b, "sh", "-c"))} "$*"\n')
     os.chmod(launcher, 0o755)
-    # Open MPI 4 reads the former names, Open MPI 5 the latter.
+    # Open MPI 4 reads the former names, Open MPI 5 the latter. MPICH begins with -x, and takes the wire alone by UCX_TLS: both
+    # hosts are one kernel, whose shared memory it would find.
+    os.environ.update(HYDRA_LAUNCHER='ssh', HYDRA_LAUNCHER_EXEC=launcher, UCX_TLS='tcp,self')
     os.environ.update(OMPI_MCA_plm='rsh', OMPI_MCA_plm_rsh_agent=launcher, PRTE_MCA_plm='ssh', PRTE_MCA_plm_ssh_agent=launcher,
                       TMPDIR=folder)
     return b
