@@ -65,21 +65,21 @@ def make_hosts(folder):
     b = subprocess.Popen(['unshare', '--net', '--uts', '--mount', 'sleep', '1000'])
     while os.readlink(f'/proc/{b.pid}/ns/net') == os.readlink('/proc/self/ns/net'):
         time.sleep(0.01)
-    call('ip', 'link', 'add', 'wire-a', 'type', 'veth', 'peer', 'name', 'wire-b', 'netns', str(b.pid))
+    call('ip', 'link', 'add', 'wire-a', 'type', 'veth', 'peer', 'name', 'wire-a', 'netns', str(b.pid))
     call('ip', 'address', 'add', A + '/24', 'dev', 'wire-a')
     call('ip', 'link', 'set', 'wire-a', 'up')
     call(*on_b(b, 'hostname', 'host-b'))
     call(*on_b(b, 'ip', 'link', 'set', 'lo', 'up'))
-    call(*on_b(b, 'ip', 'address', 'add', B + '/24', 'dev', 'wire-b'))
-    call(*on_b(b, 'ip', 'link', 'set', 'wire-b', 'up'))
+    call(*on_b(b, 'ip', 'address', 'add', B + '/24', 'dev', 'wire-a'))
+    call(*on_b(b, 'ip', 'link', 'set', 'wire-a', 'up'))
     launcher = os.path.join(folder, 'launcher')
     with open(launcher, 'w') as file:
         file.write(f'#!/bin/sh\n# HOST COMMAND…: in the place of ssh, with an environment of its own\n'
                    f'[ "$1" != -x ] || shift\nshift\nexec env -u GRADLOOM_CPU_DEVICES {" ".join(on_b(b, "sh", "-c"))} "$*"\n')
     os.chmod(launcher, 0o755)
-    # Open MPI 4 reads the former names, Open MPI 5 the latter. MPICH begins with -x, and takes the wire alone by UCX_TLS: both
-    # hosts are one kernel, whose shared memory it would find.
-    os.environ.update(HYDRA_LAUNCHER='ssh', HYDRA_LAUNCHER_EXEC=launcher, UCX_TLS='tcp,self')
+    # Open MPI 4 reads the former names, Open MPI 5 the latter. MPICH, which begins with -x, is told to take the wire: both
+    # hosts are one kernel, whose shared memory UCX would find.
+    os.environ.update(HYDRA_LAUNCHER='ssh', HYDRA_LAUNCHER_EXEC=launcher, MPIR_CVAR_CH4_NETMOD='ofi', FI_PROVIDER='tcp', FI_TCP_IFACE='wire-a')
     os.environ.update(OMPI_MCA_plm='rsh', OMPI_MCA_plm_rsh_agent=launcher, PRTE_MCA_plm='ssh', PRTE_MCA_plm_ssh_agent=launcher,
                       TMPDIR=folder)
     return b
@@ -146,9 +146,10 @@ def test_cut(gradloom, graph, b):
         run = subprocess.Popen([gradloom, 'train', graph, '--epochs', '1000000', '--hosts', f'{A},{B}', '--timeout', '1',
                                 '--out', 'cut'], stdout=subprocess.DEVNULL, stderr=errors)
     while not os.path.exists('cut/graph.xml'):
+        assert run.poll() is None, open('errors').read()
         time.sleep(0.05)
     time.sleep(0.5)
-    call(*on_b(b, 'ip', 'link', 'set', 'wire-b', 'down'))
+    call(*on_b(b, 'ip', 'link', 'set', 'wire-a', 'down'))
     begin = time.monotonic()
     run.wait(timeout=60)
     while ranks(gradloom) > 0 and time.monotonic() - begin < 20:
