@@ -421,6 +421,56 @@ test_hash (void)
   g_assert_cmpstr (changed, !=, before);
 }
 
+/* The first module of a name, by a plain search. */
+static const LoomElement *
+search_module (const LoomGraph *graph, const char *name)
+{
+  const LoomElement *root = loom_graph_root (graph);
+
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    if (loom_element_tag (loom_element_child (root, i)) == LOOM_TAG_MODULE
+        && g_strcmp0 (loom_element_get (loom_element_child (root, i), "name"), name) == 0)
+      return loom_element_child (root, i);
+  return NULL;
+}
+
+/* Modules are found by a table, also while names are given twice, taken away and given back. */
+static void
+test_modules (void)
+{
+  static const char *const names[] = { "a", "b", "c", "d" };
+  g_autoptr (LoomGraph) graph = graph_from_text (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><module name=\"a\"/><module name=\"b\"/></graph>", NULL);
+  LoomElement *root = loom_graph_root (graph);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (GPtrArray) undo = g_ptr_array_new ();
+
+  for (guint k = 0; k < 3000; k++)
+    {
+      const char *name = names[g_rand_int_range (rand, 0, G_N_ELEMENTS (names))];
+      const guint n = loom_element_n_children (root), at = n > 0 ? g_rand_int_range (rand, 0, (int)n) : 0;
+      const int what = g_rand_int_range (rand, 0, 4);
+
+      if (what == 3 && undo->len > 0)
+        loom_edit_free (loom_graph_apply (graph, g_ptr_array_steal_index (undo, undo->len - 1)));
+      else if (what == 0 || n == 0)
+        g_ptr_array_add (
+            undo, loom_graph_apply (
+                      graph, loom_edit_insert (root, at, loom_element_new (LOOM_TAG_MODULE, "name", name, NULL))));
+      else if (what == 1)
+        g_ptr_array_add (undo, loom_graph_apply (graph, loom_edit_remove (loom_element_child (root, at))));
+      else
+        g_ptr_array_add (undo, loom_graph_apply (graph, loom_edit_set (loom_element_child (root, at), "name", name)));
+      for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+        g_assert_true (loom_graph_find_module (graph, names[i]) == search_module (graph, names[i]));
+      g_autoptr (LoomGraph) copy = loom_graph_copy (graph);
+      for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+        g_assert_true (loom_graph_find_module (copy, names[i]) == search_module (copy, names[i]));
+    }
+  while (undo->len > 0)
+    loom_edit_free (g_ptr_array_steal_index (undo, undo->len - 1));
+}
+
 static void
 test_place_for (void)
 {
@@ -449,5 +499,6 @@ main (int argc, char **argv)
   g_test_add_func ("/graph/paths", test_paths);
   g_test_add_func ("/graph/hash", test_hash);
   g_test_add_func ("/graph/place-for", test_place_for);
+  g_test_add_func ("/graph/modules", test_modules);
   return g_test_run ();
 }
