@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ui/document/studio-document.h"
+#include "ui/document/studio-trials.h"
 
 static inline StudioDocument *
 document_load (const char *text)
@@ -9,6 +10,7 @@ document_load (const char *text)
   StudioDocument *document = studio_document_new ();
   g_autoptr (GError) error = NULL;
 
+  studio_document_set_trials_unlimited (document, TRUE);
   g_assert_true (studio_document_open_text (document, text, -1, NULL, &error));
   g_assert_no_error (error);
   return document;

@@ -2,6 +2,7 @@
  * nodes, or a wire to a name that a formula no longer has. */
 #include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
+#include "ui/document/studio-trials.h"
 #include "ui/document/studio-mend.h"
 
 #include <glib/gi18n.h>
@@ -163,10 +164,16 @@ studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer 
   char *own = studio_document_own_fix (fault, serial, self);
   g_autoptr (GPtrArray) mends = NULL;
 
-  if (own != NULL || !self->net_valid || g_get_monotonic_time () > self->trials_until)
+  if (own != NULL || !self->net_valid || (!self->trials_unlimited && g_get_monotonic_time () > self->trials_until))
     return own;
   mends = studio_document_mends (self, fault, serial);
   return mends->len > 0 ? g_strdup (((StudioMend *)mends->pdata[0])->label) : NULL;
+}
+
+void
+studio_document_set_trials_unlimited (StudioDocument *self, gboolean unlimited)
+{
+  self->trials_unlimited = unlimited;
 }
 
 void

@@ -71,6 +71,7 @@ struct _StudioDocument
   guint64 net_version;
   gboolean net_valid;
   gint64 trials_until; /* no remedy is tried out after that */
+  gboolean trials_unlimited;
   guint idle;
   StudioScene *scene;
   StudioRoutes *routes; /* of the last scene, until the next is made */

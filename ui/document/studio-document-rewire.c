@@ -143,7 +143,7 @@ studio_document_movable_ports (StudioDocument *self, guint64 from, guint output,
 
         *it = !circle[i];
         if (!*it || (i == f && p == output) || !scene->item[i].output[p].typed
-            || g_get_monotonic_time () - start > budget)
+            || (!self->trials_unlimited && g_get_monotonic_time () - start > budget))
           continue;
         if (trial == NULL)
           trial = loom_graph_copy (self->graph);

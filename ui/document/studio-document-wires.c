@@ -266,7 +266,7 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
             }
           if (!*it || !scene->item[from].output[output].typed
               || studio_document_find_refusal (faults, scene->item[to].path) != NULL
-              || g_get_monotonic_time () - start > budget)
+              || (!self->trials_unlimited && g_get_monotonic_time () - start > budget))
             continue;
           if (trial == NULL)
             trial = loom_graph_copy (self->graph);
