@@ -231,10 +231,11 @@ def make(target, gradloom, studio_state):
 
 
 def main():
+    paths = [os.path.abspath(path) for path in sys.argv[2:]]
     if sys.argv[1] == 'make':
-        make(*sys.argv[2:])
+        make(*paths)
     else:
-        check(sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None)
+        check(paths[0], paths[1] if len(paths) > 1 else None)
 
 
 main()

@@ -1,5 +1,5 @@
-/* Trials: wires, moves and remedies are tried out on a copy of the graph before they are offered. Each kind of trial has
- * a budget of milliseconds, so that a large graph does not keep the user waiting; what was not tried is offered for
+/* Trials: wires, moves and remedies are tried out on a copy of the graph before they are offered. Each kind of trial
+ * has a budget of milliseconds, so that a large graph does not keep the user waiting; what was not tried is offered for
  * wires, and left out for remedies. */
 #pragma once
 
