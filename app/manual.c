@@ -205,7 +205,7 @@ print_bash (const Command *const *commands, guint n)
       g_string_free (w.files, TRUE);
       g_string_free (w.values, TRUE);
     }
-  printf ("    help) words='man bash zsh fish' ;;\n"
+  printf ("    help) words='man markdown bash zsh fish' ;;\n"
           "  esac\n"
           "  if [[ -n $values && $before =~ ^($values)$ ]]; then\n"
           "    return\n"
@@ -322,7 +322,11 @@ manual_print (const char *what, const Command *const *commands, guint n)
   {
     const char *what;
     void (*print) (const Command *const *commands, guint n);
-  } kinds[] = { { "man", print_man }, { "bash", print_bash }, { "zsh", print_zsh }, { "fish", print_fish } };
+  } kinds[] = { { "man", print_man },
+                { "markdown", manual_print_markdown },
+                { "bash", print_bash },
+                { "zsh", print_zsh },
+                { "fish", print_fish } };
 
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (strcmp (kinds[i].what, what) == 0)

@@ -196,7 +196,7 @@ test_words (void)
   g_auto (CliResult) bare = cli ("help", NULL), option = cli ("--help", NULL);
 
   g_assert_cmpstr (bare.out, ==, option.out);
-  cli_expect (2, "man, bash, zsh", "help", "tcsh");
+  cli_expect (2, "man, markdown, bash, zsh", "help", "tcsh");
   g_auto (CliResult) command = cli ("help", "train", NULL), own = cli ("train", "--help", NULL);
   g_assert_cmpstr (command.out, ==, own.out);
 }

@@ -1,7 +1,10 @@
+/* The help window: the pages of docs/guide, which are compiled into the program, and the list of keys. Pictures of the
+ * guide are left out here, because Studio itself is on the screen. */
 #include "ui/window/studio-help.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
 #include "ui/lesson/studio-markdown.h"
@@ -15,25 +18,47 @@ static const struct
   const char *name, *title; /* the file without its ending */
 } pages[] = {
   { "1-first-steps", N_ ("First steps") },
-  { "2-building", N_ ("Building a graph") },
+  { "2-drawing", N_ ("Building a graph") },
   { "3-looking-around", N_ ("Looking around") },
   { "4-shapes-and-faults", N_ ("Shapes and faults") },
   { "5-training", N_ ("Training") },
   { "6-watching", N_ ("Watching") },
   { "7-modules", N_ ("Modules") },
   { "8-teaching", N_ ("Teaching") },
-  { "9-files", N_ ("Files") },
+  { "9-files-and-export", N_ ("Files and export") },
   { "10-without-a-mouse", N_ ("Without a mouse") },
 };
 
+/* A link to another page shows that page; other links do nothing. */
+static void
+follow_cb (const char *address, gpointer data)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
+    if (g_str_has_prefix (address, pages[i].name) && g_str_equal (address + strlen (pages[i].name), ".md"))
+      gtk_stack_set_visible_child_name (data, pages[i].name);
+}
+
+static char *
+without_pictures (const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  GString *rest = g_string_new (NULL);
+
+  for (char **line = lines; *line != NULL; line++)
+    if (!g_str_has_prefix (*line, "!["))
+      g_string_append_printf (rest, "%s\n", *line);
+  return g_string_free (rest, FALSE);
+}
+
 static GtkWidget *
-new_page (const char *name)
+new_page (const char *name, GtkWidget *stack)
 {
   g_autofree char *path = g_strconcat (FOLDER, name, ".md", NULL);
   g_autoptr (GBytes) bytes = g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   g_return_val_if_fail (bytes != NULL, NULL);
-  g_autofree char *text = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
-  return studio_markdown_new (text, NULL, NULL, NULL);
+  g_autofree char *whole = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+  g_autofree char *text = without_pictures (whole);
+  return studio_markdown_new (text, NULL, follow_cb, stack);
 }
 
 static void
@@ -74,7 +99,7 @@ new_window (GtkWindow *parent)
   GtkWidget *side = gtk_stack_sidebar_new ();
   double scale = studio_text_scale (GTK_WIDGET (parent));
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
-    add_page (stack, new_page (pages[i].name), pages[i].name, _ (pages[i].title));
+    add_page (stack, new_page (pages[i].name, stack), pages[i].name, _ (pages[i].title));
   add_page (stack, studio_help_keys_new (), STUDIO_HELP_KEYS, _ ("Keys and actions"));
   gtk_stack_sidebar_set_stack (GTK_STACK_SIDEBAR (side), GTK_STACK (stack));
   gtk_widget_add_css_class (side, "help-side");
