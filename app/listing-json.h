@@ -1,4 +1,4 @@
-/* Programs and plans as JSON, one object a line: what graphs/README.md promises other tools under "program and plan".
+/* Programs and plans as JSON, one object a line: what docs/using-models.md promises other tools under "program and plan".
  */
 #pragma once
 

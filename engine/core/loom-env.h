@@ -1,5 +1,5 @@
-/* The environment variables that Gradloom reads, in one table: the manual page prints it, and a test holds the README and
- * the sources against it. */
+/* The environment variables that Gradloom reads, in one table: the manual page prints it, and a test compares
+ * docs/environment.md and the sources with it. */
 #pragma once
 
 #include <glib.h>

@@ -18,7 +18,7 @@ typedef struct
 
 typedef struct
 {
-  const char *form; /* as graphs/README.md writes it */
+  const char *form; /* as docs/file-format.md writes it */
   /* FALSE without an error: the words are another form's. */
   gboolean (*read) (Clause *clause, char **word, guint n, GError **error);
   gboolean (*holds) (const Clause *clause, const Judged *judged);

@@ -5,7 +5,7 @@
  *           goal="hidden.out_features above 15, val_loss below 0.2">Markdown</page>
  *   </lesson>
  *
- * A goal is a list of clauses, all of which must hold; graphs/README.md has the clauses. Studio shows lessons,
+ * A goal is a list of clauses, all of which must hold; docs/file-format.md has the clauses. Studio shows lessons,
  * `gradloom check` reads them for faults. */
 #pragma once
 

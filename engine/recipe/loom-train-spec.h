@@ -1,4 +1,4 @@
-/* <train> in typed form: what graphs/README.md says of it, checked, with defaults. */
+/* <train> in typed form: what docs/file-format.md says of it, checked, with defaults. */
 #pragma once
 
 #include "engine/recipe/loom-metric.h"

@@ -154,7 +154,7 @@ def write_if_new(path, data):
 def make_copy():
     """The tree with all additions. Files that are as they should be keep their time, for the sake of the build."""
     wanted = {}
-    for top in ['meson.build', 'meson_options.txt', 'README.md', 'LICENSE', 'app', 'data', 'engine', 'graphs', 'kernels', 'tests',
+    for top in ['meson.build', 'meson_options.txt', 'README.md', 'LICENSE', 'app', 'data', 'docs', 'engine', 'graphs', 'kernels', 'tests',
                 'ui']:
         path = os.path.join(ROOT, top)
         if os.path.isfile(path):

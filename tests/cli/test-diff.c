@@ -284,7 +284,7 @@ git (char **out, const char *words)
     g_error ("git %s: %s", words, errors);
 }
 
-/* The two lines of graphs/README.md, in a repository with a change, a new file, a renamed and a broken one. */
+/* The two lines of docs/using-models.md, in a repository with a change, a new file, a renamed and a broken one. */
 static void
 test_git (void)
 {

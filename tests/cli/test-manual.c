@@ -17,7 +17,7 @@ part_of (const char *text, const char *begin, const char *end)
 static void
 test_everything (void)
 {
-  static const char *const kinds[] = { "man", "bash", "zsh", "fish" };
+  static const char *const kinds[] = { "man", "bash", "zsh", "fish", "markdown" };
   g_auto (CliResult) help = cli ("--help", NULL);
   g_autoptr (GRegex) command_line = g_regex_new ("^  ([a-z]+) +\\S", G_REGEX_MULTILINE, 0, NULL);
   g_autoptr (GRegex) option = g_regex_new ("^  (?:-[a-z], )?--([a-z0-9-]+)", G_REGEX_MULTILINE, 0, NULL);
@@ -34,12 +34,14 @@ test_everything (void)
   for (g_regex_match (command_line, help.out, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
     {
       g_autofree char *name = g_match_info_fetch (match, 1), *heading = g_strdup_printf (".SS gradloom %s ", name);
+      g_autofree char *title = g_strdup_printf ("\n## gradloom %s\n", name);
       g_auto (CliResult) own = cli (name, "--help", NULL);
       g_autoptr (GMatchInfo) each = NULL;
 
       n_commands++;
       g_autofree char *mark = g_strdup_printf ("    %s)\n", name), *man = part_of (texts[0].out, heading, "\n.SS ");
       g_autofree char *bash = part_of (texts[1].out, mark, "'\n"), *zsh = part_of (texts[2].out, mark, ";;");
+      g_autofree char *page = part_of (texts[4].out, title, "\n## ");
       for (g_regex_match (option, own.out, 0, &each); g_match_info_matches (each); g_match_info_next (each, NULL))
         {
           g_autofree char *word = g_match_info_fetch (each, 1);
@@ -52,7 +54,7 @@ test_everything (void)
             continue;
           n_options++;
           if (strstr (man, in_man) == NULL || strstr (bash, in_shell) == NULL || strstr (zsh, in_shell) == NULL
-              || strstr (texts[3].out, in_fish) == NULL)
+              || strstr (page, in_shell) == NULL || strstr (texts[3].out, in_fish) == NULL)
             g_error ("gradloom %s --%s is missing in the manual or a completion", name, word);
         }
     }
@@ -157,11 +159,11 @@ test_readers (void)
     }
 }
 
-/* Every graph that graphs/README.md shows is one. */
+/* Every graph that docs/file-format.md shows is one. */
 static void
-test_readme (void)
+test_format (void)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "README.md", NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "docs", "file-format.md", NULL);
   g_autofree char *text = NULL;
   guint n = 0;
 
@@ -209,7 +211,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/manual/everything", test_everything);
   g_test_add_func ("/cli/manual/bash", test_bash);
   g_test_add_func ("/cli/manual/readers", test_readers);
-  g_test_add_func ("/cli/manual/readme", test_readme);
+  g_test_add_func ("/cli/manual/format", test_format);
   g_test_add_func ("/cli/manual/words", test_words);
   int status = g_test_run ();
   cli_leave ();

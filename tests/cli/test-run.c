@@ -1,4 +1,4 @@
-/* `gradloom run`: graphs/README.md sentence by sentence, and gradients against differences of its answers. */
+/* `gradloom run`: docs/using-models.md sentence by sentence, and gradients against differences of its answers. */
 #include "tests/cli/cli.h"
 
 #include <math.h>

@@ -50,7 +50,7 @@ def write_graph(case, op):
 
 
 def reference(case, names, cotangent_rng):
-    """PyTorch's outputs, gradients by the names of graphs/README.md, and cotangent (None for a single number)."""
+    """PyTorch's outputs, gradients by the names of docs/using-models.md, and cotangent (None for a single number)."""
     inputs = [None if v is None else torch.from_numpy(np.array(v)) for v in case.inputs]
     inputs = [v.double().requires_grad_(case.grad) if v is not None and v.is_floating_point() else v for v in inputs]
     weights = {k: torch.from_numpy(np.array(v)).double().requires_grad_(case.grad) for k, v in case.weights.items()}

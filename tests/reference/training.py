@@ -59,7 +59,7 @@ def adam(kind="adam", **options):
 
 
 def factor(kind, options):
-    """The learning rate's factor at each step, written from graphs/README.md and PyTorch's own formulas."""
+    """The learning rate's factor at each step, written from docs/file-format.md and PyTorch's own formulas."""
     warm = options.get("warmup_steps", 0)
     left = STEPS - warm
 

@@ -1,7 +1,7 @@
 /* Defects that the emulated GPU finds, and by which order or check.
  *
  * Each module beside this program has one defect, which meson.build writes into a copy of one kernel's source; the same
- * call gives the right result with the module that has none. README.md has the table. */
+ * call gives the right result with the module that has none. */
 #include <gmodule.h>
 #include <math.h>
 #include <string.h>
