@@ -75,7 +75,7 @@ asked = {}
 
 
 def ask(words):
-    """What is wrong with the words behind gradloom; None: nothing."""
+    """What is wrong with the words after gradloom; None: nothing."""
     words = [w for w in words if w not in ('>', '<', '>>')]
     for word in words:
         for path in re.findall(r'\b(?:graphs|docs|tests|data)/[\w./-]+\.\w+', word):
@@ -156,6 +156,26 @@ def run_blocks(path):
     return [], len(scripts)
 
 
+def check_guide():
+    """What Studio's help lacks of docs/guide: its pages, and actions that the guide names with their keys."""
+    def text(*path):
+        with open(os.path.join(ROOT, *path), encoding='utf-8') as f:
+            return f.read()
+
+    pages = sorted(name for name in os.listdir(os.path.join(ROOT, 'docs', 'guide')) if name.endswith('.md'))
+    resources, window = text('ui', 'gradloom.gresource.xml'), text('ui', 'window', 'studio-help.c')
+    faults = ['%s is no page of the help' % page for page in pages
+              if '>docs/guide/%s<' % page not in resources or '{ "%s", ' % page[:-3] not in window]
+    sources = ''.join(text(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, 'ui')) for name in names
+                      if name.endswith(('.c', '.ui')))
+    words = {word.replace('_', '').rstrip('…') for word in re.findall(r'"((?:[^"\\\n]|\\.)*)"|>([^<>\n]+)<', sources)
+             for word in word}
+    names = [name for page in pages for name in re.findall(r'\*\*([^*]+)\*\* \((?:Ctrl|Alt|Shift|F\d)', text('docs', 'guide', page))]
+    faults += ['Studio has no action “%s”' % name for name in names if name.rstrip('…') not in words]
+    return faults if len(pages) >= 10 and len(names) >= 10 else faults + ['the guide has %d pages and %d actions' %
+                                                                          (len(pages), len(names))]
+
+
 def main():
     results = []
     total = [0, 0]
@@ -174,6 +194,7 @@ def main():
             total[k] += n
             if n > 0 or faults:
                 results.append(('%s/%s' % (path, kind), faults))
+    results.append(('guide', check_guide()))
     print('1..%d' % (len(results) + 1))
     for number, (name, faults) in enumerate(results, 1):
         print('%s %d /documents/%s' % ('not ok' if faults else 'ok', number, name))
