@@ -7,7 +7,8 @@ Documents are the Markdown files of the tree. Their blocks of code marked "sh ru
 leads to the tree's. Of all other blocks marked "sh" the program parses the words: with --help as the last one it ends there, but with
 status 2 after an option that it does not know. Commands that need a GPU, several machines or minutes are blocks of this second kind.
 Code in running text that begins with gradloom or app/run may have placeholders for values, so that only its command and the names of
-its options are checked. Other programs must be scripts of the tree, or be listed in FOREIGN. Links must lead to files.
+its options are checked. Other programs must be scripts of the tree, or be listed in FOREIGN. Links must lead to files, and names of
+files in the READMEs of boxes be those of files.
 """
 import os
 import re
@@ -156,6 +157,26 @@ def run_blocks(path):
     return [], len(scripts)
 
 
+def check_names_of_files():
+    """Names in the README of a box that look like those of its files, with or without an ending, and are none."""
+    faults, n = [], 0
+    for path in documents():
+        folder = os.path.dirname(path)
+        if os.path.basename(path) != 'README.md' or folder.split('/')[0] not in ('app', 'engine', 'kernels', 'ui'):
+            continue
+        names = [name for _, folders, files in os.walk(os.path.join(ROOT, folder)) for name in folders + files]
+        families = {name.split('-')[0] for name in names if '-' in name}
+        with open(os.path.join(ROOT, path), encoding='utf-8') as f:
+            _, around = blocks(f.read())
+        for name in re.findall(r'`([a-z0-9]+(?:-[a-z0-9*]+)+(?:\.(?:c|h|cu|ui|py))?)`', around):
+            if name.split('-')[0] in families:
+                n += 1
+                pattern = re.compile(re.escape(name).replace(r'\*', r'[\w.-]*') + r'(?:\.|$)')
+                if not any(pattern.match(each) for each in names):
+                    faults.append('%s: there is no file %s' % (path, name))
+    return faults if n >= 100 else faults + ['only %d names of files were found' % n]
+
+
 def check_guide():
     """What Studio's help lacks of docs/guide: its pages, and actions that the guide names with their keys."""
     def text(*path):
@@ -194,7 +215,7 @@ def main():
             total[k] += n
             if n > 0 or faults:
                 results.append(('%s/%s' % (path, kind), faults))
-    results.append(('guide', check_guide()))
+    results += [('guide', check_guide()), ('names', check_names_of_files())]
     print('1..%d' % (len(results) + 1))
     for number, (name, faults) in enumerate(results, 1):
         print('%s %d /documents/%s' % ('not ok' if faults else 'ok', number, name))
