@@ -384,8 +384,7 @@ const Command command_train = {
     "One GPU's times are taken by events beside its work; of several devices each kernel is waited for, so that step "
     "takes longer.\n\n"
     "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
-    "--json: besides the members that docs/using-models.md lists, each event has the seconds since training began, and\n"
-    "each step the samples a second.\n\n"
+    "--json: docs/using-models.md lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
     "  gradloom train --resume run1\n"
     "  gradloom train graphs/lessons/transfer-learning.xml --weights run1/weights.safetensors --match 'block*'",

@@ -1,5 +1,4 @@
-/* Programs and plans as JSON, one object a line: what docs/using-models.md promises other tools under "program and plan".
- */
+/* Programs and plans as JSON, one object a line. docs/using-models.md lists the members, on which other tools rely. */
 #pragma once
 
 #include "engine/loom.h"
