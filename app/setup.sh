@@ -37,10 +37,10 @@ may_install () {
 # Debian: installs those of the packages that are not there yet. 2: apt does not know some; the others are installed.
 install_packages () {
   missing=
+  # shellcheck disable=SC2016 # dpkg-query's own names
+  installed=$(dpkg-query -W -f '<${Package} ${db:Status-Status}>' "$@" 2> /dev/null) || true
   for package in "$@"; do
-    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" != installed ]; then
-      missing="$missing $package"
-    fi
+    case $installed in *"<$package installed>"*) ;; *) missing="$missing $package" ;; esac
   done
   [ -z "$missing" ] && return 0
   say "These packages are missing:$missing"
@@ -102,6 +102,25 @@ provide () { # provide "packages" tools…
     [ "$known_all" = 2 ] || return "$known_all"
   fi
   list_missing "$@"
+}
+
+# Whether an NVIDIA GPU can be used here, by its driver's own program.
+has_gpu () { command -v nvidia-smi > /dev/null && nvidia-smi -L 2> /dev/null | grep -q GPU; }
+
+# Sets cuda_options to Meson's options for CUDA in a build folder for this machine. Without a GPU the CUDA module is left
+# out, as it takes several times as long to compile as all other code; with one it is compiled for that GPU alone. A folder
+# that was configured with -Dcuda=enabled stays as it is.
+choose_cuda () { # choose_cuda FOLDER
+  if grep -q '"name": *"cuda", *"value": *"enabled"' "$1/meson-info/intro-buildoptions.json" 2> /dev/null; then
+    cuda_options=
+  elif has_gpu; then
+    cuda_options="-Dcuda=auto -Dnvcc_arch=native"
+  else
+    cuda_options=-Dcuda=disabled
+    if command -v nvcc > /dev/null && ! grep -q -e "$cuda_options" "$1/.options" 2> /dev/null; then
+      say "No NVIDIA GPU was found, so the CUDA module is not built; \"meson configure ${1##*/} -Dcuda=enabled\" adds it."
+    fi
+  fi
 }
 
 # Sets up a build folder once, with these options, and builds. Says nothing where there is nothing to do: changing

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""app/run and tests/run install packages only where they may: a machine of stand-ins records what is called."""
+"""app/run and tests/run install packages only where they may, and app/run builds what the machine can use: a machine of
+stand-ins records what is called."""
 import os
 import pathlib
 import pty
@@ -64,6 +65,40 @@ def run(words, uid, ci=None, answer=None, built=False, script='app/run'):
         return status, output, calls.read_text() if calls.exists() else ''
 
 
+def configured(gpu=False, before=None, options=None):
+    """Returns (output, what meson was called with) of app/run on a machine with all packages and nvcc."""
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        (root / 'app').mkdir()
+        for part in ('app/run', 'app/setup.sh'):
+            shutil.copy(source / part, root / part)
+        programs = root / 'programs'
+        programs.mkdir()
+        for tool in [*TOOLS, 'grep', 'mkdir']:
+            (programs / tool).symlink_to(shutil.which(tool))
+        stand_in(programs, 'dpkg-query', 'shift 3; for p; do echo "<$p installed>"; done')
+        stand_in(programs, 'apt-get', 'exit 1')
+        stand_in(programs, 'nvcc', 'exit 1')
+        stand_in(programs, 'ninja', 'echo "ninja: no work to do."')
+        stand_in(programs, 'meson', f'echo "$@" >> {root}/calls; mkdir -p {root}/build')
+        if gpu:
+            stand_in(programs, 'nvidia-smi', 'echo "GPU 0: a GPU"')
+        build = root / 'build'
+        (build / 'app').mkdir(parents=True)
+        stand_in(build / 'app', 'gradloom', 'echo the program: "$@"')
+        if before is not None:
+            (build / 'meson-info').mkdir()
+            (build / 'build.ninja').touch()
+            (build / 'meson-info/intro-buildoptions.json').write_text(
+                '[{"name": "cuda", "value": "%s", "section": "user"}]' % before)
+        if options is not None:
+            (build / '.options').write_text(options + '\n')
+        done = subprocess.run([str(root / 'app/run'), 'ops'], env={'PATH': str(programs)}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        calls = root / 'calls'
+        return done.stdout, calls.read_text() if calls.exists() else ''
+
+
 def check(what, good, *about):
     global failed, number
     number += 1
@@ -92,5 +127,17 @@ r = run(['--help'], 0)
 check('app/run --help installs nothing', r[0] == 0 and 'Usage: app/run' in r[1] and not r[2], r)
 r = run(['--help'], 0, built=True)
 check('app/run --help asks the program', 'the program: --help' in r[1] and not r[2], r)
+WITHOUT = '--buildtype=release -Dtests=false -Dcuda=disabled'
+r = configured()
+check('app/run without a GPU leaves CUDA out and says how to get it',
+      '-Dcuda=disabled' in r[1] and '-Dcuda=enabled' in r[0] and r[0].count('\n') == 2, r)
+r = configured(before='disabled', options=WITHOUT)
+check('app/run says it once, and configures once', not r[1] and r[0] == 'the program: ops\n', r)
+r = configured(gpu=True)
+check('app/run with a GPU builds CUDA for it', '-Dcuda=auto -Dnvcc_arch=native' in r[1] and r[0] == 'the program: ops\n', r)
+r = configured(before='enabled', options=WITHOUT)
+check('app/run keeps CUDA that was asked for', 'cuda' not in r[1] and r[0] == 'the program: ops\n', r)
+r = configured(before='enabled')
+check('app/run keeps a folder that was configured by hand', 'cuda' not in r[1] and r[0] == 'the program: ops\n', r)
 print(f'1..{number}')
 sys.exit(failed)
