@@ -189,10 +189,9 @@ def make_copy():
             shutil.copymode(source, os.path.join(TREE, path))
 
 
-TARGETS = ['app/gradloom', 'tests/ops/test-ops-ops', 'tests/recipe/test-recipe-schema', 'tests/program/test-program-prims',
-           'tests/kernels/test-kernels-agree', 'tests/plan/test-plan', 'tests/data/test-data-sources', 'tests/arch/test-arch',
-           'tests/reference/test-reference']
-ONNX_TARGET = 'tests/onnx/test-onnx-export'  # where this machine has what ONNX needs
+TARGETS = ['app/gradloom', 'tests/test-ops', 'tests/test-recipe', 'tests/test-program', 'tests/test-kernels', 'tests/test-plan',
+           'tests/test-data', 'tests/arch/test-arch', 'tests/test-reference']
+ONNX_TARGET = 'tests/test-onnx'  # where this machine has what ONNX needs
 SETUP = ['--buildtype=plain', '-Dc_args=-w', '-Dstudio=false', '-Dtests=true', '-Dcpu_isa=base', '-Dcuda=disabled',
          '-Dpictures=disabled']
 
@@ -223,10 +222,11 @@ def gradloom(*words):
     return run(os.path.join(BUILD, 'app', 'gradloom'), *words, cwd=WORK)
 
 
-def tests(program, *paths):
+def tests(program, file, *paths):
     env = dict(os.environ, GRADLOOM_SOURCE_ROOT=TREE, GRADLOOM_BUILD_ROOT=BUILD, GRADLOOM_SAMPLES='toy_turn',
                GRADLOOM_EXPORT_ONLY='toy')
-    return run(os.path.join(BUILD, program), *[w for p in paths for w in ('-p', p)], env=env, cwd=WORK)
+    words = [file] if file else []
+    return run(os.path.join(BUILD, program), *words, *[w for p in paths for w in ('-p', p)], env=env, cwd=WORK)
 
 
 def expect(text, *pieces):
@@ -242,38 +242,38 @@ def renew_schema():
 def check_operator():
     expect(gradloom('ops', 'toy'), 'toy (Toy, Layers)', 'shift')
     renew_schema()
-    tests('tests/recipe/test-recipe-schema')
-    expect(tests('tests/ops/test-ops-ops', '/ops/descriptors', '/ops/shapes', '/ops/symbolic'), '# toy\n')
-    tests('tests/reference/test-reference', '/reference/complete')
+    tests('tests/test-recipe', 'schema')
+    expect(tests('tests/test-ops', 'ops', '/ops/descriptors', '/ops/shapes', '/ops/symbolic'), '# toy\n')
+    tests('tests/test-reference', 'reference', '/reference/complete')
 
 
 def check_primitive():
     expect(gradloom('program', 'toy.xml'), 'toy_turn', 'shift=2')
-    tests('tests/program/test-program-prims', '/program/prims/table', '/program/prims/equality', '/program/prims/gradients',
+    tests('tests/test-program', 'prims', '/program/prims/table', '/program/prims/equality', '/program/prims/gradients',
           '/program/prims/second')
-    tests('tests/kernels/test-kernels-agree', '/kernels/agree/native', '/kernels/ref-f32', '/kernels/threads')
+    tests('tests/test-kernels', 'kernels-agree', '/kernels/agree/native', '/kernels/ref-f32', '/kernels/threads')
     if has_onnx():
-        expect(tests(ONNX_TARGET, '/onnx-export/samples'), '# 2 samples')
+        expect(tests(ONNX_TARGET, 'onnx-export', '/onnx-export/samples'), '# 2 samples')
 
 
 def check_pass():
     passes = gradloom('plan', 'toy.xml', '--passes')
     expect(passes, 'toy', 'The negative of a negative')
-    tests('tests/plan/test-plan', '/plan/toy', '/plan/passes', '/plan/random')
+    tests('tests/test-plan', 'plan', '/plan/toy', '/plan/passes', '/plan/random')
 
 
 def check_dataset():
     expect(gradloom('ops', 'dataset'), 'source="toy"')
     expect(gradloom('check', 'toy.xml'), 'data')
     gradloom('train', 'toy.xml', '--device', 'cpu')
-    tests('tests/data/test-data-sources')
+    tests('tests/test-data', 'sources')
 
 
 def studio_command():
-    """The command that links the test of pin kinds in a build with Studio."""
+    """The command that links Studio's tests in a build with Studio."""
     if BUILD_ROOT is None:
         return None
-    done = subprocess.run(['ninja', '-C', BUILD_ROOT, '-t', 'commands', '-s', 'tests/ui/test-pins'], stdout=subprocess.PIPE,
+    done = subprocess.run(['ninja', '-C', BUILD_ROOT, '-t', 'commands', '-s', 'tests/test-ui'], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     return done.stdout.strip().split('\n')[-1] if done.returncode == 0 else None
 
@@ -296,11 +296,11 @@ def check_pin():
     at = link.index(program) + 1
     run(*link[:at], *objects, *link[at:], cwd=BUILD_ROOT)
     env = dict(os.environ, GRADLOOM_SOURCE_ROOT=TREE, GRADLOOM_BUILD_ROOT=BUILD_ROOT)
-    expect(run(with_display, program, '--verbose', cwd=WORK, env=env), '# toy\n')
+    expect(run(with_display, program, 'pins', '--verbose', cwd=WORK, env=env), '# toy\n')
 
 
 def check_rules():
-    tests('tests/arch/test-arch', '/arch/includes', '/arch/no-circle', '/arch/symbols', '/arch/operator-names',
+    tests('tests/arch/test-arch', None, '/arch/includes', '/arch/no-circle', '/arch/symbols', '/arch/operator-names',
           '/arch/primitives-by-name', '/arch/readmes')
 
 

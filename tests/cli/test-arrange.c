@@ -1,5 +1,6 @@
 /* `gradloom arrange` from outside: only <layout> changes, whoever wrote the file, and twice is once. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -182,8 +183,7 @@ test_words (void)
   cli_expect (1, "g.xml", "arrange", "g.xml"); /* it is not closed */
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

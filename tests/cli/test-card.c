@@ -1,6 +1,7 @@
 /* The command line with --device cuda:0, on the emulated card: what a user does there beside what the same words do on
  * the processor, and what a card does to a run that it fails. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include "tests/exec/test-device.h"
 
@@ -466,8 +467,7 @@ test_no_launch (void)
   cli_remove ("whole");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   int status = 77;

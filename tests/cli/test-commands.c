@@ -1,5 +1,6 @@
 /* Every command: on every example, on nothing, and on what is wrong. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -795,8 +796,7 @@ test_transfer (void)
   cli_expect (1, "weights to begin from", "train", "heir.xml", "--weights", "giver/weights.safetensors");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,6 +1,7 @@
 /* Corners of `gradloom run` that graphs of lessons do not reach: sizes that one input says for another, empty batches,
  * element types beside f32, outputs that are their inputs, modules and ties, and numbers that are not finite. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -659,8 +660,7 @@ test_same_numbers (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,5 +1,6 @@
 /* Data sets from the command line: options that are misspelt, and files that are wrong, are said where they matter. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -204,8 +205,7 @@ test_classes (void)
   cli_expect (0, NULL, "train", "g.xml");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

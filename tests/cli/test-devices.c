@@ -5,6 +5,7 @@
 
 #include "tests/cli/cli.h"
 #include "tests/processor.h"
+#include "tests/test-program.h"
 
 #define TAIL "</graph>\n"
 
@@ -478,8 +479,7 @@ test_modules_nearby (void)
   g_assert_nonnull (strstr (out, "cpu"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,5 +1,6 @@
 /* `gradloom diff`: what is the same though it is written otherwise, what is not, and git asking. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -315,8 +316,7 @@ test_git (void)
   git (NULL, "commit -q -m one");
   write_changed ("net.xml", pairs);
   write_changed ("moved.xml", places);
-  cli_write ("broken.xml", "<<<<<<< HEAD\n");
-  cli_write ("new.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n  <node id=\"x\" op=\"input\" "
+  cli_write ("broken.xml", "  cli_write ("new.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n  <node id=\"x\" op=\"input\" "
                         "shape=\"B,2\"/>\n</graph>\n");
   git (NULL, "mv old.xml other.xml");
   write_changed ("other.xml", wider);
@@ -405,8 +405,7 @@ test_deep (void)
   g_assert_nonnull (strstr (renamed.out, "  - module m3998\n"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,5 +1,6 @@
 /* `gradloom export` from outside: what is written where, and what is said to what cannot be. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -410,8 +411,7 @@ test_refusals (void)
   cli_expect (0, NULL, "export", "refused.xml", "--to", "onnx", "--output", "sum");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

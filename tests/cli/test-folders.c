@@ -1,5 +1,6 @@
 /* Run folders where a graph is asked for: the graph, its data and its weights are found, from wherever one stands. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -171,8 +172,7 @@ test_names (void)
   cli_expect (1, "Train on with: gradloom train --resume 'runs/a b;c'", "eval", odd);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

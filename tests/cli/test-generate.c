@@ -1,5 +1,6 @@
 /* `gradloom generate`: it writes what a net finds likely, as far as it is told to, and the same for one seed. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -203,8 +204,7 @@ test_refused (void)
   cli_expect (1, "The net reads no text", "generate", "spirals");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

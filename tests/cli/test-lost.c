@@ -1,6 +1,7 @@
 /* The command line when the card is lost, or a kernel of its own ruins the context, at some moment of a run: one
  * sentence with a remedy, no crash and no hang, and whatever was saved goes on on the processor. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -79,8 +80,7 @@ test_words (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   int status = 77;

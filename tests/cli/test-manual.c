@@ -1,5 +1,6 @@
 /* The manual page and the completions have every command and every option that --help has, and shells can read them. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -203,8 +204,7 @@ test_words (void)
   g_assert_cmpstr (command.out, ==, own.out);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

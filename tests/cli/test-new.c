@@ -1,5 +1,6 @@
 /* `gradloom new`: a graph that trains as it is, with paths that are right where the file stands. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,8 +217,7 @@ test_lists (void)
   g_assert_nonnull (strstr (r.out, "conv"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

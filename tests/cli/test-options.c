@@ -1,5 +1,6 @@
 /* Attribution of faults: to the file, with its name and line, or to the option that has set the value. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -75,8 +76,7 @@ test_option (void)
   cli_expect (1, "train: g.xml: line 3: node fc", "train", "g.xml", "--lr", "0.5");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,5 +1,6 @@
 /* Drawings of graphs without a display, and texts for graphviz. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <gio/gio.h>
 #include <string.h>
@@ -133,8 +134,7 @@ test_refused (void)
   cli_expect (5, "nowhere", "export", "g.xml", "--to", "dot", "-o", "nowhere/g.dot");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

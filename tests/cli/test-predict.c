@@ -1,6 +1,7 @@
 /* `gradloom predict`: what it says of pictures, rows, arrays and texts is what the net computes, and what is no sample
  * stands in nobody's way. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <gdk-pixbuf/gdk-pixbuf.h>
 #include <glib/gstdio.h>
@@ -497,8 +498,7 @@ test_filled (void)
   g_assert_null (strstr (array.out, "nan"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,6 +1,7 @@
 /* How `gradloom train --ranks N` ends where a rank is lost, hangs, or is asked to end: with one sentence, and a
  * checkpoint that is whole. Skipped where there is no mpirun or the build has no MPI. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -438,8 +439,7 @@ test_elastic (void)
   cli_expect (0, NULL, "train", "--resume", "elastic", "--epochs", "1");
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status;
 

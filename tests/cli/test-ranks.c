@@ -1,6 +1,7 @@
 /* `gradloom train --ranks N`: the numbers of one rank with the whole batch, written once, and resumed with any number
  * of ranks. Skipped where there is no mpirun or the build has no MPI. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -628,8 +629,7 @@ test_trace (void)
   g_assert_cmpuint (n[0][LOOM_TRACE_WAIT] + n[1][LOOM_TRACE_WAIT], >, 2);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status;
 

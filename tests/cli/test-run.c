@@ -1,5 +1,6 @@
 /* `gradloom run`: docs/using-models.md sentence by sentence, and gradients against differences of its answers. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -402,8 +403,7 @@ test_foreign_weights (void)
 #undef WTE
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -3,6 +3,7 @@
  * The run's events go to a pipe that nobody reads, so that it halts in the middle of a step for as long as a case wants
  * and cannot end between two signals. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,8 +137,7 @@ test_later (gconstpointer data)
                                      : "no --out was given"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,6 +1,7 @@
 /* `gradloom simulate`: schedules against their formulas, strategies against one another, ranks of this machine beside
  * their prediction, and the trace that it writes. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <json-glib/json-glib.h>
 #include <math.h>
@@ -203,8 +204,7 @@ test_wrong (void)
   cli_expect (1, "no <train>", "simulate", none, "--card", "v100", "--link", "25g");
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status;
 

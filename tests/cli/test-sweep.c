@@ -1,6 +1,7 @@
 /* `gradloom sweep`: every setting with every seed and fold, the same numbers as single runs, draws that a seed repeats,
  * and runs that fail without ending the others. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -196,8 +197,7 @@ test_linked (void)
   g_assert_false (g_file_test ("elsewhere/graph.xml", G_FILE_TEST_EXISTS));
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status;
 

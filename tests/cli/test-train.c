@@ -1,5 +1,6 @@
 /* Output of `gradloom train` and `eval`: lines of events, and the bar of a terminal. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <json-glib/json-glib.h>
 #include <pty.h>
@@ -309,8 +310,7 @@ test_steps (void)
   cli_expect (2, "--steps takes a positive number", "train", "g.xml", "--steps", "0");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();

@@ -1,6 +1,7 @@
 /* A mapped file that becomes shorter while it is read: a sentence with its name, and the exit status that was chosen.
  */
 #include "app/truncated.h"
+#include "tests/test-program.h"
 
 #include "engine/core/loom-file.h"
 
@@ -89,8 +90,7 @@ test_other (void)
   g_assert_cmpstr (said, ==, "");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/truncated/file", test_file);

@@ -1,6 +1,7 @@
 /* The cost table at the command line: `gradloom bench --tune` writes one, new runs choose by it, a resumed run keeps
  * its own, and one that cannot be used costs a sentence. */
 #include "tests/cli/cli.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -243,8 +244,7 @@ test_two_at_once (void)
   g_remove (file);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *config = NULL;
   int status;

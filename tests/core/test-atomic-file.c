@@ -1,5 +1,6 @@
 /* Writing whole or not at all: what is left after success, after giving up, and after a full disk. */
 #include "engine/core/loom-atomic-file.h"
+#include "tests/test-program.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -167,8 +168,7 @@ test_folder_fault (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (error->message, f->folder));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/atomic-file/replace", Fixture, NULL, set_up, test_replace, tear_down);

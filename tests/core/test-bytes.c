@@ -1,5 +1,6 @@
 /* Amounts of memory as people read and write them. */
 #include "engine/core/loom-bytes.h"
+#include "tests/test-program.h"
 
 static void
 test_units (void)
@@ -45,8 +46,7 @@ test_parse (void)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/bytes/units", test_units);

@@ -1,5 +1,6 @@
 /* Symbolic dimensions: arithmetic, binding, broadcasting, text. */
 #include "engine/core/loom-dim.h"
+#include "tests/test-program.h"
 
 static LoomShape
 parse (const char *text)
@@ -131,8 +132,7 @@ test_text (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dim/arithmetic", test_arithmetic);

@@ -1,5 +1,6 @@
 /* Faults: their wording, the error they become, and "did you mean". */
 #include "engine/core/loom-fault.h"
+#include "tests/test-program.h"
 
 static void
 test_wording (void)
@@ -141,8 +142,7 @@ test_error_codes (void)
   g_assert_cmpstr (loom_error_code_name (LOOM_ERROR_USAGE), ==, "USAGE");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fault/wording", test_wording);

@@ -1,5 +1,6 @@
 /* JSON as it is written: commas, escapes, and numbers that every reader takes. */
 #include "engine/core/loom-json.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,8 +101,7 @@ test_numbers (void)
   g_assert_cmpuint (strlen (loom_json_text (json)), ==, strlen ("[0.1,1.500000,]") + 309);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/json/nesting", test_nesting);

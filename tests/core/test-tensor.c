@@ -1,5 +1,6 @@
 /* Host tensors: the 16-bit types over all their values, conversions, limits. */
 #include "engine/core/loom-tensor.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 
@@ -143,8 +144,7 @@ test_hash (void)
   g_assert_cmphex (loom_hash_name ("foobar"), ==, G_GUINT64_CONSTANT (0x85944171f73967e8));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/tensor/narrow-round-trip", test_narrow_round_trip);

@@ -1,5 +1,6 @@
 /* Text of other programs: words of a shell and cells of a table. */
 #include "engine/core/loom-text.h"
+#include "tests/test-program.h"
 
 static void
 test_shell_word (void)
@@ -43,8 +44,7 @@ test_csv (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/text/shell-word", test_shell_word);

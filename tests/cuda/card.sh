@@ -2,15 +2,13 @@
 # shellcheck shell=bash disable=SC2154
 # "here" is the root of the tree.
 
-# Below the build folder. The two that know no GPU tell whether the machine itself is sound.
-programs="app/gradloom tests/cuda/card-info tests/kernels/test-kernels-ref tests/kernels/test-kernels-agree
- tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/kernels/test-kernels-draw
- tests/cuda/test-cuda-device tests/exec/test-run-steps tests/bench/bench-race"
+# Below the build folder. The tests of the CPU among them tell whether the machine itself is sound.
+programs="app/gradloom tests/cuda/card-info tests/test-kernels tests/kernels/test-kernels-draw tests/test-cuda
+ tests/test-run tests/bench/bench-race"
 # shellcheck disable=SC2034 # on-device and carry read it
 modules=kernels/cuda/loom-cuda.so
 # Programs that not every build has; a stage that lacks one is skipped.
-extras="tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/kernels/test-kernels-draw
- tests/cuda/test-cuda-device tests/cuda/log-answers.so"
+extras="tests/kernels/test-kernels-draw tests/test-cuda tests/cuda/log-answers.so"
 
 # Meson 1.0 does not ask nvcc which headers a source reads, so that objects outlive a change of these:
 # a back end half of which has another layout of structures was carried to a card once, and crashed there.

@@ -4,6 +4,7 @@
 
 #include "kernels/attention.h"
 #include "tests/cuda/module-device.h"
+#include "tests/test-program.h"
 
 static const LoomBackend *backend;
 static LoomDevice *device;
@@ -163,8 +164,7 @@ algorithms_test (gconstpointer data)
     kernel->free (kernel);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   backend = module_device (argv[1], &device);

@@ -5,6 +5,7 @@
 
 #include "kernels/options.h"
 #include "tests/cuda/module-device.h"
+#include "tests/test-program.h"
 
 #define GRAPH "cudnn-graph:"
 
@@ -211,8 +212,7 @@ asked_once_test (void)
   g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   backend = module_device (argv[1], &device);

@@ -6,6 +6,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/comm.h"
+#include "tests/test-program.h"
 
 static struct
 {
@@ -488,8 +489,7 @@ no_device_test (gconstpointer why)
 }
 
 /* test-cuda-device MODULE.so */
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   LoomMessage message = { "" };
   GModule *module;

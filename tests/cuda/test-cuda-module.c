@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/backend.h"
+#include "tests/test-program.h"
 
 static const LoomBackend *
 open_backend (GModule **module)
@@ -107,8 +108,7 @@ missing_test (void)
   g_assert_nonnull (strstr (g_module_error (), "no-such-folder"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cuda/module/entry", entry_test);

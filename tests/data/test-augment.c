@@ -7,6 +7,7 @@
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"
 #include "engine/interop/loom-npy.h"
+#include "tests/test-program.h"
 
 #define N      40
 #define SIDE   9
@@ -498,8 +499,7 @@ test_mixup (void)
   remove_cifar (path);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   static const char *const names[] = { "x", "y", "rows" };
   int status;

@@ -9,6 +9,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/test-program.h"
 
 static char *path; /* of the file that the next assertion reads */
 
@@ -620,8 +621,7 @@ test_no_room (void)
   g_assert_nonnull (strstr (error->message, "write the columns as .npy files, which are read in pieces."));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *folder = NULL;
   int status;

@@ -9,6 +9,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/interop/loom-npy.h"
+#include "tests/test-program.h"
 
 typedef struct
 {
@@ -719,8 +720,7 @@ test_digest (Fixture *f, gconstpointer data)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("/files/idx", test_idx);

@@ -9,6 +9,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-picture.h"
+#include "tests/test-program.h"
 
 static char *folder;
 
@@ -585,8 +586,7 @@ test_linked_files (void)
   g_assert_cmpstr (found->pdata[0], ==, secret);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

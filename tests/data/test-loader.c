@@ -1,5 +1,6 @@
 /* Loaders: the order of an epoch, going on from any batch, both ways of preparing, errors. */
 #include "engine/data/loom-loader.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -399,8 +400,7 @@ test_class_weights (void)
   g_rmdir (folder);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/loader/permutation", test_permutation);

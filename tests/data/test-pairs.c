@@ -4,6 +4,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/test-program.h"
 
 static char *folder;
 
@@ -333,8 +334,7 @@ test_machine (void)
   g_assert_cmpint (loom_dataset_info (dataset)->n_classes, <=, 2000);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

@@ -4,6 +4,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/test-program.h"
 
 #define N 200
 
@@ -563,8 +564,7 @@ test_refused (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sequences/copy", test_copy);

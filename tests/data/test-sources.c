@@ -4,6 +4,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/test-program.h"
 
 static LoomDatasetOptions
 options (const char *const *strv)
@@ -380,8 +381,7 @@ test_bad_options (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/sources/registry", test_registry);

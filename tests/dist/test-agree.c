@@ -4,6 +4,7 @@
 
 #include "engine/dist/loom-dist.h"
 #include "engine/loom.h"
+#include "tests/test-program.h"
 
 #define RANKS 3
 
@@ -149,8 +150,7 @@ test_not_ready (void)
   g_clear_error (&rank[0].error);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dist/agree/same", test_same);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/dist/loom-launch-log.h"
+#include "tests/test-program.h"
 
 #define RULE "--------------------------------------------------------------------------\n"
 #define LOST RULE "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).\n" RULE
@@ -104,8 +105,7 @@ test_unstarted (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dist/launch-log/passes", test_passes);

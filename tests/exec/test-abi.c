@@ -1,6 +1,7 @@
 /* A module that was built for another version of kernels/backend.h is refused with one sentence, and no further call.
  */
 #include "engine/plan/loom-plan.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -56,8 +57,7 @@ test_of_others (void)
   g_setenv ("GRADLOOM_MODULES", OLD_MODULES, TRUE);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_setenv ("GRADLOOM_MODULES", OLD_MODULES, TRUE);

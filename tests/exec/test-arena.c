@@ -9,6 +9,7 @@
 #include "engine/run/run-private.h"
 #include "tests/exec/state-slots.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define WIDTH 6
 
@@ -429,8 +430,7 @@ test_threads (gconstpointer device)
   g_ptr_array_unref (alone.end);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   static const struct
   {

@@ -9,6 +9,7 @@
 #include "tests/example-data.h"
 #include "tests/examples.h"
 #include "tests/plan/poison.h"
+#include "tests/test-program.h"
 
 #define STEPS 2
 #define BATCH 4
@@ -364,8 +365,7 @@ add_folder (const char *folder)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
   g_autofree char *folder = g_build_filename (root != NULL ? root : ".", "graphs", NULL);

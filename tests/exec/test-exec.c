@@ -8,6 +8,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
+#include "tests/test-program.h"
 
 #define BATCH 8
 
@@ -471,8 +472,7 @@ test_bad_label (void)
   batch_clear (&b);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run/mlp", test_mlp);

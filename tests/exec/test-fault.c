@@ -9,6 +9,7 @@
 #include "engine/run/loom-exec.h"
 #include "tests/exec/state-slots.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define BATCH 4
 #define WIDTH 6
@@ -497,8 +498,7 @@ test_late (gconstpointer device)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   static const char *const hosts[] = { "ref", "cpu", NULL };
   g_autoptr (LoomDevices) devices = loom_devices_new (1);

@@ -10,6 +10,7 @@
 
 #include "tests/exec/graph-case.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define DEFAULT_SEEDS 300 /* more than there are operators: each begins a graph */
 
@@ -172,8 +173,7 @@ test_graphs (void)
   g_hash_table_unref (report.operators);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status = 77;
 

@@ -7,6 +7,7 @@
 
 #include "tests/exec/graph-case.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define STEPS         5
 #define DEFAULT_SEEDS 12
@@ -135,8 +136,7 @@ test_lanes (void)
   g_assert_cmpuint (n, >, 0);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status = 77;
 

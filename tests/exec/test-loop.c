@@ -10,6 +10,7 @@
 #include "tests/program/eval.h"
 #include "tests/program/scan-bodies.h"
 #include "tests/program/visit-bodies.h"
+#include "tests/test-program.h"
 
 #define MOST MAX (SCAN_MAX_OPERANDS, VISIT_MAX_OPERANDS)
 
@@ -374,8 +375,7 @@ test_size (void)
   g_assert_cmpuint (inner[0], ==, inner[1]);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   const char *device = test_device (NULL);
   int status;

@@ -10,6 +10,7 @@
 #include "tests/exec/graph-case.h"
 #include "tests/exec/place-nodes.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define DEFAULT_SEEDS 24
 #define ORDERS        3 /* besides the schedule's */
@@ -545,8 +546,7 @@ test_order (void)
   g_assert_cmpuint (n_shared, >, 0);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status;
 

@@ -10,6 +10,7 @@
 #include "tests/exec/graph-case.h"
 #include "tests/exec/place-nodes.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define STEPS         4
 #define DEFAULT_SEEDS 12
@@ -199,8 +200,7 @@ test_random (void)
   g_assert_cmpuint (n_sends, >, n);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   int status;
 

@@ -13,6 +13,7 @@
 #include "engine/train/loom-step.h"
 #include "tests/exec/graph-case.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define DEFAULT_SEEDS 120
 
@@ -251,8 +252,7 @@ test_border (gconstpointer data)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   const char *device = test_device (NULL);
   g_autoptr (LoomDevices) devices = NULL;

@@ -5,6 +5,7 @@
  *
  * GRADLOOM_GRAPH_SEEDS="500" asks for more seeds and "12-12" for one, as in test-graphs.c. */
 #include "tests/exec/graph-case.h"
+#include "tests/test-program.h"
 
 #include "engine/program/loom-partition.h"
 
@@ -256,8 +257,7 @@ test_random_ranks (void)
   g_assert_cmpuint (wrong, ==, 0);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run/ranks/random", test_random_ranks);

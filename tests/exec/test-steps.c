@@ -17,6 +17,7 @@
 #include "tests/example-data.h"
 #include "tests/examples.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define STEPS 10
 #define BATCH 4
@@ -795,8 +796,7 @@ add_folder (const char *folder)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
   g_autofree char *folder = g_build_filename (root != NULL ? root : ".", "graphs", NULL);

@@ -7,6 +7,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/run/loom-exec.h"
 #include "tests/exec/state-slots.h"
+#include "tests/test-program.h"
 
 #define BATCH 3
 #define WIDTH 70 /* two strips of 32 and a rest in the kernel's sums */
@@ -209,8 +210,7 @@ test_slots (void)
   g_assert_cmpuint (count (plan, "sgd_step"), ==, 1);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -7,6 +7,7 @@
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-step.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 
 #define BATCH 6
 #define HEAD  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
@@ -307,8 +308,7 @@ test_passes (void)
   g_assert_cmpuint (loom_program_find_port (mixed, "loss"), ==, loss);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

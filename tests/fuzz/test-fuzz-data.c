@@ -10,6 +10,7 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-picture.h"
 #include "engine/data/loom-samples.h"
+#include "tests/test-program.h"
 
 #define MOST_READ 4 /* samples of a split */
 
@@ -254,8 +255,7 @@ test_mutations (void)
   g_test_message ("%u mutations", rounds);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

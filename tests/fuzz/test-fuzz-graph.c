@@ -2,6 +2,7 @@
  *
  * The mutations come from a fixed seed, so a failure repeats; GRADLOOM_FUZZ_ROUNDS asks for more of them. */
 #include "tests/fuzz/fuzz-graph.h"
+#include "tests/test-program.h"
 
 #include <glib.h>
 #include <string.h>
@@ -172,8 +173,7 @@ test_mutations (void)
   g_test_message ("%u mutations", rounds);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fuzz/graph/corpus", test_corpus);

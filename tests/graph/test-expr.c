@@ -1,6 +1,7 @@
 /* Expressions: values, kinds of numbers, and every way to be wrong. */
 #include "engine/core/loom-error.h"
 #include "engine/graph/loom-expr.h"
+#include "tests/test-program.h"
 
 static gboolean
 lookup (const char *name, LoomNumber *value, gpointer data)
@@ -110,8 +111,7 @@ test_nesting (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/expr/values", test_values);

@@ -1,5 +1,6 @@
 /* The graph as a tree and as a file: round trips, edits and their inverses, look-ups, hash. */
 #include "tests/graph/graph-test.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <unistd.h>
@@ -482,8 +483,7 @@ test_place_for (void)
   g_assert_cmpint (loom_element_tag (loom_element_child (root, wire)), ==, LOOM_TAG_TRAIN);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/graph/round-trip", test_round_trip);

@@ -1,6 +1,7 @@
 /* NumPy files: every type there and back, foreign orders and widths, and damaged files
  * with the sentences they cause. Headers are spelt out as NumPy writes them. */
 #include "engine/interop/loom-npy.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -208,8 +209,7 @@ test_files (void)
                    "“/etc/passwd” is no npy file (its first bytes are not \\x93NUMPY); write it with numpy.save.");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/npy/round-trip", test_round_trip);

@@ -1,6 +1,7 @@
 /* Safetensors: there and back, alignment, and damaged headers with their sentences. */
 #include "engine/interop/loom-file-kind.h"
 #include "engine/interop/loom-safetensors.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -297,8 +298,7 @@ test_files (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/safetensors/round-trip", test_round_trip);

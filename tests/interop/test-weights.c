@@ -1,5 +1,6 @@
 /* Weights of a file against what a graph wants: what fits, and what is said where it does not. */
 #include "engine/interop/loom-weights.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -90,8 +91,7 @@ test_error (void)
                    "file\nUse --partial to load those that do.");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/weights/fit", test_fit);

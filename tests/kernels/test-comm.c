@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/comm.h"
+#include "tests/test-program.h"
 
 #define RANKS 3
 
@@ -362,8 +363,7 @@ test_split (void)
   with_so_many (MOST, hang_in_part);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/comm/parts", test_parts);

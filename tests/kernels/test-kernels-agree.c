@@ -1,6 +1,7 @@
 /* Every sample on the CPU back end against the reference in f64: values, layouts,
  * in place, repeated, with one thread and two, and for each instruction set. */
 #include "tests/kernels/kernel-harness.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 
@@ -221,8 +222,7 @@ test_conv_relu_nan (void)
   machine_close (&cpu);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int result;
 

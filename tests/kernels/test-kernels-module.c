@@ -15,6 +15,7 @@
  * ended, so that no failure hides another. */
 #include "kernels/primitives.h"
 #include "tests/kernels/kernel-harness.h"
+#include "tests/test-program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,8 +301,7 @@ list_parts (const GPtrArray *samples)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autoptr (GPtrArray) samples = samples_new (), primitives = NULL;
   LoomMessage message = { "" };
@@ -320,9 +320,8 @@ main (int argc, char **argv)
     }
   if (argc < 2 || argc > 3)
     {
-      fprintf (stderr,
-               "test-kernels-module [--quick] MODULE.so [PRIMITIVE[:K/N]]: runs every kernel sample on a back end; "
-               "test-kernels-module --list names the primitives\n");
+      fprintf (stderr, "kernels-module [--quick] MODULE.so [PRIMITIVE[:K/N]]: runs every kernel sample on a back end; "
+                       "kernels-module --list names the primitives\n");
       return 2;
     }
   if (g_str_equal (argv[1], "--list"))

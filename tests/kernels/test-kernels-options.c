@@ -2,6 +2,7 @@
  * where there is no option there is no kernel. Of the CPU's back end, or of a module's: test-kernels-options MODULE.so.
  */
 #include "tests/kernels/kernel-harness.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -294,8 +295,7 @@ test_no_option (void)
   machine_close (&cpu);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int result;
 

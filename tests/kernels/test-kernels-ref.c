@@ -5,6 +5,7 @@
 #include "kernels/integer.h"
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/philox.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -621,8 +622,7 @@ test_integers (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int result;
 

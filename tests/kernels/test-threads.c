@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 
 static void
 write_file (const char *root, const char *name, const char *text)
@@ -171,8 +172,7 @@ test_asleep (void)
     g_assert_cmpint (counted[i], ==, 4);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/kernels/threads/quota", test_quota);

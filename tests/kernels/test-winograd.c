@@ -2,6 +2,7 @@
  * further away than a direct convolution's. Also which bits depend on what, and how far NaN reaches. */
 #include "tests/kernels/kernel-harness.h"
 #include "tests/processor.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -246,8 +247,7 @@ test_choice (void)
   machine_close (&cpu);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/winograd/norm", test_norm);

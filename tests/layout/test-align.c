@@ -1,5 +1,6 @@
 /* Cards on common lines: by command, while one is dragged, and one more card beside another. */
 #include "ui/layout/studio-align.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -212,8 +213,7 @@ test_many_new (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/align/lines", test_align);

@@ -1,5 +1,6 @@
 /* Layouts of all example graphs and of random ones: what must hold of each, whatever it looks like. */
 #include "tests/layout/layout-test.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -548,8 +549,7 @@ test_time (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/layout/examples", test_examples);

@@ -1,5 +1,6 @@
 /* Pages and goals of lessons. */
 #include "engine/lesson/loom-lesson.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -329,8 +330,7 @@ test_attributes (void)
   free_graph (&f);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lesson/long-chain", test_long_chain);

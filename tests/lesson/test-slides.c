@@ -1,5 +1,6 @@
 /* Slides: read, compared, made, and no part of what a graph means. */
 #include "engine/lesson/loom-slides.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -115,8 +116,7 @@ test_making (void)
   g_assert_null (loom_element_get (element, "scope"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slides/reading", test_reading);

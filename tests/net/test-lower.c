@@ -1,6 +1,7 @@
 /* Lowering: only what is wanted, values from outside, tied and frozen weights, sizes that are not known. */
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -267,8 +268,7 @@ test_muted (void)
   g_assert_cmpstr (with, ==, without);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   static const LoomBinding bound = { .value = { ['B' - 'A'] = 4 } };
 

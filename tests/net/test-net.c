@@ -1,6 +1,7 @@
 /* Nets: modules, arguments, repeats, shared and tied weights, wires across borders, order, ports by path. */
 #include "engine/net/loom-net.h"
 #include "tests/graph/graph-test.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 #include <time.h>
@@ -525,8 +526,7 @@ test_muted_faults (void)
                       "“x” is muted, but gives f32 B × 8");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/net/plain", test_plain);

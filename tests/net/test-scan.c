@@ -2,6 +2,7 @@
 #include "engine/core/loom-hash.h"
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -864,8 +865,7 @@ test_recompute (void)
                 as_rnn);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/scan/layer", test_layer);

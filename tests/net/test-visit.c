@@ -2,6 +2,7 @@
  * drawn, and what is refused. */
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -532,8 +533,7 @@ test_faults (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/visit/one", test_one);

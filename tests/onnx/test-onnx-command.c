@@ -5,6 +5,7 @@
 
 #include "engine/interop/loom-npy.h"
 #include "engine/onnx/loom-onnx.h"
+#include "tests/test-program.h"
 
 #define CASES "/usr/share/libonnx-testdata/data"
 
@@ -248,8 +249,7 @@ test_refusals (void)
   g_assert_cmpint (gradloom (&none, "import", NULL), ==, 2);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

@@ -11,6 +11,7 @@
 #include "tests/examples.h"
 #include "tests/ops/op-sample.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -667,8 +668,7 @@ test_graphs (void)
   g_assert_cmpuint (n, >=, 15);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/onnx-export/samples", test_samples);

@@ -5,6 +5,7 @@
  * attention, integers, images and signals in forms that neither ONNX's cases nor PyTorch have, with onnxruntime's
  * outputs; tests/reference/onnx_layers.py makes them. */
 #include "tests/onnx/onnx-case.h"
+#include "tests/test-program.h"
 
 static void
 test_export (gconstpointer folder)
@@ -26,8 +27,7 @@ add (const char *name)
       g_free);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   static const char *const names[] = { "mlp", "super-resolution", "unet", "lstm", "gru" };
   static const char *const exporters[] = { "dynamo", "script" };

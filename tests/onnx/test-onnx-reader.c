@@ -5,6 +5,7 @@
 #include "engine/onnx/loom-onnx.h"
 #include "engine/net/loom-net.h"
 #include "tests/onnx/onnx-bytes.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -861,8 +862,7 @@ test_many_attributes (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/onnx-reader/graph", test_graph);

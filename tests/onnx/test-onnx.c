@@ -5,6 +5,7 @@
  * are not listed, resize_downsample_scales_{linear,cubic}_align_corners, come of ONNX's reference evaluator, which
  * takes the size before it is rounded; ONNX's text, onnxruntime and PyTorch take the size of the result. */
 #include "tests/onnx/onnx-case.h"
+#include "tests/test-program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,8 +149,7 @@ read_list (void)
       g_hash_table_add (fixture.listed, g_strdup (lines[i]));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

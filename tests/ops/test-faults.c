@@ -1,5 +1,6 @@
 /* Faults of wrongly used operators: the sentence, its place, and the fix. */
 #include "engine/net/loom-net.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -185,8 +186,7 @@ test_faults (void)
     check_fault (&faults[i]);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/faults", test_faults);

@@ -1,6 +1,7 @@
 /* Formulas: what they say when they are wrong, which inputs they make, and that no text whatever does harm. */
 #include "engine/graph/loom-graph.h"
 #include "engine/net/loom-net.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -141,8 +142,7 @@ test_random (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/formula/faults", test_faults);

@@ -2,6 +2,7 @@
 #include "engine/net/loom-net.h"
 #include "tests/ops/op-sample.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -555,8 +556,7 @@ test_examples (void)
     check_example (*op);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/descriptors", test_descriptors);

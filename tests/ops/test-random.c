@@ -4,6 +4,7 @@
  * and Smirnov: with the distance D of n numbers, √n·D is above 1.95 once in a thousand times. */
 #include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -435,8 +436,7 @@ test_attention (void)
   g_assert_cmpuint (dropped, ==, 1);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/random/distributions", test_distributions);

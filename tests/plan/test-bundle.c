@@ -5,6 +5,7 @@
 
 #include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
+#include "tests/test-program.h"
 
 #define DEVICE "cuda:0"
 #define ROWS   5
@@ -404,8 +405,7 @@ test_integers (void)
   compare (p, 0);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cells); i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/run/loom-exec.h"
+#include "tests/test-program.h"
 
 #define DEVICE "cuda:0"
 
@@ -522,8 +523,7 @@ bias_gradient_test (void)
   check_bias_gradient (TRUE);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan/card/configuration", configuration_test);

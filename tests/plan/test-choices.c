@@ -5,6 +5,7 @@
 
 #include "engine/plan/plan-choose.h"
 #include "tests/plan/run-once.h"
+#include "tests/test-program.h"
 
 #define WITHIN 1.05
 
@@ -574,8 +575,7 @@ test_clocks_and_rates (void)
     g_assert_cmpuint (n_reorders[s], ==, 2); /* around the 32, not around the one */
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/plan/choices/least-sums", test_least_sums);

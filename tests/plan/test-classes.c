@@ -5,6 +5,7 @@
 
 #include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
+#include "tests/test-program.h"
 
 #define N       2
 #define T       3
@@ -141,8 +142,7 @@ test_case (gconstpointer data)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/plan/loom-plan.h"
+#include "tests/test-program.h"
 
 /* ---- choices are kept ------------------------------------------------------------ */
 
@@ -217,8 +218,7 @@ test_many_writers (void)
   g_unlink (path);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/plan/cost-table/kept", test_kept_choices);

@@ -6,6 +6,7 @@
 
 #include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
+#include "tests/test-program.h"
 
 #define D 3
 
@@ -265,8 +266,7 @@ test_precise (gconstpointer rows)
   g_assert_cmpuint (narrow, ==, size.rows == by_gpu_narrow.rows ? size.chunks : 0);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

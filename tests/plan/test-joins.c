@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/plan/run-once.h"
+#include "tests/test-program.h"
 
 /* A residual block with its gradients: a product and convolutions with biases and ReLUs, a batch norm with one, chains,
  * transposed operands, a part whose axes change places, and values large enough to be made again. */
@@ -232,8 +233,7 @@ test_attention (void)
     g_assert_cmpfloat (loom_tensor_get (a->pdata[0], i), ==, loom_tensor_get (b->pdata[0], i));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/plan/joins/f32", GINT_TO_POINTER (LOOM_F32), test_nothing_joined);

@@ -1,6 +1,7 @@
 /* Random numbers that are only compared become masks as they are drawn, with the same bits. */
 #include "tests/plan/check-passes.h"
 #include "tests/plan/run-once.h"
+#include "tests/test-program.h"
 
 #define COUNT 1001
 
@@ -57,8 +58,7 @@ test_mask (gconstpointer data)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/plan/mask/drawn", GINT_TO_POINTER (FALSE), test_mask);

@@ -1,5 +1,6 @@
 /* Meshes of threads: sums along each axis, and a rank that gives up. */
 #include "engine/plan/loom-mesh.h"
+#include "tests/test-program.h"
 
 #define RANKS 12
 static const int size[LOOM_MESH_AXES] = { 2, 3, 2 };
@@ -87,8 +88,7 @@ test_ranks (gconstpointer data)
     comm[k]->free (comm[k]);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/mesh/sums", NULL, test_ranks);

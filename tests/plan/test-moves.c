@@ -4,6 +4,7 @@
 
 #include "tests/plan/check-passes.h"
 #include "tests/plan/run-once.h"
+#include "tests/test-program.h"
 
 #define DIMS(...) ((gint64[]){ __VA_ARGS__ })
 #define AXES(...) ((int[]){ __VA_ARGS__ })
@@ -312,8 +313,7 @@ test_case (gconstpointer data)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

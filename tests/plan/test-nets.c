@@ -11,6 +11,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
+#include "tests/test-program.h"
 
 #define CHANNELS 8
 #define SIDE     92 /* 4·8·92·92 floats are more than 1 MiB */
@@ -616,8 +617,7 @@ test_time (gconstpointer data)
   g_test_message ("%u layers: %.3f s, ten times as many: %.3f s", n / 10, before, seconds);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan/blocks", test_blocks);

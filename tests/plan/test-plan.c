@@ -8,6 +8,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
+#include "tests/test-program.h"
 
 typedef struct
 {
@@ -559,8 +560,7 @@ test_copies_in_turns (void)
   g_assert_cmpuint (copies, ==, 3);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan/random", test_random);

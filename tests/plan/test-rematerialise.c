@@ -5,6 +5,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
+#include "tests/test-program.h"
 
 #define ROWS  512
 #define WIDTH 512 /* ROWS·WIDTH floats are 1 MiB */
@@ -114,8 +115,7 @@ test_single (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan/rematerialise/single", test_single);

@@ -6,6 +6,7 @@
 
 #include "tests/plan/check-passes.h"
 #include "tests/plan/run-once.h"
+#include "tests/test-program.h"
 
 enum
 {
@@ -154,8 +155,7 @@ test_refused (void)
   g_rmdir (folder);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan/slope/joined", test_joined);

@@ -1,6 +1,7 @@
 /* The helpers that change the planner's working form, one by one: whatever they are asked for, the form agrees with
  * itself afterwards. */
 #include "engine/plan/plan-private.h"
+#include "tests/test-program.h"
 
 typedef struct
 {
@@ -184,8 +185,7 @@ test_needs (void)
   g_assert_cmpuint (have, ==, WORK_HAS_MEMORY * 2 - 1);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   static const struct
   {

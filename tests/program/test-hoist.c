@@ -1,6 +1,7 @@
 /* Work taken out of loops: the same values and gradients as in them, and nothing left inside that need not be. */
 #include "tests/program/eval.h"
 #include "tests/program/scan-bodies.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,8 +253,7 @@ test_nothing (void)
   g_assert_true (same == p);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/hoist/numbers", test_numbers);

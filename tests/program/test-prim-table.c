@@ -3,6 +3,7 @@
 #include "engine/core/loom-tensor.h"
 #include "engine/program/loom-prim.h"
 #include "kernels/move.h"
+#include "tests/test-program.h"
 
 /* The members of a primitive that passes read must agree with each other. */
 static void
@@ -221,8 +222,7 @@ test_table (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/program/prim-table/table", test_table);

@@ -1,5 +1,6 @@
 /* Every primitive's gradient against central differences in f64, and every composite against its expansion. */
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 
@@ -823,8 +824,7 @@ test_zero_factors (void)
   check_reduction (LOOM_REDUCE_PROD, (double[]){ 0, 0, 3 }, (double[]){ 0, 0, 0 }, 3);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/program/prims/scalar-gradients", test_scalar_gradients);

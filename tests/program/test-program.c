@@ -2,6 +2,7 @@
 #include "engine/program/loom-loss-terms.h"
 #include "engine/program/loom-optimizer.h"
 #include "tests/program/eval.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -322,8 +323,7 @@ test_loss_terms_long (void)
   g_assert_cmpuint (g_array_index (terms, LoomLossTerm, 1).count, ==, 0);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/program/print", test_print);

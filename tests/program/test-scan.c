@@ -2,6 +2,7 @@
  * differences, with what a run makes kept for the backward pass and computed again. */
 #include "tests/program/eval.h"
 #include "tests/program/scan-bodies.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -199,8 +200,7 @@ test_kept (void)
   g_assert_cmpuint (n_stacks, >, 0);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/scan/unrolled", test_unrolled);

@@ -2,6 +2,7 @@
  * row by row, and first and second derivatives against differences. */
 #include "tests/program/eval.h"
 #include "tests/program/visit-bodies.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -256,8 +257,7 @@ test_faults (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/visit/unrolled", test_unrolled);

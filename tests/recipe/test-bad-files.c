@@ -6,6 +6,7 @@
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -39,8 +40,7 @@ test_file (gconstpointer data)
   assert_golden (golden, said);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/recipe/bad", NULL);
   g_autoptr (GDir) dir = NULL;

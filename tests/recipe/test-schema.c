@@ -3,6 +3,7 @@
 #include "engine/recipe/loom-schema.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
+#include "tests/test-program.h"
 
 #include <libxml/relaxng.h>
 #include <string.h>
@@ -185,8 +186,7 @@ test_texts (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/schema/copy", test_copy);

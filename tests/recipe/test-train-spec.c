@@ -2,6 +2,7 @@
 #include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -432,8 +433,7 @@ test_parallel (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/train-spec/reads", test_reads);

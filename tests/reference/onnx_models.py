@@ -1,6 +1,6 @@
 """Exported models in onnxruntime: every operator's samples and every graph of graphs/, within 1e-5 of our own numbers.
 
-Each model passes onnx.checker with full_check first. The samples come from tests/onnx/test-onnx-export, which keeps its models
+Each model passes onnx.checker with full_check first. The samples come from the test onnx-export, which keeps its models
 with inputs and outputs in a folder: with their sizes fixed, open, and open at other sizes. The graphs go through
 `gradloom export` and `gradloom run`, with random statistics in batch norms, at two batch sizes."""
 
@@ -126,7 +126,7 @@ def attempt(check, *words):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
-    parser.add_argument("--samples", help="tests/onnx/test-onnx-export of a build")
+    parser.add_argument("--samples", help="tests/test-onnx of a build")
     parser.add_argument("--only", default="", help="operators and graphs whose name contains this")
     args = parser.parse_args()
     wrong = 0
@@ -134,7 +134,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             words = dict(os.environ, GRADLOOM_EXPORT_FOLDER=folder, GRADLOOM_EXPORT_ONLY=f"*{args.only}*",
                          GRADLOOM_SOURCE_ROOT=ROOT)
-            subprocess.run([args.samples], env=words, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([args.samples, "onnx-export"], env=words, check=True, stdout=subprocess.DEVNULL)
             groups = collections.defaultdict(list)
             for case in sorted(glob.glob(os.path.join(folder, "*"))):
                 with open(os.path.join(case, "what.txt"), encoding="utf-8") as file:
@@ -142,7 +142,7 @@ def main():
             for kind, found in groups.items():
                 wrong += report(f"samples, sizes {kind}", found)
     else:
-        print("The samples are left out: there is no tests/onnx/test-onnx-export (it is built where tests and ONNX are).")
+        print("The samples are left out: there is no tests/test-onnx (it is built where tests and ONNX are).")
     graphs = [g for g in sorted(glob.glob(os.path.join(ROOT, "graphs", "*", "*.xml"))) if args.only in g]
     wrong += report("graphs", [(os.path.relpath(g, ROOT), attempt(check_graph, args.program, g, False)) for g in graphs])
     wrong += report("graphs with their numbers beside them",

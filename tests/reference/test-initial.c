@@ -5,6 +5,7 @@
  * weight depends on the seed and on its own name alone: neither the rest of the graph nor the order of nodes changes
  * it. */
 #include "engine/loom.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -267,8 +268,7 @@ test_independence (void)
   g_assert_cmpfloat (fabs (correlation (renamed, reseeded)), <, limit);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/initial/distributions", test_distributions);

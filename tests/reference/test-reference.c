@@ -5,6 +5,7 @@
  * nor PyTorch is needed. An operator without samples fails unless it is named below with the reason. */
 #include "tests/exec/test-device.h"
 #include "tests/reference/reference-sample.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 
@@ -159,8 +160,7 @@ test_count (void)
                   fixture.of_pytorch, fixture.worst[0], fixture.worst[1]);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   const LoomOp *const *ops = loom_ops ();
   int status;

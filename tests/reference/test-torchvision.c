@@ -3,6 +3,7 @@
 #include <glib.h>
 
 #include "engine/net/loom-net.h"
+#include "tests/test-program.h"
 
 /* "64x3x7x7", or "scalar". (transfer full) */
 static char *
@@ -53,8 +54,7 @@ test_names (gconstpointer data)
   g_assert_cmpuint (loom_net_n_weights (net), ==, g_hash_table_size (theirs));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   static const char *const names[] = { "alexnet", "vgg16", "resnet18", "resnet50" };
 

@@ -6,6 +6,7 @@
 #include "tests/exec/test-device.h"
 #include "engine/loom.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -301,8 +302,7 @@ test_file (gconstpointer data)
   g_assert_cmpuint (failed, ==, 0);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autoptr (GError) error = NULL;
   int status;

@@ -6,6 +6,7 @@
 #include "engine/template/loom-skeleton.h"
 #include "engine/template/loom-weights-match.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 
 static char *folder;
 
@@ -277,8 +278,7 @@ test_match (void)
   g_assert_cmpstr (match->unused->pdata[0], ==, "old.weight");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

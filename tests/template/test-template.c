@@ -9,6 +9,7 @@
 #include "engine/interop/loom-npy.h"
 #include "engine/template/loom-template.h"
 #include "engine/train/loom-trainer.h"
+#include "tests/test-program.h"
 
 static char *folder; /* of the files below */
 
@@ -291,8 +292,7 @@ test_refused (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   int status;
 

@@ -1,5 +1,6 @@
 /* BLEU against counts by hand (Papineni et al., 2002). */
 #include "engine/recipe/loom-bleu.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 
@@ -165,8 +166,7 @@ test_metric (void)
   g_free (why);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/bleu/clipped", test_clipped);

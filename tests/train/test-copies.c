@@ -2,6 +2,7 @@
 #include "engine/net/loom-copies.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/train/loom-step.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -120,8 +121,7 @@ test_away (void)
   g_assert_cmpfloat (loom_net_copy_bytes (copies, FALSE), ==, 8 * 2 * 4 + 8 * 5 * 4);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -2,6 +2,7 @@
  */
 #include "engine/loom.h"
 #include "engine/train/trainer-private.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -681,8 +682,7 @@ test_fault (gconstpointer device)
   g_rmdir (folder);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/course/counted", test_counted);

@@ -3,6 +3,7 @@
 #include "engine/data/loom-vocabulary.h"
 #include "engine/interop/loom-safetensors.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -265,8 +266,7 @@ test_judge (Fixture *f, gconstpointer data)
   g_assert_cmpmem (&all, sizeof all, &again, sizeof again);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/decoder/everything", Fixture, NULL, set_up, test_everything, tear_down);

@@ -1,6 +1,7 @@
 /* The last batch of an epoch where it is short, and norms that would see one value a channel. */
 #include "engine/loom.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -295,8 +296,7 @@ test_resumed (void)
   remove_tree (folder);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/drop-last/counts", test_counts);

@@ -1,5 +1,6 @@
 /* Runs that have no data or no epochs: a function of parameters that is minimised, and weights that are only begun. */
 #include "engine/train/loom-trainer.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -180,8 +181,7 @@ test_input (void)
   g_assert_nonnull (strstr (error->message, "input “u”, which no data set brings"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   scratch = g_dir_make_tmp ("gradloom-function-XXXXXX", NULL);

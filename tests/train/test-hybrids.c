@@ -6,6 +6,7 @@
 #include "engine/train/loom-stages.h"
 #include "engine/train/loom-trace.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
 #include <glib/gstdio.h>
@@ -400,8 +401,7 @@ test_card (void)
   rank_clear (&alone);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   if (on_card ())

@@ -12,6 +12,7 @@
 #include "engine/train/trainer-private.h"
 #include "engine/train/loom-trace.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -378,8 +379,7 @@ test_trace (void)
   g_rmdir (folder);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   device = test_device ("cpu");

@@ -1,6 +1,7 @@
 /* Examples with generated sequences and texts learn: within a small part of their steps the loss falls below what a
  * network without a memory could reach. Large examples (tests/examples.h) do so in tests of their own, below /long,
  * which `meson test --suite long` runs. */
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #define LAST 20 /* steps whose losses are averaged */
@@ -111,8 +112,7 @@ add_tests (const char *folder, const Example *list, gsize n)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE); /* as toy-model-parallel wants */

@@ -1,5 +1,6 @@
 /* Training steps with loops in them: what is computed again for the backward pass, in which types, how large plans are,
  * and where a number that is not finite came from. */
+#include "tests/test-program.h"
 #include "tests/train/step-run.h"
 #include "tests/train/train-test.h"
 
@@ -301,8 +302,7 @@ test_nan (void)
               "It first appeared at node loop.culprit (log, forward pass), in step 4 of the 24 of loop, as NaN"));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/loops/recompute", test_recompute);

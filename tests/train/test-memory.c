@@ -2,6 +2,7 @@
  * its first and its last step was over. Only a device with memory of its own has such a driver. */
 #include "engine/train/trainer-private.h"
 #include "tests/exec/test-device.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #define WEIGHTS ((guint64)64 * 20000 * 4) /* bytes of the largest */
@@ -87,8 +88,7 @@ test_moments (void)
   loom_trainer_free (trainer);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/memory/moments", test_moments);

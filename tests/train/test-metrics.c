@@ -2,6 +2,7 @@
  * and beside numbers worked out by hand. */
 #include "engine/loom.h"
 #include "engine/program/loom-prim.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 
@@ -345,8 +346,7 @@ test_refused (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   fill ();

@@ -1,6 +1,7 @@
 /* States of the optimiser in host memory: the run has the bits of one that keeps them beside the weights, the device is
  * forecast without them, and ranks that divide them do as one rank does. Virtual devices stand for a GPU and the host.
  */
+#include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
 #include "engine/net/loom-net.h"
@@ -97,8 +98,7 @@ test_ranks (void)
   rank_clear (&alone);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
   g_test_init (&argc, &argv, NULL);

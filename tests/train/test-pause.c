@@ -1,5 +1,6 @@
 /* Events inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
 #include "engine/loom.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <math.h>
@@ -133,8 +134,7 @@ test_memory (void)
   g_assert_cmpuint (memory (trainer), <, before + 1024);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pause/in-evaluation", test_pause);

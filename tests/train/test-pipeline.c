@@ -11,6 +11,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-stages.h"
+#include "tests/test-program.h"
 
 /* ---- schedules -------------------------------------------------------------------- */
 
@@ -557,8 +558,7 @@ static const Case cases[] = {
   { "models/adding-lstm.xml", 5, 2, 2, 2 },
 };
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   if (on_card ())

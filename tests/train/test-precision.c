@@ -2,6 +2,7 @@
  *
  * Recomputation must not change a bit, so pairs of runs are compared byte for byte; it must save memory, so arenas are
  * compared too. Precision changes bits and must not change what is learnt. */
+#include "tests/test-program.h"
 #include "tests/train/step-run.h"
 
 /* Two layers in a module, marked or not, twice; dropout so that random numbers are drawn again, and a normalisation so
@@ -167,8 +168,7 @@ test_node_dtype (void)
   g_assert_cmpfloat_with_epsilon (g_array_index (d.losses, double, 0), g_array_index (b.losses, double, 0), 5e-2);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/precision/recompute/f32", "f32", test_recompute);

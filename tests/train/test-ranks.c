@@ -10,6 +10,7 @@
 #include "engine/program/loom-partition.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-step.h"
+#include "tests/test-program.h"
 
 #define STEPS 10
 
@@ -332,8 +333,7 @@ test_graph (gconstpointer data)
   side_clear (&truth);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   const char *wanted = g_getenv ("GRADLOOM_RANKS_GRAPHS");
   g_auto (GStrv) graph

@@ -6,6 +6,7 @@
 #include "engine/program/loom-partition.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-step.h"
+#include "tests/test-program.h"
 
 #define SAMPLES 7
 #define STEPS   5
@@ -109,8 +110,7 @@ test_graph (gconstpointer data)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_setenv ("GRADLOOM_CPU_DEVICES", "3", TRUE);
   g_test_init (&argc, &argv, NULL);

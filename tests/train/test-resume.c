@@ -1,6 +1,7 @@
 /* Resumed runs: what they may change and refuse, and damaged folders. */
 #include "engine/loom.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -678,8 +679,7 @@ test_later_notes (Fixture *f, gconstpointer data)
   g_assert_cmpuint (at_first + count_of (later->str, "abacus-"), ==, n_plans);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(path, function) g_test_add (path, Fixture, NULL, set_up, function, tear_down)

@@ -1,6 +1,7 @@
 /* Runs that do not fit: which plan finds no room and on which device, what holds how much, and which batch fits, before
  * the first step and where a plan fails later. The devices say and give what the test wants them to. */
 #include "engine/train/trainer-private.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -275,8 +276,7 @@ test_taken (void)
   end (trainer);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);

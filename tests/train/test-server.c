@@ -3,6 +3,7 @@
  * it was ended. */
 #include "engine/loom.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,8 +253,7 @@ test_failure (void)
   rank_clear (&alone);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/server/synchronous", NULL, test_synchronous);

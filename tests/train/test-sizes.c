@@ -1,5 +1,6 @@
 /* Sizes that only the data tells: counted, bound, planned for, and counted again when the data changes. */
 #include "engine/train/loom-sizes.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -207,8 +208,7 @@ test_symbols (Fixture *f, gconstpointer device)
   g_assert_cmpuint (letters->len, ==, 3);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/sizes/symbols", Fixture, "ref", setup, test_symbols, teardown);

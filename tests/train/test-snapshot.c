@@ -1,5 +1,6 @@
 /* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
 #include "engine/loom.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <math.h>
@@ -125,8 +126,7 @@ test_times (void)
   g_assert_true (loom_tensor_equal_bits (before, after));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/snapshot/gradient-of-port", test_gradient_of_port);

@@ -2,6 +2,7 @@
  * within 1e-10, on two ranks and on a mesh of two by two, with each strategy for the rest; and no more is exchanged,
  * and no more kept, than has to be. */
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
 #include "engine/net/loom-net.h"
@@ -219,8 +220,7 @@ test_costs (void)
   remove_tree (folder);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/split/costs", test_costs);

@@ -4,6 +4,7 @@
  * checkpoint of three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not.
  */
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
 #define MOST 4
@@ -224,8 +225,7 @@ test_refused (void)
                "", "pipeline", 2, "needs all of");
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint c = 0; c < G_N_ELEMENTS (cases); c++)

@@ -3,6 +3,7 @@
 #include "engine/loom.h"
 #include "engine/train/loom-step.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -388,8 +389,7 @@ test_moves (Fixture *f, gconstpointer data)
   g_array_unref (got.eval);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/stateful/by-hand", Fixture, NULL, set_up, test_by_hand, tear_down);

@@ -6,6 +6,7 @@
  * With GRADLOOM_TEST_DEVICE=cuda each rank has a GPU of its own, and they exchange by NCCL, in f32. Steps are then read
  * one step late, and a fault of all is heard by all at the same place, so that they can look for its cause together. */
 #include "engine/train/trainer-private.h"
+#include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
 static double
@@ -269,8 +270,7 @@ test_refused (void)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint c = 0; c < G_N_ELEMENTS (cases); c++)

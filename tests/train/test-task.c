@@ -1,6 +1,7 @@
 /* Which picture the data of a graph have: of every graph that comes with the program, and of those that have none. And
  * what a trainer answers while it is one: the same as a predictor of the same weights. */
 #include "engine/loom.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 static const char *const kind_names[LOOM_N_TASK_VIEWS] = { "none", "plane", "line", "images", "rows", "sequences" };
@@ -221,8 +222,7 @@ test_predict (void)
     loom_tensor_unref (sample[i]);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/task/examples", test_examples);

@@ -5,6 +5,7 @@
 #include "engine/loom.h"
 #include "tests/exec/test-device.h"
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
 #include <glib/gstdio.h>
@@ -507,8 +508,7 @@ test_options (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (xml, "weight_decay=\"0.5\""));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(path, function) g_test_add (path, Fixture, NULL, set_up, function, tear_down)

@@ -1,5 +1,6 @@
 /* Modules that the data choose (`switch` by sample, `recurse` over trees) divided among ranks: each computes the rows
  * and trees of its own samples, exchanges none of them, and 20 steps in f64 end as those of one rank, within 1e-10. */
+#include "tests/test-program.h"
 #include "tests/train/rank-run.h"
 
 #include "engine/net/loom-net.h"
@@ -112,8 +113,7 @@ test_exchanges (gconstpointer data)
   g_assert_cmpuint (count_prims (step->program, "all_gather"), ==, 0);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   static const char *const name[] = { "switch", "recurse" };
 

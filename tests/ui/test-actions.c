@@ -4,6 +4,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-run-panel.h"
@@ -399,8 +400,7 @@ test_counts (void)
   g_object_unref (panel);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-actions-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", home, TRUE);

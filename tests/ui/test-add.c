@@ -1,6 +1,7 @@
 /* Adding nodes: what fits where, how a search is ranked, and what each way of adding leaves in the graph. */
 #include <glib/gstdio.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-document-add.h"
 #include "ui/document/studio-library.h"
@@ -479,8 +480,7 @@ test_library (void)
   g_assert_cmpuint (studio_document_add (document, entry->reference, TRUE, NULL, &place, NULL), ==, 0);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-add-XXXXXX", NULL);
 

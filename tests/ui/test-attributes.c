@@ -1,4 +1,5 @@
 /* Attributes that follow one another: options go with their source, and a misspelt name is mended by a button. */
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 
 static const char two_sources[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -101,8 +102,7 @@ test_misspelt (void)
   g_assert_cmpstr (offered, ==, "Remove nois");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/attributes/source", test_source);

@@ -2,6 +2,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/canvas/studio-node.h"
@@ -627,8 +628,7 @@ test_spotlight (Fixture *f, gconstpointer data)
     g_assert_cmpuint (scene->link[i].n_dark, ==, 0);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);

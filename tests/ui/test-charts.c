@@ -6,6 +6,7 @@
 #include "ui/charts/studio-colormap.h"
 #include "ui/charts/studio-plot.h"
 #include "ui/drawing/studio-export.h"
+#include "tests/test-program.h"
 
 static double
 noise (guint i)
@@ -334,8 +335,7 @@ test_separators (void)
   studio_format_set_separators (NULL, NULL);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/charts/series/pyramid", test_series_pyramid);

@@ -2,6 +2,7 @@
  * was. No display. */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-comparison.h"
 #include "ui/document/studio-document-history.h"
@@ -191,8 +192,7 @@ test_random (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/comparison/marks", test_marks);

@@ -9,6 +9,7 @@
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
+#include "tests/test-program.h"
 
 /* Thin strokes of small text reach less than their colour: what is meant to be 4.5 is then 4.2 at least. */
 #define LEAST 4.2
@@ -268,8 +269,7 @@ test_dark (void)
   run (ADW_COLOR_SCHEME_FORCE_DARK);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-contrast-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", home, TRUE);

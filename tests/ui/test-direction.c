@@ -2,6 +2,7 @@
  * pointer. */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/canvas/canvas-hit.h"
 #include "ui/document/studio-document-add.h"
@@ -253,8 +254,7 @@ test_fit (void)
   g_assert_cmpfloat (seen.x + seen.width, >, start.x + start.width);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/direction/arranged", test_arranged);

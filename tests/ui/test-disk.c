@@ -9,6 +9,7 @@
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-file-lock.h"
 #include "ui/document/studio-journal.h"
+#include "tests/test-program.h"
 
 #define HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graph xmlns=\"urn:gradloom:graph\" version=\"1\""
 static const char ours[] = HEAD " name=\"Ours\">\n  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n</graph>\n";
@@ -367,8 +368,7 @@ test_slow (Fixture *f, gconstpointer data)
   g_unlink (pipe);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
 #define ADD(name, function, data) g_test_add ("/disk/" name, Fixture, data, set_up, function, tear_down)

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/ui/document-chain.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-journal.h"
@@ -243,8 +244,7 @@ test_own_paths (void)
   remove_tree (root);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/ui/document/journal", test_journal);

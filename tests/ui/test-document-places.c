@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-chain.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
@@ -154,8 +155,7 @@ test_point_texts (void)
   g_assert_cmpstr (text, ==, "12,40 96.5,-40");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/document/arrange", test_arrange);

@@ -6,6 +6,7 @@
 #include "ui/document/studio-loops.h"
 #include "ui/scene/studio-geometry.h"
 #include "ui/document/studio-clipboard.h"
+#include "tests/test-program.h"
 #include "tests/ui/document-chain.h"
 #include "tests/ui/document-test.h"
 #include "tests/scratch.h"
@@ -608,8 +609,7 @@ test_parameters (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/document/undo-all", test_undo_all);

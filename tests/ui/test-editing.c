@@ -2,6 +2,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
@@ -522,8 +523,7 @@ test_library (void)
   g_rmdir (folder);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/editing/refusal", test_refusal);

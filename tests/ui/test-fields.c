@@ -1,6 +1,7 @@
 /* The fault of a value stands under its field, and a screen reader says it with the field. */
 #include <adwaita.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/run/studio-run-fit.h"
 #include "tests/ui/find-widgets.h"
@@ -165,8 +166,7 @@ test_ranks (void)
   g_assert_cmpint (studio_run_fit_wanted (cut), ==, 4);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();

@@ -7,6 +7,7 @@
 
 #include "ui/scene/studio-agreed.h"
 #include "ui/scene/studio-geometry.h"
+#include "tests/test-program.h"
 
 #define HEAD "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
 
@@ -341,8 +342,7 @@ test_heights (void)
   g_assert_cmpfloat (y - fc->y, ==, other_y - act->y);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/figures/curves", test_curves);

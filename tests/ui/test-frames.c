@@ -1,6 +1,7 @@
 /* Frames that collapse to a card: what the scene shows of them, and what commands on the card do. No display. */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/canvas/canvas-gesture.h"
 #include "ui/document/studio-clipboard.h"
@@ -320,8 +321,7 @@ test_arrow (void)
     }
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/frames/card", test_card);

@@ -1,6 +1,7 @@
 /* The canvas's arithmetic: views, curves, hit testing, and the arrow keys. No display. */
 #include <math.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
 #include "ui/canvas/canvas-hit.h"
 #include "ui/scene/studio-flow.h"
@@ -227,8 +228,7 @@ test_near (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/geometry/scene", test_scene);

@@ -1,5 +1,6 @@
 /* The pointer's state machine, fed with events as the widget would. No display. */
 #include "ui/canvas/canvas-gesture.h"
+#include "tests/test-program.h"
 
 static const char pair[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                            "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
@@ -428,8 +429,7 @@ test_fix (Fixture *f, gconstpointer data)
   g_assert_cmpuint (c.serial, ==, item->serial);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, func) g_test_add ("/ui/gesture/" name, Fixture, NULL, set_up, func, tear_down)

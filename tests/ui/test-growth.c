@@ -11,6 +11,7 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-window-private.h"
+#include "tests/test-program.h"
 
 enum
 {
@@ -252,8 +253,7 @@ activate_cb (GtkApplication *application, const char *size)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autoptr (AdwApplication) application = NULL;
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-history.h"
 
@@ -267,8 +268,7 @@ test_jump_with_run (void)
   g_assert_cmpuint (studio_document_run_changes (document), ==, 300);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/history/list-follows", test_list_follows);

@@ -3,6 +3,7 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
 #include "ui/run/studio-forecast.h"
 #include "ui/run/studio-inventory.h"
@@ -176,8 +177,7 @@ test_splits (void)
   g_assert_cmpstr (item_of (by_pattern, "b")->split, ==, "row");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/inventory/parameters", test_parameters);

@@ -4,6 +4,7 @@
 
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/lesson/studio-markdown.h"
+#include "tests/test-program.h"
 
 #define GRAPH                                                                                                          \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"taught\"><doc>About *it*: `act`.</doc>"                    \
@@ -234,8 +235,7 @@ test_nested (void)
   g_assert_true (pango_parse_markup (markup, -1, 0, NULL, NULL, NULL, NULL));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   adw_init ();

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
 #include "ui/drawing/draw-fault.h"
 #include "ui/drawing/studio-export.h"
@@ -379,8 +380,7 @@ test_measures (void)
   expect_text (STUDIO_MEASURE_OPERATIONS, 999.7, "1 kFLOP");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/looks/detail", test_detail);

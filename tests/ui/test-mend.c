@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-mend.h"
 
@@ -216,8 +217,7 @@ test_shipped (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

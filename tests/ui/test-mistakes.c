@@ -1,5 +1,6 @@
 /* Mistakes that people make, each in one of the example graphs: which cards are red, which wait, what is said, and what
  * the button does. Nothing but the root of a mistake may be red, and no sentence may cover a card. */
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-mend.h"
 #include "ui/scene/studio-geometry.h"
@@ -360,8 +361,7 @@ test_mistake (gconstpointer data)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (mistakes); i++)

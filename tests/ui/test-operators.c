@@ -4,6 +4,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-example.h"
 #include "ui/scene/studio-geometry.h"
@@ -95,8 +96,7 @@ test_facts (void)
   g_object_unref (page);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();

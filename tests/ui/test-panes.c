@@ -1,5 +1,6 @@
 /* Where panes stand: beside the content in a wide window, over it in a narrow one. No display. */
 #include "ui/window/panes-layout.h"
+#include "tests/test-program.h"
 
 #define EM 13.0
 
@@ -92,8 +93,7 @@ test_all_widths (void)
       }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/panes/beside", test_beside);

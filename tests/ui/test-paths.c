@@ -1,6 +1,7 @@
 /* The names in a lecture's slides, pins and pages follow when nodes are grouped, put apart and renamed. No display. */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 
 /* Two modules inside each other, and slides of each depth. */
@@ -180,8 +181,7 @@ test_rename (void)
   assert_undone (document);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/paths/group", test_group);

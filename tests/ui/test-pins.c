@@ -5,6 +5,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-iterations.h"
 #include "ui/run/studio-pin-kind.h"
+#include "tests/test-program.h"
 
 #define MAX_VALUES 20000
 
@@ -177,8 +178,7 @@ test_iterations (void)
   g_object_unref (row);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);

@@ -2,6 +2,7 @@
 #include "ui/present/studio-beam.h"
 #include "ui/present/studio-ink.h"
 #include "ui/present/studio-slides.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -190,8 +191,7 @@ test_visits (void)
   g_assert_null (studio_slides_get (slides, 0)->pins);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/present/beam", test_beam);

@@ -2,6 +2,7 @@
  * byte. No display. */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-clipboard.h"
@@ -558,8 +559,7 @@ test_random (void)
     }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ui/random/edits", test_random);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "tests/layout/layout-test.h"
+#include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
 #include "ui/scene/studio-routes.h"
 
@@ -726,8 +727,7 @@ test_long (void)
   g_assert_cmpfloat (ms, <, 900);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/routes/ends", test_ends);

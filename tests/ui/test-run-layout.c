@@ -1,5 +1,6 @@
 /* Which parts of a run are seen in how much room. No display. */
 #include "ui/run/run-layout.h"
+#include "tests/test-program.h"
 
 static const guint rank[RUN_FIGURES] = { 3, 2, 0, 1 }; /* step, epoch, loss, metric */
 
@@ -92,8 +93,7 @@ test_all_sizes (void)
       }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run-layout/wide", test_wide);

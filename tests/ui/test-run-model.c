@@ -12,6 +12,7 @@
 #include "ui/run/studio-run-private.h"
 #include "ui/run/studio-worker.h"
 #include "ui/run/timeline-words.h"
+#include "tests/test-program.h"
 
 static void
 feed (StudioRun *run, gint64 from, gint64 to, double loss)
@@ -528,8 +529,7 @@ print_program (void)
   return 0;
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   if (argc == 2 && g_str_equal (argv[1], "--find-program"))
     return print_program ();

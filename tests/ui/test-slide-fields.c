@@ -1,6 +1,7 @@
 /* The fields of a view of a lecture: what stands in them, and what stays while they are written in. */
 #include <adwaita.h>
 
+#include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/present/studio-slide-fields.h"
@@ -51,8 +52,7 @@ test_pins (void)
   g_object_unref (window);
 }
 
-int
-main (int argc, char *argv[])
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   adw_init ();

@@ -10,6 +10,7 @@
 #include "ui/window/studio-files.h"
 #include "ui/window/studio-toasts.h"
 #include "ui/window/studio-window.h"
+#include "tests/test-program.h"
 
 #define PATIENCE_MS 100000
 
@@ -508,8 +509,7 @@ test_list (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   folder = g_dir_make_tmp ("gradloom-start-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", folder, TRUE);

@@ -5,6 +5,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-page-private.h"
@@ -541,8 +542,7 @@ activate_cb (void)
   g_application_quit (G_APPLICATION (application));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-tabs-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", home, TRUE);

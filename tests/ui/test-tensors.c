@@ -5,6 +5,7 @@
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-routes.h"
 #include "ui/scene/studio-shapes.h"
+#include "tests/test-program.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,8 +253,7 @@ test_copy_texts (void)
   g_assert_cmpstr (column, ==, "B\n50\ncpu →\ncuda:0\n6.4 kB");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/tensors/names", test_names);

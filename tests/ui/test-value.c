@@ -4,6 +4,7 @@
 
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value.h"
+#include "tests/test-program.h"
 
 static const LoomParamSpec whole = { .name = "out_features", .type = LOOM_PARAM_INT, .minimum = 1, .maximum = 1e9 };
 static const LoomParamSpec real = { .name = "lr", .type = LOOM_PARAM_FLOAT };
@@ -189,8 +190,7 @@ test_params (void)
   g_assert_cmpstr (count, ==, "61,706");
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/value/good", test_good);

@@ -19,6 +19,7 @@
 #include "ui/training/studio-training-private.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-window.h"
+#include "tests/test-program.h"
 
 static const char graph_text[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"Test\">\n"
@@ -713,8 +714,7 @@ test_window (void)
   g_assert_cmpint (commands, >, 25);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-window-XXXXXX", NULL);
   g_setenv ("XDG_STATE_HOME", home, TRUE);

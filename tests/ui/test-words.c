@@ -13,6 +13,7 @@
 #include "ui/window/studio-commands.h"
 #include "ui/window/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
+#include "tests/test-program.h"
 
 #define OPEN "⟦" /* each translated sentence begins with it */
 
@@ -425,8 +426,7 @@ test_large (void)
   run ();
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-words-XXXXXX", NULL);
 

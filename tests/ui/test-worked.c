@@ -1,5 +1,6 @@
 /* Formulas filled with numbers: plain values in, a sentence out. */
 #include "ui/run/studio-worked.h"
+#include "tests/test-program.h"
 
 #include <string.h>
 
@@ -112,8 +113,7 @@ test_all (void)
       }
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/worked/linear", test_linear);

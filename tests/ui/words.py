@@ -170,7 +170,7 @@ def main():
     collect_data(folder)
     # LANGUAGE counts where the locale is not C; it need not be installed.
     env = dict(os.environ, LANGUAGE=LANGUAGE, LC_ALL="C.UTF-8", GTK_A11Y="test")
-    walk = subprocess.run([WITH_DISPLAY, TEST, folder] + sys.argv[4:], env=env, stdout=subprocess.PIPE, text=True)
+    walk = subprocess.run([WITH_DISPLAY, TEST, "words", folder] + sys.argv[4:], env=env, stdout=subprocess.PIPE, text=True)
     for line in walk.stdout.split("\n"):
         m = re.match(r"(not )?ok \d+ (.*)", line)
         if m:

@@ -4,6 +4,7 @@
  * The serve thread is this one, which comes when the test says so; that is how a machine too busy to let it come looks.
  */
 #include "app/worker/worker.h"
+#include "tests/test-program.h"
 
 #include "data/loom-worker-magic.h"
 
@@ -212,8 +213,7 @@ test_hurried (void)
     worker_pace_wait (&pace, step, 20000);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/outbox/late", Fixture, NULL, set_up, test_late, tear_down);

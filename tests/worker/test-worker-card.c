@@ -2,6 +2,7 @@
  * and begins with what was in use before anything of the run was there. */
 #include <string.h>
 
+#include "tests/test-program.h"
 #include "tests/worker/worker-test.h"
 
 /* Of 64 steps, of which none may wait longer than 50 ms. */
@@ -80,8 +81,7 @@ test_live (Fixture *f, gconstpointer data)
   g_assert_cmpuint (told.last, ==, told.peak);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/card/live", Fixture, NULL, worker_set_up, test_live, worker_tear_down);

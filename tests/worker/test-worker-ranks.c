@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/train/loom-trace.h"
+#include "tests/test-program.h"
 #include "tests/worker/worker-test.h"
 
 static void
@@ -236,8 +237,7 @@ test_server (Fixture *f, gconstpointer data)
   g_assert_false (g_file_test (trace, G_FILE_TEST_EXISTS));
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/worker/ranks/together", Fixture, NULL, worker_set_up, test_ranks, worker_tear_down);

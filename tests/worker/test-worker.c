@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/scratch.h"
+#include "tests/test-program.h"
 #include "tests/worker/worker-test.h"
 
 static void
@@ -653,8 +654,7 @@ test_stray_prints (Fixture *f, gconstpointer data)
   g_assert_false (f->closed);
 }
 
-int
-main (int argc, char **argv)
+TEST_FILE (argc, argv)
 {
   if (argc == 5 && g_str_equal (argv[1], "--client"))
     return be_client (argv[2], argv[3], argv[4]);
