@@ -104,6 +104,9 @@ provide () { # provide "packages" tools…
   list_missing "$@"
 }
 
+# Whether headers are precompiled: read once for all files that need many, which a cache of compiled files does better.
+precompiled () { if command -v ccache > /dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then echo false; else echo true; fi; }
+
 # Whether an NVIDIA GPU can be used here, by its driver's own program.
 has_gpu () { command -v nvidia-smi > /dev/null && nvidia-smi -L 2> /dev/null | grep -q GPU; }
 

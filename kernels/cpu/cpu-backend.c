@@ -16,8 +16,10 @@
   extern void cpu_narrow_##isa (void *to, LoomDType type, const float *from, int64_t n);
 
 DECLARE_ISA (base)
-#ifdef LOOM_CPU_X86
+#ifdef LOOM_CPU_V3
 DECLARE_ISA (v3)
+#endif
+#ifdef LOOM_CPU_V4
 DECLARE_ISA (v4)
 #endif
 
@@ -71,12 +73,13 @@ choose_isa (LoomDevice *device)
   device->apply = cpu_apply_base;
   device->widen = cpu_widen_base;
   device->narrow = cpu_narrow_base;
-#ifdef LOOM_CPU_X86
+#if defined LOOM_CPU_V3 || defined LOOM_CPU_V4
   const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
 
   __builtin_cpu_init ();
   if (limit != NULL && strcmp (limit, "base") == 0)
     return;
+#ifdef LOOM_CPU_V3
   if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma") && __builtin_cpu_supports ("bmi2"))
     {
       device->isa = "own loops, x86-64-v3";
@@ -85,8 +88,10 @@ choose_isa (LoomDevice *device)
       device->widen = cpu_widen_v3;
       device->narrow = cpu_narrow_v3;
     }
+#endif
   if (limit != NULL && strcmp (limit, "v3") == 0)
     return;
+#ifdef LOOM_CPU_V4
   if (__builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512cd")
       && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl"))
     {
@@ -96,6 +101,7 @@ choose_isa (LoomDevice *device)
       device->widen = cpu_widen_v4;
       device->narrow = cpu_narrow_v4;
     }
+#endif
 #endif
 }
 

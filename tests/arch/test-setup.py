@@ -127,7 +127,7 @@ r = run(['--help'], 0)
 check('app/run --help installs nothing', r[0] == 0 and 'Usage: app/run' in r[1] and not r[2], r)
 r = run(['--help'], 0, built=True)
 check('app/run --help asks the program', 'the program: --help' in r[1] and not r[2], r)
-WITHOUT = '--buildtype=release -Dtests=false -Dcuda=disabled'
+WITHOUT = '--buildtype=release -Doptimization=2 -Dcpu_isa=native -Db_pch=true -Dtests=false -Dcuda=disabled'
 r = configured()
 check('app/run without a GPU leaves CUDA out and says how to get it',
       '-Dcuda=disabled' in r[1] and '-Dcuda=enabled' in r[0] and r[0].count('\n') == 2, r)
