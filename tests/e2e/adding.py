@@ -2,9 +2,8 @@
 that is dropped on a wire; and the search at the pointer."""
 import os
 import sys
-import time
 
-import studio
+from drawing import found_row
 from studio import Report, Studio, inside, middle
 
 MOST_KEYS = 25
@@ -29,7 +28,6 @@ class Keys:
         for chord in chords:
             self.n += len(chord.split("+"))
             self.s.key(chord)
-            time.sleep(0.05)
 
     def type(self, text):
         self.n += len(text)
@@ -50,7 +48,7 @@ def apart(g):
 
 def chain(t, s):
     g = whole_graph(s)
-    s.click(g.cards["data"])
+    s.select("data")
     s.wait("selected", lambda g: g.state["selected"] == "data", 2)
     keys = Keys(s)
     keys.type("fl")
@@ -66,7 +64,6 @@ def chain(t, s):
     keys.type("cr")
     keys.press("Return")
     g = s.wait("five cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 3)
-    s.screenshot(os.path.join(s.folder, "chain.png"))
     names = [("data", "flatten"), ("flatten", "linear"), ("linear", "relu"), ("relu", "linear_2"),
              ("linear_2", "cross_entropy"), ("data", "cross_entropy")]
     t.ok(sorted(w[:2] for w in g.wires) == sorted(names), "the layers are wired one behind the other, and the target too")
@@ -80,13 +77,12 @@ def chain(t, s):
         g = s.wait("undone", lambda g: len(g.cards) == n, 2)
     t.ok(len(g.wires) == 0 and not g.has("Edited"), "each layer with its wires and its value is one step back")
     g = whole_graph(s)
-    s.click(g.cards["data"])
+    s.select("data")
     s.type("tanh")
     s.key("ctrl+Return")
-    time.sleep(0.3)
+    s.wait("tanh", lambda g: "tanh" in g.cards, 2)
     s.key("BackSpace", "Escape")  # on a card, which has the focus where the search has ended, the first deletes
-    time.sleep(0.3)
-    g = s.look()
+    g = s.wait("the search's end", lambda g: not g.popover(), 2)
     t.ok("tanh" in g.cards, "Ctrl+Enter leaves the search open")
     s.key("ctrl+z")
     s.wait("undone", lambda g: len(g.cards) == 1, 2)
@@ -105,7 +101,7 @@ def at_the_pointer(t, s):
     t.ok(len(g.wires) == 0, "and wires nothing")
     s.key("ctrl+z")
     s.wait("undone", lambda g: len(g.cards) == 1, 2)
-    s.click(g.cards["data"])
+    s.select("data")
     s.type("cross")
     s.key("Return")
     s.wait("card", lambda g: "cross_entropy" in g.cards and g.state["selected"] == "cross_entropy", 2)
@@ -117,7 +113,7 @@ def at_the_pointer(t, s):
 def on_a_wire(t, s):
     """A card that is dropped on a wire goes into it, from the canvas and from the palette."""
     g = whole_graph(s)
-    s.click(g.cards["data"])
+    s.select("data")
     s.type("li 8")
     s.key("ctrl+Return")
     s.type("li 2")
@@ -161,16 +157,15 @@ def library(t, s, wire):
     search = [r for k, n, r in g.widgets if "Search" in k and r[0] < g.canvas[0]]
     s.click(search[0], 3)
     s.type("residual")
-    time.sleep(0.6)  # a search waits for the end of typing
-    g = s.wait("row of the library", lambda g: g.find("Residual block", kind="Label", x1=g.canvas[0]), 2)
-    s.drag(middle(g.find("Residual block", kind="Label", x1=g.canvas[0])[0]), wire)
+    row = found_row(s, "Residual block")
+    s.drag(middle(row), wire)
     g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
     names = sorted(w[:2] for w in g.wires)
     t.ok(names == [("data", "linear"), ("linear", "residual_block"), ("residual_block", "linear_2")],
          "a module of the library is dragged into a wire")
     s.key("ctrl+z")
     s.wait("undone", lambda g: sorted(g.wires) == before, 2)
-    s.click(g.cards["data"])
+    s.select("data")
     s.type("residual block")
     s.key("Return")
     g = s.wait("typed", lambda g: "residual_block" in g.cards, 2)
@@ -200,7 +195,7 @@ def mending(t, path):
         f.write(FAULTY)
     with Studio("mending", path) as s:
         g = s.still("hint", lambda g: "fc" in g.faults)
-        s.click(g.cards["fc"])
+        s.select("fc")
         s.wait("selected", lambda g: g.state["selected"] == "fc", 2)
         s.key("ctrl+period")
         g = s.wait("flatten", lambda g: "flatten" in g.cards, 2)
@@ -208,9 +203,9 @@ def mending(t, path):
         s.key("ctrl+z")
         g = s.wait("undone", lambda g: "flatten" not in g.cards, 2)
         s.press("1 to do")
-        time.sleep(0.5)
+        s.wait("the list of faults", lambda g: g.popover(), 2)
         s.key("Tab", "Return")  # the row, and the first of its buttons
-        time.sleep(0.5)
+        s.wait("the list of data", lambda g: g.popover() and not g.find("1 to do", kind="popover"), 2)
         s.type("xor")
         s.key("Return")
         g = s.wait("chosen", lambda g: "data" not in g.faults, 2)

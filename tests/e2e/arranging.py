@@ -1,6 +1,5 @@
 """Cards put in order by hand and by command: snapping to others, Alt for any place, Arrange, aligning; each one step back."""
 import sys
-import time
 
 from studio import Report, Studio, inside, middle
 
@@ -36,9 +35,9 @@ def snapping(t, s, g):
     t.ok(abs(moved.cards["sum"][0] - moved.cards["act"][0]) < 0.6, "a card jumps onto the edge of another")
     s.key("ctrl+z")
     s.wait("back", lambda b: b.cards == g.cards, 2)
-    s.xdotool("keydown", "alt")
+    s.hold("alt")
     s.drag((x, y), (x + g.cards["act"][0] - g.cards["sum"][0] + 4, y + 10))
-    s.xdotool("keyup", "alt")
+    s.release("alt")
     moved = s.wait("moved", lambda m: abs(m.cards["sum"][0] - g.cards["sum"][0]) > 50, 2)
     t.ok(abs(moved.cards["sum"][0] - moved.cards["act"][0] - 4) < 1.5 / zoom, "with Alt it goes anywhere")
     s.key("ctrl+z")
@@ -58,15 +57,12 @@ def arranging(t, s, g):
 
 
 def aligning(t, s, g):
-    s.click(g.cards["x"])
-    s.xdotool("keydown", "shift")
+    s.select("x")
+    s.hold("shift")
     s.click(g.cards["fc"])
     s.click(g.cards["sum"])
-    s.xdotool("keyup", "shift")
-    s.key("ctrl+shift+p")
-    time.sleep(0.4)
-    s.type("align left")
-    s.key("Return")
+    s.release("shift")
+    s.command("align left")
     a = s.still("aligned", lambda m: "x" in m.cards and abs(m.cards["x"][0] - m.cards["fc"][0]) < 1)
     t.ok(abs(a.cards["sum"][0] - a.cards["fc"][0]) < 1, "three cards are aligned by the list of actions")
     s.key("ctrl+z")

@@ -1,6 +1,5 @@
 """A graph that trains on a card: the emulated one, which is called so where the device is named."""
 import sys
-import time
 
 import studio
 from studio import Report, Studio
@@ -15,7 +14,7 @@ def body(t):
 
         # Opening the list takes the window's focus, and asks for the card's memory: the answer must not close what is open.
         s.click(g.find("CUDA:0", exact=False)[0])
-        time.sleep(2)
+        s.wait("the list", lambda g: g.popover(), 3)
         s.key("Home", "Return")
         s.wait("the processor", lambda g: g.find("CPU", exact=False), 3)
         s.key("ctrl+z")

@@ -4,8 +4,8 @@ import copy
 import os
 import queue
 import sys
-import time
 
+import studio
 from closing import GRAPH, answer, begin, edit, question, read, write
 from studio import Report, Studio
 
@@ -51,11 +51,8 @@ def save(t, s):
     s.key("ctrl+s")
     g = question(s, "has changed on disk")
     answer(s, g, "Save As…")
-    time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
     mine = os.path.join(s.folder, "mine.xml")
-    s.key("ctrl+a")
-    s.type(mine)
-    s.key("Return")
+    s.choose_file(mine, "Save")
     g = s.wait("saved", lambda g: g.has("gradloom train") and not g.find("Reload"), 3)
     t.ok(read(path) == OTHER and 'id="fc"' in read(mine), "Save As keeps both")
 
@@ -85,9 +82,7 @@ def second_window(t, s):
     path = write(s)
     begin(s, [path])
     s.key("ctrl+o")
-    time.sleep(2)
-    s.type(path)
-    s.key("Return")
+    s.choose_file(path, "Open")
     s.wait("said", lambda g: g.has("“graph.xml” is open here already."), 3)
     begin(s, [path, path])
     s.wait("one window", lambda g: g.has("“graph.xml” is open here already."), 2)
@@ -110,7 +105,7 @@ def second_process(t, s):
         other.click(g.find("Dismiss")[0])
         other.wait("dismissed", lambda g: not g.has("also open in another Studio"), 1)
         other.key("ctrl+q")
-        other.session.wait(20)
+        other.session.wait(20 * studio.PATIENCE)
     finally:
         other.end()
     g = bar(s, "Another program has changed “graph.xml”.")

@@ -2,7 +2,6 @@
 window's border."""
 import os
 import sys
-import time
 
 import studio
 from studio import Report, Studio, inside, middle
@@ -13,13 +12,11 @@ LESSON = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
 def hold(s, start, end, condition):
     """A drag that lets go at its end once condition(geometry) holds."""
     s.move(*start)
-    time.sleep(0.1)
-    s.xdotool("mousedown", 1)
-    for i in range(1, 21):
-        s.move(start[0] + (end[0] - start[0]) * i / 20, start[1] + (end[1] - start[1]) * i / 20)
-        time.sleep(0.012)
+    s.look()
+    s.down()
+    s.move_along(start, end)
     g = s.wait("moved on", condition, 2)
-    s.xdotool("mouseup", 1)
+    s.up()
     return g
 
 

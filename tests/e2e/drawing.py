@@ -1,9 +1,12 @@
 """A graph from nothing, with the mouse: cards from the palette, wires by dragging, Train, a curve that moves, pause, go
 on, stop."""
 import sys
-import time
 
 from studio import Report, Studio, middle
+
+
+# What the palette shows while nothing is searched for.
+EVERYWHERE = ("Input", "Dataset")
 
 
 def drop(s, title, x, y):
@@ -14,12 +17,19 @@ def drop(s, title, x, y):
     s.click(search[0], 3)
     s.key("ctrl+a", "BackSpace")
     s.type(title)
-    time.sleep(0.4)  # a search waits for the end of typing
-    g = s.wait("palette row", lambda g: g.find(title, kind="Label", x1=g.canvas[0]), 1)
-    row = g.find(title, kind="Label", x1=g.canvas[0])[0]
-    s.drag(middle(row), (g.canvas[0] + x, g.canvas[1] + y))
+    s.drag(middle(found_row(s, title)), (g.canvas[0] + x, g.canvas[1] + y))
     g = s.wait("card of " + title, lambda g: len(g.cards) == len(before) + 1, 2)
     return (set(g.cards) - before).pop()
+
+
+def found_row(s, title):
+    """The palette's row of this title, once the search, which waits for the end of typing, has left out the others."""
+    def row(g):
+        rows = [(n, r) for k, n, r in g.widgets if k == "GtkLabel" and r[0] < g.canvas[0] and r[1] > g.canvas[1]]
+        found = [r for n, r in rows if n == title]
+        others = [n for n, r in rows if n in EVERYWHERE and n.split(" ")[0] != title.split(" ")[0]]
+        return found[0] if found and not others else None
+    return s.standing("the row of " + title, row)
 
 
 def wire(s, output, target):
@@ -33,7 +43,10 @@ def set_parameter(s, card, label, value):
     """Types a parameter into the inspector of a card (or, without one, a training setting): the entry stands right of
     its label."""
     g = s.look()
-    s.click(g.cards[card] if card else (g.canvas[0] + g.canvas[2] - 30, g.canvas[1] + 30))
+    if card:
+        s.select(card)
+    else:
+        s.click((g.canvas[0] + g.canvas[2] - 30, g.canvas[1] + 30))
     right = g.canvas[0] + g.canvas[2]
     g = s.wait("settings of " + (card or "the training"),
                lambda g: g.find(label, x0=right) and g.state["selected"] == (card or "-"), 2)
@@ -42,7 +55,7 @@ def set_parameter(s, card, label, value):
     s.key("ctrl+a")
     s.type(value)
     s.key("Return")
-    time.sleep(0.2)
+    s.wait("%s of %s" % (value, label), lambda g: g.find(value, x0=right), 2)
 
 
 def body(t):
@@ -77,8 +90,8 @@ def body(t):
         s.press("Pause")
         g = s.wait("paused", lambda g: g.state["run"] == "paused", 1)
         still = g.state["step"]
-        time.sleep(0.5)
-        g = s.look()
+        for _ in range(10):
+            g = s.look()
         t.ok(g.state["step"] == still, "a pause holds step " + still)
         s.press("Resume")
         g = s.wait("goes on", lambda g: g.number("step") > float(still), 2)

@@ -1,9 +1,7 @@
 """Wires and cards by the hand: reasons for refused ports, cutting, moving all wires of a port, dissolving, context menus."""
-import itertools
 import sys
-import time
 
-from studio import Failed, Report, Studio, inside, middle
+from studio import Report, Studio, inside, middle
 
 GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 <graph xmlns="urn:gradloom:graph" version="1">
@@ -30,20 +28,11 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def stroke(s, start, end, keys=(), button=1):
-    """A drag with keys held; gives what the window says before the button is released."""
+    """A drag with keys held."""
     s.move(*start)
-    for k in keys:
-        s.xdotool("keydown", k)
-    time.sleep(0.1)
-    s.xdotool("mousedown", button)
-    for i in range(1, 13):
-        s.move(start[0] + (end[0] - start[0]) * i / 12, start[1] + (end[1] - start[1]) * i / 12)
-        time.sleep(0.015)
-    time.sleep(0.15)
-    s.xdotool("mouseup", button)
-    for k in keys:
-        s.xdotool("keyup", k)
-    time.sleep(0.1)
+    s.hold(*keys)
+    s.drag(start, end, 6, button)
+    s.release(*keys)
 
 
 def pairs(g):
@@ -73,9 +62,9 @@ def reasons(t, s, g):
 def cutting(t, s, g):
     between = ((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
     s.move(*between)
-    s.xdotool("keydown", "alt")
+    s.hold("alt")
     s.click(between)
-    s.xdotool("keyup", "alt")
+    s.release("alt")
     expect(t, s, "Alt and a click cut the wire there", START[1:])
     g = undo(s)
     x = (middle(g.outputs["act.out"])[0] + middle(g.inputs["sum.input"])[0]) / 2
@@ -93,7 +82,7 @@ def moving(t, s, g):
 
 
 def dissolving(t, s, g):
-    s.click(g.cards["act"])
+    s.select("act")
     s.key("ctrl+x")
     g = expect(t, s, "Ctrl+X reconnects the neighbours of what it cuts", [("x", "fc"), ("fc", "sum"), ("fc", "sum")])
     t.ok("act" not in g.cards, "and takes the card")
@@ -102,33 +91,26 @@ def dissolving(t, s, g):
 
 def choose(s, n):
     """An entry of an open menu: 0 is the first, -1 the last, which one comes to upwards."""
-    time.sleep(0.8)
+    s.wait("the menu", lambda g: g.popover(), 2)
     s.key(*["Down" if n > 0 else "Up"] * abs(n))
     s.key("Return")
-    time.sleep(0.4)  # until the menu has given the pointer back
-
-
-def select(s, card):
-    """X gives the pointer back some time after a menu has closed: a click before that is lost."""
-    for _ in range(8):
-        s.press_card(card)
-        if s.look().state["selected"] == card:
-            return
-    raise Failed("%s is not selected by a click" % card)
+    s.wait("the menu's end", lambda g: not g.popover(), 2)
 
 
 def menus(t, s, g):
     s.move((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
-    s.xdotool("click", 3)
+    s.look()
+    s.screen.click(3)
     choose(s, -1)
     expect(t, s, "the menu of a wire cuts it", START[1:])
     g = undo(s)
     s.move(*middle(g.outputs["fc.out"]))
-    s.xdotool("click", 3)
+    s.look()
+    s.screen.click(3)
     choose(s, -1)
     expect(t, s, "the menu of a port takes its wires away", [START[0], START[2]])
     g = undo(s)
-    select(s, "act")
+    s.select("act")
     s.move(2, 2)  # a menu that opens below the pointer begins at that entry
     s.key("Menu")
     choose(s, 0)
@@ -146,10 +128,10 @@ def menus(t, s, g):
 
 
 def grouping(t, s, g):
-    select(s, "fc")
-    s.xdotool("keydown", "shift")
+    s.select("fc")
+    s.hold("shift")
     s.click(g.cards["act"])
-    s.xdotool("keyup", "shift")
+    s.release("shift")
     s.key("ctrl+g")
     g = s.wait("module", lambda g: "block" in g.cards and "fc" not in g.cards, 2)
     t.ok(pairs(g) == [("block", "sum"), ("block", "sum"), ("x", "block")], "Ctrl+G makes a module of the selection")
@@ -166,14 +148,14 @@ def grouping(t, s, g):
 
 
 def muting(t, s, g):
-    select(s, "act")
+    s.select("act")
     s.key("ctrl+shift+m")
     g = s.wait("muted", lambda g: g.has("Edited"), 2)
     t.ok(len(g.faults) == 1, "a muted layer is passed by without a fault")
     g = undo(s)
-    select(s, "act")
+    s.select("act")
     s.key("alt+s")
-    time.sleep(0.4)
+    s.wait("the search", lambda g: g.popover(), 2)
     s.type("gelu")
     s.key("Return")
     g = s.wait("swapped", lambda g: g.has("Edited"), 2)
@@ -182,21 +164,17 @@ def muting(t, s, g):
 
 
 def numbers(t, s, g):
-    select(s, "fc")
+    s.select("fc")
     g = s.wait("field", lambda g: g.find("Out features"), 2)
     label = g.find("Out features")[0]
     x, y = g.canvas[0] + g.canvas[2] + 200, middle(label)[1]
     s.move(x, y)
-    s.xdotool("mousedown", 1)
-    for i in range(1, 6):
-        s.move(x + 8 * i, y)
-        time.sleep(0.05)
-    # A look is a key with Ctrl, which makes the drag coarse if GTK makes a motion of its own meanwhile.
-    nudge = itertools.cycle((41, 40))
-    g = s.wait("preview", lambda g: g.has("B × 9") or s.move(x + next(nudge), y), 2)
+    s.look()
+    s.down()
+    s.move_along((x, y), (x + 40, y), 5)
+    g = s.wait("preview", lambda g: g.has("B × 9"), 2)
     t.ok(g.has("36 → 81") and not g.has("Edited"), "a drag across a number says what would change")
-    s.move(x + 42, y)
-    s.xdotool("mouseup", 1)
+    s.up()
     g = s.wait("set", lambda g: ("fc", "act", "B × 9") in g.wires and g.has("Edited"), 2)
     t.ok(not g.has("36 → 81"), "and its end sets the number")
     undo(s)

@@ -2,7 +2,6 @@
 lost, a mistake is said, and undo brings all of it back. Then rows of the training settings: another method, a group."""
 import os
 import sys
-import time
 
 from drawing import drop, set_parameter, wire
 from studio import Report, Studio, middle
@@ -29,14 +28,13 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 def type_formula(s, card, label, text):
     """The field of a formula stands below its name."""
     g = s.look()
-    s.click(g.cards[card])
+    s.select(card)
     right = g.canvas[0] + g.canvas[2]
     g = s.wait("field of " + label, lambda g: g.find(label, x0=right) and g.state["selected"] == card, 2)
     x, y, w, h = g.find(label, x0=right)[0]
     s.click((x + 100, y + h + 18))
     s.key("ctrl+a")
     s.type(text)
-    time.sleep(0.3)
 
 
 def inputs(g, card):
@@ -65,7 +63,7 @@ def body(t):
         g = s.wait("fault", lambda g: card in g.faults, 2)
         t.ok("beta" in g.faults[card] and len(g.wires) == 5,
              "a wire to the name that is gone is kept and reported: " + g.faults[card])
-        s.click(g.cards[card])
+        s.select(card)
         s.key("ctrl+period")
         g = s.wait("mended", lambda g: g.number("faults") == 0, 2)
         t.ok(inputs(g, card) == ["scale", "x"] and ("beta", card, "2") in g.wires, "the fix wires it to the new name")
@@ -86,9 +84,9 @@ def body(t):
         g = s.look()
         right = g.canvas[0] + g.canvas[2]
         s.click((right + 265, middle(g.find("Method", x0=right)[0])[1]))
-        time.sleep(0.4)
+        s.wait("the list of methods", lambda g: g.popover(), 2)
         s.key("Down", "Return")
-        time.sleep(0.5)
+        s.wait("the list's end", lambda g: not g.popover(), 2)
         s.type("zz")
         g = s.look()
         t.ok(g.state["focus"] == "GtkToggleButton" and g.number("faults") == 0,

@@ -3,7 +3,6 @@ tab. It goes on where the tab says, from where it was, with what had been seen o
 import os
 import signal
 import sys
-import time
 
 from closing import answer, begin, close, edit, ended, question, train, write
 from studio import Report, Studio
@@ -34,7 +33,7 @@ def elsewhere(t, s):
     """On another device than it began on."""
     before = s.look()
     s.click(before.find("CPU · ", exact=False)[0])
-    time.sleep(0.5)
+    s.wait("the list of devices", lambda g: g.popover(), 2)
     s.key("Up", "Return")  # the last: the plain loops of ref, or a card
     s.wait("chosen", lambda g: not g.find("CPU · ", exact=False), 2)
     s.press("Continue")
@@ -92,14 +91,13 @@ def again(t, s):
     s.key("ctrl+Return")
     g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("points") > 2, 10)
     os.kill(int(g.state["pid"]), signal.SIGKILL)
-    s.wait("lost", lambda g: g.find("Start Again"), 3)
-    time.sleep(0.5)
-    s.click(s.look().find("Start Again")[0], 2)
+    s.click(s.standing("Start Again", lambda g: g.find("Start Again")[0]), 2)
     # The bar stays, insensitive, until a second click is over; a fast run has points before that.
     g = s.wait("trains again", lambda g: g.state["run"] == "training" and g.number("points") > 2
                and not g.find("Start Again"), 10)
-    time.sleep(0.5)
-    t.ok(s.look().state["run"] == "training", "a double click on Start Again starts one run")
+    pid, step = g.state["pid"], g.number("step")
+    g = s.wait("goes on", lambda g: g.number("step") > step, 3)
+    t.ok(g.state["run"] == "training" and g.state["pid"] == pid, "a double click on Start Again starts one run")
 
 
 def body(t):

@@ -3,7 +3,6 @@ does not widen it, and a data set's own options are in it."""
 import os
 import shutil
 import sys
-import time
 
 import studio
 from studio import Report, Studio, inside, middle
@@ -14,9 +13,9 @@ LONG = "a_module_with_a_name_" * 8
 
 def wheel(s, at, clicks=3, button=5):
     s.move(*at)
-    time.sleep(0.05)
-    s.xdotool("click", "--repeat", clicks, "--delay", 20, button)
-    time.sleep(0.4)
+    s.look()
+    s.screen.click(button, clicks)
+    s.standing("the end of scrolling", lambda g: [r for k, n, r in g.widgets if r[0] >= pane(g)[0]])
 
 
 def pane(g):
@@ -66,11 +65,7 @@ def choose(t, s, folder):
     button = [r for k, n, r in g.widgets if k == "GtkButton" and n == "Choose a file" and inside(r, pane(g))]
     t.ok(len(button) == 1, "a path has a button that chooses a file, and nothing else has")
     s.click(button[0])
-    time.sleep(1)
-    # A path that is typed is taken by the desktop's dialog, wherever it stands.
-    s.type(os.path.join(folder, "table.csv"))
-    time.sleep(1)
-    s.key("Return")
+    s.choose_file(os.path.join(folder, "table.csv"), "Open")
     s.wait("chosen", lambda g: g.find("table.csv", x0=pane(g)[0]), 3)
     t.ok(True, "and writes it from the graph's folder on: table.csv")
 
@@ -83,15 +78,15 @@ def body(t):
 
         card = "root_d"
         g = s.look()
-        s.click(g.cards[card])
-        g = s.wait("parameters", lambda g: g.find("Name", x0=pane(g)[0]), 2)
-        t.ok(inside(g.find("Name", x0=pane(g)[0])[0], pane(g)), "a card's parameters begin at the top")
+        s.select(card)
+        s.wait("parameters", lambda g: g.state["selected"] == card and inside(g.find("Name", x0=pane(g)[0])[0], pane(g)), 2)
+        t.ok(True, "a card's parameters begin at the top")
         wheel_over_fields(t, s, "Name")
         end_of_pane(t, s, "Documentation")
         other = next(c for c in sorted(g.cards) if c != card)
-        s.click(g.cards[other])
-        g = s.wait("another card", lambda g: g.state["selected"] == other, 2)
-        t.ok(inside(g.find("Name", x0=pane(g)[0])[0], pane(g)), "and the next card's begin at the top again")
+        s.select(other)
+        s.wait("another card", lambda g: g.state["selected"] == other and inside(g.find("Name", x0=pane(g)[0])[0], pane(g)), 2)
+        t.ok(True, "and the next card's begin at the top again")
 
     folder = os.path.join(os.path.dirname(s.folder), os.path.basename(s.folder) + "-graphs")
     os.makedirs(folder, exist_ok=True)
@@ -103,14 +98,12 @@ def body(t):
                 '<node id="data" op="dataset" source="csv" path="none.csv"/>\n'
                 '<node id="long" module="%s"/>\n<wire from="data.x" to="long"/>\n</graph>\n' % LONG)
     with Studio("inspector-long", path) as s:
-        g = s.wait("graph", lambda g: len(g.cards) == 2, 2)
-        time.sleep(0.5)  # until the graph is fitted
-        g = s.look()
+        g = s.still("graph", lambda g: len(g.cards) == 2)
         width = g.canvas[2]
-        s.click(g.cards["long"])
+        s.select("long")
         g = s.wait("long name", lambda g: g.state["selected"] == "long", 2)
         t.ok(g.canvas[2] == width, "a name of %d letters leaves the pane as wide as it was" % len(LONG))
-        s.click(g.cards["data"])
+        s.select("data")
         g = s.wait("options", lambda g: g.find("Delimiter", x0=pane(g)[0]), 2)
         t.ok(all(g.find(o, x0=pane(g)[0]) for o in ("Path", "Target", "Features", "Val fraction")),
              "a data set's own options are in the inspector")

@@ -1,10 +1,7 @@
 """Parameters and memory: what moves to another device, what each node takes before and during a run, and what cards show of
 stages, devices and split weights."""
 import colorsys
-import re
-import subprocess
 import sys
-import time
 
 import studio
 from studio import Report, Studio
@@ -20,19 +17,15 @@ def band(s, name):
     """The hue of the band at a card's upper edge, in twelfths: its strongest colour, since where a card begins between two
     pixels the band's own edges are mixed with what lies beside them."""
     x, y, width, _ = s.look().cards[name]
-    at = "1x8+%d+%d" % (x + width / 2, y - 2)
-    out = subprocess.run(["import", "-window", "root", "-crop", at, "-depth", "8", "txt:-"], env=s.env, capture_output=True, text=True)
-    pixels = [tuple(int(c[i:i + 2], 16) / 255 for i in (0, 2, 4)) for c in re.findall(r"#([0-9A-F]{6})", out.stdout)]
-    strongest = max((colorsys.rgb_to_hsv(*p) for p in pixels), key=lambda hsv: hsv[1] * hsv[2])
+    pixels = s.screen.pixels(x + width / 2, y - 2, 1, 8)
+    strongest = max((colorsys.rgb_to_hsv(*(c / 255 for c in p)) for p in pixels), key=lambda hsv: hsv[1] * hsv[2])
     return round(strongest[0] * 12) % 12
 
 
 def parts(t, s):
     s.open("pipeline.xml", studio.lesson("pipeline"))
     s.wait("graph", lambda g: "fc1" in g.cards, 5)
-    until = time.monotonic() + 5 * studio.PATIENCE
-    while band(s, "fc1") == band(s, "fc3") and time.monotonic() < until:
-        time.sleep(0.2)
+    s.wait("the bands", lambda g: band(s, "fc1") != band(s, "fc3"), 5)
     hues = [band(s, n) for n in ("fc1", "act1", "fc3", "fc5", "act7")]
     t.ok(hues[0] == hues[1] and len(set(hues)) == 4, "each stage has a colour of its own: %s" % hues)
 

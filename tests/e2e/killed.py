@@ -57,7 +57,8 @@ def draw_edits(dice):
 
 
 def send(s, *keys):
-    s.xdotool("key", *keys)
+    for key in keys:
+        s.screen.key(key)
 
 
 def show(s, i, tabs):
@@ -97,7 +98,7 @@ def refer(s, example):
 def look(s):
     """The geometry; None when Studio is no more."""
     try:
-        return s.ask()
+        return s.look()
     except Failed:
         return None
 
@@ -157,7 +158,6 @@ def kill_studio(t, s, dice, n, examples):
     t.ok(not g.find("Recover"), "kill %d: nothing is offered that was saved" % (n + 1))
     if len(examples) > 1:
         s.wait("tabs", lambda g: g.state.get("tabs") == str(len(examples)), 2)
-    time.sleep(0.3)
     edit_until_killed(s, dice, examples, saves)
     files = [e.found() for e in examples]
     recover(s)

@@ -2,7 +2,6 @@
 import os
 import signal
 import sys
-import time
 
 import studio
 from studio import Report, Studio
@@ -20,12 +19,11 @@ def body(t):
         g = s.wait("presentation", lambda g: g.state["presenting"] == "1", 1)
         t.ok(not g.find("Train") and g.has("learning rate"), "panes are gone, keys are shown")
 
-        walked = []
+        walked = [g.state["selected"]]
         for _ in range(3):
             s.key("Right")
-            time.sleep(0.15)
-            walked.append(s.look().state["selected"])
-        t.ok(walked == ["data", "q", "k"], "Right walks in the order of the computation: " + ", ".join(walked))
+            walked.append(s.wait("a step", lambda g: g.state["selected"] != walked[-1], 2).state["selected"])
+        t.ok(walked[1:] == ["data", "q", "k"], "Right walks in the order of the computation: " + ", ".join(walked))
         t.ok(s.look().has("k = data.x · wk"), "and says what is computed by the names on the canvas")
         g = s.look()
         t.ok(g.has("×"), "the caption has formula and shape")
@@ -40,15 +38,13 @@ def body(t):
 
         s.key("ctrl+Return")
         g = s.wait("map moves", lambda g: g.state["run"] == "training" and g.number("map_step") > 5, 2)
-        begin, seen = time.monotonic(), set()
-        while time.monotonic() - begin < 2:
-            g = s.look()
-            seen.add(g.state["map_step"])
-        t.ok(len(seen) >= 5, "the map follows: %d pictures in 2 s" % len(seen))
+        seen = set()
+        g = s.wait("five pictures", lambda g: seen.add(g.state["map_step"]) or len(seen) >= 5, 2)
+        t.ok(True, "the map follows: %d pictures" % len(seen))
 
         t.ok(g.state["run"] == "training", "a short run is stretched, so that it still trains while one speaks")
         s.key("l")
-        time.sleep(0.2)
+        s.wait("the field", lambda g: "Text" in g.state["focus"], 2)
         s.type("0.01")
         s.key("Return")
         g = s.wait("mark", lambda g: g.number("marks") == 1, 1)
@@ -75,12 +71,11 @@ def body(t):
         s.wait("pause", lambda g: g.state["run"] == "paused", 1)
 
         s.key("ctrl+shift+e")
-        deadline = time.monotonic() + 5
-        pictures = []
-        while not pictures and time.monotonic() < deadline:
-            pictures = [n for n in os.listdir(s.folder) if n.endswith(".svg")]
-            time.sleep(0.1)
-        t.ok(pictures, "the map is saved: %s" % pictures)
+        def pictures():
+            return [n for n in os.listdir(s.folder) if n.endswith(".svg")]
+
+        s.wait("picture", lambda g: pictures(), 5)
+        t.ok(True, "the map is saved: %s" % pictures())
         s.key("Escape")
         s.wait("window", lambda g: g.state["presenting"] == "0", 1)
         with open(path, "rb") as f:

@@ -1,7 +1,6 @@
 """A lesson walked through to its end by pointer and keys: pages, ticks that come by themselves, and the way back."""
 import os
 import sys
-import time
 
 import studio
 from studio import Report, Studio
@@ -76,7 +75,7 @@ def body(t):
         shot(s, "lesson-4")
 
         s.press("Lesson menu", x1=400)
-        time.sleep(0.4)  # an open menu has the keyboard, so nothing can be asked
+        s.wait("the menu", lambda g: g.popover(), 2)
         s.key("Home", "Return")
         g = s.wait("the first page", lambda g: at(g, "Two spirals"), 3)
         t.ok(not done(g), "starting again goes back to the first page")

@@ -1,4 +1,4 @@
-"""Every lesson but that of lesson.py, walked through to its end by pointer and keys, each page's goal reached as its hint says."""
+"""Lessons but that of lesson.py, all or those that are named, walked through to its end by pointer and keys, each page's goal reached as its hint says."""
 import os
 import sys
 import time
@@ -33,17 +33,20 @@ def answer(text):
     return act
 
 
+def within(g, card):
+    x, y = studio.middle(g.cards[card])
+    return g.canvas[0] < x < right(g) and g.canvas[1] < y < g.canvas[1] + g.canvas[3]
+
+
 def press_card(s, card):
     """A card beyond the canvas's edge is gone to first, by the search."""
-    g = s.look()
-    x, y = studio.middle(g.cards[card])
-    beyond = not (g.canvas[0] < x < right(g) and g.canvas[1] < y < g.canvas[1] + g.canvas[3])
+    beyond = not within(s.look(), card)
     if beyond:
         s.key("ctrl+f")
         s.type(card)
-        time.sleep(0.5)  # the search has the keyboard, so nothing can be asked
+        s.wait("found by the search", lambda g: g.find(card, x1=g.canvas[0], kind="GtkLabel"), 2)
         s.key("Return")
-        time.sleep(0.3)
+        s.wait("in sight", lambda g: within(g, card), 2)
         s.key("Escape")
     s.press_card(card)
     if beyond:
@@ -74,19 +77,14 @@ def ranks(n):
             s.key("ctrl+a")
             s.type(str(n))
             s.key("Return")
-            time.sleep(0.5)
-            g = s.look()
-            if g.find(str(n), kind="SpinButton"):
+            if s.look().find(str(n), kind="SpinButton"):
                 return
         raise Failed("the ranks do not become %d" % n)
     return act
 
 
 def restart(s):
-    s.key("ctrl+shift+p")
-    s.type("Restart Training")
-    time.sleep(0.5)  # the search has the keyboard, so nothing can be asked
-    s.key("Return")
+    s.command("Restart Training")
 
 
 def traced(words):
@@ -101,7 +99,7 @@ def traced(words):
     def act(s):
         s.wait("a step with " + words, has, 20)
         s.key("ctrl+shift+t")
-        time.sleep(2)
+        s.wait("the timeline", lambda g: g.canvas is None and g.widgets, 5)
         if SHOTS:
             s.screenshot(os.path.join(SHOTS, "timeline-%s.png" % words.replace("/", "-")))
         s.key("Escape")
@@ -140,8 +138,8 @@ def beside(s, label, kinds, card):
         if not above and at[1] + at[3] < g.canvas[1] + g.canvas[3] - 12:
             break
         s.move(right(g) + 60, g.canvas[1] + 120)  # what is beyond the pane's edges is scrolled into it
-        s.xdotool("click", 4 if above else 5)
-        time.sleep(0.2)
+        s.look()
+        s.screen.click(4 if above else 5)
     found = [r for k, n, r in g.widgets if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
     if not found:
         raise Failed("there is nothing beside " + label)
@@ -151,15 +149,10 @@ def beside(s, label, kinds, card):
 def choose(label, number, word, card=None):
     """Opens the list beside a label and takes the entry of this number, from 0, which is this word."""
     def act(s):
-        for pause in (0.5, 1, 2):
-            s.click(beside(s, label, ("GtkLabel",), card))
-            time.sleep(pause)  # the list has the keyboard, so nothing can be asked
-            s.key("Home", *["Down"] * number, "Return")
-            time.sleep(0.3)
-            g = s.look()
-            if g.find(word, x0=right(g)):
-                return
-        raise Failed("%s does not become %s" % (label, word))
+        s.click(beside(s, label, ("GtkLabel",), card))
+        s.wait("the list", lambda g: g.popover(), 3)
+        s.key("Home", *["Down"] * number, "Return")
+        s.wait("%s of %s" % (word, label), lambda g: not g.popover() and g.find(word, x0=right(g)), 3)
     return act
 
 
@@ -175,10 +168,10 @@ def field(label, value, card=None):
 def type_behind(card, words):
     def act(s):
         s.press_card(card)
+        cards = len(s.look().cards)
         s.type(words)
-        time.sleep(0.5)  # the search has the keyboard, so nothing can be asked
         s.key("Return")
-        time.sleep(0.3)
+        s.wait("one card more", lambda g: len(g.cards) > cards, 3)
         s.key("Escape")
     return act
 
@@ -261,15 +254,16 @@ def walk(t, name, pages):
 
 
 def body(t):
-    chosen = WITH_RANKS if BY_RANKS else LESSONS
-    if sys.argv[1:] and not BY_RANKS:
-        chosen = [lesson for lesson in LESSONS + WITH_RANKS if lesson[0] in sys.argv[1:]]
-        t.ok(len(chosen) == len(sys.argv) - 1, "each word is a lesson that is walked")
-    for name, pages in chosen:
-        walk(t, name, pages)
+    for name, pages in LESSONS + WITH_RANKS:
+        if name in NAMES or not NAMES:
+            walk(t, name, pages)
 
 
-BY_RANKS = "--ranks" in sys.argv  # those of several ranks, which mpirun starts
+NAMES = sys.argv[1:]  # all lessons, if none is named
 
 if __name__ == "__main__":
-    sys.exit(Report().run(body, *(["mpirun"] if BY_RANKS else [])))
+    walked = [name for name, pages in LESSONS + WITH_RANKS]
+    if not set(NAMES) <= set(walked):
+        sys.exit("lessons that are walked: " + ", ".join(walked))
+    parallel = not NAMES or any(name in NAMES for name, pages in WITH_RANKS)
+    sys.exit(Report().run(body, *(["mpirun"] if parallel else [])))

@@ -1,7 +1,6 @@
 """The minimap: a drag in it moves the view; it is there only where the graph does not fit, and goes by its menu item."""
 import os
 import sys
-import time
 
 import studio
 from studio import Report, Studio, inside
@@ -40,9 +39,9 @@ def body(t):
         back = s.look()
         t.ok(moved(after, back) < -60, "and back to the right")
         s.press([n for k, n, r in back.widgets if n.endswith(" %") and r[1] > 700][0])
-        time.sleep(1)  # an open menu has the keyboard, and the window does not answer
+        s.wait("the menu", lambda g: g.popover(), 2)
         s.key("m")
-        before = s.still("the menu's end", lambda g: True)
+        before = s.still("the menu's end", lambda g: not g.popover())
         s.drag((x, y), (x - 40, y))
         t.ok(moved(before, s.look()) == 0, "without the map the same drag moves nothing")
 

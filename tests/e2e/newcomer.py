@@ -5,7 +5,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 
 import studio
 from studio import Report, Studio, inside
@@ -34,7 +33,7 @@ def body(t):
         g = s.wait("loss falls", lambda g: g.number("loss") < 0.95 * guessing, 7)
         t.ok(True, "the loss falls: %.3f to %.3f" % (guessing, g.number("loss")))
 
-        s.click(g.cards["hidden"])
+        s.select("hidden")
         g = s.wait("inspector", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 2)
         s.click(g.find("4", x0=g.canvas[0] + g.canvas[2])[0], 3)
         s.key("ctrl+a")
@@ -50,11 +49,11 @@ def body(t):
         folder = g.state["folder"]
 
         before = (sorted(g.cards), sorted(g.wires))
-        s.click(g.cards["act"])
+        s.select("act")
         s.key("Delete")
         g = s.wait("fault", lambda g: "act" not in g.cards and g.number("faults") > 0 and g.faults, 1)
         t.ok(g.faults, "a card says what is missing: %s" % list(g.faults.values())[:1])
-        s.click(g.cards[next(iter(g.faults))])
+        s.select(next(iter(g.faults)))
         s.key("ctrl+period")
         g = s.wait("mended", lambda g: g.number("faults") == 0, 1)
         t.ok(("hidden", "scores", "B × 32") in g.wires, "Reconnect mends it in one step")
@@ -64,10 +63,7 @@ def body(t):
 
         path = os.path.join(s.folder, "spirals.xml")
         s.key("ctrl+s")
-        time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
-        s.key("ctrl+a")
-        s.type(path)
-        s.key("Return")
+        s.choose_file(path, "Save")
         g = s.wait("toast", lambda g: g.has("gradloom train"), 5)
         t.ok(os.path.exists(path) and g.find("Copy"), "the toast shows the line, with Copy")
 

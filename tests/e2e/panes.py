@@ -1,7 +1,6 @@
 """Side panes folded by key and button, drawers in a small window, and the list of all actions."""
 import os
 import sys
-import time
 
 import studio
 from studio import Report, Studio
@@ -9,9 +8,7 @@ from studio import Report, Studio
 
 def resize(s, width, height):
     """Resizes the window as a window manager does when its edge is dragged."""
-    window = s.find_window()
-    s.xdotool("windowsize", window, width, height)
-    s.xdotool("windowmove", window, 0, 0)
+    s.resize(width, height)
 
 
 def fold(t, s):
@@ -41,8 +38,7 @@ def actions(t, s):
 
     s.press_card("act")
     s.key("ctrl+9")
-    time.sleep(0.5)
-    before = zoom(s.look())
+    before = zoom(s.still("fitted", lambda g: True))
     s.key("ctrl+plus", "ctrl+plus", "ctrl+plus")
     s.wait("zoomed", lambda g: zoom(g) != before, 1)
     s.key("ctrl+shift+p")

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import studio
 from lessons import ranks
@@ -75,11 +74,8 @@ def hangs(t, s, pid):
     s.wait("ended", lambda g: g.state["run"] == "stopped" and g.has("Ended by force"), 5)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "forced.png"))
-    for _ in range(100):
-        if not os.path.exists("/proc/%d" % pid):
-            break
-        time.sleep(0.2)
-    t.ok(not os.path.exists("/proc/%d" % pid), "Pause and Stop say that they wait, and Stop again ends the ranks")
+    s.wait("the end of the rank", lambda g: not os.path.exists("/proc/%d" % pid), 20)
+    t.ok(True, "Pause and Stop say that they wait, and Stop again ends the ranks")
     s.press("Continue")
     s.wait("goes on", lambda g: g.state["run"] == "training", 30)
 
@@ -103,9 +99,7 @@ def lanes(t, s):
     subprocess.run([program, "simulate", graph, "--gpus", "4", "--card", "a100", "--link", "nvlink3,100g", "--trace", path],
                    check=True, stdout=subprocess.DEVNULL, env=s.env)
     s.key("ctrl+o")
-    time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
-    s.type(path)
-    s.key("Return")
+    s.choose_file(path, "Open")
     g = s.wait("lanes", lambda g: words(g, "computing "), 10)
     t.ok(True, "the lanes of a simulation: %s" % words(g, "computing ")[0])
     s.key("Escape")
@@ -128,7 +122,6 @@ def wanted(t, s):
         s.key("ctrl+a")
         s.type("3")
         s.key("Return")
-        time.sleep(0.5)
         g = s.look()
         if g.has("<parallel> wants 2 ranks"):
             break
@@ -155,7 +148,7 @@ def body(t):
         pids = memory(t, s)
         hangs(t, s, pids[1])
         killed(t, s, memory(t, s)[1])
-        time.sleep(8)  # longer than the rhythm in which the ranks are asked
+        s.wait("what the ranks took", lambda g: g.state["rank_memory"] == "1", 20)
         over(t, s)
         lanes(t, s)
         wanted(t, s)

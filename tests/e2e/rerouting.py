@@ -1,6 +1,5 @@
 """Wires by the hand: they go round cards, double click gives one a point, which is dragged and deleted; right angles."""
 import sys
-import time
 
 from studio import Report, Studio
 
@@ -70,10 +69,7 @@ def a_point(t, s):
 
 def by_name(t, s):
     s.click(middle(s.look(), "act → sum"))
-    s.key("ctrl+shift+p")
-    time.sleep(0.5)
-    s.type("reroute")
-    s.key("Return")
+    s.command("reroute")
     g = s.wait("point", lambda g: len(points(g, "act → sum")) == 1, 2)
     t.ok(True, "the list of actions adds one to the wire that is selected, too")
     s.key("ctrl+z")

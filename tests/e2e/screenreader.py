@@ -1,13 +1,12 @@
 """A network built and trained with the keyboard alone, by what a screen reader is told.
 
-Nothing is read off the screen and nothing asked of the window: every step waits for what the accessibility bus says, the
+Nothing is read off the screen, and what the window says of itself only paces the keys: every step waits for what the accessibility bus says, the
 name, the description and the states of what has the focus, as Orca would speak them.
 """
 import os
 import re
 import subprocess
 import sys
-import threading
 import time
 
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -66,8 +65,8 @@ class Reader(Studio):
     """Studio in the session that this script runs in, with its accessibility bus."""
 
     def __init__(self, name, *arguments):
-        super().__init__(name, *arguments, env={"NO_AT_BRIDGE": "0"})
-        self.focus, self.listener = None, None
+        super().__init__(name, *arguments, env={"GTK_A11Y": "atspi"})
+        self.focus, self.changes, self.listener = None, 0, None
 
     def __enter__(self):
         self.listener = Atspi.EventListener.new(self.focused)
@@ -78,16 +77,13 @@ class Reader(Studio):
         self.listener.deregister("object:state-changed:focused")
         return super().__exit__(*what)
 
-    def launch(self):
-        program = os.path.join(studio.BUILD, "app", "gradloom-studio", "gradloom-studio")
-        self.session = subprocess.Popen([program] + self.arguments, env=self.env, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
-        threading.Thread(target=self.read, args=(self.session.stderr,), daemon=True).start()
+    def begin_session(self):
+        """This script is in the session already."""
 
     def focused(self, event):
         try:
             if event.detail1:
-                self.focus = event.source
+                self.focus, self.changes = event.source, self.changes + 1
         except GLib.Error:
             pass  # it was gone before it could be asked
 
@@ -146,11 +142,11 @@ class Reader(Studio):
             left.extend(at.get_child_at_index(i) for i in reversed(range(at.get_child_count())))
         return found
 
-
     def tab_to(self, name):
         for _ in range(30):
+            before = self.changes
             self.key("Tab")
-            self.listen(0.15)
+            self.until("another focus", lambda: self.changes > before, 2)
             h = self.heard()
             if h is not None and h.name == name:
                 return h

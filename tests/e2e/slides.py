@@ -1,7 +1,6 @@
 """A lecture: three views are made, put in order and presented; spotlight and pen come to hand and leave nothing behind."""
 import os
 import sys
-import time
 
 import studio
 from studio import Report, Studio, middle
@@ -15,11 +14,7 @@ def titles(g):
 
 def run_action(s, words):
     """By its name in the list of all actions."""
-    s.key("ctrl+shift+p")
-    s.wait("list", lambda g: g.find("New Graph"), 1)
-    s.type(words)
-    s.wait("found", lambda g: not g.find("New Graph", kind="Label"), 1)
-    s.key("Return")
+    s.command(words)
 
 
 def make_views(t, s):
@@ -34,8 +29,7 @@ def make_views(t, s):
         else:
             s.press_card("loss")
             s.key("ctrl+8")
-        time.sleep(0.3)
-    g = s.look()
+    g = s.still("three views", lambda g: len(titles(g)) == 3)
     t.ok(titles(g) == ["Data", "Middle", "End"], "three views are made of what is seen: %s" % titles(g))
 
 
@@ -104,7 +98,7 @@ def body(t):
         s.key("Escape")
         s.wait("window", lambda g: g.state["presenting"] == "0", 1)
         s.key("ctrl+s")
-        time.sleep(0.5)
+        s.wait("not edited", lambda g: not g.has("Edited"), 2)
         with open(path, "rb") as f:
             t.ok(f.read() == text, "a lecture that was only given leaves the file byte-equal")
 

@@ -2,7 +2,6 @@
 own, and one that trains while another is edited."""
 import os
 import sys
-import time
 
 from closing import GRAPH, alive, question
 from studio import Report, Studio, middle
@@ -60,10 +59,7 @@ def trains(t, s):
     s.key("alt+2")
     g = s.wait("second", lambda g: g.state["tab"] == "2", 1)
     t.ok(g.state["run"] != "training" and g.state["points"] == "0" and g.find("Train"), "another tab does not train")
-    for _ in range(5):
-        s.press_card("act")
-        if s.look().state["selected"] == "act":
-            break
+    s.select("act")
     s.key("Delete")
     g = s.wait("edited", lambda g: "act" not in g.cards and g.has("Edited"), 1)
     t.ok(alive(pid), "it is edited while the first one trains")
@@ -71,18 +67,19 @@ def trains(t, s):
     g = s.wait("first", lambda g: g.state["tab"] == "1" and g.number("step") > step, 2)
     t.ok("act" in g.cards and not g.has("Edited") and g.state["run"] == "training", "which has gone on, and is not edited")
     s.key("ctrl+z")
-    time.sleep(0.3)
     t.ok("act" in s.look().cards, "there is nothing to undo in it")
 
 
 def closed(t, s):
     g = s.look()
     s.move(*middle(tab(g, "third")))
-    s.xdotool("click", 2)
+    s.look()
+    s.screen.click(2)
     s.wait("closed", lambda g: g.state["tabs"] == "2", 2)
     t.ok(True, "a middle click closes a tab that would lose nothing")
     s.move(*middle(tab(s.look(), "second")))
-    s.xdotool("click", 2)
+    s.look()
+    s.screen.click(2)
     question(s, "Save changes to “second”?")
     s.press("Cancel")
     g = s.wait("asked", lambda g: g.state and g.state["tab"] == "2", 1)
@@ -94,13 +91,11 @@ def detached(t, s):
     g = s.look()
     x, y = middle(tab(g, "second"))
     s.move(x, y)
-    s.xdotool("mousedown", 1)
-    for at in ([(x, y + 2 * i) for i in range(1, 31)] + [(x - 5 * i, y + 60) for i in range(1, 31)]
-               + [(500, y + 60 - 4 * i) for i in range(1, 31)]):
-        s.move(*at)
-        time.sleep(0.02)
-    time.sleep(0.4)
-    s.xdotool("mouseup", 1)
+    s.look()
+    s.down()
+    for start, end in (((x, y), (x, y + 60)), ((x, y + 60), (x - 150, y + 60)), ((500, y + 60), (500, y - 60))):
+        s.move_along(start, end, 15)
+    s.up()
     g = s.wait("window", lambda g: g.state["tabs"] == "1" and "act" not in g.cards and g.has("Edited"), 3)
     t.ok(True, "a tab that is dragged out becomes a window, as it was")
     s.key("ctrl+z")

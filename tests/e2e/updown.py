@@ -1,16 +1,12 @@
 """A graph from top to bottom: arranged by the list of actions, walked with the arrow keys, added to, wired and folded; each step back."""
 import sys
-import time
 
 from arranging import NET
 from studio import Report, Studio, inside, middle
 
 
 def command(s, words):
-    s.key("ctrl+shift+p")
-    time.sleep(0.4)
-    s.type(words)
-    s.key("Return")
+    s.command(words)
 
 
 def runs_down(g):
@@ -36,7 +32,7 @@ def arranging(t, s):
 
 
 def walking(t, s, g):
-    s.click(g.cards["x"])
+    s.select("x")
     for name in ("fc", "act", "sum"):
         s.key("Down")
         s.wait("at " + name, lambda m, name=name: m.state.get("selected") == name or m.state.get("focus") == name, 2)
@@ -46,9 +42,8 @@ def walking(t, s, g):
 
 
 def adding(t, s, g):
-    s.click(g.cards["x"])
+    s.select("x")
     s.type("relu")
-    time.sleep(0.4)
     s.key("Return")
     a = s.still("added", lambda m: "relu" in m.cards)
     t.ok(abs(middle(a.cards["relu"])[1] - middle(a.cards["x"])[1]) > 20 or a.cards["relu"][1] > a.cards["x"][1] + a.cards["x"][3],
@@ -70,7 +65,7 @@ def wiring(t, s, g):
 
 def folding(t, s, g):
     g = s.look()
-    s.click(g.cards["fc"])
+    s.select("fc")
     s.key("alt+h")
     a = s.still("folded", lambda m: m.cards["fc"][3] < g.cards["fc"][3] - 5)
     t.ok(abs(a.cards["act"][3] - g.cards["act"][3]) < 1, "a card is folded to its title, the others are not")

@@ -5,7 +5,6 @@
  * GRADLOOM_NET_SEEDS asks for more seeds. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/plan/loom-plan-nodes.h"
 #include "engine/program/loom-optimizer.h"
@@ -596,7 +595,7 @@ plan_values (LoomProgram *p, LoomDevices *devices)
     assert_no_overlap (plan);
   loom_plan_memory (plan, 0, &memory);
   g_assert_cmpfloat ((double)memory.arena, <=, 1.1 * (double)memory.lower_bound);
-  return (guint)loom_plan_n_values (plan);
+  return loom_plan_n_values (plan);
 }
 
 /* Nets of thousands of layers are planned, and the plan grows as the net does. */

@@ -9,6 +9,7 @@
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
 #include "ui/window/studio-commands.h"
+#include "ui/window/studio-dump.h"
 #include "ui/window/studio-leaving.h"
 #include "ui/window/studio-window.h"
 
@@ -55,6 +56,7 @@ application_startup (GApplication *application)
   gtk_window_set_default_icon_name ("org.gradloom.Studio");
   g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);
   studio_commands_set_keys (GTK_APPLICATION (application));
+  studio_dump_on_signal (GTK_APPLICATION (application));
 }
 
 static StudioWindow *

@@ -1,5 +1,9 @@
-#include "ui/task/studio-task-view.h"
 #include "ui/window/studio-dump.h"
+
+#include <glib-unix.h>
+#include <signal.h>
+
+#include "ui/task/studio-task-view.h"
 
 void
 studio_dump_rect (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect)
@@ -9,6 +13,11 @@ studio_dump_rect (const char *what, const char *name, GtkWidget *from, const gra
   gtk_native_get_surface_transform (window, &dx, &dy);
   if (!gtk_widget_translate_coordinates (from, GTK_WIDGET (window), rect->origin.x, rect->origin.y, &x, &y))
     return;
+  for (GdkSurface *at = gtk_native_get_surface (window); GDK_IS_POPUP (at); at = gdk_popup_get_parent (GDK_POPUP (at)))
+    {
+      dx += gdk_popup_get_position_x (GDK_POPUP (at));
+      dy += gdk_popup_get_position_y (GDK_POPUP (at));
+    }
   g_printerr ("geometry %s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\n", what, name, x + dx, y + dy, rect->size.width,
               rect->size.height);
 }
@@ -28,6 +37,9 @@ words_of (GtkWidget *widget)
     return "Close";
   if (STUDIO_IS_TASK_VIEW (widget))
     return studio_task_view_get_description (STUDIO_TASK_VIEW (widget));
+  /* A menu or list that is open, whatever stands in it. */
+  if (GTK_IS_POPOVER (widget))
+    return "popover";
   return gtk_widget_get_tooltip_text (widget);
 }
 
@@ -55,21 +67,66 @@ studio_dump_widgets (GtkNative *window)
   dump_widget (GTK_WIDGET (window));
 }
 
-static gboolean
-dump_cb (GtkWidget *window, GVariant *arguments, gpointer data)
+/* The window that has the keyboard. The desktop's dialog for files is one that the application does not know. */
+static GtkWindow *
+active_window (GtkApplication *application)
 {
-  studio_dump_widgets (GTK_NATIVE (window));
+  GListModel *toplevels = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (toplevels); i++)
+    {
+      g_autoptr (GtkWindow) window = g_list_model_get_item (toplevels, i);
+      if (gtk_widget_get_mapped (GTK_WIDGET (window)) && gtk_window_is_active (window))
+        return window; /* the list keeps it */
+    }
+  return gtk_application_get_active_window (application);
+}
+
+/* A window with an action of this name prints more than its widgets. */
+static void
+dump_active (GtkApplication *application)
+{
+  GtkWindow *window = active_window (application);
+  if (window != NULL && gtk_widget_activate_action (GTK_WIDGET (window), "win.dump-geometry", NULL))
+    return;
+  if (window != NULL && gtk_widget_get_mapped (GTK_WIDGET (window)))
+    studio_dump_widgets (GTK_NATIVE (window));
   g_printerr ("geometry end\n");
-  return TRUE;
+}
+
+static void
+painted_cb (GdkFrameClock *clock, GtkApplication *application)
+{
+  g_signal_handlers_disconnect_by_func (clock, painted_cb, application);
+  dump_active (application);
+}
+
+static gboolean
+input_handled_cb (gpointer data)
+{
+  GtkApplication *application = data;
+  GtkWindow *window = active_window (application);
+  if (window != NULL && gtk_widget_get_mapped (GTK_WIDGET (window)))
+    {
+      GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (window));
+      g_signal_connect (clock, "after-paint", G_CALLBACK (painted_cb), application);
+      gdk_frame_clock_request_phase (clock, GDK_FRAME_CLOCK_PHASE_AFTER_PAINT);
+    }
+  else
+    dump_active (application);
+  return G_SOURCE_REMOVE;
+}
+
+/* Events have priority over the idle function, and layout and painting do not, so a busy window cannot starve it. */
+static gboolean
+signalled_cb (gpointer data)
+{
+  g_idle_add_full (GDK_PRIORITY_EVENTS + 10, input_handled_cb, data, NULL);
+  return G_SOURCE_CONTINUE;
 }
 
 void
-studio_dump_on_keys (GtkWidget *window)
+studio_dump_on_signal (GtkApplication *application)
 {
-  GtkEventController *keys = gtk_shortcut_controller_new ();
-
-  gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (keys),
-                                        gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control><Alt><Shift>d"),
-                                                          gtk_callback_action_new (dump_cb, NULL, NULL)));
-  gtk_widget_add_controller (window, keys);
+  g_unix_signal_add (SIGUSR2, signalled_cb, application);
 }

@@ -7,7 +7,6 @@
 #include "ui/run/studio-run-fit.h"
 #include "ui/run/studio-timeline-window.h"
 #include "ui/training/studio-training-settings.h"
-#include "ui/window/studio-dump.h"
 #include "ui/window/studio-page-private.h"
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -431,11 +430,7 @@ studio_page_set_device (StudioPage *self, const char *device)
 void
 studio_page_show_timeline (StudioPage *self)
 {
-  gboolean is_new = self->timeline == NULL;
-
   studio_timeline_window_present (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), &self->timeline, self->run);
-  if (is_new)
-    studio_dump_on_keys (self->timeline);
 }
 
 /* ---- parameters and memory ------------------------------------------------------------------------ */
@@ -443,11 +438,8 @@ studio_page_show_timeline (StudioPage *self)
 static void
 show_inventory (StudioPage *self, const char *page)
 {
-  gboolean is_new = self->inventory == NULL;
   studio_inventory_window_present (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), &self->inventory,
                                    self->document, self->run, page);
-  if (is_new)
-    studio_dump_on_keys (self->inventory);
 }
 
 void

@@ -240,7 +240,7 @@ static const struct
     "palette commands search" },
   { "help", NULL, help_cb, N_ ("Help"), N_ ("_Help"), { "F1" }, "manual documentation guide" },
   { "keys", NULL, keys_cb, N_ ("Help"), N_ ("_Keyboard Shortcuts"), { "<Control>question" }, "keys" },
-  { "dump-geometry", NULL, dump_geometry_cb, NULL, NULL, { "<Control><Alt><Shift>d" }, NULL },
+  { "dump-geometry", NULL, dump_geometry_cb, NULL, NULL, { NULL }, NULL },
 };
 
 guint

@@ -6,7 +6,6 @@
 #include "ui/start/studio-new-dialog.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/training/studio-training-settings.h"
-#include "ui/window/studio-dump.h"
 #include "ui/window/studio-files.h"
 #include "ui/window/studio-toasts.h"
 #include "ui/window/studio-window-private.h"
@@ -25,7 +24,6 @@ present_dialog (StudioWindow *self, const char *csv)
 {
   StudioNewDialog *dialog = studio_new_dialog_new (GTK_WINDOW (self), csv);
   g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), self, 0);
-  studio_dump_on_keys (GTK_WIDGET (dialog));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
@@ -166,7 +164,6 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
   StudioWeightsDialog *dialog = studio_weights_dialog_new (GTK_WINDOW (root), look);
   g_signal_connect_object (dialog, "used", G_CALLBACK (used_cb), page, 0);
   g_signal_connect_object (dialog, "made", G_CALLBACK (made_cb), root, 0);
-  studio_dump_on_keys (GTK_WIDGET (dialog));
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
@@ -187,7 +184,7 @@ take_trace (StudioWindow *self, GFile *file)
   g_autofree char *path = g_file_get_path (file);
 
   if (path != NULL)
-    studio_dump_on_keys (studio_timeline_window_open (GTK_WINDOW (self), path));
+    studio_timeline_window_open (GTK_WINDOW (self), path);
 }
 
 /* The handlers of files, by their kind. */
