@@ -65,7 +65,7 @@ def choose(t, s, folder):
     button = [r for k, n, r in g.widgets if k == "GtkButton" and n == "Choose a file" and inside(r, pane(g))]
     t.ok(len(button) == 1, "a path has a button that chooses a file, and nothing else has")
     s.click(button[0])
-    s.choose_file(os.path.join(folder, "table.csv"), "Open")
+    s.choose_file(os.path.join(folder, "table.csv"), "Choose")
     s.wait("chosen", lambda g: g.find("table.csv", x0=pane(g)[0]), 3)
     t.ok(True, "and writes it from the graph's folder on: table.csv")
 

@@ -104,9 +104,8 @@ def look(s):
 
 
 def edit_until_killed(s, dice, examples, saves):
-    """Edits at a random pace. What was sent before Studio was asked, and answered, has been done: keys come in their order.
-    An answer that came too late for its question may be taken for that of the next, so it stands for the oldest."""
-    timer, at, asked = None, 0, []
+    """Edits at a random pace. What was sent before Studio was asked, and answered, has been done."""
+    timer, at = None, 0
     show(s, at, len(examples))
     while s.session.poll() is None:
         if dice.random() < 0.4:
@@ -119,10 +118,9 @@ def edit_until_killed(s, dice, examples, saves):
         if saves and dice.random() < 0.2:
             send(s, "ctrl+s")
         if timer is None or dice.random() < 0.4:
-            asked.append([e.sent for e in examples])
             if look(s) is not None:
-                for e, n in zip(examples, asked.pop(0)):
-                    e.seen = n
+                for e in examples:
+                    e.seen = e.sent
                 if timer is None:
                     timer = threading.Timer(dice.uniform(0, LIFE), os.kill, (s.studio_pid(), signal.SIGKILL))
                     timer.start()

@@ -19,7 +19,7 @@ def words(g, text):
 
 def processes(s):
     """The numbers of the run's ranks, by rank, as the table of the memory says them."""
-    g = s.wait("what each rank has taken", lambda g: g.has("Rank 1, in the run") and words(g, " · +"), 10)
+    g = s.wait("what each rank has taken", lambda g: g.has("Rank 1, in the run") and len(words(g, " · +")) > 1, 10)
     return [int(n.split(" ")[0]) for n in words(g, " · +")]
 
 

@@ -1,28 +1,33 @@
 """Pointer and keyboard of an X server, by the XTEST extension: what xdotool does, without a process for each motion."""
 import ctypes
-import ctypes.util
 import time
 
 # Two clicks at the same place within GTK's double-click time are a double click, by the times that the server gives them.
 DOUBLE_CLICK = 0.4
 DOUBLE_CLICK_DISTANCE = 8
-BUTTONS = (1, 2, 3, 4, 5)
 MODIFIERS = {"ctrl": "Control_L", "shift": "Shift_L", "alt": "Alt_L", "super": "Super_L"}
 NAMES = {" ": "space", "!": "exclam", '"': "quotedbl", "#": "numbersign", "$": "dollar", "%": "percent", "&": "ampersand",
          "'": "apostrophe", "(": "parenleft", ")": "parenright", "*": "asterisk", "+": "plus", ",": "comma", "-": "minus",
          ".": "period", "/": "slash", ":": "colon", ";": "semicolon", "<": "less", "=": "equal", ">": "greater",
          "?": "question", "@": "at", "[": "bracketleft", "\\": "backslash", "]": "bracketright", "^": "asciicircum",
          "_": "underscore", "`": "grave", "{": "braceleft", "|": "bar", "}": "braceright", "~": "asciitilde"}
-LIBRARIES = ("X11", "Xtst")
+LIBRARIES = ("libX11.so.6", "libXtst.so.6")
 
 
 def missing():
-    return ["lib" + name for name in LIBRARIES if ctypes.util.find_library(name) is None]
+    """Libraries that are not installed."""
+    names = []
+    for name in LIBRARIES:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            names.append(name)
+    return names
 
 
 class Screen:
     def __init__(self, display):
-        self.x11, self.xtst = (ctypes.CDLL(ctypes.util.find_library(name)) for name in LIBRARIES)
+        self.x11, self.xtst = (ctypes.CDLL(name) for name in LIBRARIES)
         self.x11.XOpenDisplay.restype = ctypes.c_void_p
         self.x11.XStringToKeysym.restype = ctypes.c_ulong
         self.x11.XkbKeycodeToKeysym.restype = ctypes.c_ulong
@@ -108,18 +113,22 @@ class Screen:
             self.clicked = time.monotonic(), *self.at
 
     def pixels(self, x, y, width, height):
-        """What is seen there, as (red, green, blue) from left to right and from top to bottom."""
+        """What is seen there, as (red, green, blue) from left to right and from top to bottom, without what lies beyond the
+        screen's edges."""
+        x, y = max(int(x), 0), max(int(y), 0)
+        width = min(int(width), self.x11.XDisplayWidth(self.display, 0) - x)
+        height = min(int(height), self.x11.XDisplayHeight(self.display, 0) - y)
         self.x11.XGetImage.restype = ctypes.POINTER(ctypes.c_char * 52)
-        image = self.x11.XGetImage(self.display, ctypes.c_ulong(self.x11.XDefaultRootWindow(self.display)), int(x), int(y),
-                                   int(width), int(height), ctypes.c_ulong(0xffffffff), 2)
+        image = self.x11.XGetImage(self.display, ctypes.c_ulong(self.x11.XDefaultRootWindow(self.display)), x, y, width, height,
+                                   ctypes.c_ulong(0xffffffff), 2)
         if not image:
             raise OSError("the screen cannot be read at %d, %d" % (x, y))
         # XImage has the address of its data at byte 16 and the length of a line at byte 44; a pixel is blue, green, red, unused.
         data = ctypes.c_void_p.from_buffer(image.contents, 16).value
         line = ctypes.c_int.from_buffer(image.contents, 44).value
-        raw = ctypes.string_at(data, line * int(height))
+        raw = ctypes.string_at(data, line * height)
         self.x11.XDestroyImage(image)
-        rows = (raw[i * line:i * line + 4 * int(width)] for i in range(int(height)))
+        rows = (raw[i * line:i * line + 4 * width] for i in range(height))
         return [pixel for row in rows for pixel in zip(row[2::4], row[1::4], row[0::4])]
 
     def resize(self, width, height):

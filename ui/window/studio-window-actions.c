@@ -119,11 +119,17 @@ show_actions_cb (StudioWindow *self, GVariant *parameter)
   studio_action_list_open (self->action_list);
 }
 
-/* Of the page that is seen, and of what lies around it. */
+/* Of the page that is seen, and of what lies around it. While a tab is dragged out, a window has no page. */
 static void
 dump_geometry_cb (StudioWindow *self, GVariant *parameter)
 {
-  int at = adw_tab_view_get_page_position (self->tab_view, adw_tab_view_get_selected_page (self->tab_view));
+  AdwTabPage *selected = adw_tab_view_get_selected_page (self->tab_view);
+  if (selected == NULL || self->page == NULL)
+    {
+      g_printerr ("geometry end\n");
+      return;
+    }
+  int at = adw_tab_view_get_page_position (self->tab_view, selected);
   studio_page_dump_cards (self->page);
   studio_dump_widgets (GTK_NATIVE (self));
   studio_page_dump_state (self->page);
