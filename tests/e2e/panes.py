@@ -11,6 +11,13 @@ def resize(s, width, height):
     s.resize(width, height)
 
 
+def kept(s):
+    """What Studio has written of the panes."""
+    with open(os.path.join(s.env["XDG_STATE_HOME"], "gradloom", "window.ini"), encoding="utf-8") as f:
+        settings = dict(line.strip().split("=", 1) for line in f if "=" in line)
+    return {name: settings.get(name) for name in ("left-pane", "right-pane")}
+
+
 def fold(t, s):
     g = s.wait("graph", lambda g: len(g.cards) == 8 and g.find("Search layers") and g.find("Optimizer"), 2)
     both = g.canvas[2]
@@ -23,6 +30,7 @@ def fold(t, s):
     s.press("Parameters and training (Shift+F9)")
     g = s.wait("unfolded", lambda g: g.find("Optimizer") and g.canvas[2] == left, 1)
     t.ok(True, "the header's button unfolds one again")
+    s.wait("what is kept", lambda g: kept(s) == {"left-pane": "false", "right-pane": "true"}, 2)
     s.end()
     s.launch()
     g = s.still("again", lambda g: len(g.cards) == 8 and g.find("Optimizer"))

@@ -76,6 +76,12 @@ class Geometry:
         """A menu or a list is open."""
         return bool(self.find("popover"))
 
+    def covered(self, rect):
+        """A toast lies over the middle of a rectangle that is not one of its own."""
+        x, y = middle(rect)
+        return any(name == "toast" and t[0] <= x <= t[0] + t[2] and t[1] <= y <= t[1] + t[3]
+                   and all(r != rect for _, _, r in self.widgets[i:]) for i, (_, name, t) in enumerate(self.widgets))
+
     def dialog(self, button=None):
         """A window of its own has the keyboard: a question, or the desktop's dialog for files."""
         return self.canvas is None and bool(self.widgets) and (button is None or bool(self.find(button)))
@@ -253,11 +259,15 @@ class Studio:
         self.wait("%s selected" % name, clicked, 5, quiet=True)
 
     def standing(self, what, place):
-        """The rectangle place(geometry), once it is the same in two frames, one after the other."""
+        """The rectangle place(geometry), once it is the same in two frames, one after the other, and no toast lies over it. A
+        toast stays for as long as the pointer is on it."""
         seen = []
 
         def same(g):
             seen.append(place(g))
+            if isinstance(seen[-1], tuple) and g.covered(seen[-1]):
+                self.move(2, 2)
+                return False
             return seen[-1] is not None and seen[-2:-1] == seen[-1:]
         self.wait(what, same, 5, quiet=True)
         return seen[-1]

@@ -40,6 +40,9 @@ words_of (GtkWidget *widget)
   /* A menu or list that is open, whatever stands in it. */
   if (GTK_IS_POPOVER (widget))
     return "popover";
+  /* It covers what lies below it. */
+  if (g_str_equal (gtk_widget_get_css_name (widget), "toast"))
+    return "toast";
   return gtk_widget_get_tooltip_text (widget);
 }
 
