@@ -97,11 +97,40 @@ dump_active (GtkApplication *application)
   g_printerr ("geometry end\n");
 }
 
-static void
-painted_cb (GdkFrameClock *clock, GtkApplication *application)
+/* A frame that is waited for; the window may go before it comes. */
+typedef struct
 {
-  g_signal_handlers_disconnect_by_func (clock, painted_cb, application);
-  dump_active (application);
+  GtkApplication *application;
+  GtkWindow *window;
+  GdkFrameClock *clock;
+  gulong painted, unmapped;
+} Frame;
+
+static gboolean input_handled_cb (gpointer data);
+
+static GtkApplication *
+frame_free (Frame *frame)
+{
+  GtkApplication *application = frame->application;
+
+  g_signal_handler_disconnect (frame->clock, frame->painted);
+  g_signal_handler_disconnect (frame->window, frame->unmapped);
+  g_object_unref (frame->clock);
+  g_object_unref (frame->window);
+  g_free (frame);
+  return application;
+}
+
+static void
+painted_cb (GdkFrameClock *clock, Frame *frame)
+{
+  dump_active (frame_free (frame));
+}
+
+static void
+unmapped_cb (GtkWidget *window, Frame *frame)
+{
+  g_idle_add_full (GDK_PRIORITY_EVENTS + 10, input_handled_cb, frame_free (frame), NULL);
 }
 
 static gboolean
@@ -109,14 +138,19 @@ input_handled_cb (gpointer data)
 {
   GtkApplication *application = data;
   GtkWindow *window = active_window (application);
-  if (window != NULL && gtk_widget_get_mapped (GTK_WIDGET (window)))
+
+  if (window == NULL || !gtk_widget_get_mapped (GTK_WIDGET (window)))
     {
-      GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (window));
-      g_signal_connect (clock, "after-paint", G_CALLBACK (painted_cb), application);
-      gdk_frame_clock_request_phase (clock, GDK_FRAME_CLOCK_PHASE_AFTER_PAINT);
+      dump_active (application);
+      return G_SOURCE_REMOVE;
     }
-  else
-    dump_active (application);
+  Frame *frame = g_new0 (Frame, 1);
+  frame->application = application;
+  frame->window = g_object_ref (window);
+  frame->clock = g_object_ref (gtk_widget_get_frame_clock (GTK_WIDGET (window)));
+  frame->painted = g_signal_connect (frame->clock, "after-paint", G_CALLBACK (painted_cb), frame);
+  frame->unmapped = g_signal_connect (window, "unmap", G_CALLBACK (unmapped_cb), frame);
+  gdk_frame_clock_request_phase (frame->clock, GDK_FRAME_CLOCK_PHASE_AFTER_PAINT);
   return G_SOURCE_REMOVE;
 }
 
