@@ -82,7 +82,11 @@ wait_for_copies (Work *w, WorkInstr *instr, GHashTable *made, GHashTable *taken)
     {
       const guint root = work_in (instr, k) != 0 ? work_root (w, work_in (instr, k)) : 0;
       WorkInstr *copy = root != 0 ? g_hash_table_lookup (made, GUINT_TO_POINTER (root)) : NULL;
-      GPtrArray *of = root != 0 && updates (instr, k) ? g_hash_table_lookup (taken, GUINT_TO_POINTER (root)) : NULL;
+      GPtrArray *of = root != 0 ? g_hash_table_lookup (taken, GUINT_TO_POINTER (root)) : NULL;
+
+      /* Last, since an update of all parameters has as many results as operands. */
+      if (of != NULL && !updates (instr, k))
+        of = NULL;
 
       for (guint i = 0; of != NULL && i < of->len; i++)
         wait_once (instr, of->pdata[i]);

@@ -54,14 +54,21 @@ copy_outputs (Work *w)
     }
 }
 
-/* Whether operand k of an update is what one of its results replaces. */
-static gboolean
-is_updated (const WorkInstr *instr, guint k)
+/* For each operand of an update, whether one of its results replaces it. One list serves all operands, since an update
+ * of all parameters has as many results as operands. */
+static gboolean *
+find_updated (const WorkInstr *instr)
 {
+  gboolean *updated = g_new0 (gboolean, instr->in->len);
+
   for (guint o = 0; o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
-      return TRUE;
-  return FALSE;
+    {
+      const guint k = work_out (instr, o) != 0 ? instr->prim->updates (instr->attrs, o) : instr->in->len;
+
+      if (k < instr->in->len)
+        updated[k] = TRUE;
+    }
+  return updated;
 }
 
 /* Copies stand in front of the first update, since a later one may read what an earlier one has written. */
@@ -76,8 +83,9 @@ copy_operands_of_updates (Work *w)
         continue;
       if (first == NULL)
         first = instr;
+      g_autofree gboolean *updated = find_updated (instr);
       for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0 && !is_updated (instr, k) && is_changing_state (w, work_in (instr, k)))
+        if (work_in (instr, k) != 0 && !updated[k] && is_changing_state (w, work_in (instr, k)))
           work_set_in (w, instr, k, copy_before (w, first, work_in (instr, k)));
     }
 }
