@@ -60,7 +60,7 @@ call_send (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
              : status;
 }
 
-/* Through the narrowest link go `bus` times so many bytes as the value has, of n ranks, whatever the algorithm. */
+/* The narrowest link carries `bus` times the value's bytes for n ranks, with any algorithm. */
 static double
 bus_once (int n)
 {

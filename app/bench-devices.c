@@ -1,5 +1,5 @@
 /* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that
- * only memory limits, copies from and to the host, and what a whole step costs that computes nothing, beside its bare
+ * only memory limits, copies from and to the host, and what a whole step costs that computes nothing, next to its bare
  * kernels (bench-launch.c); then layers of well-known nets (bench-layers.c). A row each, so that devices can be
  * compared.
  *
@@ -60,14 +60,14 @@ probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **er
 }
 
 #define MOST_SIZES 5
-#define LONG_CALL  0.1 /* seconds; the next size, which takes many times as long, is left out behind one */
+#define LONG_CALL  0.1 /* seconds; after such a call the next size, which takes many times as long, is left out */
 
 typedef struct
 {
   const char *name, *unit;
   double scale; /* from work a second to the unit; 0: the unit is a time, of this many seconds' reciprocal in `work` */
   LoomValue (*build) (LoomProgram *p, gint64 size, LoomDType dtype);
-  gint64 sizes[MOST_SIZES]; /* ascending, behind them 0; of a device that is slow on purpose the first alone is taken */
+  gint64 sizes[MOST_SIZES]; /* ascending, ended by 0; of a device that is slow on purpose the first alone is taken */
   double (*work) (gint64 size);
   LoomDType dtype;
   gboolean tf32, gpu; /* products of f32 in TF32; on GPUs alone */
@@ -250,7 +250,7 @@ measure_copies (LoomDevices *devices, const char *name, const BenchOptions *o, G
     status = b->alloc (device->device, COPY_BYTES, &here[i], &message);
   if (status == LOOM_STATUS_OK)
     status = b->alloc_host (device->device, COPY_BYTES, &locked, &message);
-  /* Pages that nobody has written are all the same one, and in the cache. */
+  /* Pages that were never written are all mapped to one zero page, which is in the cache. */
   pageable = g_malloc (COPY_BYTES);
   memset (pageable, 1, COPY_BYTES);
   if (status != LOOM_STATUS_OK)

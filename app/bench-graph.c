@@ -1,7 +1,7 @@
 /* `gradloom bench GRAPH`: steps of training, timed; of several devices, executors and batch sizes a table.
  *
  * The whole step is timed (forward, backward, update, with the loss read each time) over batches that are already in
- * memory. Each row of a table is made ready anew, with weights and memory of its own. */
+ * memory. Each row of a table is prepared separately, with weights and memory of its own. */
 #include "app/bench-private.h"
 
 #include <stdio.h>

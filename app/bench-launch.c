@@ -1,8 +1,8 @@
-/* `gradloom bench devices`: what it costs to start a kernel that computes next to nothing, beside the row of a whole
- * step in bench-devices.c, of which it is the part that belongs to the back end and the driver.
+/* `gradloom bench devices`: what it costs to start a kernel that computes next to nothing, compared with the row of a
+ * whole step in bench-devices.c, of which it is the part that belongs to the back end and the driver.
  *
  * Two times, since a host that goes on without waiting and one that wants a result meet different ones: many launches
- * in a row with one synchronisation behind them, by launch, and one launch with its synchronisation, there and back.
+ * in a row followed by one synchronisation, by launch, and one launch with its synchronisation, there and back.
  * The kernel writes one float by no operand (iota), so every back end has it and nothing but the launch is timed. */
 #include "app/bench-private.h"
 

@@ -23,7 +23,7 @@ typedef struct
   LoomComm *comm;           /* the step is that of one of its ranks, batch_size that of a rank; NULL: undivided */
   LoomShards shards;        /* what such ranks divide */
   gboolean plan_only;       /* nothing is read and nothing run */
-  int replicas;             /* the batch is so many times batch_size, and divided among devices; 0: it is not */
+  int replicas;             /* the batch is batch_size times this, divided among devices; 0: it is not divided */
   gboolean whole_batch;     /* as large as for replicas, on one device */
 } BenchOptions;
 
@@ -55,7 +55,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
 /* Median, least and most; sorts the numbers. */
 BenchStats bench_stats (double *value, guint n);
-/* Calls of work a second, in n windows of so many seconds after a warm-up. */
+/* Calls of work per second, in n windows of `seconds` after a warm-up. */
 gboolean
 bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
 /* The time that an emulated GPU takes says nothing about any device, so it is not measured. */

@@ -72,7 +72,7 @@ bench_tune (const Command *command, const char *path, const BenchOptions *o)
   g_autofree char *note = loom_cost_table_take_note (before);
   double ready_ms;
 
-  /* A fault in the table that was there ends here: it is written anew. */
+  /* A fault in the table that was there ends here: it is written again. */
   if (note != NULL)
     command_warn (command, "%s", note);
   if (!bench_prepare (&b, path, o, &ready_ms, &error))

@@ -41,8 +41,8 @@ sum_on (const CheckMemory *memory, guint device, gsize bytes[LOOM_N_OWNERS])
   return sum;
 }
 
-/* Adds what a plan needs beside the state, and of the state what is not counted yet: plans share their slots and their
- * arena. */
+/* Adds what a plan needs in addition to the state, and of the state what is not counted yet: plans share their slots
+ * and their arena. */
 static void
 add_plan (CheckMemory *memory, GHashTable *counted, const LoomPlan *plan)
 {
@@ -202,7 +202,7 @@ check_ends (Check *c, gint64 batch)
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
 
-  /* Memory that depends on sizes which nobody has chosen would be a guess. */
+  /* Memory that depends on sizes that are not chosen yet would be a guess. */
   if (has_other_symbol (&binding))
     c->memory = NULL;
   if (listing_build_ends (c->graph, &binding, FALSE, &l, &error))

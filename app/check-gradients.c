@@ -41,7 +41,7 @@ point_free (gpointer data)
   g_free (point);
 }
 
-/* The values of symbols follow from the sizes of what is given: "2B" of 8 says B = 4. */
+/* The values of symbols follow from the sizes of the inputs: "2B" of 8 means B = 4. */
 static gboolean
 bind_point (const LoomShape *shape, const CheckPoint *point, LoomBinding *binding)
 {
@@ -331,7 +331,7 @@ check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean po
   for (guint i = 0, output = 1; local == NULL && i < wrt->len; i++)
     if (grads[i] != 0)
       {
-        /* A walk writes its results anew, so these are kept apart. */
+        /* A walk overwrites its results, so these are kept apart. */
         g_autoptr (LoomTensor) t = loom_eager_output (p.eager, output++, &local);
 
         g_ptr_array_add (grad_of, t != NULL ? loom_tensor_convert (t, LOOM_F64, TRUE, &local) : NULL);

@@ -1,7 +1,7 @@
 /* `gradloom arrange`: lays out the cards of a graph and of its modules, as Studio's Arrange does.
  *
- * Of the file only <layout> is written anew. The rest stays byte for byte, whoever wrote it: the new elements are cut
- * from what the graph's writer makes and put where the old ones stood. */
+ * Only <layout> is rewritten. The rest of the file stays byte for byte, whatever program wrote it: the new elements are
+ * cut from what the graph's writer makes and put where the old ones stood. */
 #include "app/command.h"
 
 #include "ui/layout/studio-layout.h"
@@ -23,7 +23,7 @@ typedef struct
   gsize start, end; /* equal: there is none */
 } Range;
 
-/* Behind the tag, comment or section that begins at `at`. */
+/* The position after the tag, comment or section that begins at `at`. */
 static gsize
 skip_markup (const char *text, gsize length, gsize at)
 {
@@ -359,8 +359,8 @@ const Command command_arrange = {
   .details
   = "The layers of the graph stand from left to right, cut into rows where they would become too small to read in\n"
     "one, or from top to bottom, cut into columns. <layout direction> keeps which of them it is.\n"
-    "Weights and targets stand before their reader, frames keep what they hold, notes stay beside their card. Only\n"
-    "<layout> is written anew; everything else in the file stays byte for byte. Arranging twice changes nothing.\n\n"
+    "Weights and targets stand before their reader, frames keep what they hold, notes stay next to their card. Only\n"
+    "<layout> is rewritten; everything else in the file stays byte for byte. Arranging twice changes nothing.\n\n"
     "  gradloom arrange graph.xml\n"
     "  gradloom arrange graph.xml --direction down\n"
     "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",

@@ -305,13 +305,13 @@ run_bench (const Command *command, int argc, char **argv)
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
     { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune, "Measure the graph's kernels, for later plans to choose by", NULL },
     { "replicas", 0, 0, G_OPTION_ARG_INT, &o.replicas,
-      "Compare one device with so many replicas in one process, and with as many ranks", "N" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "Compare what so many ranks can divide; comm: between so many (2)",
+      "Compare one device with N replicas in one process, and with N ranks", "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "Compare what N ranks can divide; comm: measure between N ranks (2)",
       "N" },
     { "strategies", 0, 0, G_OPTION_ARG_STRING, &strategies, "Of --ranks: data,zero1,zero2,zero3 (default: all)",
       "S,…" },
     { "memory", 0, 0, G_OPTION_ARG_STRING, &memory,
-      "Of --ranks: the largest batch is sought within so many bytes, as 1.5G (default: what data takes)", "N" },
+      "With --ranks: find the largest batch within N bytes, as 1.5G (default: what data takes)", "N" },
     { "over", 0, 0, G_OPTION_ARG_STRING, &over, "comm: threads or mpi (default: both)", "T" },
     { "sizes", 0, 0, G_OPTION_ARG_STRING, &bytes, "comm: bytes of the values: 8,80k,8M", "N,…" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output", NULL },
@@ -409,13 +409,13 @@ const Command command_bench = {
     "value: microseconds a call, bytes a second, and bytes a second through the narrowest link of an ideal algorithm.\n"
     "Under mpirun or srun --mpi=pmix the ranks are theirs.\n\n"
     "--ranks N with a GRAPH runs a step by N ranks, threads of this process, that divide what each of --strategies\n"
-    "says: steps and items a second, what a rank holds beside its forecast, and the largest batch of a rank by "
+    "says: steps and items a second, what a rank holds next to its forecast, and the largest batch of a rank by "
     "forecast\n"
     "within --memory.\n\n"
     "--replicas N divides a batch of N times --batch-size among N virtual devices in one process, as DataParallel "
     "does:\n"
     "the first one has the weights and copies them to the others in every step, gathers losses and gradients, and\n"
-    "updates alone. Beside it stand one device with all threads, and N ranks with the same batch.\n\n"
+    "updates alone. It is compared with one device with all threads, and with N ranks with the same batch.\n\n"
     "  gradloom bench comm --ranks 4 --over mpi\n"
     "  gradloom bench graphs/models/fashion-mlp.xml --replicas 2\n"
     "  gradloom bench graphs/models/char-gpt.xml --ranks 2 --strategies data,zero3\n"

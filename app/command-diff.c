@@ -1,6 +1,6 @@
 /* `gradloom diff`: what two graphs mean, compared; by hand, by programs, and by git.
  *
- * git calls the command behind diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
+ * git calls the command in diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
  * status 0 whatever it found, so that it can continue with the next file. */
 #include "app/command.h"
 
@@ -138,7 +138,7 @@ use_color (const char *when, gboolean for_git)
     return g_str_equal (when, "always");
   if ((refused != NULL && *refused) || terminal == NULL || g_str_equal (terminal, "dumb"))
     return FALSE;
-  /* Behind git's pager there is a terminal, too. */
+  /* Git's pager writes to a terminal, too. */
   return isatty (STDOUT_FILENO) || (for_git && g_getenv ("GIT_PAGER_IN_USE") != NULL);
 }
 

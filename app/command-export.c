@@ -138,8 +138,8 @@ run (const Command *command, int argc, char **argv)
       "B=N" },
     { "raw", 0, 0, G_OPTION_ARG_NONE, &job.raw,
       "The net of a run alone: without normalisation, filled gaps, names and probabilities", NULL },
-    { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data,
-      "Put the numbers into a file beside the model, FILE.data", NULL },
+    { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data, "Put the numbers into a second file, FILE.data",
+      NULL },
     { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the inside of this module", "NAME" },
     { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw in the colours of the dark style", NULL },
     { "transparent", 0, 0, G_OPTION_ARG_NONE, &job.transparent, "Draw no background", NULL },
@@ -197,7 +197,7 @@ const Command command_export = {
   .details
   = "--to onnx writes what prediction needs, in evaluation mode, with operators of set 17: data sets and input nodes\n"
     "come in under their ports' names, and out goes --output, else the graph's output nodes, else what its loss\n"
-    "judges. Sizes that are letters in the graph stay dynamic. What ONNX cannot say is refused, node by node.\n"
+    "compares. Sizes that are letters in the graph stay dynamic. What ONNX cannot express is refused, node by node.\n"
     "The model of a run takes samples as predict does, fills gaps and normalises them itself, and gives probabilities\n"
     "after its logits; names of classes, columns and tokens are metadata. --raw leaves that out.\n"
     "--to svg, pdf and png draw the graph as Studio's canvas shows it, --to dot writes it for graphviz.\n\n"

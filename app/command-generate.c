@@ -316,9 +316,9 @@ const Command command_generate = {
   .summary = "continue a text, token by token",
   .details
   = "The net was trained on a data set with source=\"text\" to say which token comes next. It reads the prompt,\n"
-    "draws a token from what it holds likely, and goes on with what it has written. Keys, values and states of\n"
+    "draws a token from the predicted distribution, and feeds it back. Keys, values and states of\n"
     "earlier places are kept, so a token costs one place. When the context of a net with attention is full, it\n"
-    "goes on with the last half of it; recurrent layers read on. The same seed writes the same text.\n\n"
+    "continues with the last half of it; recurrent layers read on. The same seed writes the same text.\n\n"
     "  gradloom generate run1 --prompt \"The licensee \" --temperature 0.7\n"
     "  gradloom generate run1 --prompt \"Section 5\" --top-k 10 --stop \".\"",
   .run = run_generate,

@@ -1,4 +1,4 @@
-/* `gradloom import`: an ONNX model becomes a graph and, beside it, its weights. */
+/* `gradloom import`: an ONNX model becomes a graph and a file of weights next to it. */
 #include "app/command.h"
 #include "engine/loom.h"
 
@@ -96,7 +96,7 @@ run (const Command *command, int argc, char **argv)
   Options options = { 0 };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-      "The graph to write; its weights go beside it (default: MODEL.xml here)", "GRAPH" },
+      "The graph to write; its weights go next to it (default: MODEL.xml here)", "GRAPH" },
     { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Write over a graph and weights that are there", NULL },
     { NULL },
   };
@@ -151,7 +151,7 @@ const Command command_import = {
   .name = "import",
   .arguments = "MODEL.onnx [-o GRAPH] [--force]",
   .summary = "turn an ONNX model into a graph",
-  .details = "Writes the graph as XML and its weights beside it as safetensors. Operators that have no counterpart\n"
+  .details = "Writes the graph as XML and its weights next to it as safetensors. Operators that have no counterpart\n"
              "are listed all at once, and nothing is written then. What a model computes from sizes alone becomes\n"
              "attributes, so sizes must be fixed where a shape is computed; names of dynamic sizes become symbols.\n"
              "Numbers that PyTorch exports into a second file (model.onnx.data) are read from the model's own folder.",

@@ -37,7 +37,7 @@ is_path (const LoomDatasetClass *klass, const char *name)
 }
 
 /* A path is typed as seen from the working folder, and stands in the file as seen from the file: relative where it lies
- * beside or below it, so that the two can be moved together. */
+ * next to or below it, so that the two can be moved together. */
 static char *
 path_for_file (const char *path, const char *folder)
 {

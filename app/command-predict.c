@@ -336,7 +336,8 @@ print_answer (const Predict *p, const Sample *s, gconstpointer answer)
     (p->json ? print_json : print_text) (p, s, answer);
 }
 
-/* Computes what waits, so many of one shape at a time, and prints it. FALSE after a failure that is no file's. */
+/* Computes the queued inputs, in batches of one shape, and prints the results. FALSE after a failure that is not about
+ * one file. */
 static gboolean
 flush (Predict *p)
 {
@@ -419,8 +420,8 @@ run_predict (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
-    { "output", 0, 0, G_OPTION_ARG_STRING, &output, "The port that is the answer (default: what the loss judges)",
-      "NODE[.PORT]" },
+    { "output", 0, 0, G_OPTION_ARG_STRING, &output,
+      "The port to print (default: the prediction that the loss compares)", "NODE[.PORT]" },
     { "top", 0, 0, G_OPTION_ARG_INT, &p.top, "Classes that are named (3)", "K" },
     { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets that write: beginnings that are kept side by side (1: greedy)",
       "K" },

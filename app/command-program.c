@@ -1,4 +1,4 @@
-/* `gradloom program` and `gradloom plan`: the two forms behind the graph that was written.
+/* `gradloom program` and `gradloom plan`: the two forms that a graph is compiled to.
  *
  * For people as a listing, for other programs as JSON (app/listing-json.c). */
 #include "app/command.h"
@@ -18,7 +18,7 @@ typedef struct
   int ranks, rank;                           /* 0: one; which of them is shown, -1: it is not said */
 } Wanted;
 
-/* What was built of: for whoever builds it in other ways. */
+/* The sources of the build, for callers that build it in other ways. */
 typedef struct
 {
   LoomGraph *graph;
@@ -44,7 +44,7 @@ set_options (LoomGraph *graph, const Wanted *wanted)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", wanted->precision)));
   if (wanted->tf32)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "tf32", "true")));
-  if (wanted->device != NULL) /* f64 is for the device ref alone, whoever named it */
+  if (wanted->device != NULL) /* f64 is for the device ref alone, from the command line or the file */
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", wanted->device)));
   if (wanted->strategy != NULL)
     loom_strategy_apply (graph, train, wanted->strategy, wanted->ranks, NULL, NULL);
@@ -129,7 +129,7 @@ update_heading (const Source *source)
 {
   return source->spec != NULL && source->spec->gathers
              ? "\non rank 0, which has no part of the batch, from the gradients that the other ranks push:\n\n"
-             : "\nafter so many batches as <train> accumulates:\n\n";
+             : "\nafter each group of batches that <train> accumulates:\n\n";
 }
 
 /* FALSE where the number of ranks is none. */
@@ -197,7 +197,8 @@ const Command command_program = {
   .run = run_program,
 };
 
-/* The bytes that recomputation saves on each device: the arena of the step that keeps everything beside this one's. */
+/* The bytes that recomputation saves on each device: the arena of the step that keeps everything, compared with this
+ * one's. */
 static gboolean
 print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, const LoomPlanOptions *options,
               gboolean json, GError **error)

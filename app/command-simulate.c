@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MOST_MICROBATCHES 100000
-#define MOST_MEASURED     4 /* ranks that are run here beside their prediction */
+#define MOST_MEASURED     4 /* ranks that are run here to compare with their prediction */
 
 typedef struct
 {
@@ -161,7 +161,7 @@ print_row (const Row *row, gboolean as_json)
 
 /* ---- here ---------------------------------------------------------------------------- */
 
-/* How many threads of so many ranks there are for each processor, at least one. */
+/* Threads of all ranks per processor, at least one. */
 static double
 crowding (int ranks, const BenchOptions *bench)
 {
@@ -192,8 +192,8 @@ step_alone (const SimulateWork *work, const SimulateSetup *setup)
   return simulate_step (work, &one, 1, NULL).step;
 }
 
-/* The kernels as a rank of so many has them, and, where that is to be measured, what its step really takes. whole:
- * those of a rank that has all processors. */
+/* The kernels of one rank of `ranks` and, if measures is set, the measured time of its step. whole: the kernels of a
+ * rank that has all processors. */
 static gboolean
 predict_here (const char *path, const Options *o, SimulateSetup *setup, int ranks, const SimulateWork *whole,
               gboolean measures, GArray *spans, Row *row, GError **error)
@@ -244,7 +244,7 @@ say_overlap (const GArray *spans)
   g_autofree char *text = loom_trace_say_overlap (spans);
 
   if (text != NULL)
-    printf ("exchange beside computation: %s\n", text);
+    printf ("exchange overlapped with computation: %s\n", text);
 }
 
 /* What no option says is as the graph's <parallel> says, as it is for plan and train. */
@@ -268,7 +268,7 @@ take_parallel (SimulateSetup *setup, const SimulateWork *work, Options *o)
     setup->bucket = p->bucket_mb * 1e6;
 }
 
-/* How a replica lies on so many GPUs; USAGE where it cannot. */
+/* Maps a replica to n GPUs; USAGE if that is impossible. */
 static gboolean
 set_up (SimulateSetup *setup, const SimulateWork *work, const Options *o, int n, gboolean all_stages,
         gboolean all_tensor, GError **error)

@@ -91,7 +91,7 @@ epochs_of (const SweepOptions *o, const SweepPoint *point, const LoomGraph *grap
 }
 
 /* The same runs once more, by as many updates as the setting with most has taken: where steps are fewer, by more
- * epochs. Those that have taken so many are known. */
+ * epochs. Those that have reached that number are known. */
 static void
 add_equal_runs (Sweep *sweep, const SweepOptions *o, const LoomGraph *graph)
 {

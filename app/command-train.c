@@ -152,7 +152,7 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
                                          : 0;
 }
 
-/* How much of what ranks exchanged lay beside what they computed, from the trace that this run wrote. */
+/* The part of the ranks' exchange that overlapped with computation, from the trace that this run wrote. */
 static void
 say_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
 {
@@ -161,9 +161,9 @@ say_overlap (const LoomTrainer *trainer, const char *path, gboolean as_json)
       = path != NULL && loom_trainer_has_traced (trainer) ? loom_trace_read (path, &title, NULL) : NULL;
   g_autofree char *text = spans != NULL ? loom_trace_say_overlap (spans) : NULL;
 
-  /* Behind the bubble of a pipeline's title there is more than a step's number. */
+  /* The title of a pipeline's bubble contains more than a step's number. */
   if (text != NULL && !as_json)
-    printf ("exchange beside computation, %.*s: %s\n", (int)strcspn (title, ":"), title, text);
+    printf ("exchange overlapped with computation, %.*s: %s\n", (int)strcspn (title, ":"), title, text);
 }
 
 static int
@@ -198,14 +198,14 @@ run_train (const Command *command, int argc, char **argv)
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks,
-      "Train in so many processes, each with a batch of its own (mpirun starts them)", "N" },
+      "Train in N processes, each with a batch of its own (mpirun starts them)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S" },
     { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts,
       "Ranks on these hosts, which mpirun reaches by ssh; :N where one has several", "H,…" },
     { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &launch.timeout,
-      "End the run where a rank has not come to an exchange after so many seconds (default: never)", "S" },
+      "End the run if a rank has not reached an exchange after S seconds (default: never)", "S" },
     { "min-ranks", 0, 0, G_OPTION_ARG_INT, &launch.min_ranks,
-      "Where a rank is lost, continue from the newest checkpoint with one less, down to so many", "N" },
+      "If a rank is lost, continue from the newest checkpoint with one rank less, down to N", "N" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the lanes of the sixth step, for Perfetto and Studio",
       "F.json" },
     { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "At the end, a table of where a step waits", NULL },
@@ -250,7 +250,7 @@ run_train (const Command *command, int argc, char **argv)
   if (resume != NULL
       && (batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL))
     return command_usage (command,
-                          "--resume goes on with the batch size, seed, graph and weights that the run has, so "
+                          "--resume keeps the batch size, seed, graph and weights of the run, so "
                           "it goes with none of --batch-size, --seed, --precision, --tf32, --set, --weights and "
                           "--match. Leave them out, or start a new run with --out.");
   if (!command_knows_strategy (command, strategy))
@@ -381,7 +381,7 @@ const Command command_train = {
     "--trace writes what every rank and device did when in the sixth step (or the last of fewer), as JSON that\n"
     "ui.perfetto.dev opens: nodes with their kernels, exchanges with their bytes, and waiting for a batch or another "
     "rank.\n"
-    "One GPU's times are taken by events beside its work; of several devices each kernel is waited for, so that step "
+    "One GPU's times are taken by events in its stream; of several devices each kernel is waited for, so that step "
     "takes longer.\n\n"
     "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
     "--json: docs/using-models.md lists the events and their members.\n\n"
@@ -393,7 +393,7 @@ const Command command_train = {
 
 /* ---- eval ------------------------------------------------------------- */
 
-/* The test sentences as the net writes them itself, beside what they should be. */
+/* The test sentences as the net writes them, compared with their targets. */
 static int
 judge_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
                gint64 batch, gboolean as_json)
@@ -447,8 +447,7 @@ run_eval (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
-    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Also let a net with a decoder write, and judge it by BLEU (1: greedy)",
-      "K" },
+    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Also let a net with a decoder write, and measure BLEU (1: greedy)", "K" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "One object on standard output", NULL },
     { NULL },
   };
@@ -511,7 +510,7 @@ const Command command_eval = {
   .details
   = "Loss and every <metric> of <train> over the test samples, or the validation samples where there are none. A\n"
     "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n"
-    "With --beam a net with a decoder writes the test sentences from what it has written itself, and is judged by\n"
+    "With --beam a net with a decoder writes the test sentences from its own output, and is measured by\n"
     "BLEU (Papineni et al. 2002: runs of one to four tokens, with a penalty for brevity) and exact matches.\n\n"
     "  gradloom eval run1\n"
     "  gradloom eval dates --beam 4\n"

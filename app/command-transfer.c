@@ -119,7 +119,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data)
   figure->name = g_strdup (eval->metric_name[0]);
 }
 
-/* Trains one way, and judges it by the test samples. samples is 0 for all of them. */
+/* Trains one way, and evaluates it on the test samples. samples is 0 for all of them. */
 static gboolean
 measure (const char *path, const TransferOptions *o, gint64 samples, Way way, Figure *figure, GError **error)
 {

@@ -380,7 +380,7 @@ command_finish (int status)
 }
 
 /* A graph that comes on standard input has its data where the command runs. Its text is kept: a command may want the
- * graph anew, for each rank. */
+ * graph again, for each rank. */
 static LoomGraph *
 read_standard_input (LoomFaults *faults, GError **error)
 {

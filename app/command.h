@@ -1,6 +1,6 @@
 /* A command of `gradloom`: one descriptor and one function, in a file of its own.
  *
- * main() finds the descriptor by name and hands over the words behind it; help, usage and the list of commands derive
+ * main() finds the descriptor by name and passes on the words after it; help, usage and the list of commands derive
  * from the descriptors. A command returns its exit status (see loom_error_exit_status()). */
 #pragma once
 
@@ -15,7 +15,7 @@ struct _Command
   const char *name;
   const char *arguments; /* "GRAPH" */
   const char *summary;   /* one line, for the list */
-  const char *details;   /* paragraphs behind the options in --help; may be NULL */
+  const char *details;   /* paragraphs after the options in --help; may be NULL */
   /* argv[0] is the command's name. */
   int (*run) (const Command *command, int argc, char **argv);
 };
@@ -46,7 +46,7 @@ const char *command_strategy_help (void);
 int command_fail (const Command *command, GError *error);
 /* Before hours of work: whether this file (NULL: none) could be written at their end. */
 gboolean command_can_write (const char *path);
-/* Hands on what was printed. FALSE: standard output cannot be written, so more output is in vain. */
+/* Flushes what was printed. FALSE: standard output cannot be written, so more output is useless. */
 gboolean command_flush (void);
 /* At a command's end, once: closes standard output. Returns the exit status, which is 5 where output was lost and
  * nothing else went wrong; a pipe whose reader has left is no loss. */

@@ -18,7 +18,7 @@ begin (const char *event, const char *part)
   return b;
 }
 
-/* Numbers of values; `none` (an operand that is absent, a result that nobody wants) is null. */
+/* Numbers of values; `none` (an operand that is absent, a result without a reader) is null. */
 static void
 add_value (LoomJson *b, const char *name, guint value, guint none)
 {
@@ -232,7 +232,7 @@ print_lane (const char *part, const char *device, const char *lane, const char *
   command_event_print (b);
 }
 
-/* What lies beside a device's instructions (loom-plan.h); exchange and send lanes show in "until" of their
+/* The other lists of a device, next to its instructions (loom-plan.h); exchange and send lanes show in "until" of their
  * instructions. */
 static void
 print_lanes (const LoomPlan *plan, guint device, const char *part)

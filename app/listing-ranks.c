@@ -252,7 +252,7 @@ static void
 print_stages (const LoomStep *step, const LoomStages *stages, int n, const LoomStageCost *costs, gboolean json)
 {
   if (!json)
-    printf ("stages, their time by the cost table, nodes with weights or behind them:\n");
+    printf ("stages, their time by the cost table, nodes with weights or after them:\n");
   for (int s = 0; s < n; s++)
     print_stage_nodes (step, stages, s, &costs[s], json);
 }

@@ -1,4 +1,4 @@
-/* The programs behind a graph; see the header. */
+/* The programs compiled from a graph; see the header. */
 #include "app/listing.h"
 
 /* Open ends: outputs that no wire takes. */

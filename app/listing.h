@@ -1,4 +1,4 @@
-/* The programs behind a graph: what `check`, `program` and `plan` look at.
+/* The programs compiled from a graph: what `check`, `program` and `plan` look at.
  *
  * A graph with a <train> has its training step. Any other graph has what its open ends compute and, where there is one
  * that is a single number, the gradients of it. */

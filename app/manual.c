@@ -1,5 +1,5 @@
 /* The manual page and the shells' completions, written from the table of commands and the options that each of them
- * parses: there is no second list that could fall behind. The build runs this and installs what it prints. */
+ * parses: there is no second list that could go stale. The build runs this and installs what it prints. */
 #include "app/manual.h"
 
 #include <stdio.h>
@@ -226,7 +226,7 @@ print_bash (const Command *const *commands, guint n)
 
 /* ---- zsh and fish ------------------------------------------------------- */
 
-/* Within single quotes; the characters of escape stand behind a backslash, too. */
+/* Within single quotes; the characters of escape follow a backslash, too. */
 static void
 print_quoted (const char *text, const char *escape)
 {

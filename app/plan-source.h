@@ -21,7 +21,7 @@ typedef struct
 const char *plan_source_device (LoomDevices *devices, const char *device, const LoomBackendTools **tools);
 /* A LoomPlanCallFunc. */
 void plan_source_call (const LoomPlanCall *call, gpointer source);
-/* Behind all plans: what to say of a node that has no kernel. FALSE with USAGE where the graph has no such node. */
+/* After all plans: reports a node that has no kernel. FALSE with USAGE where the graph has no such node. */
 gboolean plan_source_end (PlanSource *source, const LoomGraph *graph, GError **error);
 
 G_END_DECLS

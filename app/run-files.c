@@ -1,6 +1,6 @@
 /* The files that `gradloom run` leaves: all of them or none.
  *
- * Each is written under another name beside its place, and only when all are whole do they take their names. What is no
+ * Each is written under another name in the same folder, and all are renamed only once all are whole. What is no
  * regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
 #include "app/run-private.h"
 #include "engine/loom.h"

@@ -97,7 +97,7 @@ dynamic_symbol (Run *r, LoomDim d, gint64 *factor)
   return open;
 }
 
-/* " where B is 2 by --in x": the sizes behind the symbols of a shape, and what they were taken from. */
+/* " where B is 2 by --in x": the sizes of the symbols in a shape, and what they were taken from. */
 static char *
 known_sizes (Run *r, const LoomShape *shape)
 {

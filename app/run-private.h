@@ -1,6 +1,6 @@
 /* Shared by the files of `gradloom run`: one request, from its words to its answers.
  *
- * command-run.c reads the words, run-inputs.c resolves ports and reads what is given, run-program.c builds what is
+ * command-run.c reads the words, run-inputs.c resolves ports and reads inputs, run-program.c builds what is
  * asked for, and run-step.c computes it and writes it down. */
 #pragma once
 
@@ -33,7 +33,7 @@ typedef struct
   LoomFaults *faults;
   LoomNet *symbolic, *net;
   LoomBinding binding;
-  const char *bound_by[26]; /* the --in that said a symbol's size; NULL: nobody, or something else */
+  const char *bound_by[26]; /* the --in that said a symbol's size; NULL: none, or something else */
   LoomDType float_dtype;
   guint64 seed_value;
   gboolean direct;   /* <train> forbids Winograd's algorithm */

@@ -228,8 +228,8 @@ time_steps (Bench *b, gint64 steps, double *median, GError **error)
   return TRUE;
 }
 
-/* What a step takes beside its kernels, the executor's loop and the batch, is spread over them; so is what the system
- * gives to others where there are more threads than processors. */
+/* What a step takes in addition to its kernels, the executor's loop and the batch, is spread over them; so is what the
+ * system gives to others where there are more threads than processors. */
 static void
 add_rest (SimulateWork *work, double step)
 {
@@ -287,7 +287,7 @@ time_together (Bench *b, LoomComm *comm, gint64 steps, double *median, double *c
   return TRUE;
 }
 
-/* Kernel by kernel, beside the whole step, which nobody looks into. */
+/* Kernel by kernel, and the whole step without a look inside. */
 static gboolean
 measure (Bench *b, double step, SimulateWork *work, GError **error)
 {
@@ -430,7 +430,7 @@ measure_line (LoomComm *comm, gpointer data, GError **error)
   return TRUE;
 }
 
-/* An all-reduce is the messages and bytes that the model has for so many ranks. */
+/* An all-reduce is the messages and bytes that the model has for n ranks. */
 gboolean
 simulate_link_here (int ranks, SimulateLink *link, GError **error)
 {

@@ -178,7 +178,7 @@ exchange (Model *m, int s, double ready, double seconds, double bytes, const cha
   return stage->exchange_free = begin + seconds;
 }
 
-/* The parts of a layer's result are summed while nothing is computed, beside whatever gradients are under way. */
+/* The parts of a layer's result are summed while nothing else is computed; gradients under way overlap with it. */
 static double
 sum_parts (Model *m, int s, double now, guint i)
 {
@@ -276,7 +276,7 @@ try_operation (Model *m, int s)
   const int n = m->setup->microbatches, stages = m->setup->pipeline;
   const LoomPipelineEvent *pass = &g_array_index (stage->passes, LoomPipelineEvent, stage->next);
   const gboolean is_backward = pass->backward;
-  /* Of a pipeline a pass is one span, but for sums within it, beside which nothing is computed. */
+  /* Of a pipeline a pass is one span, except for sums within it, which overlap with no computation. */
   const gboolean by_layer = stages == 1 || m->setup->tensor > 1;
   int b = pass->micro;
   double ready = 0, begin, end;

@@ -1,4 +1,4 @@
-/* `gradloom simulate --published`: what others have measured, beside what the model says with the constants that
+/* `gradloom simulate --published`: what others have measured, next to what the model predicts with the constants that
  * everything here uses. Nothing is fitted to these rows, and their errors are printed whatever they are. */
 #include "app/simulate.h"
 
@@ -67,7 +67,7 @@ transformer (SimulateWork *work, const Place *at, double l, double h, double a, 
   add_update (work, at, 12 * l * h * h + h * v);
 }
 
-/* A convolutional net of so many layers in a row: a part of the parameters and operations of one pass over an image.
+/* A convolutional net of n layers in a row: a part of the parameters and operations of one pass over an image.
  * bytes: what its forward pass reads and writes. */
 static void
 convolutions (SimulateWork *work, const Place *at, int n, double parameters, double flops, double bytes)
@@ -242,7 +242,8 @@ imagenet (gboolean as_json)
   few = simulate_step (&work, &setup, 8, NULL);
   print_row ("ResNet-50 on ImageNet, 256 GPUs", "hours", 1, 90 * 1281167 / many.samples_per_second / 3600, source,
              as_json);
-  print_row ("ResNet-50: efficiency of 256 GPUs beside 8", "", 0.9, many.efficiency / few.efficiency, source, as_json);
+  print_row ("ResNet-50: efficiency of 256 GPUs compared with 8", "", 0.9, many.efficiency / few.efficiency, source,
+             as_json);
 }
 
 /* 300 billion tokens, 96 layers of 12,288 (Brown et al., 2020, table 2.1): 8 × 16 × replicas GPUs, and that number of

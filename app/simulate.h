@@ -85,14 +85,14 @@ typedef struct
   double memory; /* bytes a GPU */
 } SimulateResult;
 
-/* What one step takes on so many GPUs. spans (LoomTraceSpan, may be NULL) receives the lanes of one replica. */
+/* The time of one step on n GPUs. spans (LoomTraceSpan, may be NULL) receives the lanes of one replica. */
 SimulateResult simulate_step (const SimulateWork *work, const SimulateSetup *setup, int gpus, GArray *spans);
 
 /* ---- graphs (simulate-graph.c) ----------------------------------------------- */
 
-/* From the kernels of the graph's step: measured here with so many threads, while the other ranks of so many do the
- * same beside it, so that they share caches, memory and processors, and a step lasts as long as the slowest one's; or
- * by a card's peaks. call: of several ranks, seconds of an exchange of a number behind such a step. */
+/* From the kernels of the graph's step: measured here with `threads` threads while the other ranks do the same, so that
+ * they share caches, memory and processors, and a step lasts as long as the slowest rank's; or from a card's peaks.
+ * call: with several ranks, seconds of an exchange of one number after such a step. */
 gboolean
 simulate_measure (const char *path, const BenchOptions *o, int ranks, SimulateWork *work, double *call, GError **error);
 gboolean simulate_by_card (const char *path, const BenchOptions *o, const SimulateCard *card, SimulateWork *work,
@@ -103,9 +103,9 @@ typedef struct
   double planned, held; /* bytes of the rank that holds most: by its plan, and in the end */
 } RankFigures;
 
-/* Runs the step in so many threads of this process as ranks, and measures it. */
+/* Runs the step with threads of this process as ranks, and measures it. */
 gboolean simulate_run_ranks (const char *path, const BenchOptions *o, int ranks, RankFigures *figures, GError **error);
-/* What an exchange costs between so many threads of this process, two or more. */
+/* The cost of an exchange between n threads of this process, two or more. */
 gboolean simulate_link_here (int ranks, SimulateLink *link, GError **error);
 
 /* ---- published figures (simulate-published.c) -------------------------------- */

@@ -72,7 +72,7 @@ is_on_axis (const Sweep *sweep, guint p, guint i, const char *x, SweepBy by)
   return FALSE;
 }
 
-/* What a point sets beside x. (transfer full) */
+/* What a point sets in addition to x. (transfer full) */
 static char *
 name_of (const Sweep *sweep, guint p, const char *x, SweepBy by)
 {

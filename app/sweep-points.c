@@ -99,7 +99,7 @@ sweep_cases (const char *const *cases, GPtrArray *points, GError **error)
   return TRUE;
 }
 
-/* "NODE.PARAM" and what is behind the sign; FALSE with the sentence. */
+/* "NODE.PARAM" and the text after the sign; FALSE with the sentence. */
 static gboolean
 split (const char *text, const char *option, char **name, const char **values, GError **error)
 {

@@ -1,5 +1,5 @@
-/* The runs of a sweep: processes of `gradloom train --json`, so many at a time, whose last lines say what they came to.
- * A run that fails says so in its row and ends nothing else. */
+/* The runs of a sweep: processes of `gradloom train --json`, a fixed number at a time; their last lines hold the
+ * results. A run that fails says so in its row and ends nothing else. */
 #include "app/sweep.h"
 
 #include <json-glib/json-glib.h>

@@ -14,7 +14,7 @@ typedef struct
 {
   GPtrArray *set; /* char*, "train.lr=0.1" */
   char *name;     /* of its case; NULL: none */
-  guint n_case;   /* so many, from the first, are the case's */
+  guint n_case;   /* how many, from the first, belong to the case */
 } SweepPoint;
 
 /* What settings of unlike batches have in common. */

@@ -62,8 +62,8 @@ has_checkpoint (const char *folder)
   return dir != NULL && g_dir_read_name (dir) != NULL;
 }
 
-/* What is left of a run of so many ranks that ended at once, and how to go on with it. folder: the run's, or NULL; with
- * hosts it may be on another machine. (transfer full) */
+/* The sentence that says what is left of a run whose ranks all ended, and how to resume it. folder: the run's, or NULL;
+ * with hosts it may be on another machine. (transfer full) */
 static char *
 say_remedy (const char *folder, const char *hosts, int ranks)
 {

@@ -13,7 +13,7 @@
 /* Columns of the bar itself. */
 #define MIN_BAR 10
 #define MAX_BAR 30
-/* So many lines a run has whose epochs are single steps of a function. */
+/* The number of lines of a run whose epochs are single steps of a function. */
 #define STEP_LINES 20
 
 static void
@@ -45,7 +45,7 @@ is_table (LoomTrainer *trainer, guint metric)
   return ((const LoomMetricSpec *)loom_trainer_spec (trainer)->metrics->pdata[metric])->metric->is_matrix;
 }
 
-/* The texts beside a bar, the most important first: those for which a narrow terminal has no room are left out. */
+/* The texts next to a bar, the most important first: those that do not fit into a small terminal are left out. */
 static GPtrArray *
 bar_parts (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
@@ -381,7 +381,7 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
     {
       g_autofree char *words = loom_trainer_resume_words (trainer);
 
-      printf ("; go on with: %s", words);
+      printf ("; resume with: %s", words);
     }
   printf ("\n");
 }

@@ -1,7 +1,7 @@
 /* The pace of a run that is shown to an audience.
  *
- * A lesson of a few thousand tiny steps would be over before its curve is seen. So a run can be asked to take at
- * least so many seconds, and its steps are spread evenly over them: step k is due at base + (k − first) · seconds /
+ * A lesson of a few thousand tiny steps would be over before its curve is seen. So a run can be given a minimum
+ * duration, and its steps are spread evenly over them: step k is due at base + (k − first) · seconds /
  * total. Only the time between steps changes, never a number. No step waits longer than MAX_WAIT, which
  * bounds both how slow a run becomes and the delay of commands; time lost to an evaluation or a pause is not
  * made up for in a burst. */
@@ -10,7 +10,7 @@
 #define MAX_WAIT   (50 * 1000)  /* µs a step */
 #define SLICE      (20 * 1000)  /* µs between two looks at the pace that is asked for */
 #define MIN_WAIT   1000         /* µs: shorter waits are not worth a sleep, the next step's will hold them */
-#define MAX_BEHIND (100 * 1000) /* µs */
+#define MAX_LATE   (100 * 1000) /* µs */
 
 void
 worker_pace_ask (WorkerPace *pace, double seconds)
@@ -30,7 +30,7 @@ worker_pace_is_valid (double seconds)
   return seconds >= 0 && seconds <= WORKER_PACE_MAX_SECONDS; /* not for NaN */
 }
 
-/* When a finished step of so many in all may be followed by the next one (µs, monotonic); now or earlier: at once. */
+/* The earliest time of the next step (µs, monotonic) after one of n steps has finished; now or earlier: at once. */
 static gint64
 pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
 {
@@ -45,7 +45,7 @@ pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
   if (wanted <= 0 || total <= 0)
     return now;
   gint64 due = pace->base + (gint64)((double)(step - pace->first) * wanted * 1000 / (double)total);
-  if (now - due > MAX_BEHIND)
+  if (now - due > MAX_LATE)
     {
       pace->first = step;
       pace->base = due = now;

@@ -1,7 +1,7 @@
 /* The compute thread: it builds trainers and drives them, one after another.
  *
  * All OpenMP work of a run is issued by this thread. The trainer stays after its run has ended, so that views can still
- * be filled; the reader's side of `trainer_lock` is held by whoever asks it for what a view shows. */
+ * be filled; the reader's side of `trainer_lock` is held by a thread that reads what a view shows. */
 #include "app/worker/worker.h"
 
 #include <math.h>

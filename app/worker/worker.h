@@ -64,7 +64,7 @@ typedef struct
 } WorkerPace;
 
 gboolean worker_pace_is_valid (double seconds);
-/* From any thread: the whole run shall take at least so many seconds; 0: as fast as it can. */
+/* From any thread: the minimum duration of the whole run in seconds; 0: as fast as it can. */
 void worker_pace_ask (WorkerPace *pace, double seconds);
 /* From any thread: TRUE ends the waits, also the one that has begun, until FALSE. */
 void worker_pace_hurry (WorkerPace *pace, gboolean hurried);
@@ -115,7 +115,7 @@ worker_runner_predict (WorkerRunner *runner, GDBusMethodInvocation *invocation, 
 
 /* The same on the thread that waits for views; the trainer is held. NULL with a sentence as error. */
 GVariant *worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError **error);
-/* A port's values, of which a view takes so many bytes: index picks along the leading dimensions. The same. */
+/* A port's values, limited to the bytes that a view takes: index picks along the leading dimensions. The same. */
 GVariant *worker_snapshot (LoomTrainer *trainer, const char *port, const gint64 *index, gsize n_index,
                            guint32 max_bytes, GError **error);
 
@@ -142,7 +142,7 @@ void worker_processes_take (LoomComm *ranks);
 LoomComm *worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GError **error);
 /* The run has ended here, with this error or none. */
 void worker_processes_end (const GError *error);
-/* Behind everything: the others end, too. */
+/* After everything else: the other ranks end, too. */
 void worker_processes_leave (void);
 /* What each of the others does, until the run has ended; its exit status. */
 int worker_follow (LoomComm *ranks);

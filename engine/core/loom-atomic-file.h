@@ -1,6 +1,6 @@
 /* Writing a file whole or not at all.
  *
- * Every file that Gradloom leaves behind goes through here: the bytes are written
+ * Every file that Gradloom writes to keep goes through here: the bytes are written
  * under another name in the same folder, forced to the disk, and renamed over the
  * old file, so that neither a crash nor a full disk ever leaves half a file. It
  * stands in core because the graph writer needs it as much as weights and arrays.

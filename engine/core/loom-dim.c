@@ -1,6 +1,6 @@
 /* Symbolic dimensions and shapes: arithmetic, broadcasting, reading and writing.
  *
- * Every value is kept in one normal form (symbols sorted, none beside a coefficient
+ * Every value is kept in one normal form (symbols sorted, none with a coefficient
  * of zero, unused places 0), so that equality is a comparison of fields. */
 #include "engine/core/loom-dim.h"
 
@@ -367,7 +367,7 @@ loom_shape_to_attribute (const LoomShape *s)
   return format_shape (s, ",", "");
 }
 
-/* One dimension, "28", "B", "2BT" or "T*3", with blanks around numbers and letters; moves *text behind it. */
+/* One dimension, "28", "B", "2BT" or "T*3", with blanks around numbers and letters; advances *text past it. */
 static gboolean
 parse_dim (const char **text, LoomDim *out)
 {

@@ -1,4 +1,4 @@
-/* The environment variables; see the header. Back ends read theirs by getenv(), as they know nothing of the engine. */
+/* The environment variables; see the header. Back ends, which do not depend on the engine, read theirs by getenv(). */
 #include "engine/core/loom-env.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ static const LoomEnv table[] = {
     .doc = "CUDA’s own, as for PyTorch: which GPUs there are, in this order: with 2,0 the device cuda:0 is the third "
            "GPU. Empty or -1 hides all of them." },
   { .name = "GRADLOOM_COMM_LANE",
-    .doc = "1 or 0: ranks exchange gradients beside the computation, in a thread of their own, or in turns with it. "
-           "Without it, beside it where a processor is left for that." },
+    .doc = "1 or 0: ranks exchange gradients during the computation, in a thread of their own, or in turns with it. "
+           "Without it, during the computation if a processor is left for that." },
   { .name = "GRADLOOM_CPU_DEVICES",
     .doc
     = "How many devices the processor is divided into: cpu, cpu:1 and so on, each with its share of the threads." },
@@ -34,7 +34,7 @@ static const LoomEnv table[] = {
     .doc = "1 or 0: steps and nodes are named for a profiler (NVTX). Without it, where one has started the program. "
            "Nodes show with GRADLOOM_CUDA_GRAPHS=0, since a recorded step is one launch." },
   { .name = "GRADLOOM_WORKER",
-    .doc = "The program that Studio starts for training, instead of the gradloom beside it.",
+    .doc = "The program that Studio starts for training, instead of the gradloom next to it.",
     .for_tests = TRUE },
   { NULL },
 };

@@ -62,7 +62,7 @@ find_quotation (const char *s, const char **begin, const char **end)
         continue;
       from = open + strlen (quotations[i].open);
       to = strstr (from, quotations[i].close);
-      /* A < with a blank behind it is a comparison. */
+      /* A < followed by a blank is a comparison. */
       if (to == NULL || (*quotations[i].open == '<' && strcspn (from, " \t\n") < (gsize)(to - from)))
         continue;
       if (*begin != NULL && *begin <= from)

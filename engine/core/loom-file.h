@@ -5,9 +5,9 @@
 
 G_BEGIN_DECLS
 
-/* The content of the file, with a zero behind it, for g_free. Of more than max bytes max + 1 are read, and where the first
- * are not those of start (NULL: any) little more than them, so that an endless device is not read for ever. Errors:
- * GFileError, with a sentence's end: "No such file or directory". */
+/* The content of the file, followed by a zero byte, for g_free. Of more than max bytes max + 1 are read, and where the
+ * first are not those of start (NULL: any) little more than them, so that an endless device is not read for ever.
+ * Errors: GFileError, with a sentence's end: "No such file or directory". */
 gboolean
 loom_file_read (const char *path, const char *start, gsize max, char **data, gsize *length, GError **error);
 

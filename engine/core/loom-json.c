@@ -1,6 +1,6 @@
 /* Writing JSON; see the header.
  *
- * Whether a comma is due shows in the last byte: none behind what opens an object or an array, and no value ends in
+ * Whether a comma is due shows in the last byte: none after what opens an object or an array, and no value ends in
  * such a byte, as a string ends in its quotation mark. */
 #include "engine/core/loom-json.h"
 

@@ -1,6 +1,6 @@
 /* Writing JSON: the one place that knows commas, escapes and what a number may look like.
  *
- * It stands beside json-glib, which reads for us: json-glib 1.6 writes 1e-08 as 1e-08.0, which is no JSON, and every
+ * json-glib is used for reading only: json-glib 1.6 writes 1e-08 as 1e-08.0, which is no JSON, and every
  * double with 17 digits, where a loss in f32 has nine. What is not finite becomes null. */
 #pragma once
 
@@ -26,7 +26,7 @@ void loom_json_number (LoomJson *self, const char *name, double value);
 /* With as many digits as it takes to read the same number again: nine where it is an f32, else up to 17. */
 void loom_json_exact (LoomJson *self, const char *name, double value);
 void loom_json_number_digits (LoomJson *self, const char *name, double value, int digits);
-/* With so many digits behind the point. */
+/* With n digits after the point. */
 void loom_json_fixed (LoomJson *self, const char *name, double value, int decimals);
 void loom_json_null (LoomJson *self, const char *name);
 /* An array of integers. */

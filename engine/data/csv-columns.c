@@ -149,7 +149,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
   if (columns->features->len == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has no column beside the target; is delimiter=\"%c\" right?", reader->path, reader->delimiter);
+                   "“%s” has no column except the target; is delimiter=\"%c\" right?", reader->path, reader->delimiter);
       return FALSE;
     }
   return TRUE;

@@ -2,9 +2,9 @@
  * scenes and natural language with recursive neural networks", 2011; the form is that of Nangia and Bowman's ListOps,
  * 2018, with the operators of school).
  *
- * A tree is its nodes from the leaves up: each stands behind its children, the left one's whole tree before the right
+ * A tree is its nodes from the leaves up: each follows its children, the left one's whole tree before the right
  * one's, so the root is the last of `length` nodes. `parent` is the place of a node's parent, -1 for the root and for
- * what is filled up behind it. Numbers lie below the modulus, and the value's rest by it is the class; the token of a
+ * the padding after it. Numbers lie below the modulus, and the value's rest by it is the class; the token of a
  * number is the number itself. */
 #include <math.h>
 #include <string.h>
@@ -60,7 +60,7 @@ most_nodes (gint64 leaves)
   return 2 * leaves - 1;
 }
 
-/* The token of what is filled up: behind numbers and operators. */
+/* The padding token: after numbers and operators. */
 static gint64
 padding (const Trees *trees)
 {
@@ -92,10 +92,9 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
     return FALSE;
   if (!is_class && (double)loom_option_int (klass, options, "leaves") * log10 ((double)modulus) > MAX_POWER)
     {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-          "The data set arithmetic-trees has target_type=\"float\", and products of so many leaves are too large "
-          "for it; give it fewer leaves or a smaller modulus.");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set arithmetic-trees has target_type=\"float\", and products of its leaves are too large "
+                   "for it; give it fewer leaves or a smaller modulus.");
       return FALSE;
     }
   loom_info_add_port (info, "x", LOOM_I64, 1, &nodes);
@@ -115,7 +114,7 @@ add_node (Tree *tree, gint64 token)
   return tree->n++;
 }
 
-/* Adds a tree of so many leaves and returns its root's place; *value is that of the whole, or its rest. */
+/* Adds a tree of n leaves and returns its root's position; *value is that of the whole, or its rest. */
 static gint64
 grow (Tree *tree, gint64 leaves, double *value)
 {

@@ -4,7 +4,7 @@
  * translate", 2015): month and day come in another order, and each digit has its own word.
  *
  * Both sides share one vocabulary, so that it names the classes, too. The decoder reads y_in, which is y one place
- * later behind a start token. */
+ * later after a start token. */
 #include <string.h>
 
 #include "engine/data/loom-dataset-private.h"
@@ -16,7 +16,7 @@
 #define ISO        10 /* characters of a date */
 #define PLACES     (ISO + 1)
 
-/* The longest are "on wednesday the twenty seventh of september in nineteen seventy seven" and its kin. */
+/* The longest are "on wednesday the twenty seventh of september in nineteen seventy seven" and similar ones. */
 #define MOST_WORDS      12
 #define MOST_CHARACTERS 72
 

@@ -1,11 +1,11 @@
 /* Sentences and their translations, for an encoder and a decoder.
  *
  * They come from a table, or from what gettext has: most Debian machines hold thousands of sentences of programs in
- * dozens of languages, each catalogue with the English text beside its translation. Two languages' catalogues are
+ * dozens of languages, each catalogue with the English text and its translation. Two languages' catalogues are
  * joined by the English texts.
  *
- * Both sides share one vocabulary, that of the training pairs. x is filled up behind its `length` tokens; y_in is what
- * the decoder reads, y behind a start token; y ends with an end token, and what is filled up there does not count. */
+ * Both sides share one vocabulary, that of the training pairs. x is padded after its `length` tokens; y_in is what
+ * the decoder reads, y after a start token; y ends with an end token, and its padding does not count. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"

@@ -1,14 +1,14 @@
 /* Pictures of one or two coloured shapes, with a sentence that says what is on them: a task for networks that describe
  * pictures (Vinyals et al., "Show and tell: a neural image caption generator", 2015), small enough for a processor; the
- * pictures are also material for whoever wants to generate some. A picture of one shape also has a class, its colour
+ * pictures are also material for generative models. A picture of one shape also has a class, its colour
  * and kind: a stand-in for ImageNet, in the size that its networks were made for.
  *
  * A picture is painted when it is read: 1,000 of 224 × 224 would take 600 MB, and painting one takes less than a
  * hundredth of the time that such a network needs for it.
  *
  * "a large red circle above a small blue square". Two shapes lie in opposite halves, so that the sentence is the only
- * one that begins with its shape. Tokens are words; y_in is y one place later behind a start token, and y ends with an
- * end token, behind which nothing counts. */
+ * one that begins with its shape. Tokens are words; y_in is y one position later after a start token, and y ends with
+ * an end token, after which nothing counts. */
 #include <math.h>
 
 #include "engine/core/loom-error.h"
@@ -199,7 +199,7 @@ say_shape (const Shape *shape, gint64 *token, int n)
   return n;
 }
 
-/* y ends with an end token, behind which nothing counts; y_in is one place later. */
+/* y ends with an end token, after which nothing counts; y_in is one position later. */
 static void
 finish_sentence (gint64 *y_in, gint64 *y, int n)
 {

@@ -8,7 +8,7 @@
  *             name its value. The weights become one bright column, where the mark is.
  *   reverse   position t must name the value of position T-1-t: a counter-diagonal.
  *   previous  position t must name the value of position t-1 (the first its own): a
- *             diagonal beside the main one.
+ *             diagonal next to the main one.
  *
  * In the last two no position is marked, and the pattern is the same for every sequence. */
 #include "engine/data/loom-dataset-private.h"

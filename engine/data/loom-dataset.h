@@ -121,7 +121,7 @@ guint64 loom_dataset_digest (const LoomDataset *self);
 /* Leaves n of the training samples, drawn by seed: the others are never read again, and as many are counted as before,
  * so that an epoch is as long and goes over those n again and again. n of at least all of them changes nothing. */
 void loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed);
-/* Deals the training samples into so many parts by seed: the fold-th, from 0, is the validation split from now on,
+/* Deals the training samples into n_folds parts by seed: the fold-th, from 0, is the validation split from now on,
  * instead of one that there was, and the others are the training samples. DATA where there are fewer samples than
  * folds. */
 gboolean loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, GError **error);
@@ -179,7 +179,7 @@ GPtrArray *loom_dataset_read_new_augmented (const LoomDataset *self, LoomSplit s
 
 /* Whether training samples are changed at random each time they are read. */
 gboolean loom_dataset_changes_samples (const LoomDataset *self);
-/* x of one training sample as it is, and behind that as the first n - 1 epochs of a run with seed 0 have it: [n, …], n
+/* x of one training sample as it is, then as the first n - 1 epochs of a run with seed 0 have it: [n, …], n
  * at least 1. (transfer full) */
 LoomTensor *loom_dataset_read_variants (const LoomDataset *self, gint64 index, guint n, GError **error);
 

@@ -1,6 +1,6 @@
 /* A number that tells data sets of equally many samples apart, for ranks that read each their own copy.
  *
- * It costs little beside reading them: bytes in memory go by at several gigabytes a second, and of more than
+ * It costs little compared with reading them: bytes in memory go by at several gigabytes a second, and of more than
  * WHOLE_BYTES, which may lie in a mapped file, blocks are taken that lie evenly among all. */
 #include "engine/core/loom-hash.h"
 #include "engine/data/loom-dataset-private.h"

@@ -1,6 +1,6 @@
 /* Batches of an epoch, read directly or prepared ahead.
  *
- * A ring of slots is allocated once. Each thread takes the next batch that nobody has
+ * A ring of slots is allocated once. Each thread takes the next batch that no other thread has
  * taken and fills slot (index mod slots) while the caller works on another; counters
  * under one lock say how far all have come. The caller holds one slot between two calls
  * of next(), and there are AHEAD more than threads. Nothing is allocated per batch, and

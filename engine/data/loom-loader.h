@@ -46,7 +46,7 @@ void loom_loader_leave_out (LoomLoader *self, gint64 n);
 void loom_loader_share (LoomLoader *self, int rank, int ranks);
 
 /* Instead of at random, an epoch goes through the split in batch_size streams side by side: sample b of a batch is the
- * one behind sample b of the batch before. As many samples at the end are left out as do not fill the last batch.
+ * one after sample b of the batch before. As many samples at the end are left out as do not fill the last batch.
  * Before start() only. */
 void loom_loader_read_streams (LoomLoader *self);
 
@@ -54,7 +54,7 @@ void loom_loader_read_streams (LoomLoader *self);
  * them 0. An epoch has as many as before. Before start() and where the order is shuffled only. */
 void loom_loader_set_weights (LoomLoader *self, const double *weights);
 
-/* A batch then stays valid until the second call of next() behind its own. Before start() only. OUT_OF_MEMORY. */
+/* A batch then stays valid until the second call of next() after its own. Before start() only. OUT_OF_MEMORY. */
 gboolean loom_loader_keep_two (LoomLoader *self, GError **error);
 
 guint loom_loader_n_threads (const LoomLoader *self);  /* that prepare batches ahead; 0: next() reads them */

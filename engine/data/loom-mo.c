@@ -35,7 +35,7 @@ word_at (const Catalogue *c, gsize at)
   return c->swapped ? GUINT32_SWAP_LE_BE (word) : word;
 }
 
-/* Entry i of the table at this place: its bytes, behind which a zero stands. */
+/* Entry i of the table at this offset: its bytes, followed by a zero byte. */
 static const char *
 string_at (const Catalogue *c, guint32 table, guint32 i, gsize *length)
 {

@@ -71,7 +71,7 @@ area_updated_cb (GdkPixbufLoader *loader, int x, int y, int width, int height, P
   progress->lines = MAX (progress->lines, y + height);
 }
 
-/* The library fills up a JPEG file that was cut off. Its data end with the marker FF D9, which stands behind the last
+/* The library fills up a JPEG file that was cut off. Its data end with the marker FF D9, which follows the last
  * FF DA, the beginning of a scan; neither can occur within one (ITU-T T.81, B.1.1.5), but both in a thumbnail before
  * it. */
 static gboolean

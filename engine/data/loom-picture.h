@@ -28,8 +28,8 @@ typedef struct
 /* Decodes a picture (PNG, JPEG, whatever gdk-pixbuf reads) into to, [channels, height, width] with 1 channel (grey, by
  * the weights of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B), 3 (RGB) or 4 (RGBA). The orientation that a camera wrote
  * is obeyed, what is transparent stands on white. *border becomes the mean of the outermost pixels, from 0 to 1, after
- * inversion; *note says what was done beside reading ("resized from 640 × 480"), or is NULL. DATA where it is no
- * picture, or has more than 100 million pixels. name is what sentences call it. */
+ * inversion; *note says what was done in addition to reading ("resized from 640 × 480"), or is NULL. DATA where it is
+ * no picture, or has more than 100 million pixels. name is what sentences call it. */
 gboolean loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels,
                             gint64 height, gint64 width, float *to, double *border, char **note, GError **error);
 

@@ -5,7 +5,7 @@
 
 #include "engine/core/loom-error.h"
 
-/* The number behind a word of a file of the kernel's; G_MAXUINT64 where there is none. */
+/* The number after a word in a file of the kernel's; G_MAXUINT64 if there is none. */
 static guint64
 read_number (const char *path, const char *word)
 {
@@ -34,7 +34,7 @@ room_left (void)
     available *= 1024;
   if (most != G_MAXUINT64 && taken != G_MAXUINT64)
     {
-      /* What files have left in the cache counts as taken, and is given back to who asks. */
+      /* Pages of the file cache count as used, though the kernel frees them on demand. */
       guint64 unread = read_number ("/sys/fs/cgroup/memory.stat", "\ninactive_file ");
       guint64 read = read_number ("/sys/fs/cgroup/memory.stat", "\nactive_file ");
       guint64 cached = (unread != G_MAXUINT64 ? unread : 0) + (read != G_MAXUINT64 ? read : 0);

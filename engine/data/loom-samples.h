@@ -18,7 +18,7 @@ typedef struct
 {
   LoomTensor *tensor; /* one sample, without the dimension of the batch */
   gint64 row;         /* its place in the file, from 1; 0: the file is this one sample */
-  char *note;         /* what was done beside reading; NULL: nothing */
+  char *note;         /* what was done in addition to reading; NULL: nothing */
 } LoomSampleItem;
 
 /* What stands between the tokens of an answer that is read as a text. */

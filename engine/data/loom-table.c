@@ -131,7 +131,7 @@ loom_table_read (const LoomDataset *base, LoomSplit split, const gint64 *indices
 {
   const TableSplit *table = &((const Table *)base)->split[split];
 
-  /* Ports behind those of the table are made of these (loom-mixup.c). */
+  /* Ports after those of the table are made from these (loom-mixup.c). */
   for (guint p = 0; p < base->info.n_ports && table->data[p] != NULL; p++)
     {
       const LoomTensor *data = table->data[p];

@@ -65,7 +65,7 @@ operator_port (const LoomElement *node, const char *port, gboolean is_input)
   return omitted >= 0 && strcmp (specs[omitted].name, port) == 0 ? NULL : g_strdup (port);
 }
 
-/* The part behind a node's id: a port, or the way to one inside a module. */
+/* The part after a node's id: a port, or the way to one inside a module. */
 static char *
 canonical_port (const DiffSide *side, const LoomElement *node, const char *way, gboolean is_input)
 {

@@ -26,7 +26,7 @@ typedef enum
   MEANS_PORT,
   MEANS_METRIC, /* a metric's type, which may be an alias */
   MEANS_MODULE, /* a module's name */
-  MEANS_NODE    /* the id of a node beside it */
+  MEANS_NODE    /* the id of a neighbouring node */
 } Means;
 
 typedef struct

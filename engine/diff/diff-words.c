@@ -15,7 +15,8 @@ shown (const char *text, LoomPrintable printable)
   return (printable != NULL ? printable : as_it_is) (text != NULL ? text : "");
 }
 
-/* ASCII, as in a patch, so that a terminal's output can be searched; Studio has signs of its own beside its colours. */
+/* ASCII, as in a patch, so that a terminal's output can be searched; Studio has signs of its own in addition to its
+ * colours. */
 const char *
 loom_difference_sign (LoomDifferenceKind kind)
 {

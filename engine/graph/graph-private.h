@@ -15,7 +15,7 @@ typedef struct
 } Attribute;
 
 /* Tables of a scope (the root or a module) for lookups in O(1). Where two nodes share an id the first one that was met
- * stands, and after_duplicate makes the next change build the table anew. */
+ * stands, and after_duplicate makes the next change rebuild the table. */
 typedef struct
 {
   GHashTable *table; /* name → element; keys belong to the elements */
@@ -67,7 +67,7 @@ void loom_graph_register (LoomGraph *graph, LoomElement *tree);
 void loom_graph_unregister (LoomGraph *graph, LoomElement *tree);
 /* Takes e out of its scope's tables, or puts it in: around a change of an attribute. */
 void loom_graph_index (LoomElement *e, gboolean present);
-/* After any change below e's scope: builds its tables anew where two elements shared a name, for then an entry that
+/* After any change below e's scope: rebuilds its tables if two elements shared a name, for then an entry that
  * was taken out may have hidden another. */
 void loom_graph_rebuild_duplicates (LoomElement *e);
 

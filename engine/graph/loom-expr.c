@@ -316,7 +316,7 @@ loom_expr_eval (const char *text, LoomExprLookup lookup, gpointer data, LoomNumb
     {
       g_autofree char *sign = g_strndup (p.s, g_utf8_next_char (p.s) - p.s);
 
-      fail (&p, "has “%s” at position %d, where it should end or go on with + - * / // %%", sign, position (&p));
+      fail (&p, "has “%s” at position %d, where it should end or continue with + - * / // %%", sign, position (&p));
     }
   if (p.error != NULL)
     {

@@ -104,7 +104,7 @@ gboolean loom_graph_write_file (const LoomGraph *graph, const char *path, GError
  * would lose them. 0 for a graph that was not read; a copy does not know. */
 guint loom_graph_n_dropped (const LoomGraph *graph);
 
-/* The path that it was read from, as whoever read it wrote that; NULL when it was not read from a file. */
+/* The path that it was read from, as the caller wrote it; NULL when it was not read from a file. */
 const char *loom_graph_get_file (const LoomGraph *graph);
 const char *loom_graph_get_folder (const LoomGraph *graph); /* NULL when it has none */
 void loom_graph_set_folder (LoomGraph *graph, const char *folder);
@@ -153,7 +153,7 @@ const char *loom_node_module_attribute (const LoomElement *node);
 /* The path of a node of the scope at this path ("" is the root), "block.0" (transfer full). Of a node with repeat it is
  * that of the first copy, which stands for all: "block.0.layer.0". */
 char *loom_node_path (const char *scope_path, const LoomElement *node);
-/* Whether the part of a path that stands behind a node is the number of one of its copies, as "0" in "block.0.conv"
+/* Whether the part of a path after a node is the number of one of its copies, as "0" in "block.0.conv"
  * where block has repeat. All copies are one element. */
 gboolean loom_node_is_copy (const LoomElement *node, const char *part);
 /* The node of a path from the root, "block.0.conv"; numbers of copies may be left out. NULL: there is none. *inside

@@ -34,7 +34,7 @@ begins (const char *s, const char *end, const char *what)
   return (gsize)(end - s) >= strlen (what) && memcmp (s, what, strlen (what)) == 0;
 }
 
-/* Goes over one tag and returns what is behind it; n counts its attributes. Quotes hide everything up to their pair. */
+/* Skips one tag and returns the position after it; n counts its attributes. Quotes hide everything up to their pair. */
 static const char *
 skip_tag (const char *s, const char *end, guint *n)
 {
@@ -56,7 +56,7 @@ skip_tag (const char *s, const char *end, guint *n)
   return s;
 }
 
-/* Behind a comment, an instruction or a CDATA section that begins at s; NULL where none begins. */
+/* The position after a comment, an instruction or a CDATA section that begins at s; NULL where none begins. */
 static const char *
 skip_special (const char *s, const char *end)
 {

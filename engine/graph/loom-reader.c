@@ -4,7 +4,7 @@
  * entities), bounded size, depth, number of elements and length of attributes. Whatever is
  * wrong with the grammar is collected, not the first fault alone; an element that
  * makes no sense is left out with all that it holds. What attributes of nodes mean
- * is not judged here. */
+ * is not checked here. */
 #include "engine/graph/loom-grammar.h"
 #include "engine/graph/reader-private.h"
 #include "engine/core/loom-file.h"
@@ -349,7 +349,7 @@ read_comment (Reading *r, GPtrArray *before)
 static gboolean
 stop (Reading *r, const char *why)
 {
-  /* The parser reads ahead, and what it complained about may lie behind. */
+  /* The parser reads ahead, and the fault that it reports may be earlier. */
   g_free (r->broken);
   r->broken = g_strdup (why);
   r->broken_line = current_line (r);

@@ -1,4 +1,4 @@
-/* libxml2's writer behind a few calls, because the library belongs to this box alone. Memory is all that can fail, and
+/* A few calls around libxml2's writer, because the library belongs to this box alone. Memory is all that can fail, and
  * then GLib ends the program elsewhere, too. */
 #include "engine/graph/loom-xml.h"
 

@@ -1,4 +1,4 @@
-/* Writing safetensors: a header in JSON, then the tensors one behind the other. */
+/* Writing safetensors: a header in JSON, then the tensors one after the other. */
 #include "engine/interop/loom-safetensors.h"
 #include "engine/interop/safetensors-private.h"
 

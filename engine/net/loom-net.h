@@ -70,13 +70,13 @@ int loom_net_find (const LoomNet *net, const char *path); /* -1 */
 /* PATH.PORT with the longest existing path first; a module's path names its only (or named) output. -1 and a PORT
  * error that says which ports there are. */
 int loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error);
-/* TRUE if nobody can say that there is no such port: its node's outputs follow from parameters, which have a fault. */
+/* TRUE if it is unknown whether there is such a port: its node's outputs follow from parameters, which have a fault. */
 gboolean loom_net_port_is_unknown (const LoomNet *net, const char *port);
 guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
 /* TRUE if a source is a weight or buffer of its node and not an output. */
 gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
-/* TRUE if an input of a node that runs a loop is a result of the loop's body, which nobody outside of it can give. */
+/* TRUE if an input of a node that runs a loop is a result of the loop's body, which does not exist outside of it. */
 gboolean loom_net_is_from_body (const LoomNet *net, guint node, guint input);
 /* The weight that a node's declared weight or buffer of this name is, or that such a source is: its index among the
  * net's, or -1 where a wire stands for it or nothing of that name was declared. */
@@ -88,7 +88,7 @@ int loom_net_find_input (const LoomNetNode *node, const char *name);
 int loom_net_find_input_for (const LoomNetNode *node, LoomPortFlags role);
 /* Nodes that a port depends on, as a flag for each. (transfer full) */
 gboolean *loom_net_needed_for (const LoomNet *net, const LoomNetSource *of);
-/* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target.
+/* The prediction that a loss compares: the input of the only node before the loss that compares an input with a target.
  * FALSE where there is none, or several. */
 gboolean loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output);
 /* A DATA fault at each loss node on the way to `loss` whose target is a data set's class, where the data set, now open,
@@ -126,7 +126,7 @@ char *loom_net_symbols (const LoomNet *net);
  * repeated node gives its last copy's, as its wires do. instance_path is NULL or "" at the root; a repeated module may
  * be named without its copy number, which means the first one. NULL where unknown. */
 const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port);
-/* The node's output that stands behind it; FALSE where unknown. */
+/* The node's output that it stands for; FALSE where unknown. */
 gboolean loom_net_source_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port,
                              LoomNetSource *source);
 

@@ -16,7 +16,7 @@ typedef struct
   GHashTable *wrt;      /* keys of sources that gradients are taken with respect to */
   GHashTable *read;     /* keys of sources that a needed node reads */
   LoomValue *inside;    /* by wanted port that lies within loops: its stack, of the innermost program lowered so far */
-  LoomValue *probe;     /* likewise what is added to it; 0 where nobody asks */
+  LoomValue *probe;     /* likewise what is added to it; 0 if not requested */
   GError *error;
 } NetLowering;
 
@@ -38,7 +38,7 @@ program_dtype (const NetLowering *l, LoomDType dtype)
 gboolean loom_net_lower_loop (NetLowering *l, guint i);
 /* net-lower-visit.c: the same of switch and recurse. */
 gboolean loom_net_lower_visit (NetLowering *l, guint i);
-#define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* a training step has room for so many steps of a loop */
+#define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* the most steps of a loop in one training step */
 /* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. lowered (may be NULL) hears of
  * each node that is. */
 typedef void (*NetLoweredFunc) (gpointer data, guint node);

@@ -51,7 +51,7 @@ carry (const LoomType *from, const LoomNetAxes *names, const LoomType *to, LoomN
       axes->name[d] = names->name[d];
 }
 
-/* The type and names behind an input; NULL where it is not wired, not typed, or a weight. */
+/* The type and names of an input; NULL where it is not wired, not typed, or a weight. */
 static const LoomType *
 input_type (const LoomNet *net, const GPtrArray *all, const LoomNetNode *n, guint i, LoomNetAxes **axes)
 {

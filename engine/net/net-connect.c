@@ -2,7 +2,7 @@
  */
 #include "engine/net/net-private.h"
 
-/* So many names of outputs a sentence has room for. */
+/* The most names of outputs in a sentence. */
 #define MAX_LISTED 8
 
 /* An output that only parameters decide about is looked up here, so here it is that a wrong name shows. */

@@ -304,7 +304,7 @@ note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local,
       g_hash_table_insert (net->dtypes, (gpointer)path, GUINT_TO_POINTER (t + 1));
 }
 
-/* The nodes of its bodies, and behind them the one that runs them. */
+/* The nodes of its bodies, then the one that runs them. */
 static void
 expand_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance **bodies, guint n,
              const char *path, const char *weight_path)

@@ -1,6 +1,6 @@
 /* Types: nodes are sorted (net-order.c) so that each comes after what feeds it, and infer() runs over them once.
  *
- * A node behind a fault stays untyped without a fault of its own: one mistake makes one sentence. */
+ * A node after a fault stays untyped without a fault of its own: one mistake makes one sentence. */
 #include "engine/net/net-private.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * The body is a module whose nodes stand in the net once, with the shapes of one step. A wire ends at its borders: each
  * input of the module is a node, typed with a row of a sequence, with a value that is carried, or with what comes as it
- * is; and the node that runs the loop waits for the module's outputs, beside its own inputs. So the order of nodes,
- * what a port needs and where weights are found are the same as for any other nodes. net-lower-loop.c makes the
+ * is; and the node that runs the loop waits for the module's outputs, in addition to its own inputs. So the order of
+ * nodes, what a port needs and where weights are found are the same as for any other nodes. net-lower-loop.c makes the
  * program. */
 #include "engine/net/net-private.h"
 

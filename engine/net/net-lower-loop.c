@@ -4,12 +4,12 @@
  * program reads of it becomes a whole operand, and a buffer that it gives a new value (running statistics) is carried.
  * A port of the body that somebody wants is one more stacked result.
  * Random numbers differ from step to step by the slot that counts training steps: the body is given that number with
- * the loop's own step behind it, so that a step of the loop counts like a training step of its own. */
+ * followed by the loop's own step, so that a step of the loop counts like a training step of its own. */
 #include "engine/net/lower-private.h"
 
 #include "engine/program/program-body.h"
 
-/* The operands of the instruction, beside the values of the body that they become. */
+/* The operands of the instruction, each with the value of the body that it becomes. */
 typedef struct
 {
   GArray *in, *operand; /* LoomValue of the body, and of the program around it */
@@ -23,7 +23,7 @@ typedef struct
   const NetScope *module;
   LoomProgram *outer, *body;
   gint64 steps;
-  const LoomCarry *carry; /* NULL: what is carried begins anew at each run */
+  const LoomCarry *carry; /* NULL: carried values are reset at each run */
   Operands in[3]; /* by NetBorderKind */
   GArray *out[2]; /* LoomValue of the body: carried ones, and those that are stacked */
   GArray *commit; /* int: the slot of the program around it that gets carried value k; -1 where none does */
@@ -206,7 +206,7 @@ add_probe (Loop *p, guint k)
   hand_out_probe (p, k, probe);
 }
 
-/* Behind the lowering of a node of the body: the values that are wanted of it get their probes, and those of a loop
+/* After the lowering of a node of the body: the values that are wanted of it get their probes, and those of a loop
  * within this one come from outside of this one, too. */
 static void
 add_probes (gpointer data, guint node)
@@ -223,14 +223,14 @@ add_probes (gpointer data, guint node)
 
 /* ---- results ------------------------------------------------------------------- */
 
-/* Whether an output is stacked: of the others one is carried, and one that nobody reads takes no memory. */
+/* Whether an output is stacked: of the others one is carried, and one without a reader takes no memory. */
 static gboolean
 is_stacked (const Loop *p, guint output)
 {
   return loom_net_carried_input (p->module, output) < 0 && loom_net_is_asked (p->l, p->node, output);
 }
 
-/* Behind a sample's end: `before` stays. counts is of [samples]. */
+/* After a sample's end: `before` stays. counts is of [samples]. */
 static LoomValue
 while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
 {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* So many numbers of rows has a body a plan for, each half of the one before it: a group of rows costs less than twice
+/* A body has plans for this many numbers of rows, each half of the one before it: a group of rows costs less than twice
  * what it needs, if it is not smaller than the least of them. The levels of trees differ more than choices do. */
 #define SIZES_OF_LEVELS  LOOM_VISIT_MAX_SIZES
 #define SIZES_OF_CHOICES 4
@@ -166,7 +166,7 @@ add_borders (Visit *v, guint k)
       }
 }
 
-/* Behind rows: the links, in the order of outputs and of their children. */
+/* After rows: the links, in the order of outputs and of their children. */
 static void
 add_link_inputs (Visit *v, guint k)
 {
@@ -225,7 +225,7 @@ note_slots (Visit *v, const LoomProgram *p)
     }
 }
 
-/* A body for so many rows, or for what there is. */
+/* A body for n rows, or for those that exist. */
 static gboolean
 lower_body (Visit *v, guint k)
 {

@@ -241,8 +241,8 @@ void loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of
 void loom_net_expand (LoomNet *net);
 void loom_net_connect (LoomNet *net, NetInstance *instance);
 
-/* net-loop.c: bodies of loops. The node that runs one has the module's inputs, behind them the port of its own (the
- * samples' lengths), and behind this the outputs of each body, in the first one's order, which it waits for. */
+/* net-loop.c: bodies of loops. The node that runs one has the module's inputs, then the port of its own (the
+ * samples' lengths), then the outputs of each body, in the first one's order, which it waits for. */
 /* The input of the node that body b's output o of the first one's order is. */
 static inline guint
 loom_net_body_output (const NetScope *module, guint b, guint o)

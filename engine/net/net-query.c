@@ -76,7 +76,7 @@ loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNet
 
 /* ---- classes ------------------------------------------------------------ */
 
-/* So many names of classes a sentence has room for. */
+/* The most names of classes in a sentence. */
 #define MAX_LISTED 8
 
 /* How many scores a loss node has for the classes of its target [B], the port y of a data set; 0 where it is no such

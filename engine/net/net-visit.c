@@ -1,4 +1,4 @@
-/* What is different of bodies that data choose: switch and recurse, beside net-loop.c.
+/* Bodies that data choose, switch and recurse: what differs from net-loop.c.
  *
  * The body of a recurse, and that of a switch whose samples choose, gets some rows of a batch and not always as many.
  * Such a body is typed for all rows, and lowered for several numbers of them: its nodes are typed again for each in a
@@ -345,7 +345,7 @@ copy_node (LoomNet *to, const NetNode *from)
   return n;
 }
 
-/* Loops within the body, whose steps are found anew. */
+/* Loops within the body, whose steps are computed again. */
 static void
 copy_loops (LoomNet *to, const LoomNet *net, const NetLoop *loop)
 {

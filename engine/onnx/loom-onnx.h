@@ -42,8 +42,8 @@ LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *
 /* The same for bytes, which have no folder: all numbers must be among them. */
 LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
                                LoomFaults *faults, GError **error);
-/* The graph as a file, and its weights beside it: PATH without .xml, with .safetensors, whose path *weights (may be
- * NULL) receives, or NULL where there are none. */
+/* Writes the graph to a file, and its weights next to it: PATH without .xml, with .safetensors, whose path *weights
+ * (may be NULL) receives, or NULL where there are none. */
 gboolean loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error);
 /* The path of the weights that are saved with that graph; NULL if it has none. (transfer full) */
 char *loom_onnx_weights_path (const LoomOnnx *self, const char *graph);
@@ -90,7 +90,7 @@ const char *loom_onnx_writer_port_doc (const LoomOnnxWriter *self, gboolean outp
 const GPtrArray *loom_onnx_writer_mapped (const LoomOnnxWriter *self);
 /* The whole model as one message; NULL (DATA) where it would reach 2 GiB. */
 GBytes *loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error);
-/* The model as a file. Numbers go to a file beside it, PATH.data, where the message would reach 2 GiB or external asks
+/* The model as a file. Numbers go to a second file, PATH.data, where the message would reach 2 GiB or external asks
  * for it; *data_path (may be NULL) receives its path, else NULL. */
 gboolean
 loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error);

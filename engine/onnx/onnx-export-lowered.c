@@ -87,7 +87,7 @@ onnx_prim_is_wanted (OnnxPrim *q, guint i)
   return FALSE;
 }
 
-/* A size that no product of symbols explains (rows of an image of dynamic height behind a convolution) may still be
+/* A size that no product of symbols explains (rows of an image of dynamic height after a convolution) may still be
  * that of something which goes into the node. */
 OnnxSize
 onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS])

@@ -22,7 +22,7 @@ write_linear (OnnxWrite *w)
   return TRUE;
 }
 
-/* How many dimensions the window has: those of the input behind batch and channels. */
+/* The number of dimensions of the window: those of the input after batch and channels. */
 static guint
 space_of (OnnxWrite *w)
 {
@@ -156,7 +156,7 @@ write_prelu (OnnxWrite *w)
   OnnxVar *slope = onnx_write_weight (w, "weight");
   gint64 axes[LOOM_SHAPE_MAX_RANK];
 
-  /* A slope of each channel stands beside the dimensions behind the channels. */
+  /* A slope per channel is broadcast over the dimensions after the channels. */
   for (int i = 0; i + 2 < shape->rank; i++)
     axes[i] = i + 1;
   if (onnx_write_int (w, "num_parameters") > 1 && shape->rank > 2)

@@ -67,7 +67,7 @@ concat (OnnxWrite *w, guint n, OnnxVar **parts, gint64 axis)
   return onnx_node_result (w->all, node, 0);
 }
 
-/* [directions, rows, …] of a weight, or of the two biases one behind the other; NULL where there is none. */
+/* [directions, rows, …] of a weight, or of the two biases one after the other; NULL where there is none. */
 static OnnxVar *
 weights_of (OnnxWrite *w, const Layer *layer, const char *first, const char *second, guint number, gint64 hidden)
 {

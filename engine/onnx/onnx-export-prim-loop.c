@@ -152,7 +152,7 @@ set_directions (OnnxPrim *q, OnnxOutNode *node)
     ones[i] = 1;
   if (!a->reverse)
     return;
-  /* What is put before the others then lies beside what it was made from. */
+  /* The row that is put first is then adjacent to the one that it was made from. */
   onnx_node_set_ints (q->all, node, "scan_input_directions", a->n_sequences, ones);
   if (a->n_stacked > 0)
     onnx_node_set_ints (q->all, node, "scan_output_directions", a->n_stacked, ones);

@@ -5,8 +5,8 @@
  * Where takes of each row what its own has given.
  *
  * Along trees a Loop takes one step for each level and computes all rows in it, of which those of the level count.
- * What leads from children to parents is a table that ScatterND adds to, with one more row, where roots leave what
- * nobody reads. Which level a node has a Scan finds out, node by node, for children stand before their parents. */
+ * What leads from children to parents is a table that ScatterND adds to, with one more row, where roots leave results
+ * without a reader. A Scan finds the level of each node, node by node, since children precede their parents. */
 #include "engine/onnx/onnx-export-prim.h"
 #include "engine/program/program-visit.h"
 
@@ -105,7 +105,7 @@ take_operands (OnnxPrim *q, OnnxVar **in)
 
 /* ---- one for all --------------------------------------------------------------- */
 
-/* Body `from` or one behind it, as the index says. */
+/* Body `from` or a later one, chosen by the index. */
 static void
 write_choice (OnnxPrim *q, guint from, OnnxVar *const *in, OnnxVar **result)
 {
@@ -196,7 +196,7 @@ write_rows (OnnxPrim *q)
 
 /* ---- along trees -------------------------------------------------------------------- */
 
-/* Zeros of a value's shape; with `slots` its first dimension is so many times as large, and one more. */
+/* Zeros of a value's shape; with `slots` its first dimension is multiplied by slots, plus one. */
 static OnnxVar *
 zeros_like (OnnxPrim *q, const OnnxPrim *of, LoomValue v, gint64 slots)
 {

@@ -31,7 +31,7 @@ typedef struct
   char *doc;          /* of one that needs words; else NULL */
   gboolean needed;
   gboolean counts;      /* 0, 1, 2 … of all rows: what is gathered by it stays as it is */
-  gboolean is_external; /* its numbers go to the file beside the model, at offset */
+  gboolean is_external; /* its numbers go to the external data file, at offset */
   guint64 offset;
 } OnnxVar;
 
@@ -85,7 +85,7 @@ struct _OnnxExport
   GPtrArray *out_nodes;        /* owns, in order; those of the body that is being written */
   GPtrArray *inputs, *outputs; /* OnnxVar */
   GPtrArray *memory;           /* what the message is made of */
-  guint64 outside;             /* bytes of the file beside the model */
+  guint64 outside;             /* bytes of the external data file */
   const char *path;            /* of the node that is being written */
   LoomFaults *faults;
 };
@@ -172,7 +172,7 @@ OnnxVar *onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, c
 void onnx_export_mark (OnnxExport *all);
 gboolean onnx_node_is_needed (const OnnxOutNode *node);
 /* Packs the message. metadata: key, value, key, value … external: the numbers of values that then are is_external
- * belong into a file of that name beside the model. */
+ * belong into an external data file of that name. */
 GBytes *
 onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external);
 

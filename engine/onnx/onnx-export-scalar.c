@@ -1,6 +1,6 @@
 /* Scalar formulas in ONNX: most are an operator of the same meaning, the others are put together from a few.
  *
- * Where a formula is chosen for its digits, the reason stands beside it: single precision is what the model runs in. */
+ * Where a formula is chosen for its digits, a comment gives the reason: single precision is what the model runs in. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <math.h>

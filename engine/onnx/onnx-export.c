@@ -129,7 +129,7 @@ write_node (LoomOnnxWriter *self, guint i)
   /* The body of a loop or a choice is written with the node that runs it, by that node's lowering. */
   if (w.node->loop != G_MAXUINT)
     return;
-  /* A node behind one that was refused is not at fault itself. */
+  /* A node after a refused one is not at fault itself. */
   for (guint k = 0; k < w.node->n_inputs; k++)
     if (w.node->input[k].node != G_MAXUINT && !loom_net_is_from_body (self->net, i, k)
         && source_var (all, &w.node->input[k]) == NULL)

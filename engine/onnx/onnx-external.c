@@ -1,4 +1,4 @@
-/* Numbers that lie in a file beside the model, as PyTorch exports them by default ("model.onnx.data").
+/* External data: numbers in a second file next to the model, as PyTorch exports them by default ("model.onnx.data").
  *
  * A model may come from anybody, and so may what it says of other files. Only a plain file in the model's own folder or
  * a folder below it is opened; links must stay in their folder. A tensor's bytes must lie in the file as it is now, and
@@ -134,7 +134,7 @@ open_file (DataFile *file, const char *folder, const char *name)
   file->fd = open_below (folder, name);
   if (file->fd < 0 && errno == ENOENT)
     g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO,
-                 "The model keeps numbers in “%s”, which is not there. Put that file beside the model.", name);
+                 "The model keeps numbers in “%s”, which is not there. Put that file next to the model.", name);
   else if (file->fd < 0 && errno == ELOOP)
     g_set_error (
         &file->error, LOOM_ERROR, LOOM_ERROR_IO,
@@ -181,7 +181,7 @@ by_offset (gconstpointer a, gconstpointer b, gpointer data)
 static OnnxRegion *
 claim (DataFile *file, const OnnxRegion *wanted)
 {
-  /* Behind all whose offset is not larger. */
+  /* After all whose offset is not larger. */
   GSequenceIter *next = g_sequence_search (file->regions, (gpointer)wanted, by_offset, NULL);
   OnnxRegion *before = g_sequence_iter_is_begin (next) ? NULL : g_sequence_get (g_sequence_iter_prev (next));
   OnnxRegion *after = g_sequence_iter_is_end (next) ? NULL : g_sequence_get (next);

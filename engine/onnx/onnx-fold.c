@@ -392,7 +392,7 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
     {
       gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i, number;
       LoomDim size;
-      /* Beside a dynamic size stand plain numbers, -1 among them, that are computed with as such. */
+      /* Plain numbers that occur together with a dynamic size, -1 among them, are computed with as such. */
       if (any_dynamic
           && (onnx_dynamic_dim (f->all, onnx_tensor_int (a, ia), &size)
               || onnx_dynamic_dim (f->all, onnx_tensor_int (b, ib), &size)))

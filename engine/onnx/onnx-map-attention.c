@@ -1,7 +1,7 @@
 /* ONNX's Attention (operator sets 23 to 25), by its definition: scores are scaled, capped, masked and made to weights.
  *
- * Without a cap, and where nobody asks for the scores, it is scaled_dot_product_attention, which has a fused path;
- * otherwise it is drawn. A query that may look at nothing gives zeros in both. */
+ * Without a cap, and if the attention weights are not an output, it is scaled_dot_product_attention, which has a fused
+ * path; otherwise it is drawn. A query that may look at nothing gives zeros in both. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -139,7 +139,7 @@ distance (OnnxCtx *c, const Attention *a)
   return onnx_binary (c, "sub", columns, onnx_emit (c, "unsqueeze", ONNX_IN (rows), "dim", "1", NULL));
 }
 
-/* Keys behind the end of a mask are not looked at. */
+/* Keys after the end of a mask are not read. */
 static const OnnxWire *
 lengthened (OnnxCtx *c, const OnnxWire *mask, const OnnxWire *keys)
 {

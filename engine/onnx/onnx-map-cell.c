@@ -32,7 +32,7 @@ product (Cell *k, const OnnxWire *x, guint input, guint n, const guint *order)
   const OnnxRecurrent *r = k->r;
   guint behind[4];
 
-  /* The biases of the state stand behind those of the input. */
+  /* The biases of the state follow those of the input. */
   for (guint i = 0; i < n; i++)
     behind[i] = order[i] + (input == ONNX_RNN_R ? r->gates : 0);
   OnnxPart weight = onnx_recurrent_part (k->c, r, input, k->direction, n, order);

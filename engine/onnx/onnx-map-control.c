@@ -2,12 +2,12 @@
  *
  * A loop becomes a scan over a module, whose number of steps is known before it runs. Its body is tried as a module
  * first; where that cannot be, because sizes differ from step to step or a slice is cut where the step's number says,
- * and there are few steps, they are drawn one behind the other. */
+ * and there are few steps, they are drawn one after the other. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
 
-/* Steps and nodes that are drawn one behind the other where a body cannot be a module. */
+/* The most steps and nodes that are unrolled if a body cannot be a module. */
 #define MAX_UNROLLED_STEPS 256
 #define MAX_UNROLLED_NODES 4096
 /* Steps of a loop that the data may end early: it takes all of them, so that a number that only stands for “no bound”
@@ -170,14 +170,14 @@ first_value (OnnxCtx *c, const Loop *l, guint i)
   return c->failed ? NULL : value;
 }
 
-/* What a step gives, which has counted only while the loop went on: behind that all stays as it is. */
+/* The result of a step, which counts only while the loop runs: after its end all stays as it is. */
 static const OnnxWire *
 while_going (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const OnnxWire *before)
 {
   return going == NULL ? after : onnx_emit (c, "where", ONNX_IN (going, after, before), NULL);
 }
 
-/* What a step is given: behind the end what the first one was given, so that an index that has run on is one again. */
+/* The input of a step: after the end it is that of the first step, so that an index that has run on is valid again. */
 static const OnnxWire *
 while_going_or_first (OnnxCtx *within, const OnnxWire *going, const OnnxWire *carried, const OnnxWire *first)
 {
@@ -274,7 +274,7 @@ count_nodes (const Onnx__GraphProto *graph)
   return n;
 }
 
-/* Each step drawn behind the one before, whose number is then known. */
+/* Each step drawn after the one before, whose number is then known. */
 static void
 loop_unrolled (OnnxCtx *c, Loop *l)
 {
@@ -529,8 +529,8 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
       out[i] = &node->out[n_outputs++];
 }
 
-/* ONNX turns each sequence around by itself; a scan here turns around all, and lays what it makes beside what that was
- * made from. So sequences and results that differ from the loop are turned around outside of it. */
+/* ONNX turns each sequence around by itself; a scan here turns around all, and stacks results in the order of their
+ * inputs. So sequences and results that differ from the loop are turned around outside of it. */
 static void
 scan_turned (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
 {

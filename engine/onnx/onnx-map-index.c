@@ -222,7 +222,7 @@ map_compress (OnnxCtx *c)
                        onnx_text (c, "%d", axis), NULL));
 }
 
-/* Each sequence's first steps are read backwards: the index is length - 1 - t before its end and t behind. */
+/* Each sequence's first steps are read backwards: the index is length - 1 - t before its end and t after it. */
 static void
 map_reverse_sequence (OnnxCtx *c)
 {

@@ -2,7 +2,7 @@
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
-/* [C] as [C, 1, 1], to stand beside [N, C, H, W]. */
+/* [C] as [C, 1, 1], to be broadcast over [N, C, H, W]. */
 static const OnnxWire *
 by_channel (OnnxCtx *c, const OnnxWire *v, int rank)
 {

@@ -6,7 +6,7 @@
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
-/* [C] beside dimension axis of x; a single number stays one. */
+/* [C] along dimension axis of x; a single number stays one. */
 static const OnnxWire *
 along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
 {
@@ -247,7 +247,7 @@ convolve_exactly (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w)
   return multiply_exactly (c, convolve, x, w, n);
 }
 
-/* A zero point for each output channel, beside [out, in, …]. */
+/* A zero point for each output channel of [out, in, …]. */
 static const OnnxWire *
 channels (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x, int axis)
 {

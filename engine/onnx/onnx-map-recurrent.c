@@ -1,6 +1,6 @@
 /* ONNX's RNN, GRU and LSTM.
  *
- * What has PyTorch's form becomes its layer: the same activations, nothing clipped, the reset gate behind the product.
+ * What has PyTorch's form becomes its layer: the same activations, nothing clipped, the reset gate after the product.
  * The gates are then put in PyTorch's order. All else is drawn by onnx-map-cell.c as a loop over a cell. */
 #include "engine/onnx/onnx-recurrent.h"
 
@@ -76,7 +76,7 @@ read_activations (OnnxCtx *c, OnnxRecurrent *r)
     }
 }
 
-/* FALSE after a fault: [directions, blocks · hidden] and what is behind. */
+/* FALSE after a fault: [directions, blocks · hidden] and the remaining dimensions. */
 static gboolean
 check_shape (OnnxCtx *c, const OnnxRecurrent *r, guint i, const char *name, guint blocks, int rank)
 {

@@ -319,7 +319,7 @@ map_trilu (OnnxCtx *c)
                        int_text (c, k != NULL && k->count == 1 ? onnx_tensor_int (k, 0) : 0), NULL));
 }
 
-/* 1 where column - row is k: a line of columns beside a line of rows. */
+/* 1 where column - row is k: column numbers compared with row numbers. */
 static void
 map_eye_like (OnnxCtx *c)
 {

@@ -7,7 +7,7 @@
 
 #define DOMAIN "ai.onnx.preview.training"
 
-/* Block b of the inputs behind R and T, tensor i of n. */
+/* Block b of the inputs after R and T, tensor i of n. */
 static const OnnxWire *
 block (OnnxCtx *c, guint n, guint b, guint i)
 {

@@ -1,7 +1,7 @@
 /* Shared by the files of the ONNX reader.
  *
- * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
- * beside the model), onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c keeps its values,
+ * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those in external
+ * data files), onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c keeps its values,
  * onnx-scope.c has the graphs within its graph, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours,
  * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
  * one const descriptor for each operator of ONNX. */
@@ -49,7 +49,7 @@ struct _OnnxNode
   guint n_in;
   const OnnxWire **in;       /* by port; NULL: not wired */
   const char *const *ports;  /* interned names of these; NULL: the operator's */
-  const OnnxModule *body[2]; /* the modules that it runs; NULL behind the last one */
+  const OnnxModule *body[2]; /* the modules that it runs; NULL after the last one */
   guint n_out;
   OnnxWire *out;
   GPtrArray *weights; /* OnnxWeight */
@@ -158,7 +158,7 @@ gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
 #define ONNX_MAX_WHOLE (G_GINT64_CONSTANT (1) << 53)
 
 /* ---- onnx-external.c -------------------------------------------------- */
-/* Bytes of a file beside the model. */
+/* Bytes of an external data file. */
 typedef struct
 {
   guint64 offset, length;
@@ -167,10 +167,10 @@ typedef struct
   int data_type;
 } OnnxRegion;
 
-/* model_path NULL: the model came from no file, so there is none beside it. */
+/* model_path NULL: the model came from no file, so it has no external data. */
 OnnxExternal *onnx_external_new (const char *model_path);
 void onnx_external_free (OnnxExternal *self);
-/* Where the numbers of a tensor of so many bytes lie; NULL with a sentence that begins with what, or one about the
+/* The address of the `bytes` bytes of a tensor; NULL with a sentence that begins with what, or one about the
  * file, the same for each of its tensors. (transfer none) */
 OnnxRegion *onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const char *what, guint64 bytes,
                                   GError **error);

@@ -1,4 +1,4 @@
-/* A model that was read, as a graph's file and, beside it, its weights. */
+/* Writes an imported model as a graph's file and a file of weights next to it. */
 #include "engine/onnx/loom-onnx.h"
 
 #include <string.h>

@@ -278,7 +278,7 @@ onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
   other->producer = value->producer;
 }
 
-/* Something that has so many places along an axis, in the drawing of c. */
+/* A value that has n positions along an axis, in the drawing of c. */
 static const OnnxWire *
 find_size (OnnxCtx *c, LoomDim size, int *axis)
 {

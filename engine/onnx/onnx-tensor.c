@@ -1,5 +1,5 @@
 /* TensorProto: numbers as ONNX keeps them, in one of six lists or as raw little-endian bytes, in the
- * model or in a file beside it.
+ * model or in an external data file.
  *
  * We have eight element types and ONNX sixteen. Types that we have are kept; i8, i16, u16, u32 and u64 are widened to
  * i64, whose arithmetic gives the same values until something overflows. Text and complex numbers are refused. */
@@ -242,7 +242,7 @@ sizes_of (const Onnx__TensorProto *proto, const char *what, gint64 dims[LOOM_SHA
   for (gsize i = 0; i < proto->n_dims; i++)
     {
       dims[i] = proto->dims[i];
-      /* Beside a 0 others may not be beyond all bounds either. */
+      /* If one dimension is 0, the others must still be within bounds. */
       if (dims[i] < 0 || (dims[i] > 0 && count > LOOM_MAX_ELEMENTS / dims[i]))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s has impossible sizes.", what);
@@ -260,7 +260,7 @@ is_external (const Onnx__TensorProto *proto)
   return proto->n_external_data > 0 || proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
-/* Each region is read once: who asks for it again, for the same tensor, shares it. */
+/* Each region is read once: further requests for the same tensor share it. */
 static LoomTensor *
 read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const TypeRow *row, gint64 count,
                const gint64 *dims, const char *what, GError **error)

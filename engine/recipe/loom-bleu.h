@@ -14,7 +14,7 @@ typedef struct
   gint64 length, reference;                           /* tokens of all sentences */
 } LoomBleu;
 
-/* Counts a sentence beside its reference, as numbers of tokens. */
+/* Counts a sentence against its reference, as numbers of tokens. */
 void loom_bleu_add (LoomBleu *bleu, const gint64 *said, guint n_said, const gint64 *reference, guint n_reference);
 /* 0 to 1: the geometric mean of the shares of runs that are in the reference, at most as often as there, times the
  * brevity penalty exp(1 - r/c) of a corpus that is shorter than its references. 0 where of one length none is found. */

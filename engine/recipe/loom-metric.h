@@ -1,4 +1,4 @@
-/* Metrics: what is watched beside the loss, a descriptor each.
+/* Metrics: what is reported in addition to the loss, a descriptor each.
  *
  * A metric is computed inside the program, as one more output of the step, so that watching it costs the run no work
  * on the host. It emits statistics of the batch, most often a sum; those of an epoch's batches are put together as

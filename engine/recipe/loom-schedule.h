@@ -58,7 +58,7 @@ struct _LoomScheduleClass
   double (*at) (const LoomSchedule *s, double lr, double t, double total);
   /* which has a rate after what it has seen instead. */
   double (*after) (const LoomSchedule *s, const LoomPlateau *seen, double lr);
-  /* Momentum (beta1 of Adam's kin) at the same place; NaN where it is left alone. NULL: never touched. */
+  /* Momentum (beta1 of Adam and its variants) at the same step; NaN: unchanged. NULL: never changed. */
   double (*momentum) (const LoomSchedule *s, double t, double total);
 };
 

@@ -1,7 +1,7 @@
 /* Reads <train>: what is trained, by which optimiser, how long and on which samples.
  *
  * Everything is checked here, in one place and with sentences, so that the trainer can rely on it and Studio can show
- * the faults while nobody trains. */
+ * the faults before any training. */
 #include "engine/recipe/recipe-private.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ find_dataset (RecipeReading *r, LoomTrainSpec *spec)
     }
 }
 
-/* The first node before the loss that goes on with the state of the batch before; NULL: none. */
+/* The first node before the loss that continues from the state of the batch before; NULL: none. */
 static const LoomNetNode *
 find_stateful (const LoomNet *net, const LoomNetSource *loss)
 {
@@ -132,7 +132,7 @@ find_stateful (const LoomNet *net, const LoomNetSource *loss)
   return NULL;
 }
 
-/* A state goes on from window to window of a text where each begins behind the one before. */
+/* A state is carried from window to window of a text if each begins where the one before ends. */
 static void
 read_stateful (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -145,10 +145,11 @@ read_stateful (RecipeReading *r, LoomTrainSpec *spec)
   spec->stateful = TRUE;
   if (data == NULL || g_strcmp0 (loom_infer_string (data, "source"), "text") != 0)
     {
-      recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
-                       "“%s” has stateful=\"true\", so it goes on with the state that the batch before has left; only "
-                       "the windows of a data set with source=\"text\" follow each other. Leave stateful out.",
-                       node->path);
+      recipe_complain (
+          r, r->element, LOOM_ERROR_DATA, "loss",
+          "“%s” has stateful=\"true\", so it continues from the state that the batch before has left; only "
+          "the windows of a data set with source=\"text\" follow each other. Leave stateful out.",
+          node->path);
       return;
     }
   stride = loom_infer_int (data, "stride");
@@ -348,7 +349,7 @@ check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
         loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
 }
 
-/* A weight that a pattern names may be one of a node at fault, so that patterns are judged without faults only. */
+/* A weight that a pattern names may be one of a node at fault, so that patterns are checked only without faults. */
 static gboolean
 is_partial (const LoomNet *net, const LoomFaults *faults)
 {

@@ -44,7 +44,7 @@ typedef struct
   gint64 steps; /* of a linear one; 0: all of the run */
 } LoomScheduled;
 
-/* Behind so many steps of a run. */
+/* After `steps` steps of a run. */
 double loom_scheduled_at (const LoomScheduled *scheduled, gint64 step, gint64 total_steps);
 
 /* The treatment of an epoch's last batch where it is short. */
@@ -106,14 +106,14 @@ typedef struct
   GPtrArray *groups;  /* LoomTrainGroup */
   GPtrArray *metrics; /* LoomMetricSpec */
   GPtrArray *scheduled; /* LoomScheduled */
-  gboolean stateful;    /* a layer goes on with the state of the batch before: a text is read in order, in batch_size
+  gboolean stateful;    /* a layer continues from the state of the batch before: a text is read in order, in batch_size
                            streams */
   int dataset_node;   /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
   gint64 accumulate;  /* batches whose gradients make a step: 1 or more */
   LoomDropLast drop_last;
   char *sample_weights; /* as loom_sample_weights() takes it; NULL: every sample once an epoch */
   double ema;         /* decay of the weights' moving average; 0: none */
-  gboolean keep_best; /* the weights of the best epoch are kept beside the last ones */
+  gboolean keep_best; /* the weights of the best epoch are kept in addition to the last ones */
   gint64 patience;    /* epochs without a better one after which it ends; 0: never */
   double min_delta;   /* what a better one must be better by */
   gint64 folds, fold; /* the part of the training samples, from 1, that validates; folds 0: they are one */
@@ -124,7 +124,7 @@ typedef struct
 } LoomTrainSpec;
 
 /* The words of `--strategy`, ending with NULL: those of <parallel>'s attribute, in the order of LoomShards and
- * `server`, and behind them "tensor" for ranks that have parts of weights and "pipeline", "gpipe" and "1f1b" for
+ * `server`, then "tensor" for ranks that have parts of weights and "pipeline", "gpipe" and "1f1b" for
  * stages, as many as there are ranks. */
 const char *const *loom_strategies (void);
 /* "data, zero1 … or 1f1b"; never freed. */
@@ -139,7 +139,7 @@ void loom_strategy_apply (LoomGraph *graph, LoomElement *train, const char *word
  * and no loss, which is no fault: there is nothing to train yet. */
 LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults);
 void loom_train_spec_free (LoomTrainSpec *spec);
-/* How so many ranks lie along the axes of a mesh. USAGE where they are too few or too many for what the graph says,
+/* The positions of n ranks along the axes of a mesh. USAGE where they are too few or too many for what the graph says,
  * SHAPE where they have no equal parts of a weight. */
 gboolean loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error);
 /* The first group that a weight's path matches, counted from 1; 0 where none does. */

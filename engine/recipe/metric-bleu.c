@@ -28,7 +28,7 @@ size_bleu (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return 2 * LOOM_BLEU_MOST;
 }
 
-/* The places from `at` on, so many, of all axes behind the first. */
+/* The positions from `at` on, n of them, of all axes after the first. */
 static LoomValue
 from_place (LoomProgram *p, LoomValue v, gint64 at, gint64 n)
 {
@@ -140,9 +140,9 @@ finish_bleu (const LoomMetricOptions *options, const double *total, guint size, 
 
 const LoomMetric loom_metric_bleu = {
   .name = "bleu",
-  .doc
-  = "Share of runs of one to four tokens that the right sentence has, each token said behind the right ones; targets "
-    "below 0 are left out.",
+  .doc = "Share of runs of one to four tokens that the right sentence has, each token predicted after the right ones; "
+         "targets "
+         "below 0 are left out.",
   .higher_is_better = TRUE,
   .of_scores = TRUE,
   .check = check_bleu,

@@ -106,7 +106,7 @@ static const LoomAttribute of_train[] = {
               .def = "",
               .maximum = 1,
               .length = 2,
-              .doc = "beta1 and beta2 of Adam’s kin, as “0.9,0.999”" } },
+              .doc = "beta1 and beta2 of Adam and its variants, as “0.9,0.999”" } },
   { .spec = { .name = "ema",
               .type = LOOM_PARAM_FLOAT,
               .def = "",
@@ -243,7 +243,7 @@ static const LoomAttribute of_parallel[] = {
         .minimum = 0,
         .maximum = 1e6,
         .doc
-        = "Where a rank is lost, the others go on from the newest checkpoint, down to so many; 0: the run ends" } },
+        = "If a rank is lost, the others continue from the newest checkpoint, down to this many; 0: the run ends" } },
   { .spec = { .name = "data",
               .type = LOOM_PARAM_INT,
               .def = "0",
@@ -346,7 +346,7 @@ static const LoomAttribute of_metric[] = {
   { { NULL } },
 };
 
-/* What else <graph> has says what the file is, and is nobody's to set. */
+/* The other attributes of <graph> identify the file; no edit sets them. */
 static const LoomAttribute of_graph[] = {
   { .spec = { .name = "strict_devices",
               .type = LOOM_PARAM_BOOL,

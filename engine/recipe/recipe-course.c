@@ -1,5 +1,5 @@
-/* Reads what shapes a run beside the optimiser: the weights it begins from, the average it keeps of them, and when it
- * ends before its last epoch. */
+/* Reads what shapes a run in addition to the optimiser: the weights it begins from, the average it keeps of them, and
+ * when it ends before its last epoch. */
 #include "engine/recipe/recipe-private.h"
 
 #include <string.h>

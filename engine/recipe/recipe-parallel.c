@@ -1,5 +1,5 @@
-/* <parallel>: how many ranks divide what of a step, and what cannot be divided so. Which weights have parts, and how so
- * many ranks lie in a mesh, is recipe-split.c's. */
+/* <parallel>: what of a step n ranks divide, and what they cannot divide. Which weights have shards, and how
+ * ranks form a mesh, is recipe-split.c's. */
 #include "engine/recipe/recipe-private.h"
 
 /* A search along the gradient needs the whole of all weights. */

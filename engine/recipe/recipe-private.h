@@ -48,7 +48,7 @@ void recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *s
 void recipe_group_free (gpointer group);
 gboolean recipe_matches (const char *pattern, const char *path);
 
-/* What <parallel strategy="…"> says, in the order of LoomShards and behind them the server: --strategy has more. */
+/* What <parallel strategy="…"> says, in the order of LoomShards, then the server: --strategy has more. */
 #define RECIPE_STRATEGIES "data", "zero1", "zero2", "zero3", "server"
 
 /* recipe-parallel.c; and what of it depends on each other, after the splits */

@@ -126,7 +126,7 @@ check_rules (RecipeReading *r, const LoomElement *e, const GPtrArray *rules)
     }
 }
 
-/* Why so many ranks cannot have parts of weights; NULL: they can. */
+/* Why n ranks cannot have shards of weights; NULL: they can. */
 static char *
 cannot_split (const LoomTrainSpec *spec, gint64 ranks)
 {
@@ -179,7 +179,7 @@ recipe_read_splits (RecipeReading *r, LoomTrainSpec *spec)
     recipe_complain (r, e, LOOM_ERROR_SHAPE, "tensor", "%s", why);
 }
 
-/* So many ranks do not lie in a mesh of so many parts of a batch, stages and parts of weights. */
+/* The error if n ranks do not fill the mesh of batch shards, stages and shards of weights. */
 static void
 refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tensor, GError **error)
 {
@@ -197,8 +197,7 @@ refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tenso
                               factor[i].what);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                "<parallel> wants %s%" G_GINT64_FORMAT
-               " ranks (%s), but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
-               ", or change what it says.",
+               " ranks (%s), but there are %d. Start them with --ranks %" G_GINT64_FORMAT ", or change what it says.",
                parallel->data > 0 ? "" : "a multiple of ", least, factors->str, ranks, all);
 }
 
@@ -218,7 +217,7 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
         return TRUE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "<parallel> divides a batch among %" G_GINT64_FORMAT
-                   " ranks and has one more that serves, but there are %d. Start so many with --ranks %" G_GINT64_FORMAT
+                   " ranks and has one more that serves, but there are %d. Start them with --ranks %" G_GINT64_FORMAT
                    ", or leave data=\"…\" out.",
                    data, ranks, data + 1);
       return FALSE;

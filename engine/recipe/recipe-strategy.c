@@ -34,9 +34,9 @@ number_of (const LoomElement *parallel, const char *name)
   return text != NULL ? CLAMP (g_ascii_strtoll (text, NULL, 10), 0, G_MAXINT16) : 0;
 }
 
-/* Whether so many ranks are two or more replicas of what <parallel> cuts into stages or parts of weights: a strategy
- * then divides among them, as the attribute says. Where they are not, there is nothing for it to divide, or another
- * number of ranks goes on with a run, and the batch is divided among all that are not parts of weights. */
+/* Whether `ranks` ranks are two or more replicas of what <parallel> cuts into stages or shards of weights: the strategy
+ * then divides among the replicas. If they are not, there is nothing for it to divide, or a run is resumed with another
+ * number of ranks, and the batch is divided among all ranks that are not shards of weights. */
 static gboolean
 keeps_mesh (const LoomElement *parallel, const char *word, int ranks)
 {

@@ -99,14 +99,14 @@ is_milestones (const Choice *choice, const LoomAttribute *a)
   return choice->tag == LOOM_TAG_SCHEDULE && strcmp (a->spec.name, "milestones") == 0;
 }
 
-/* Whether an attribute of the element's table stands beside every descriptor, */
+/* Whether an attribute of the element's table goes with every descriptor, */
 static gboolean
 is_common (const Choice *choice, const LoomAttribute *a)
 {
   return a->takes == 0 && !is_milestones (choice, a) && strcmp (a->spec.name, choice->chooser) != 0;
 }
 
-/* or, where not, beside this one. */
+/* or, if not, with this one. */
 static gboolean
 goes_with (const Choice *choice, const LoomAttribute *a, const char *name)
 {

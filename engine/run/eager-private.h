@@ -39,7 +39,7 @@ char *eager_place_of (const LoomEager *eager, const LoomInstr *instr);
 /* Sets the error of a call that answered with this status, instr NULL being a copy; always FALSE. */
 gboolean eager_failed (LoomEager *eager, const LoomInstr *instr, const LoomPlanDevice *device, LoomStatus status,
                        GError **error);
-/* So many bytes of a device; of none, *memory stays as it is. */
+/* Allocates bytes of a device; with 0, *memory stays as it is. */
 gboolean eager_allocate (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error);
 
 const LoomTensorDesc *eager_desc_of (const LoomEager *eager, LoomValue v);
@@ -53,7 +53,7 @@ void *eager_address_of (const EagerValue *value);
 LoomTensor *eager_host_value (LoomEager *eager, LoomValue v, GError **error);
 /* v's bytes into memory of a device. */
 gboolean eager_copy_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, void *to, GError **error);
-/* v where a device can read it; what was copied for that goes to `borrowed`, to be freed behind the instruction. */
+/* v where a device can read it; what was copied for that goes to `borrowed`, to be freed after the instruction. */
 gboolean eager_operand (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GPtrArray *borrowed, void **address,
                         GError **error);
 /* Slots and inputs, each where its node wants it. */

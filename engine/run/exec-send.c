@@ -1,9 +1,9 @@
 /* Several devices that bring each other bytes on their streams: the copies of a step, who waits for them, and how the
  * streams of all devices are brought together, at a gate, at the end of a step and around a recorded one.
  *
- * The host enqueues all of it and waits for nothing. A copy lies on its source's send stream, behind an event of what
- * made the value and one of the destination's stream, which says that the place is free; who reads it waits for the
- * copy's own event (engine/plan/plan-send.c). An event that is waited for as soon as it is recorded may be recorded
+ * The host enqueues all of it and waits for nothing. A copy is enqueued on its source's send stream, after an event of
+ * what made the value and one of the destination's stream, which says that the place is free; who reads it waits for
+ * the copy's own event (engine/plan/plan-send.c). An event that is waited for as soon as it is recorded may be recorded
  * again: one a device is enough. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"

@@ -1,9 +1,9 @@
-/* What is fed to a device with memory of its own, and the small results that come back.
+/* Uploads the inputs of a device with memory of its own, and downloads small results.
  *
  * A batch is copied to page-locked memory, goes up from there on the arena's second stream into the staging area, and
  * is taken by the next step with copies within the device (engine/plan/loom-plan.h). So it can come while the step
  * before is computed, and the caller's memory is free as soon as loom_exec_bring() returns. Small results lie side by
- * side and are fetched by one copy behind the step, without anybody asking. Both halves of page-locked memory are used
+ * side and are fetched by one copy after the step, without a request. Both halves of page-locked memory are used
  * in turn. */
 #include "engine/core/loom-bytes.h"
 #include "engine/run/run-private.h"
@@ -32,7 +32,7 @@ loom_exec_transit_new (LoomExec *exec, guint d, GError **error)
 
   transit->up_bytes = loom_plan_staging (exec->plan, d).bytes;
   transit->down_bytes = loom_plan_results (exec->plan, d).bytes;
-  /* Without streams, or such memory, what is fed and what is read is copied when it is asked for. */
+  /* Without streams, or such memory, inputs and results are copied on request. */
   if (device->backend->alloc_host == NULL || exec->devices[d].arena->stream == NULL)
     transit->up_bytes = transit->down_bytes = 0;
   bytes = 2 * (transit->up_bytes + transit->down_bytes);
@@ -81,7 +81,7 @@ loom_exec_transit_free (LoomExec *exec, guint d)
 }
 
 /* TRUE if the host can go on once a step was enqueued: it neither waits within one for a device, or for the gates of
- * another back end's, nor reads in place what is fed. A rank that is fed nothing goes on like the others. */
+ * another back end's, nor reads inputs in place. A rank without inputs continues like the others. */
 static gboolean
 is_ahead (const LoomExec *exec)
 {
@@ -110,7 +110,7 @@ loom_exec_can_bring (const LoomExec *exec)
 
 /* ---- up ------------------------------------------------------------------ */
 
-/* Everything that is fed to a device, as one copy behind the last one that a step has taken. */
+/* All inputs of a device, as one copy after the last one that a step has taken. */
 static LoomStatus
 lift (LoomExec *exec, guint d)
 {

@@ -1,10 +1,10 @@
 /* Instructions of a step that somebody looks at: a trace with their times, a profiler that is told their names, or a
  * search for the one that fails.
  *
- * Times of asynchronous devices are their own: an event in front of each instruction and one behind it, on the stream
- * that it lies on, read when the step is over. So nobody waits in between, and no time of the host's is in them, nor
- * what an instruction waits for another device. What ranks exchange beside the computation has times of its own, from
- * whoever makes the exchange. */
+ * Times of asynchronous devices are their own: an event before each instruction and one after it, on the stream
+ * that it lies on, read when the step is over. So nothing waits in between, and no time of the host's is in them, nor
+ * what an instruction waits for another device. What ranks exchange during the computation has times of its own, from
+ * the module that makes the exchange. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -76,7 +76,7 @@ lane_of (const LoomExec *exec, const LoomExecRow *row, LoomStream **stream)
   return device;
 }
 
-/* Timers in front of each row, behind each, and behind all of each device. */
+/* Timers before each row, after each, and after all rows of each device. */
 static guint
 timer_before (const LoomExec *exec, const LoomExecRow *row)
 {
@@ -116,7 +116,7 @@ loom_exec_watch_clear (LoomExec *exec)
   g_clear_pointer (&exec->range_names, g_ptr_array_unref);
 }
 
-/* Without them, for want of memory say, or where the host takes part, devices are waited for behind each row. */
+/* Without them, for want of memory say, or if the host takes part, devices are waited for after each row. */
 static void
 make_timers (LoomExec *exec)
 {
@@ -160,7 +160,7 @@ mark (LoomExec *exec, guint timer, guint d, LoomStream *stream)
   return device->backend->event_record (device->device, exec->timers->pdata[timer], stream, &exec->message);
 }
 
-/* In front of a row (which: 0) or behind it (1), on its own stream. */
+/* Before a row (which: 0) or after it (1), on its own stream. */
 static LoomStatus
 mark_row (LoomExec *exec, const LoomExecRow *row, guint which)
 {
@@ -232,7 +232,7 @@ seconds_left (LoomExec *exec, guint d, LoomEvent *from, double *left)
                                        &exec->message);
 }
 
-/* The spans of a step, n of them, of what was exchanged beside the computation. On a device one exchange begins behind
+/* The n spans of a step of what was exchanged during the computation. On a device one exchange begins after
  * the one before it on its stream; seconds lie before `end`, when the last timer was reached. */
 static void
 move_exchanges (LoomExec *exec, guint n, gint64 end)
@@ -278,7 +278,7 @@ place_span (LoomExec *exec, LoomExecRow *row, gint64 end, LoomExecSpan *span)
   return status;
 }
 
-/* Clocks of several devices have no common zero: all wait for each other behind the step, and the place in time of that
+/* Clocks of several devices have no common zero: all wait for each other after the step, and the place in time of that
  * is when it is seen here; what they did lies before it. */
 gboolean
 loom_exec_watch_step (LoomExec *exec, GError **error)

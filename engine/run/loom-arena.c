@@ -97,7 +97,7 @@ loom_arena_sends (LoomArena *arena, LoomMessage *message)
 }
 
 /* What is set between two steps lies in the half of the next one's number. That half was read before the step two
- * before, which is over as soon as the end of the one behind it was enqueued (loom_exec_end()). */
+ * before, which is over as soon as the end of its successor was enqueued (loom_exec_end()). */
 LoomStatus
 loom_arena_put (LoomArena *arena, void *to, const void *from, gsize bytes, LoomMessage *message)
 {
@@ -162,7 +162,7 @@ loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **err
   if (memory->arena <= arena->bytes)
     return TRUE;
   if (!loom_plan_device_has_room (arena->device, memory->arena - (arena->memory != NULL ? before : 0),
-                                  arena->memory != NULL ? "Beside what is in use, a step" : "A step", error))
+                                  arena->memory != NULL ? "In addition to what is in use, a step" : "A step", error))
     return FALSE;
   if (!loom_arena_sync (arena, &message, &status))
     return device_error (arena, status, &message, error);

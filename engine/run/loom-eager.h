@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 
 typedef struct _LoomEager LoomEager;
 
-/* Adopts the program's slots into the state. DEVICE says which device there is not. */
+/* Adds the program's slots to the state. DEVICE: names a device that does not exist. */
 LoomEager *
 loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device, GError **error);
 void loom_eager_free (LoomEager *eager);
@@ -20,14 +20,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEager, loom_eager_free)
 /* Where program input i is read from when a walk begins: host memory of its size, plain layout. */
 void loom_eager_feed (LoomEager *eager, guint input, const void *data);
 
-/* Reads the state and what is fed, and stands before the first instruction. */
+/* Reads the state and the inputs, and moves before the first instruction. */
 gboolean loom_eager_begin (LoomEager *eager, GError **error);
 /* Runs the instruction that the walk stands before. NO_KERNEL where its device cannot compute it, DATA and NAN for
  * faults of the numbers, OUT_OF_MEMORY, DEVICE; then it stands where it stood. */
 gboolean loom_eager_step (LoomEager *eager, GError **error);
 /* The instruction that the walk stands before; the number of all where it has ended. */
 guint loom_eager_at (const LoomEager *eager);
-/* Stands before an earlier instruction again; what is computed anew has the same bits. */
+/* Moves back before an earlier instruction; what is computed again has the same bits. */
 void loom_eager_back_to (LoomEager *eager, guint at);
 /* A value on the host, valid beyond the walk. DATA where it has not been computed. */
 LoomTensor *loom_eager_value (LoomEager *eager, LoomValue v, GError **error);
@@ -35,7 +35,7 @@ LoomTensor *loom_eager_value (LoomEager *eager, LoomValue v, GError **error);
  * name. */
 LoomTensor *loom_eager_port (LoomEager *eager, const char *port, GError **error);
 LoomTensor *loom_eager_output (LoomEager *eager, guint output, GError **error);
-/* Behind the last instruction: the state takes its next values. */
+/* After the last instruction: the state takes its next values. */
 gboolean loom_eager_commit (LoomEager *eager, GError **error);
 
 /* The program that is walked through; borrowed. */
@@ -58,8 +58,8 @@ gint64 loom_eager_loop_length (const LoomEagerLoop *loop);
 /* The row of the sequences that is read in the n-th run: from the last to the first in a reverse loop. */
 gint64 loom_eager_loop_row (const LoomEagerLoop *loop, gint64 n);
 /* A walk that stands before the first instruction of the n-th run, counted from 0, with the values that are carried
- * into it; runs before it that nobody has asked for are computed. Ports are those of the body's nodes. Borrowed; the
- * next call begins it anew. Memory: the carried values of all runs so far. */
+ * into it; earlier runs that are not known yet are computed. Ports are those of the body's nodes. Borrowed; the
+ * next call restarts it. Memory: the carried values of all runs so far. */
 LoomEager *loom_eager_loop_enter (LoomEagerLoop *loop, gint64 n, GError **error);
 
 /* A whole walk. visit (may be NULL) sees each instruction's results; returning FALSE ends the walk, and nothing is

@@ -104,7 +104,7 @@ make_feeds (LoomExec *exec)
     }
 }
 
-/* Where the value is read from memory of the caller, `at` is patched whenever other memory is fed. */
+/* Where the value is read from memory of the caller, `at` is patched whenever the input gets other memory. */
 static void
 patch (LoomExec *exec, guint value, gpointer at)
 {
@@ -285,7 +285,7 @@ run_transfer (LoomExec *exec, const LoomExecRow *row)
 }
 
 /* A row that is no call alone: a copy, what waits for copies, or a gate, which knows the faults of its own stream and
- * has to be behind those of the other devices; where it does not hear of them by itself the host waits. */
+ * has to follow those of the other devices; if it is not notified of them itself, the host waits. */
 static gboolean
 run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
@@ -381,7 +381,7 @@ free_device (LoomExec *exec, guint d)
 
   if (of->arena == NULL)
     return;
-  /* Kernels and what they read go with the plan; on a lost device nothing runs any more. A fault that nobody heard
+  /* Kernels and what they read go with the plan; on a lost device nothing runs any more. A fault that was not reported
    * points into those kernels, and belongs to no step that is still to come. */
   if (loom_arena_sync (of->arena, NULL, &status) && of->arena->stream != NULL && of->arena->user == exec)
     device->backend->fault_clear (device->device, of->arena->stream, &ignored);
@@ -467,7 +467,7 @@ loom_exec_find_output (const LoomExec *exec, const char *name)
   return -1;
 }
 
-/* What the state takes that lies elsewhere, behind all copies of the step. */
+/* Copies to the state what is stored elsewhere, after all copies of the step. */
 static gboolean
 run_commits (LoomExec *exec, GError **error)
 {

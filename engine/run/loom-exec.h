@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 typedef struct _LoomExec LoomExec;
 
-/* Takes the plan. Adopts its program's slots into the state. */
+/* Takes the plan. Adds its program's slots to the state. */
 LoomExec *loom_exec_new (LoomPlan *plan /* transfer full */, LoomState *state, GError **error);
 void loom_exec_free (LoomExec *exec);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomExec, loom_exec_free)
@@ -21,17 +21,17 @@ LoomPlan *loom_exec_plan (const LoomExec *exec);
  * device it is read in place and must stay until the step ends; otherwise it is copied at the step's start. */
 void loom_exec_feed (LoomExec *exec, guint input, const void *data);
 int loom_exec_find_input (const LoomExec *exec, const char *name);
-/* Brings what was fed last up to devices with memory of their own, for the next step, while a step that was begun
- * before may still be computed. What was fed may change when this returns, unless the plan also has a device that reads
+/* Uploads the newest inputs to devices with memory of their own, for the next step, while an earlier step may still
+ * be computed. The caller's memory may change when this returns, unless the plan also has a device that reads
  * it in place: loom_exec_can_bring() says whether there is none, and all devices compute while their caller continues.
  * Feeding again undoes it. */
 gboolean loom_exec_can_bring (const LoomExec *exec);
 gboolean loom_exec_bring (LoomExec *exec, GError **error);
 
-/* Whether the device is waited for behind every instruction (CUDA_LAUNCH_BLOCKING=1). */
+/* Whether the device is waited for after every instruction (CUDA_LAUNCH_BLOCKING=1). */
 gboolean loom_exec_is_blocking (const LoomExec *exec);
 
-/* With CUDA_LAUNCH_BLOCKING=1 a device is waited for behind every instruction, and an error is that of the one that
+/* With CUDA_LAUNCH_BLOCKING=1 a device is waited for after every instruction, and an error is that of the one that
  * failed; with GRADLOOM_NVTX=1, or where a profiler looks on, steps and instructions are named for it.
  *
  * One step: every kernel once, then state is committed. No allocation, no look-up. A step with a fault writes nothing
@@ -49,9 +49,9 @@ typedef struct
 } LoomExecSpan;
 
 /* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Where all devices
- * work while their caller continues, the spans are the devices' own, by events in front of and behind each instruction,
+ * work while their caller continues, the spans are the devices' own, by events before and after each instruction,
  * which is then launched alone: between two spans a device may be idle. Where one of several does not, devices are
- * waited for behind each instruction. */
+ * waited for after each instruction. */
 void loom_exec_trace (LoomExec *exec, GArray *spans);
 
 /* Waits for what was launched, and hears of its faults. */
@@ -87,7 +87,7 @@ double loom_exec_scalar (LoomExec *exec, guint output);
  * none such; else FALSE is what the device failed with. */
 gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **error);
 
-/* Bytes of its plan beside the state: the arena, and the results of setup instructions. */
+/* Bytes of its plan in addition to the state: the arena, and the results of setup instructions. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);
 
 G_END_DECLS

@@ -189,7 +189,7 @@ copy_out (LoomState *state, StateSlot *s, void *to, GError **error)
   return copy (state, s, to, s->address, LOOM_COPY_DEVICE_TO_HOST, error);
 }
 
-/* ---- adoption --------------------------------------------------------- */
+/* ---- adding a program's slots ------------------------------------------ */
 
 static gboolean
 check_same (const StateSlot *have, const LoomSlot *want, GError **error)
@@ -244,7 +244,7 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
   return TRUE;
 }
 
-/* Takes back what a failed adoption has added: slots from `first` on, buffers from `first_buffer` on. */
+/* Removes what a failed loom_state_adopt() has added: slots from `first` on, buffers from `first_buffer` on. */
 static void
 forget (LoomState *state, guint first, guint first_buffer)
 {
@@ -391,7 +391,7 @@ tensor_like (const LoomTensorDesc *d, GError **error)
   return loom_tensor_new (d->dtype, d->rank, dims, error);
 }
 
-/* What the ranks along an axis have of `count` things, one behind the other: each one's loom_comm_part() of them. */
+/* The shards of `count` elements that the ranks along an axis have, one after the other: loom_comm_part() of each. */
 static gboolean
 gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64 count, gsize bytes_each,
         GError **error)

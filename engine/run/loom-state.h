@@ -20,9 +20,9 @@ LoomState *loom_state_ref (LoomState *state);
 void loom_state_unref (LoomState *state);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomState, loom_state_unref)
 
-/* Of a run of several ranks, before the first slot: slots of which each rank has a part are whole for whoever gets or
- * sets one. Getting such a slot is then a collective, which all ranks call together; each one that is set is given to
- * all ranks, and each takes its part. The mesh must outlive the state. */
+/* Of a run of several ranks, before the first slot: slots of which each rank has a shard are whole for the caller that
+ * gets or sets one. Getting such a slot is then a collective, which all ranks call together; each one that is set is
+ * given to all ranks, and each takes its part. The mesh must outlive the state. */
 void loom_state_set_mesh (LoomState *state, const LoomMesh *mesh);
 /* TRUE if ranks have parts of slots, so that files are written by all of them together. */
 gboolean loom_state_is_divided (const LoomState *state);

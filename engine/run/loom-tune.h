@@ -16,7 +16,7 @@ typedef struct
   char *why;       /* of the first of those, a sentence; NULL: none */
 } LoomTuned;
 
-/* Seconds of one run of a call by this option, over random operands of its own, from windows of so many seconds
+/* Seconds of one run of a call by this option, over random operands of its own, from windows of n seconds
  * together. spec has plain layouts. NO_KERNEL where the device does not have it. */
 gboolean loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const LoomKernelOption *option,
                          double seconds, double *took, GError **error);
@@ -24,7 +24,7 @@ gboolean loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spe
 void loom_tuned_clear (LoomTuned *tuned);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTuned, loom_tuned_clear)
 
-/* Runs every option of every call of the program that has several, and the reorders between layouts, for about so many
+/* Runs every option of every call of the program that has several, and the reorders between layouts, for about n
  * seconds each over memory of its own, and writes the medians into the table. A call of which an option has no memory,
  * or cannot be run, is skipped: measurements of some of its options say nothing. Which table the devices choose by does
  * not matter, and must not be this one. tuned is added to, and says what was measured before an error, too. What this

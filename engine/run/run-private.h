@@ -15,19 +15,19 @@ typedef struct
 {
   LoomPlanDevice *device;
   LoomStream *stream;        /* NULL on a device that has done its work when a call returns */
-  LoomStream *uploads;       /* for what goes up beside a step; NULL as stream is */
+  LoomStream *uploads;       /* for uploads during a step; NULL as stream is */
   LoomStream *sends;         /* for what goes to other devices; NULL where nothing has gone yet */
-  LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
+  LoomEvent *done[2];        /* after the newest step and the one before it, by the step's last bit */
   gint64 step;               /* of any executor on this device; counted from 1 */
   gint64 ended;              /* the newest whose end was enqueued and that has waited for the one before it */
   double *numbers;           /* page-locked, of two halves: what the host sets between steps; NULL: none was set */
-  gint64 numbers_step;       /* the step behind which those of the newer half were set */
+  gint64 numbers_step;       /* the step after which those of the newer half were set */
   guint n_numbers;           /* in that half */
   void *memory;              /* NULL where there is none, or none could be allocated */
   gsize bytes;               /* as large as it should be */
   guint moves;               /* how often it has moved */
   gsize peak[LOOM_N_OWNERS]; /* of the plan that it is as large as */
-  gsize once[LOOM_N_OWNERS]; /* what executors keep beside it */
+  gsize once[LOOM_N_OWNERS]; /* what executors keep in addition to it */
   const LoomExec *user;      /* whose step wrote here last */
 } LoomArena;
 
@@ -40,7 +40,7 @@ gboolean loom_arena_reacquire (LoomArena *arena, GError **error);
 gboolean loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status);
 /* Makes the stream for what goes to other devices where there is none yet. */
 LoomStatus loom_arena_sends (LoomArena *arena, LoomMessage *message);
-/* Copies 8 bytes at most to memory of the device, behind the steps that were begun and before the next, and mostly
+/* Copies 8 bytes at most to memory of the device, after the steps that were begun and before the next, and mostly
  * waits for nothing. `from` may change when it returns. */
 LoomStatus loom_arena_put (LoomArena *arena, void *to, const void *from, gsize bytes, LoomMessage *message);
 
@@ -75,7 +75,7 @@ typedef struct
 
 StatePart state_part (const LoomSlotPart *part, const LoomTensorDesc *own);
 gint64 state_part_place (const StatePart *part, gint64 i);
-/* Between the tensor and the part of one rank, `count` elements of so many bytes. */
+/* Between the tensor and the part of one rank, `count` elements of `size` bytes. */
 void state_part_take (const StatePart *part, void *own, const void *whole, gint64 count, gsize bytes);
 void state_part_put (const StatePart *part, void *whole, const void *own, gint64 count, gsize bytes);
 
@@ -97,7 +97,7 @@ typedef struct
 {
   guint from, to; /* devices of the plan */
   gsize bytes;
-  LoomEvent *over; /* behind it, of the device from which it goes */
+  LoomEvent *over; /* after it, of the source device */
 } LoomExecSend;
 
 typedef struct
@@ -127,10 +127,10 @@ typedef struct
 {
   gsize up_bytes, down_bytes; /* of a half */
   char *up, *down;
-  LoomEvent *lifted[2]; /* behind the last copy out of each half */
-  LoomEvent *taken;     /* behind the copies from the staging area into the arena */
+  LoomEvent *lifted[2]; /* after the last copy out of each half */
+  LoomEvent *taken;     /* after the copies from the staging area into the arena */
   guint half;           /* that went up last */
-  gboolean is_up;       /* what was fed last is on its way, and no step has taken it */
+  gboolean is_up;       /* the newest inputs are on their way, and no step has taken them */
   guint down_half;      /* to which results came down last */
   guint read_half;      /* of the step whose outputs are read */
   gint64 down_step[2];  /* the step whose results each half has */
@@ -184,21 +184,21 @@ struct _LoomExec
   gboolean is_blocking;     /* each row is waited for */
   gboolean has_ranges;      /* rows are named for a profiler */
   GPtrArray *range_names;   /* by row */
-  GPtrArray *timers;        /* LoomEvent: in front of each row, behind each, and behind all of each device */
+  GPtrArray *timers;        /* LoomEvent: before each row, after each, and after all of each device */
   gboolean has_results;     /* the small results of the step that is read come down, or are there */
   gboolean is_read;         /* that step was waited for */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
   gboolean all_hear;        /* each has a stream, and all gates close for faults of every device */
-  gboolean is_ahead;        /* all do, none waits for the host within a step, and all is fed by staging areas */
+  gboolean is_ahead;        /* all do, none waits for the host within a step, and all inputs come from staging areas */
   gboolean exchanges;       /* with other ranks, in every step */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
 
-/* exec-upload.c: memory and events of a device's transit; what is fed brought up, and taken by a step; small results
- * brought down behind it. */
+/* exec-upload.c: memory and events of a device's transit; inputs uploaded, and taken by a step; small results
+ * downloaded after it. */
 gboolean loom_exec_transit_new (LoomExec *exec, guint device, GError **error);
 void loom_exec_transit_free (LoomExec *exec, guint device);
-/* Behind these and loom_exec_sends_new(): whether the host goes on while steps are computed. */
+/* After these and loom_exec_sends_new(): whether the host goes on while steps are computed. */
 void loom_exec_find_ahead (LoomExec *exec);
 gboolean loom_exec_take_feeds (LoomExec *exec, GError **error);
 gboolean loom_exec_fetch_results (LoomExec *exec, GError **error);
@@ -224,11 +224,11 @@ LoomStatus loom_exec_scatter (LoomExec *exec, guint device);
 /* The streams of all devices wait for each other; nothing where one hears not of all faults, and the host waits at
  * gates instead. */
 LoomStatus loom_exec_meet (LoomExec *exec);
-/* The streams of devices wait for all copies of the step, so that whoever waits for one of them waits for its copies.
+/* The streams of devices wait for all copies of the step, so that waiting for one of them includes its copies.
  */
 LoomStatus loom_exec_end_sends (LoomExec *exec);
 
-/* exec-watch.c: in front of and behind a row that is looked at, and what the device took for the rows of a step. */
+/* exec-watch.c: before and after a row that is timed, and the device's times for the rows of a step. */
 void loom_exec_watch_init (LoomExec *exec);
 void loom_exec_watch_clear (LoomExec *exec);
 gboolean loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GError **error);

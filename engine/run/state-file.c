@@ -10,14 +10,14 @@ is_weight (LoomSlotKind kind)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-/* Slots that gather gradients within a step hold nothing between two steps, and evaluations begin anew. */
+/* Slots that gather gradients within a step hold nothing between two steps, and evaluations start afresh. */
 static gboolean
 is_kept (const char *name)
 {
   return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
 }
 
-/* Scalars that say which part of a step a batch is: each batch sets them, and a run that goes on with another strategy
+/* Scalars that say which part of a step a batch is: each batch sets them, and a run that resumes with another strategy
  * may not have had them. */
 static gboolean
 may_be_missing (LoomSlotKind kind, const char *name)

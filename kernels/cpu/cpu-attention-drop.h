@@ -26,7 +26,7 @@ typedef struct
 } Drawn;
 
 /* Draws for `rows` queries and n keys, of which row r sees the first seen + r if it is causal, else all. The number of
- * the first query's first key is `first`, that of the next query's `keys` behind it. What stands in place of numbers
+ * the first query's first key is `first`, that of the next query's `keys` after it. What stands in place of numbers
  * for keys that are not seen is any word: their shares are 0. */
 static inline void
 draw (const Dropout *dropout, int64_t first, int64_t keys, int64_t rows, int64_t n, bool causal, int64_t seen,

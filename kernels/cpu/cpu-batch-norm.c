@@ -7,7 +7,7 @@
  * bf16 rows are widened one at a time on the stack, so that memory sees 16-bit floats alone; statistics, scale and the
  * gradients of weight and bias are f32.
  *
- * With a ReLU behind it batch norm's gradient finds out from x and the statistics where the ReLU was open: two more
+ * With a ReLU after it, batch norm's gradient finds out from x and the statistics where the ReLU was open: two more
  * operations an element in loops that wait for memory, and the ReLU's result need not be kept. A residual is added to
  * what has just been written, a row or a plane at a time, while that is in the cache; its gradient dr, which is what
  * passes the ReLU, is written as the sums are taken, and read in place of g by the pass that writes. */

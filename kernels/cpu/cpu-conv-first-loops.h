@@ -140,7 +140,7 @@ NAMED (backward_rows) (const First *self, const float *frame, const float *g, in
     *(V *)last = total;
 }
 
-/* All rows of taps at once where there are registers for so many sums, else two by two. */
+/* All rows of taps at once if there are registers for all sums, else two by two. */
 #ifdef __AVX512F__
 #define BACKWARD(SIZE) NAMED (backward_rows) (self, frame, g, remaining, sums, SIZE, 0, SIZE)
 #else

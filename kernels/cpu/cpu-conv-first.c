@@ -28,7 +28,7 @@ typedef struct
   bool has_bias, relu;
   LoomScalarOp act; /* when it is not relu */
   int64_t lanes;    /* of a vector: 8 or 16 */
-  int64_t blocks;   /* of so many output channels */
+  int64_t blocks;   /* of this number of output channels */
   int64_t chunks;   /* of IMAGES images */
   double ns;
 } First;

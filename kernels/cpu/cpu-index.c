@@ -241,7 +241,7 @@ destroy (CpuKernel *k)
   free (((Index *)k)->lane);
 }
 
-/* Offsets of the places behind the axis, where the index is shorter there than the tensor. */
+/* Offsets of the positions after the axis, where the index is shorter there than the tensor. */
 static bool
 make_lanes (Index *self, const LoomTensorDesc *x, const LoomTensorDesc *index, int axis, LoomMessage *message)
 {

@@ -103,7 +103,7 @@ cpu_multi_destroy (CpuKernel *k)
   free (((CpuMulti *)k)->range);
 }
 
-/* A kernel of `size` bytes whose first member is a CpuMulti. Its operands are `lists` lists of n tensors and then so
+/* A kernel of `size` bytes whose first member is a CpuMulti. Its operands are `lists` lists of n tensors and then as
  * many scalars. */
 static LoomStatus
 cpu_multi_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int n, int lists,

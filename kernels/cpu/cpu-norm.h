@@ -88,7 +88,7 @@ norm_is_bf16 (const LoomKernelSpec *spec, bool grad, int64_t row)
 {
   const LoomNormAttrs *a = spec->attrs;
   bool residual = norm_has_residual (spec);
-  /* From here on behind all else. */
+  /* From here on after all else. */
   int images = residual ? loom_norm_operands (spec->primitive, a->affine) : spec->n_in;
 
   if (spec->in[grad].dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16

@@ -1,7 +1,7 @@
 /* conv2d and its gradients by oneDNN.
  *
  * Weights are plain OIHW outside; inside they take the format that oneDNN likes best
- * for the shape, by way of a reorder into scratch, which is cheap beside the
+ * for the shape, by way of a reorder into scratch, which is cheap compared with the
  * convolution. NHWC activations are used as they lie; plain ones are reordered too,
  * because oneDNN's plain backward passes are slower than reorders. */
 #include "kernels/options.h"
@@ -62,7 +62,7 @@ shapes_of (const LoomKernelSpec *spec)
   return (Shapes){ &spec->in[0], &spec->in[1], &spec->out[0], a->has_bias ? &spec->in[2] : NULL };
 }
 
-/* Types that oneDNN mixes, no empty tensor, plain weights; behind a bf16 result only the relu that it fuses. */
+/* Types that oneDNN mixes, no empty tensor, plain weights; after a bf16 result only the relu that it fuses. */
 bool
 cpu_onednn_takes_conv (const LoomKernelSpec *spec)
 {

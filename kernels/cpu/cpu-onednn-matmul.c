@@ -78,7 +78,7 @@ build (Onednn *self, const LoomKernelSpec *spec)
          && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID); /* the own pass is over f32 */
 }
 
-/* f32 all over, or bf16 with a bias and a result of either type; behind a bf16 result only the relu that oneDNN fuses,
+/* f32 all over, or bf16 with a bias and a result of either type; after a bf16 result only the relu that oneDNN fuses,
  * since the own pass is over f32. */
 bool
 cpu_onednn_takes_matmul (const LoomKernelSpec *spec)

@@ -19,7 +19,7 @@
 #define ONEDNN_BUFFERS  6
 #define ONEDNN_DESCS    16
 
-/* How a tensor lies in memory: in 2.x a struct, in 3.x an opaque object; here always behind a pointer. */
+/* How a tensor lies in memory: in 2.x a struct, in 3.x an opaque object; here always used through a pointer. */
 #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t OnednnDesc;
 #else
@@ -80,7 +80,7 @@ typedef struct
   dnnl_dims_t stride, dilation, pad_from, pad_to;
 } OnednnConv;
 
-/* Descriptions of primitives, NULL where oneDNN has none; whoever gets one passes it to onednn_call() or destroys it.
+/* Descriptions of primitives, NULL if oneDNN has none; the caller passes it to onednn_call() or destroys it.
  * The gradients want a forward pass of the same convolution as a hint. */
 dnnl_primitive_desc_t onednn_conv_forward (const OnednnConv *c, const_dnnl_primitive_attr_t attr);
 dnnl_primitive_desc_t
@@ -104,7 +104,7 @@ bool onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, O
 dnnl_memory_t onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
 /* Attributes with scratchpad_mode_user; the caller destroys them. */
 dnnl_primitive_attr_t onednn_attr (void);
-/* A relu behind the primitive that keeps NaN. Whoever uses it creates the primitive between the two calls below. */
+/* A relu after the primitive that keeps NaN. The caller creates the primitive between the two calls below. */
 bool onednn_fuse_relu (dnnl_primitive_attr_t attr);
 unsigned onednn_denormals_on (void);
 void onednn_denormals_restore (unsigned old);

@@ -1,14 +1,14 @@
 /* sgd_step_logged and undo_step: SGD that reads each gradient once.
  *
- * grad_stats and sgd_step behind it read the gradients from memory twice, because the first weight may not be written
- * before the last gradient is known to be finite. Here the squares are summed while a strip of a gradient lies in
- * the first cache, the weights are written at once, and the old ones go where the gradient was: memory that the call
+ * grad_stats and the sgd_step after it read the gradients from memory twice, because the first weight may not be
+ * written before the last gradient is known to be finite. Here the squares are summed while a strip of a gradient lies
+ * in the first cache, the weights are written at once, and the old ones go where the gradient was: memory that the call
  * reads anyway. A step whose gradients turn out not to be finite is undone from there, to the bit.
  *
  * `bench-optim sgd 1 1000000 1 written` takes 261 µs a step (median of 18), of which writing the gradients is half, and
  * 335 as two calls; of 100,000 elements 20.0 and 25.1, of 16 million 14.3 ms and 17.6. A log of its own memory would be
- * read and written beside the gradients, and a step with momentum would need it: two states, and one gradient to give
- * its place. */
+ * read and written in addition to the gradients, and a step with momentum would need it: two states, and one gradient
+ * to give its place. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-multi.h"
 #include "kernels/cpu/cpu-squares.h"
@@ -56,7 +56,7 @@ logged_chunk (void *context, const CpuChunk *chunk)
   float *p = chunk->list[0] + chunk->at, *g = chunk->list[1] + chunk->at;
   int64_t whole = chunk->n / STRIP * STRIP;
   CpuSquares squares = { 0 };
-  const Call rates = *call; /* which the compiler would read anew behind every store */
+  const Call rates = *call; /* which the compiler would read again after every store */
 
   /* Strip by strip in one loop: the sums are bound by arithmetic and the step by the memory. */
   for (int64_t i = 0; i < whole; i += STRIP)

@@ -18,7 +18,7 @@ find_primitive (const LoomDevice *device, const char *name)
   return NULL;
 }
 
-/* The i-th algorithm of a primitive; one without a name behind the last. */
+/* The i-th algorithm of a primitive; one without a name after the last. */
 static CpuAlgorithm
 algorithm_at (const CpuPrimitive *primitive, int i)
 {

@@ -22,7 +22,7 @@ load_part (const float *from, int64_t n)
 #endif
 }
 
-/* Writes the first n elements of v to `to` [n]; nothing behind them is written. */
+/* Writes the first n elements of v to `to` [n]; nothing after them is written. */
 static inline __attribute__ ((always_inline)) void
 store_part (float *to, V v, int64_t n)
 {

@@ -8,7 +8,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t count, row; /* row: what lies behind each place; 0 where there are none */
+  int64_t count, row; /* row: the elements after each position; 0 if there are none */
   LoomRandomKind kind;
   bool integers;
   uint64_t stream;
@@ -26,7 +26,7 @@ typedef struct
 
 #define NUMBERS CPU_PHILOX_NUMBERS
 
-/* The words of blocks `from` and those behind it: word [NUMBERS]. */
+/* The words of block `from` and the following ones: word [NUMBERS]. */
 static inline void
 next_words (const Call *call, int64_t from, uint32_t *word)
 {

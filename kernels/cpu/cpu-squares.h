@@ -59,7 +59,7 @@ cpu_squares_add (CpuSquares *self, const float *g, int64_t n)
   *self = s;
 }
 
-/* The sum, with those of g [n] behind all others, n less than STRIP. */
+/* The sum, with those of g [n] after all others, n less than STRIP. */
 static inline double
 cpu_squares_end (const CpuSquares *self, const float *g, int64_t n)
 {

@@ -2,13 +2,13 @@
  *
  * OpenMP's threads wait by spinning, because a parallel region then begins at once, where waking a
  * sleeping thread takes a system call and a scheduler's decision. On a machine with other work that is the wrong thing:
- * what spins keeps a core from the program whose result somebody waits for, so two trainings beside each other take
+ * what spins keeps a core from the program whose result is waited for, so two simultaneous trainings take
  * many times as long as one after the other. Which of the two is right changes while a program runs, but libgomp reads
  * how long to spin only when it is loaded.
  *
  * libgomp has a rule of its own, however: while a process has more OpenMP threads than it may use processors, it spins
  * for a microsecond only and then sleeps. So while the system lets our threads wait for a processor, a spare team
- * sleeps beside them, and is dismissed when they wait no more. The kernel reports how long they waited
+ * sleeps meanwhile, and is dismissed when they wait no more. The kernel reports how long they waited
  * (/proc/…/schedstat, whose second number is nanoseconds of readiness without a processor); where it does not,
  * nothing changes. */
 #include "kernels/cpu/cpu.h"
@@ -152,7 +152,7 @@ static struct
 {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  int wanted; /* by so many watched threads */
+  int wanted; /* the number of watched threads that want it */
   int size;
   bool there;
 } spare = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };

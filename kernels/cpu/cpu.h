@@ -123,7 +123,7 @@ void cpu_thread_prepare (const LoomDevice *device);
 /* How many threads the next parallel regions of this thread take: oneDNN asks that. */
 void cpu_thread_limit (int threads);
 /* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of
- * so many. */
+ * `threads`. */
 void cpu_wait_asleep (bool asleep, int threads);
 /* true if a team counts as kept waiting, given whether it did so far, the share of the last sample's time for which
  * its threads together had no processor, and the number of that sample. */

@@ -106,7 +106,7 @@ is_less (const void *x, LoomDType dtype, int64_t i, int64_t j)
   return loom_load_int (x, i, dtype) < loom_load_int (x, j, dtype);
 }
 
-/* b: x [outer,n,inner]; y and indices [outer,n,inner]. Each element goes behind all that must not come after it: an
+/* b: x [outer,n,inner]; y and indices [outer,n,inner]. Each element goes after all that must not follow it: an
  * insertion into the positions found so far, which lie in the output. A lane is [n] with stride inner. */
 static LoomStatus
 sort (const RefKernel *k, void *const *b, LoomMessage *message)

@@ -103,7 +103,7 @@ pad (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Inputs differ along a->axis alone; y has them one behind the other. */
+/* Inputs differ along a->axis alone; y has them one after the other. */
 static LoomStatus
 concat (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -67,7 +67,7 @@ FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The part of g that passes the activation behind the normalisation; passed: it has. */
+/* The part of g that passes the activation after the normalisation; passed: it has. */
 static double
 FN (norm_gate) (const LoomNormAttrs *a, bool passed, double g, double xhat, const T *weight, const T *bias, int64_t c)
 {

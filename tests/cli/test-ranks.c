@@ -603,7 +603,7 @@ test_trace (void)
     return;
   g_auto (CliResult) run = cli ("train", path, "--ranks", "2", "--epochs", "3", "--trace", "lanes.json", NULL);
   g_assert_cmpint (run.status, ==, 0);
-  g_assert_nonnull (strstr (run.out, "exchange beside computation, step 6: rank 0 "));
+  g_assert_nonnull (strstr (run.out, "exchange overlapped with computation, step 6: rank 0 "));
   g_assert_nonnull (strstr (run.out, ", rank 1 "));
   cli_expect (2, "no folder", "train", path, "--trace", "nowhere/lanes.json");
   spans = loom_trace_read ("lanes.json", &title, NULL);
