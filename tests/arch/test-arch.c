@@ -305,8 +305,8 @@ compare_words (gconstpointer a, gconstpointer b)
   return strcmp (*(char *const *)a, *(char *const *)b);
 }
 
-/* Folders and headers of a README's sentence "may include …" or "may depend on …", sorted and without what a sentence
- * says beside them: `engine/core`, engine/core, or, in ui/, "the document". NULL: it has no such sentence. */
+/* Folders and headers of a README's sentence "may include …" or "may depend on …", sorted and without what else a
+ * sentence contains: `engine/core`, engine/core, or, in ui/, "the document". NULL: it has no such sentence. */
 static GPtrArray *
 read_readme (const char *root, const char *box)
 {
@@ -869,9 +869,9 @@ test_environment (void)
   g_assert_cmpuint (wrong, ==, 0);
 }
 
-/* A primitive says itself what passes need to know of it (LoomPrim). So nobody between a program and what runs asks for
- * one by its name or address, or compares the bytes of attributes; a planner's pass whose pattern is a certain
- * primitive asks through work_is(), and only those that are listed here do. */
+/* A primitive says itself what passes need to know of it (LoomPrim). So no code between a program and the kernels
+ * compares a primitive's name or address, or compares the bytes of attributes; a planner's pass whose pattern is a
+ * certain primitive asks through work_is(), and only those that are listed here do. */
 static void
 test_primitives_by_name (void)
 {

@@ -57,7 +57,7 @@ def main():
         elif kind not in "VW" and of_object[name] is not None:
             defined.setdefault(symbol, of_object[name])
     faults = [
-        f"{file}: nobody else asks for {symbol}"
+        f"{file}: no other object needs {symbol}"
         for symbol, file in sorted(defined.items(), key=lambda item: item[::-1])
         if not used[symbol] and symbol not in freed and symbol != "main" and not symbol.endswith("_get_type")
     ]

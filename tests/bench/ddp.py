@@ -107,7 +107,7 @@ def race(program, name, windows):
         ratios = [a / b for a, b in zip(ours, theirs)]
         print(f"{name}, {RANKS} ranks of one thread:")
         print(f"  steps/s min / median / max    gradloom {spread(ours)}   DDP, gloo {spread(theirs)}")
-        print(f"  ratio {spread(ratios)}, target {TARGETS[name]:g}; efficiency beside one rank of {RANKS} threads "
+        print(f"  ratio {spread(ratios)}, target {TARGETS[name]:g}; efficiency compared with one rank of {RANKS} threads "
               f"{spread([a / b for a, b in zip(ours, alone)])}")
     return statistics.median(ratios)
 

@@ -1,6 +1,6 @@
 """Optimisers alone against PyTorch, in turns: one tensor of a million elements, and a hundred of ten thousand.
 
-Both sides update f32 tensors from gradients that lie in memory; in rows marked “written” both write the gradients anew in
+Both sides update f32 tensors from gradients in memory; in rows marked “written” both write the gradients again in
 front of each step, as a backward pass does, and the time is that of both. Gradloom's update is the one that training has:
 with the gradients' norm and the test for a NaN, which PyTorch's step leaves out.
 """

@@ -1,6 +1,6 @@
 /* The engine's side of the race against PyTorch: a process that trains on command.
  *
- * tests/bench/race.py starts it and PyTorch beside each other and lets them step in turn, so that both meet the same
+ * tests/bench/race.py starts it and PyTorch next to each other and lets them step in turn, so that both meet the same
  * noise. The data lie in memory as fixed batches; a step is everything that training does: forward, loss, backward,
  * optimiser.
  *

@@ -7,7 +7,7 @@ median and the spread of the ratios are what counts. Before the race, twenty los
 PyTorch runs as well as it is known to: fused optimiser, channels_last for convolutions, flushed denormals, the same
 threads. --compile adds torch.compile as a third runner; its warm-up is not counted. On a GPU the recorded step (CUDA
 graph) takes part as well, and both sides copy each batch from page-locked memory (torch_cuda.py); f32 is exact on both
-sides, or TF32 on both with --tf32. --warm only compiles, in processes of their own, so that a race behind it finds the kernels in
+sides, or TF32 on both with --tf32. --warm only compiles, in processes of their own, so that a race after it finds the kernels in
 TORCHINDUCTOR_CACHE_DIR. --emulated compares losses with PyTorch's on the CPU and times nothing.
 """
 

@@ -97,7 +97,7 @@ class TorchCuda:
 
 def cuda_tensor_peak(model, work, x, y, precision, tf32):
     """Bytes of tensors on the card that eager training holds at its peak."""
-    gc.collect()  # what an earlier runner leaves behind would be freed meanwhile
+    gc.collect()  # the garbage of an earlier runner would be freed meanwhile
     before = torch.cuda.memory_allocated()
     runner = TorchCuda(model, work, x, y, precision=precision, tf32=tf32)
     runner.losses(1)

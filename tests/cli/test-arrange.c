@@ -1,4 +1,5 @@
-/* `gradloom arrange` from outside: only <layout> changes, whoever wrote the file, and twice is once. */
+/* `gradloom arrange` from outside: only <layout> changes, whatever program wrote the file, and arranging twice changes
+ * nothing. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 

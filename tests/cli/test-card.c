@@ -1,5 +1,5 @@
-/* The command line with --device cuda:0, on the emulated card: what a user does there beside what the same words do on
- * the processor, and what a card does to a run that it fails. */
+/* The command line with --device cuda:0, on the emulated card: what a user does there compared with what the same words
+ * do on the processor, and what a card does to a run that it fails. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 
@@ -397,7 +397,7 @@ assert_clean_failure (const CliResult *r, const char *what, int n)
 }
 
 /* Fails at the n-th allocation, for every n that a small training has: a sentence that says what of, status 3, and a
- * run that goes on behind it once there is memory. */
+ * run that can be resumed once there is memory. */
 static void
 test_no_memory (void)
 {
@@ -418,7 +418,7 @@ test_no_memory (void)
       assert_clean_failure (&r, "allocation", n);
       if (strstr (r.err, "memory") == NULL)
         g_error ("allocation %d: %s", n, r.err);
-      /* Steps that were finished are not lost with the evaluation behind them. */
+      /* Finished steps are not lost with the evaluation after them. */
       if (strstr (r.err, "Evaluation after step 3") != NULL)
         {
           g_assert_true (g_file_test ("out/checkpoints/3/state.json", G_FILE_TEST_EXISTS));

@@ -262,7 +262,7 @@ test_train (void)
   g_assert_cmpuint (count_events (a.out, "step"), ==, 48);
   g_assert_cmpuint (count_events (a.out, "eval"), ==, 3);
   g_assert_cmpuint (count_events (a.out, "done"), ==, 1);
-  g_assert_cmpstr (a.err, ==, ""); /* no progress bar where nobody looks, and nothing else either */
+  g_assert_cmpstr (a.err, ==, ""); /* no progress bar without a terminal, and nothing else either */
   g_assert_true (g_file_test ("run1/weights.safetensors", G_FILE_TEST_EXISTS));
 
   /* The run's own graph says all that was asked for: it repeats the curve digit for digit. */

@@ -1,5 +1,5 @@
 /* Corners of `gradloom run` that graphs of lessons do not reach: sizes that one input says for another, empty batches,
- * element types beside f32, outputs that are their inputs, modules and ties, and numbers that are not finite. */
+ * element types other than f32, outputs that are their inputs, modules and ties, and numbers that are not finite. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 

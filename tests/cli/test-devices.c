@@ -298,7 +298,7 @@ test_algorithm (void)
     }
 }
 
-/* <train algorithm="direct"> is heeded by run and by predict as the layer's own word is, to the bit. */
+/* <train algorithm="direct"> is followed by run and by predict as the layer's own word is, to the bit. */
 static void
 test_algorithm_elsewhere (void)
 {

@@ -23,7 +23,7 @@ static const char mlp[]
       "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" epochs=\"2\" batch_size=\"16\" seed=\"3\"/>\n"
       "</graph>\n";
 
-/* Two nodes that are refused, one of them behind the other's back. */
+/* Two nodes that are refused, one of them after the other. */
 static const char refused[]
     = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"refused\">\n"

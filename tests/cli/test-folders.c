@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its data lie beside it, so that another folder's graph.xml alone would not find them. */
+/* Its data are next to it, so that another folder's graph.xml alone would not find them. */
 static const char sum_graph[]
     = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sum\">\n"
@@ -66,7 +66,7 @@ test_weights (void)
   cli_expect (0, NULL, "check", "runs/bare");
 }
 
-/* A run.json beside a graph.xml that is no run's does no harm. */
+/* A run.json next to a graph.xml that is no run's does no harm. */
 static void
 test_strangers (void)
 {

@@ -1,5 +1,5 @@
-/* `gradloom predict`: what it says of pictures, rows, arrays and texts is what the net computes, and what is no sample
- * stands in nobody's way. */
+/* `gradloom predict`: what it says of pictures, rows, arrays and texts is what the net computes, and files that are no
+ * samples do not stop the others. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 

@@ -399,7 +399,7 @@ write_spirals (const char *to, const char *inside)
   g_assert_true (g_file_set_contents (to, changed, -1, NULL));
 }
 
-/* Where a rank is lost the run goes on with one less, as the graph's <parallel> or --min-ranks allows, until it is
+/* If a rank is lost, the run continues with one less, as the graph's <parallel> or --min-ranks allows, until it is
  * interrupted; the checkpoint of that end is whole. */
 static void
 test_elastic (void)

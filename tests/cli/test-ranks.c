@@ -122,7 +122,7 @@ test_divided (void)
 }
 
 /* Stages on ranks: what goes between them is larger than what a transport keeps, 200 × 500 numbers, in both directions.
- * A run goes on with another schedule, and says its bubble beside what slots make it. */
+ * A run resumes with another schedule, and prints its bubble next to the one that its slots predict. */
 static void
 test_stages (void)
 {

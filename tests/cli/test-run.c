@@ -105,8 +105,8 @@ test_bad_inputs (void)
   cli_expect (1, "x", "run", xyz, "--out", "s=s.npy"); /* a missing input */
   cli_expect (1, "3 × 4", "run", xyz, "--in", "x=turned.npy", "--out", "s=s.npy");
   cli_expect (1, "nowhere.npy", "run", xyz, "--in", "x=nowhere.npy", "--out", "s=s.npy");
-  cli_expect (1, "nobody", "run", xyz, "--in", "nobody=x.npy", "--out", "s=s.npy");
-  cli_expect (1, "nobody", "run", xyz, "--in", "x=x.npy", "--out", "nobody=s.npy");
+  cli_expect (1, "missing", "run", xyz, "--in", "missing=x.npy", "--out", "s=s.npy");
+  cli_expect (1, "missing", "run", xyz, "--in", "x=x.npy", "--out", "missing=s.npy");
   cli_expect (5, NULL, "run", xyz, "--in", "x=x.npy", "--out", "s=no/such/folder/s.npy");
   cli_expect (3, "cuda", "run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--device", "cuda:99");
 
@@ -383,7 +383,7 @@ test_foreign_weights (void)
       for (gint64 k = 0; k < t->count; k++)
         g_assert_cmpfloat (loom_tensor_get (t, k), ==, (double)(k + 1));
     }
-  /* A tensor of such a type is named where nobody needs it, and refused where it is needed. */
+  /* A tensor of such a type is named if it is not needed, and refused if it is. */
   write_weights ("odd.st",
                  "{\"__metadata__\":{\"wte.weight\":\"head.weight\"}," WTE
                  ",\"freqs\":{\"dtype\":\"C64\",\"shape\":[1],\"data_offsets\":[60,68]}}",

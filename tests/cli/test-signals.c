@@ -1,6 +1,6 @@
 /* SIGINT while `gradloom train` runs: close repeats are one request, a later one ends the run at once.
  *
- * The run's events go to a pipe that nobody reads, so that it halts in the middle of a step for as long as a case wants
+ * The run's events go to a pipe that is not read, so that it halts in the middle of a step for as long as a case wants
  * and cannot end between two signals. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"

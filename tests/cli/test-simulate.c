@@ -1,5 +1,5 @@
-/* `gradloom simulate`: schedules against their formulas, strategies against one another, ranks of this machine beside
- * their prediction, and the trace that it writes. */
+/* `gradloom simulate`: schedules against their formulas, strategies against one another, ranks of this machine compared
+ * with their prediction, and the trace that it writes. */
 #include "tests/cli/cli.h"
 #include "tests/test-program.h"
 

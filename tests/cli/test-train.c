@@ -103,7 +103,7 @@ test_one_value (void)
   cli_expect (0, NULL, "check", "g.xml");
 }
 
-/* The output that a terminal of so many columns receives. */
+/* The output that a terminal of n columns receives. */
 static char *
 on_terminal (int columns)
 {
@@ -178,7 +178,7 @@ save_labels (const char *name, int wrong)
   cli_save (name, LOOM_I64, 1, &n, labels);
 }
 
-/* A run whose evaluation or whose step fails keeps the steps before: mended and resumed, it ends like one that never
+/* A run whose evaluation or whose step fails keeps the steps before: repaired and resumed, it ends like one that never
  * failed, to the byte. */
 static void
 test_failure_is_saved (void)
@@ -230,7 +230,7 @@ test_failure_is_saved (void)
     }
 }
 
-/* Data with a NaN fail where they are read; mended, the run goes on from there. */
+/* Data with a NaN fail where they are read; once they are repaired, the run resumes from there. */
 static void
 test_nan_data (void)
 {
@@ -277,7 +277,7 @@ test_diverged (void)
   cli_expect (0, NULL, "train", "--resume", "wild", "--lr", "0.01");
 }
 
-/* A run that ends after so many steps has a checkpoint there and goes on to the same end; where they are an epoch's, it
+/* A run that ends after n steps has a checkpoint there and goes on to the same end; where they are an epoch's, it
  * is evaluated as well. */
 static void
 test_steps (void)
@@ -294,7 +294,7 @@ test_steps (void)
   g_assert_cmpint (more.status, ==, 0);
   g_assert_nonnull (strstr (more.out, "where a step waits (mean of "));
   g_assert_nonnull (strstr (more.out, "ended after step 7, as --steps asked, train loss "));
-  g_assert_nonnull (strstr (more.out, "; go on with: gradloom train --resume few\n"));
+  g_assert_nonnull (strstr (more.out, "; resume with: gradloom train --resume few\n"));
   /* Figures are of a tenth of the epoch, which has 512 steps, and of 50 at most. */
   g_auto (CliResult) rest = cli ("train", "--resume", "few", NULL);
   g_assert_cmpint (rest.status, ==, 0);

@@ -96,14 +96,14 @@ test_tune (void)
   tuned = table_of ("other/run.json");
   g_assert_cmpstr (tuned, !=, shipped);
 
-  /* One that is resumed does not: it goes on with the same bits, and says so in its checkpoints. */
+  /* A resumed run does not: it continues with the same bits, and records that in its checkpoints. */
   cli_expect (0, NULL, "train", "--resume", "part", "--epochs", "2");
   assert_same_file ("part/weights.safetensors", "whole/weights.safetensors");
   resumed = table_of ("part/checkpoints/128/state.json");
   g_assert_cmpstr (resumed, ==, shipped);
   assert_same_file ("part/checkpoints/128/costs.ini", "whole/checkpoints/128/costs.ini");
 
-  /* Nor does whoever asks for it again: its plan, its evaluation, its answers. */
+  /* Nor do later uses of it: its plan, its evaluation, its predictions. */
   g_auto (CliResult) kept = cli ("plan", "part", NULL);
   g_assert_cmpint (kept.status, ==, 0);
   g_assert_nonnull (strstr (kept.out, "own small product"));

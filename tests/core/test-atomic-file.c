@@ -27,7 +27,7 @@ static void
 tear_down (Fixture *f, gconstpointer data)
 {
   g_unlink (f->path);
-  g_assert_cmpint (g_rmdir (f->folder), ==, 0); /* nothing else was left behind */
+  g_assert_cmpint (g_rmdir (f->folder), ==, 0); /* nothing else is left */
   g_free (f->folder);
   g_free (f->path);
 }

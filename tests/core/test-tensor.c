@@ -120,7 +120,7 @@ test_view (void)
   g_assert_cmpfloat (loom_tensor_get (view, 2), ==, 4);
 }
 
-/* Blocks of 2×2 of a matrix of 3×5 behind two other elements: those at the edges are smaller. */
+/* Blocks of 2×2 of a matrix of 3×5 after two other elements: those at the edges are smaller. */
 static void
 test_block_means (void)
 {

@@ -423,7 +423,7 @@ remove_cifar (const char *path)
   g_rmdir (path);
 }
 
-/* A picture and its target are the same blend; each sample's is its own, whatever stands beside it in a batch. */
+/* A picture and its target are the same blend; each sample's is its own, whatever else its batch contains. */
 static void
 test_mixup (void)
 {

@@ -281,7 +281,7 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },
     { "a,kind,a\n1,2,3\n", "“@/a.csv” names two columns “a”, number 1 and number 3; rename one." },
     { "a,b\n1,2\n", "“@/a.csv” has no column “kind”; its first is “a”." },
-    { "kind\n1\n", "“@/a.csv” has no column beside the target; is delimiter=\",\" right?" },
+    { "kind\n1\n", "“@/a.csv” has no column except the target; is delimiter=\",\" right?" },
     { "a,kind\n", "“@/a.csv” has a header and no rows." },
     { "", "“@/a.csv” is empty; its first line must name the columns." },
     { "a,kind\n1,\xff\n",
@@ -448,7 +448,7 @@ test_text_words (Fixture *f, gconstpointer data)
   g_assert_cmpint (loom_dataset_info (some)->n_classes, ==, 4);
   others = window (some, LOOM_SPLIT_TRAIN, 0);
   g_assert_cmpstr (others, ==, "1 0 0 1 0 3 2 0 1 0 0 3 2");
-  /* The two most frequent characters, blank and “t”, behind the token for all others. */
+  /* The two most frequent characters, blank and “t”, after the token for all others. */
   characters = open_source (f, "text", most);
   g_assert_cmpint (loom_dataset_info (characters)->n_classes, ==, 3);
   g_assert_cmpstr (loom_dataset_class_names (characters)[1], ==, " ");

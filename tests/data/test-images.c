@@ -88,7 +88,7 @@ read_split (const LoomDataset *dataset, LoomSplit split)
 
 #define PIXELS 3072
 
-/* n records whose labels are first, first + 1, …, behind as many bytes as the set has before its own; pixels count up.
+/* n records whose labels are first, first + 1, …, after as many bytes as the set has before its own; pixels count up.
  */
 static void
 write_records (const char *name, int n, int n_labels, int first)

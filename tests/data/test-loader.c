@@ -240,7 +240,7 @@ test_keep (gconstpointer data)
             g_assert_cmpint ((gint64)loom_tensor_get (before->tensors[0], 3 * i + 2), ==, before->samples[i]);
           if (before != NULL)
             g_assert_cmpint (before->index, ==, batch->index - 1);
-          /* Threads would fill what is given back. */
+          /* Threads would fill a batch that is returned. */
           if (mode != LOOM_LOADER_DIRECT)
             g_usleep (200);
           before = batch;

@@ -172,7 +172,7 @@ append_word (GByteArray *bytes, guint32 word, gboolean big)
   g_byte_array_append (bytes, (const guint8 *)&out, sizeof out);
 }
 
-/* A catalogue of n texts and translations, one behind the other; "|" in them is the zero between plural forms. */
+/* A catalogue of n texts and translations, one after the other; "|" in them is the zero between plural forms. */
 static void
 write_mo (const char *name, const char *const *texts, guint n, gboolean big)
 {

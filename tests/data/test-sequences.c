@@ -76,8 +76,8 @@ static void
 test_reverse (void)
 {
   static const char *const after[] = { "length", "4", "task", "reverse", NULL };
-  static const char *const beside[] = { "length", "4", "task", "reverse", "answer", "beside", "values", "30", NULL };
-  g_autoptr (LoomDataset) a = open_with ("copy", after), b = open_with ("copy", beside);
+  static const char *const aligned[] = { "length", "4", "task", "reverse", "answer", "beside", "values", "30", NULL };
+  g_autoptr (LoomDataset) a = open_with ("copy", after), b = open_with ("copy", aligned);
   g_autoptr (GPtrArray) of_a = read_all (a), of_b = read_all (b);
 
   g_assert_cmpstr (loom_dataset_class_names (b)[2], ==, "1");
@@ -134,7 +134,7 @@ find (const char *const *list, const char *word)
   return -1;
 }
 
-/* A number below a hundred at *w, which then stands behind it; -1: none. */
+/* Reads a number below a hundred at *w and advances *w past it; -1: none. */
 static int
 read_number (char ***w)
 {
@@ -548,7 +548,7 @@ test_refused (void)
       "The data set arithmetic-trees has operators=\"++\"; name one or more of +, - and *, each once." },
     { "arithmetic-trees",
       { "leaves", "64", "target_type", "float", NULL },
-      "The data set arithmetic-trees has target_type=\"float\", and products of so many leaves are too large for it; "
+      "The data set arithmetic-trees has target_type=\"float\", and products of its leaves are too large for it; "
       "give "
       "it fewer leaves or a smaller modulus." },
   };

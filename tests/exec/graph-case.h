@@ -33,7 +33,7 @@ LoomProgram *case_program (Case *c, LoomDType dtype, gboolean recompute);
 /* Counts what only the data sizes, and binds it. */
 gboolean case_bind_sizes (Case *c);
 
-/* What the inputs of a program are fed with. */
+/* The data of a program's inputs. */
 GPtrArray *case_tensors (Case *c, const LoomProgram *p);
 /* Adds every slot of the state to the outputs, which it returns. */
 GPtrArray *case_collect_state (LoomState *state, const LoomProgram *p, GPtrArray *results);

@@ -25,7 +25,7 @@ convolved (LoomProgram *p, LoomValue h, LoomValue filter, gint64 batch)
   return loom_reshape (p, loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL), 2, (gint64[]){ batch, WIDTH });
 }
 
-/* A convolution and two layers with constants beside them, and sgd with momentum where it trains. */
+/* A convolution and two layers with constants, and sgd with momentum where it trains. */
 static LoomProgram *
 net_new (gint64 batch, gboolean training)
 {
@@ -251,7 +251,7 @@ test_interleaved (gconstpointer device)
   got = state_slots (run.state);
   assert_same_slots (got, want);
 
-  /* One arena, as large as the largest needs, and what each keeps beside it. */
+  /* One arena, as large as the largest needs, and what each keeps in addition. */
   largest = MAX (arena_of (evaluation), MAX (arena_of (full), arena_of (rest)));
   g_assert_cmpuint (loom_state_arena (run.state, run.device, NULL)->bytes, ==, largest);
   loom_state_memory (run.state, NULL, bytes);

@@ -1,8 +1,8 @@
 /* Random programs whose batches go up while the step before is computed have the bits of those whose batches wait, with
- * memory that is fed changing as soon as it may. Where the device's streams run at random (GRADLOOM_EMULATOR_STREAMS),
+ * the memory of its inputs changing as soon as it may. Where the device's streams run at random (GRADLOOM_EMULATOR_STREAMS),
  * a place that is written before its last reader, or read before its writer, shows in them: only events order lanes.
  *
- * GRADLOOM_GRAPH_SEEDS="40" asks for so many programs. */
+ * GRADLOOM_GRAPH_SEEDS="40" asks for 40 programs. */
 #include <string.h>
 
 #include "tests/exec/graph-case.h"

@@ -3,7 +3,7 @@
  * order that lanes and events allow give the bits of the schedule's order, over memory that is poisoned. Every second
  * program stands on two devices, whose copies are made as devices make them that need no host for it.
  *
- * GRADLOOM_GRAPH_SEEDS="400" asks for so many programs. */
+ * GRADLOOM_GRAPH_SEEDS="400" asks for 400 programs. */
 #include <string.h>
 
 #include "engine/plan/plan-private.h"
@@ -26,7 +26,7 @@ typedef struct
   Work *w;
   GRand *rand;
   guint n;          /* instructions */
-  gboolean *behind; /* n × n: the first is behind the second */
+  gboolean *behind; /* n × n: the first is after the second */
 } Lanes;
 
 static WorkInstr *
@@ -63,7 +63,7 @@ wait_for (const Lanes *l, guint i, guint other)
     work_wait_for (at (l, i), at (l, other));
 }
 
-/* TRUE if a result of it takes the place of operand k, which nobody may read behind it. */
+/* TRUE if a result of it takes the place of operand k, which no instruction may read after it. */
 static gboolean
 updates_operand (const WorkInstr *instr, guint k)
 {
@@ -103,7 +103,7 @@ scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
         }
 }
 
-/* A copy is behind what both devices compute in front of it. */
+/* A copy is after what both devices compute before it. */
 static gboolean
 is_copied_behind (const Lanes *l, guint i, guint j)
 {
@@ -141,14 +141,14 @@ check_order (Lanes *l)
         WorkSpan span = { { 0 }, { 0 } };
         gboolean is_over;
 
-        /* Memory is one device's: what touches it there, and what is behind that there. */
+        /* Memory is one device's: what touches it there, and what comes after that there. */
         if (at (l, i)->setup || at (l, j)->setup || i == j || lane_device (l, at (l, i)) != lane_device (l, at (l, j)))
           continue;
         work_span_touch (&span, l->w->order, work_reads_at (l->w->order, j));
         is_over = work_span_is_over (&span, l->w->order, work_reads_at (l->w->order, i), FALSE);
         if (is_over != l->behind[i * l->n + j])
           case_complain (l->c, "instruction %u is %s %u, which the planner does not know", i,
-                         is_over ? "not behind" : "behind", j);
+                         is_over ? "not after" : "after", j);
       }
 }
 
@@ -289,7 +289,7 @@ check_memory (Lanes *l, guint *n_shared)
       }
 }
 
-/* A value that takes a slot's place before the step ends is written behind all that reads the old one. */
+/* A value that takes a slot's place before the step ends is written after all that reads the old one. */
 static void
 check_slots (Lanes *l)
 {

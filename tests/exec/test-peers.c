@@ -3,7 +3,7 @@
  * no memory that another GPU still reads or writes is used again. Streams run at random (GRADLOOM_EMULATOR_STREAMS), so
  * that only events order copies with what is computed. A fault on either GPU leaves the state of both as it was.
  *
- * GRADLOOM_GRAPH_SEEDS="40" asks for so many programs. */
+ * GRADLOOM_GRAPH_SEEDS="40" asks for 40 programs. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -59,7 +59,7 @@ typedef enum
 
 static const char *const how_name[] = { "launched", "recorded", "traced" };
 
-/* What a GPU computes has times of its own, one instruction behind the other; the host has waited once, for the streams
+/* What a GPU computes has times of its own, one instruction after the other; the host has waited once, for the streams
  * of both. */
 static void
 check_spans (Case *c, LoomPlan *plan, const GArray *spans)
@@ -82,7 +82,7 @@ check_spans (Case *c, LoomPlan *plan, const GArray *spans)
     }
 }
 
-/* Every output of every step, and the state behind the last; NULL, and a complaint, where it does not run. */
+/* Every output of every step, and the state after the last; NULL, and a complaint, where it does not run. */
 static GPtrArray *
 run (Case *c, LoomProgram *p, const LoomPlanOptions *options, How how)
 {

@@ -15,7 +15,7 @@
 #define SAMPLES       4 /* the first axis of what is divided; random-graph.c's B */
 #define MOST          4
 
-/* How a step is divided: among so many ranks along either axis. */
+/* How a step is divided: the number of ranks along either axis. */
 typedef struct
 {
   const char *name;

@@ -131,7 +131,7 @@ is_in (const LoomValue *values, guint n, LoomValue v)
   return FALSE;
 }
 
-/* The gradients that an optimiser's step is given are outputs too: behind its n parameters it has n gradients, and one
+/* The gradients that an optimiser's step is given are outputs too: after its n parameters it has n gradients, and one
  * of these may be a parameter again. */
 static void
 show_gradients (LoomProgram *p)
@@ -458,8 +458,8 @@ judge_tensor (Judge *j, const char *name, const LoomTensor *truth, const LoomTen
   j->wrong++;
 }
 
-/* Adam and its kin divide a gradient by its own size, so that an element without a digit moves its weight by the rate
- * to either side: what that may come to in norm, for the parameter of this name. 0 for every other slot. */
+/* Adam and its variants divide a gradient by its own size, so that an element without a digit moves its weight by the
+ * rate to either side: what that may come to in norm, for the parameter of this name. 0 for every other slot. */
 static double
 undecided (const Judge *j, const Side *truth, const Side *like, const char *parameter)
 {
@@ -684,7 +684,7 @@ counting_graph_launch (LoomDevice *on, void *graph, LoomStream *stream, LoomMess
   return real_graph_launch (on, graph, stream, message);
 }
 
-/* Outputs of so many steps, and the state behind them. */
+/* Outputs of n steps, and the state after them. */
 static GPtrArray *
 run_steps (const LoomGraph *graph, const char *name, guint n_steps, GError **error)
 {

@@ -1,4 +1,4 @@
-/* SGD with an undo log: where the plan takes it, where it must not, and that nobody can tell by the numbers: weights
+/* SGD with an undo log: where the plan takes it, where it must not, and that the numbers do not show it: weights
  * have the bits of a plan that joins nothing, through steps that are not finite. GRADLOOM_TEST_DEVICE names a GPU,
  * which has the same weights and no log; tests/cuda/test-cuda-device.c has its kernels undo a step. */
 #include <math.h>
@@ -22,7 +22,7 @@ typedef enum
   CONSTANT = 1 << 4,    /* a gradient that is made once, before the first step */
   AVERAGE = 1 << 5,     /* the moving average reads the new weights */
   DECAY = 1 << 6,       /* weight decay, and a step uphill */
-  TWO_GROUPS = 1 << 7,  /* two steps behind one gate */
+  TWO_GROUPS = 1 << 7,  /* two steps after one gate */
   SHOWN_STATE = 1 << 8, /* a weight is an output, as it was before the step */
 } Variant;
 
@@ -107,7 +107,7 @@ count (const LoomPlan *plan, const char *primitive)
   return n;
 }
 
-/* The state behind each of the steps, the third and the last of which meet an infinity. */
+/* The state after each of the steps, the third and the last of which meet an infinity. */
 static GPtrArray *
 states (LoomProgram *p, const char *device, gboolean no_fusion, guint logged)
 {

@@ -1,5 +1,5 @@
-/* The eager walker beside a plan of the same step: the value of every port, steps back and forward, and the state,
- * which changes by a commit alone. GRADLOOM_TEST_DEVICE names the device, which is cpu without it. */
+/* The eager walker compared with a plan of the same step: the value of every port, steps back and forward, and the
+ * state, which changes by a commit alone. GRADLOOM_TEST_DEVICE names the device, which is cpu without it. */
 #include <math.h>
 #include <string.h>
 
@@ -166,7 +166,7 @@ assert_same (GPtrArray *a, GPtrArray *b)
     g_assert_true (loom_tensor_equal_bits (a->pdata[i], b->pdata[i]));
 }
 
-/* Back to before instruction `at`: nothing behind it is known, and what is computed anew has the same bits. */
+/* Back to before instruction `at`: nothing after it is known, and what is computed again has the same bits. */
 static void
 go_back (LoomEager *eager, const LoomProgram *p, guint at, GPtrArray *before)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes behind every buffer of the host that no kernel may touch. The address sanitizer watches them itself, reads
- * included; whoever lends a device its memory does so there. */
+/* Bytes after every buffer of the host that no kernel may touch. The address sanitizer watches them itself, reads
+ * included; memory that is lent to a device is watched there. */
 #ifdef __SANITIZE_ADDRESS__
 #define GUARD 0
 #else
@@ -155,7 +155,7 @@ draw_inputs (const Sample *sample)
   return inputs;
 }
 
-/* Those of the last sample are kept, since a sample is asked for its inputs several times one behind the other, and
+/* Those of the last sample are kept, since a sample is asked for its inputs several times in a row, and
  * drawing takes longer than most kernels. */
 float **
 sample_inputs (const Sample *sample)

@@ -82,13 +82,13 @@ typedef struct
   double tolerance; /* |a - b| ≤ tolerance·(1 + |b|) */
   gboolean nhwc;    /* rank 4 operands may be NHWC as well */
   gboolean joined;  /* only a planner makes the call, where the back end has it: one may lack it */
-  guint32 wide;     /* operands, and behind them results, that are f32 where the others take a 16-bit type, a bit each */
+  guint32 wide;     /* operands, then results, that are f32 where the others take a 16-bit type, a bit each */
   gboolean mixed;   /* only operands with as many elements as the first take a 16-bit type; statistics stay f32 */
-  int in_place;     /* the first so many outputs lie at the inputs alias[o] (optimisers) */
+  int in_place;     /* the number of outputs, from the first, that are stored in the inputs alias[o] (optimisers) */
   int alias[SAMPLE_MAX_OUT];
 } Sample;
 
-/* Whether operand i, or behind the operands result i, is f32 beside 16-bit ones. Only the first 32 can be. */
+/* Whether operand i, or after the operands result i, is f32 among 16-bit ones. Only the first 32 can be. */
 static inline gboolean
 sample_is_wide (const Sample *sample, int i)
 {
@@ -182,7 +182,7 @@ void report_compare (Report *report, const Sample *s, const Result *got, const R
 /* Notes every result whose bits differ. */
 void report_same_bits (Report *report, const Sample *s, const Result *a, const Result *b, const char *how);
 
-/* Behind the name of a declined sample that is `joined`. */
+/* Follows the name of a declined sample that is `joined`. */
 #define SAMPLE_JOINED " as one call"
 
 /* Runs the sample on the machine with floats of type `real`, in each layout, and compares with the reference in f64.

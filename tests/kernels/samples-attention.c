@@ -30,7 +30,7 @@ static const Setting settings[] = {
   { "2,4,5,4", "2,2,7,4", "2,2,7,4", "2,4,5,7", FALSE, TRUE, 0.5 },       /* one for every head and query */
   { "1,1,1,1", "1,1,1,1", "1,1,1,1", NULL, FALSE, FALSE, 1 },             /* */
   { "0,2,3,4", "0,2,3,4", "0,2,3,4", NULL, FALSE, FALSE, 1 },             /* */
-  { "1,2,0,8", "1,2,5,8", "1,2,5,8", NULL, FALSE, FALSE, 0.5, TRUE, LIE_BY_PLACES }, /* keys that nobody asks for */
+  { "1,2,0,8", "1,2,5,8", "1,2,5,8", NULL, FALSE, FALSE, 0.5, TRUE, LIE_BY_PLACES }, /* keys without queries */
   { "1,2,0,72", "1,1,5,72", "1,1,5,80", "1,1,1,5", TRUE, TRUE, 0.5 },                /* */
   { "1,2,130,64", "1,2,130,64", "1,2,130,64", NULL, TRUE, FALSE, 0.125 },            /* several blocks */
   { "1,2,50,33", "1,1,300,33", "1,1,300,70", "1,1,1,300", FALSE, TRUE, 0.2 },        /* remainders everywhere */
@@ -46,7 +46,7 @@ static const Setting settings[] = {
   { "1,4,64,64", "1,2,120,64", "1,2,120,72", NULL, FALSE, FALSE, 0.1, TRUE, LIE_BY_PLACES }, /* */
 };
 
-/* q, and k with v and the kept keys with values, behind so many places. */
+/* q, and k with v and the kept keys with values, after n positions. */
 static const struct
 {
   const char *q, *k, *v, *keys, *values;

@@ -16,7 +16,7 @@ with_length (const char *dims, int first, int axis, gint64 length)
 }
 
 /* Parts of operands, of full rank and of less, and one that repeats along its axis; and results that are written in
- * parts beside whole ones, or no whole one. */
+ * parts and whole ones, or no whole one. */
 static void
 part_samples (GPtrArray *all)
 {
@@ -86,7 +86,7 @@ elementwise_samples (GPtrArray *all)
     { "2,3,4,5", "3,1,1", "1,3,1,1", "2,3,4,5" },
     { "2,1,3,1,2", "5,1,4,1", "2,5,3,4,2", "2,5,3,4,2" },
     { "24,32,9,9", "1,32,1,1", "24,32,9,9", "24,32,9,9" },
-    { "3,5,8", "8", "5,1", "3,5,8" }, /* runs of four beside single elements */
+    { "3,5,8", "8", "5,1", "3,5,8" }, /* runs of four and single elements */
     { "2,1,2,1,3,1,2,3", "1,2,1,2,1,2,1,3", "2,1,1", "2,2,2,2,3,2,2,3" },
   };
 

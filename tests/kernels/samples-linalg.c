@@ -16,7 +16,7 @@ static const struct
   { "300,3,3", "300,3", "300" },
 };
 
-/* a's leading axes and rows, with so many columns. */
+/* a's leading axes and rows, with n columns. */
 static LoomTensorDesc
 columns_of (LoomTensorDesc a, gint64 columns)
 {

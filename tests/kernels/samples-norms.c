@@ -115,7 +115,7 @@ softmax_samples (GPtrArray *all)
     }
 }
 
-/* What stands behind the normalisation. The gradient of a sum without a ReLU is that of the normalisation alone. */
+/* What follows the normalisation. The gradient of a sum without a ReLU is that of the normalisation alone. */
 enum
 {
   NOTHING,

@@ -46,7 +46,7 @@ check_threads (Report *report, const Machine *one, const Machine *two, const Sam
   inputs_free (s, inputs);
 }
 
-/* What is compared with the same truth comes one behind the other: to compute it, and to draw inputs, takes longer than
+/* What is compared with the same truth comes one after the other: to compute it, and to draw inputs, takes longer than
  * the CPU's kernels do. */
 static void
 check_sample (const Machine *ref, const Machine cpu[BASE + 1], const Machine *one, const Sample *s)

@@ -10,8 +10,8 @@
  *
  * quick: f32 alone, and each call once. Else every call is run again, and in place, and has to give the same bits.
  *
- * It prints TAP, a line for each primitive and behind it every failure. Each primitive has a process of its own, and
- * one that ends early (a fault on the device, a stop of the emulator) is begun again behind the sample at which it
+ * It prints TAP, a line for each primitive followed by every failure. Each primitive has a process of its own, and
+ * one that ends early (a fault on the device, a stop of the emulator) is begun again after the sample at which it
  * ended, so that no failure hides another. */
 #include "kernels/primitives.h"
 #include "tests/kernels/kernel-harness.h"

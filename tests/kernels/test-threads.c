@@ -141,7 +141,7 @@ add_up (void *context, int64_t from, int64_t to)
     ((int *)context)[i]++;
 }
 
-/* The threads that make libgomp count more of them than processors come and go, whoever asks first and last. */
+/* The threads that make libgomp count more of them than processors come and go, in any order of requests. */
 static void
 test_asleep (void)
 {

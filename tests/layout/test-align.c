@@ -1,4 +1,4 @@
-/* Cards on common lines: by command, while one is dragged, and one more card beside another. */
+/* Cards on common lines: by command, while one is dragged, and one more card next to another. */
 #include "ui/layout/studio-align.h"
 #include "tests/test-program.h"
 

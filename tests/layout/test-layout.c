@@ -469,7 +469,7 @@ test_looks (void)
   g_assert_cmpfloat (port_y (relu, "h", TRUE, 0), ==, port_y (relu, "h_relu", FALSE, 0));
 }
 
-/* A frame stays around its cards, and around no other; a note stays beside its card. */
+/* A frame stays around its cards, and around no other; a note stays next to its card. */
 static void
 test_frames (void)
 {

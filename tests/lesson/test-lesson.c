@@ -110,7 +110,7 @@ test_clauses (void)
     { "hidden.out_features below 16", FALSE },
     { "hidden.op is linear", TRUE },
     { "drop.p is 0.5", TRUE }, /* the default */
-    { "nobody.p is 0.5", FALSE },
+    { "missing.p is 0.5", FALSE },
     { "train.lr is 0.01", TRUE },
     { "train.momentum is 0.9", FALSE },
     { "train.lr at least 0.01", TRUE },

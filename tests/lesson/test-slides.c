@@ -11,7 +11,7 @@
 
 #define SLIDES                                                                                                         \
   "    <slide title=\"One\" x=\"-12\" y=\"8\" width=\"640\" height=\"360\" spotlight=\"x act\" pins=\"\">First.\n"     \
-  "      * a</slide>\n    <slide/>\n    <slide pins=\"act\" scope=\"nobody\"/>\n"
+  "      * a</slide>\n    <slide/>\n    <slide pins=\"act\" scope=\"missing\"/>\n"
 
 static LoomGraph *
 read_graph (const char *xml, LoomFaults *faults)

@@ -161,11 +161,11 @@ test_tied (void)
 #define WIRE(from, to)  "<wire from='" from "' to='" to "'/>"
 #define X               "<node id='x' op='input' shape='B,4'/>"
 
-/* A layer's own weight as the source of a wire: before or behind what uses it, through other ties, through borders. */
+/* A layer's own weight as the source of a wire: before or after what uses it, through other ties, through borders. */
 static void
 test_tied_to_layer (void)
 {
-  /* Behind, and before: only a slot is read, so nothing runs in a ring. */
+  /* After, and before: only a slot is read, so nothing runs in a ring. */
   assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("a.weight", "b.weight"),
               "x input() f32[B,4]\na linear(x) f32[B,4]\nb linear(a, a.weight) f32[B,4]\na.weight [4,4]\n");
   assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("b.weight", "a.weight"),
@@ -175,7 +175,7 @@ test_tied_to_layer (void)
                   WIRE ("b.weight", "a.weight") WIRE ("c.weight", "b.weight"),
               "x input() f32[B,4]\na linear(x, c.weight) f32[B,4]\nb linear(a, c.weight) f32[B,4]\n"
               "c linear(b) f32[B,4]\nc.weight [4,4]\n");
-  /* Into any input; such a node needs the type, so it comes behind. */
+  /* Into any input; such a node needs the type, so it comes after. */
   assert_net (X "<node id='t' op='transpose' dim0='0' dim1='1'/>" LINEAR ("e", "2") LINEAR ("d", "4") WIRE ("x", "e")
                   WIRE ("e", "d") WIRE ("e.weight", "t") WIRE ("t", "d.weight"),
               "x input() f32[B,4]\ne linear(x) f32[B,2]\nt transpose(e.weight) f32[4,2]\nd linear(e, t) f32[B,4]\n"
@@ -341,7 +341,7 @@ test_binding (void)
   g_assert_cmpfloat (loom_net_node (net, 1)->cost.bytes, ==, 8 * 4 * 4);
 }
 
-/* One mistake, one sentence: what lies behind it is untyped and silent, and copies do not repeat it. */
+/* One mistake, one sentence: what follows it is untyped and silent, and copies do not repeat it. */
 static void
 test_one_sentence (void)
 {
@@ -374,7 +374,7 @@ test_limits (void)
   g_assert_nonnull (strstr (sentences, "1,000,000"));
 }
 
-/* 2,000 nodes: what Studio does at every edit. Printed, not judged: machines differ. */
+/* 2,000 nodes: what Studio does at every edit. Printed, not tested: machines differ. */
 static void
 test_speed (void)
 {
@@ -404,7 +404,7 @@ test_speed (void)
   g_test_message ("a net of 2,001 nodes and 2,000 wires: %.2f ms (best of 10)", best);
 }
 
-/* Processor seconds for a net of so many nodes whose operator nobody knows; of one word or of a word each. */
+/* Processor seconds for a net of n nodes of unknown operators; of one word or of a word each. */
 static double
 seconds_of_unknown (guint n, gboolean one_word)
 {

@@ -596,7 +596,7 @@ test_size (void)
   g_assert_cmpuint (n[0], ==, n[1]);
 }
 
-/* An output that nobody reads is not stacked. */
+/* An output without a reader is not stacked. */
 static void
 test_unread (void)
 {

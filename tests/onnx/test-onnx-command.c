@@ -172,7 +172,7 @@ test_begins (void)
   check_equal (weights, after);
 }
 
-/* What is there is written over only if the user says so: the graph, and the weights beside it. */
+/* What is there is written over only if the user says so: the graph, and the weights next to it. */
 static void
 test_force (void)
 {

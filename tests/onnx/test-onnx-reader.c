@@ -124,7 +124,7 @@ test_dynamic_sizes (void)
   g_assert_null (strstr (xml, "constant"));
 }
 
-/* A product with weights and the sum behind it are one layer; a product that is also read without the sum is not. */
+/* A product with weights and the sum after it are one layer; a product that is also read without the sum is not. */
 static void
 test_linear (void)
 {
@@ -360,7 +360,7 @@ test_lies (void)
   expect (model (g, 13), "nested too deeply");
 }
 
-/* ---- numbers in files beside the model -------------------------------- */
+/* ---- numbers in external data files ----------------------------------- */
 
 /* Three floats in another file; a NULL entry is left out. */
 static GByteArray *

@@ -1,6 +1,6 @@
 /* ONNX's own operator cases, from the package libonnx-testdata, all in one process.
  *
- * Cases that pass are listed in passes.txt beside this file; a case of that list that no longer passes fails the test.
+ * Cases that pass are listed in passes.txt next to this file; a case of that list that no longer passes fails the test.
  * GRADLOOM_UPDATE=1 writes the list again. A case that fails or is not supported is reported with its reason. Two that
  * are not listed, resize_downsample_scales_{linear,cubic}_align_corners, come of ONNX's reference evaluator, which
  * takes the size before it is rounded; ONNX's text, onnxruntime and PyTorch take the size of the result. */

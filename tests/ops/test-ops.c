@@ -514,7 +514,8 @@ test_initial_values (void)
   check_init ("parameter", "shape=2,3 init=uniform low=-2 high=2", NULL, "n", LOOM_INIT_UNIFORM, -2, 2);
 }
 
-/* As `gradloom check` judges: no fault, and no advice either. The operator is in it, and something is wired to it. */
+/* By the rules of `gradloom check`: no fault, and no advice either. The operator is in it, and something is wired to
+ * it. */
 static void
 check_example (const LoomOp *op)
 {

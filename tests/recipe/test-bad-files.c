@@ -1,6 +1,6 @@
-/* Every file in tests/recipe/bad is wrong in its own way; beside it stands what the program must say about it.
+/* Every file in tests/recipe/bad is wrong in its own way; the file next to it has what the program must say about it.
  *
- * Run with GRADLOOM_UPDATE=1 to write the messages anew, and read the difference before it is committed. */
+ * Run with GRADLOOM_UPDATE=1 to write the messages again, and read the difference before it is committed. */
 #include "engine/lesson/loom-lesson.h"
 #include "engine/lesson/loom-slides.h"
 #include "engine/net/loom-net.h"

@@ -376,7 +376,7 @@ test_strategies (void)
     { "data='2' pipeline='2' tensor='2'", "zero1", 8, "data=\"2\" pipeline=\"2\" tensor=\"2\" strategy=\"zero1\"" },
     { "pipeline='2' microbatches='3'", "zero3", 4, "pipeline=\"2\" microbatches=\"3\" strategy=\"zero3\"" },
     { "data='2' pipeline='2' strategy='zero1'", "data", 4, "data=\"2\" pipeline=\"2\" strategy=\"data\"" },
-    /* There are no replicas, or other ranks than those go on with a run. */
+    /* There are no replicas, or a run is resumed with another number of ranks. */
     { "pipeline='2'", "zero1", 2, "strategy=\"zero1\"" },
     { "data='2' pipeline='2'", "data", 3, "strategy=\"data\"" },
     { "data='2'", "pipeline", 2, "pipeline=\"2\"" },

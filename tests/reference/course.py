@@ -1,4 +1,4 @@
-"""Settings that shape a run beside its optimiser, against PyTorch: batches that are accumulated against one large batch, and
+"""Settings that shape a run in addition to its optimiser, against PyTorch: batches that are accumulated against one large batch, and
 weights' moving averages against torch.optim.swa_utils.AveragedModel. Then every metric of `gradloom eval` against its
 formula in NumPy, over batches that the samples do not fill.
 
@@ -99,7 +99,7 @@ def evaluate(program, folder, body, metrics, batch):
 
 
 def metrics_of_classes(program, n, samples, batch):
-    """Scores come from the data; a layer stands beside only because a loss needs a weight."""
+    """Logits come from the data; there is a layer only because a loss needs a weight."""
     rng = np.random.default_rng(n)
     scores = rng.standard_normal((samples, n)).astype(np.float32)
     y = rng.integers(0, max(2, n - 1), samples, dtype=np.int64)  # the last class is never due

@@ -200,7 +200,7 @@ def _():
 
 
 def loop(c, nodes, carried, outputs, trip, condition="", tensors=(), more=(), stacked=()):
-    """carried: (name within, its first value, the name behind a step)."""
+    """carried: (name within, its first value, the name after a step)."""
     body = helper.make_graph(
         nodes, "body", [value("i", INT, []), value("going", TensorProto.BOOL, [])] + [value(n, *t) for n, _, _, *t in carried],
         [value("on", TensorProto.BOOL, [])] + [value(n, *t[:1]) for _, _, n, *t in carried] + [value(n) for n in stacked],

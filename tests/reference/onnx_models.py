@@ -145,7 +145,7 @@ def main():
         print("The samples are left out: there is no tests/test-onnx (it is built where tests and ONNX are).")
     graphs = [g for g in sorted(glob.glob(os.path.join(ROOT, "graphs", "*", "*.xml"))) if args.only in g]
     wrong += report("graphs", [(os.path.relpath(g, ROOT), attempt(check_graph, args.program, g, False)) for g in graphs])
-    wrong += report("graphs with their numbers beside them",
+    wrong += report("graphs with external data",
                     [(os.path.relpath(g, ROOT), attempt(check_graph, args.program, g, True)) for g in graphs[:3]])
     sys.exit(1 if wrong else 0)
 

@@ -116,7 +116,7 @@ class UNet(nn.Module):
 
 
 class SuperResolution(nn.Module):
-    """Pixel shuffle beside a bicubic enlargement; reflected borders."""
+    """Pixel shuffle and a bicubic enlargement; reflected borders."""
 
     def __init__(self):
         super().__init__()

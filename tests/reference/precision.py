@@ -1,4 +1,4 @@
-"""Gradients in bf16 beside PyTorch's autocast: both against PyTorch in f64 on the same weights and the same batch.
+"""Gradients in bf16 compared with PyTorch's autocast: both against PyTorch in f64 on the same weights and the same batch.
 
 The batch is rounded to bf16 first, so that what is measured is the computation and not the input. One step of plain
 gradient descent at rate 1 leaves the gradient as the difference of two weight files. Ours may be off at most 1.5 times

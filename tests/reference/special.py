@@ -39,7 +39,7 @@ LOSSES = {name: getattr(F, name) for name in "mse_loss l1_loss smooth_l1_loss hu
 STATED = {
     ("hardsigmoid", "a"): "PyTorch's one sixth is the f32 number next to it, in f64 too",
     ("pow exponent=-0.5", "a"): "it is rsqrt, whose slope at minus zero has the other sign than that of the power in PyTorch",
-    ("prod", "a"): "beside a zero no other factor has a slope, an infinite one included; PyTorch says 0 · ∞",
+    ("prod", "a"): "with a zero no other factor has a gradient, an infinite one included; PyTorch says 0 · ∞",
     ("cumprod", "a"): "nothing is divided here, so an infinite factor leaves the others their slopes",
     ("gelu", "out"): "PyTorch's vectorised f32 gelu of infinity is NaN, its f64 one infinity",
     ("binary_cross_entropy_with_logits", "out"): "a score of minus infinity for a yes costs infinitely much; PyTorch says 0 · ∞",

@@ -144,7 +144,7 @@ check_distribution (const Row *row, const LoomTensor *t)
 static void
 test_distributions (void)
 {
-  /* Each has a seed of its own, so that they are so many samples and not one. */
+  /* Each has a seed of its own, so that they are independent samples. */
   const Row rows[] = {
     { "linear", "out_features=\"60\"", "4,200", "n.weight", UNIFORM, BOUND (200.0) },
     { "linear", "out_features=\"900\"", "4,50", "n.bias", UNIFORM, BOUND (50.0) },
@@ -211,7 +211,7 @@ test_distributions (void)
       else
         check_distribution (&rows[i], t);
     }
-  /* An operator with weights of its own that nobody thought of here. */
+  /* An operator with weights of its own that is missing here. */
   for (guint i = 0; loom_ops ()[i] != NULL; i++)
     {
       const LoomOp *op = loom_ops ()[i];

@@ -50,7 +50,7 @@ static const struct
   const char *why;
 } kinks[] = {
   { "mlp", "lbfgs lr=\"0.02\" max_iter=\"2\"", 43,
-    "behind step 43 a ReLU of sample 5 is 3e-5 from 0 on one side or 2e-6 on the other" },
+    "after step 43 a ReLU of sample 5 is 3e-5 from 0 on one side or 2e-6 on the other" },
 };
 
 typedef struct
@@ -59,7 +59,7 @@ typedef struct
   const char *number;
   JsonObject *about;
   GArray *losses, *rates; /* double */
-  guint steps;            /* so many losses are compared */
+  guint steps;            /* the number of losses that are compared */
 } Run;
 
 static char *folder;

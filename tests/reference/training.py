@@ -207,7 +207,7 @@ LAYERS = {
 
 
 def initial(program):
-    """Names, shapes, means, deviations and largest of initial weights, beside those that PyTorch's own modules begin with."""
+    """Names, shapes, means, deviations and largest of initial weights, compared with those that PyTorch's own modules begin with."""
     text = node("p", "parameter", shape="300,300")
     for name, (op, params, shapes, _) in LAYERS.items():
         for i, shape in enumerate(shapes.split()):

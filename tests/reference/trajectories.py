@@ -1,14 +1,14 @@
 """Writes trajectories/NET.safetensors: what PyTorch's training (CPU, f64) does from given weights, for test-trajectory.c.
 
 `mlp` and `cnn` are a hundred steps of every optimiser on a perceptron and on a convolutional net with batch normalisation: losses.
-`wide` is twenty steps on convolutions with so many channels and tiles that a CPU takes Winograd's algorithm for one of them.
+`wide` is twenty steps on convolutions with enough channels and tiles that a CPU takes Winograd's algorithm for one of them.
 `lstm`, `seq2seq`, `transformer` and `gpt` are a hundred steps of examples for sequences (sequences.py), from weights and at rates where
 rounding stays rounding: f64 from weights that are moved by what f32 rounds to ends where it did, and no relu changes sides. Else
 f32 is off by chance, PyTorch's own too.
 `states` is ten steps of every optimiser with each of its options, with the weights and all of its states at the end; `rates` is
 every schedule: learning rates and losses. A file holds the batch (x, y), the weights it starts from (start.NAME), and for run I
 its description under the key "I", as JSON, with I/losses, I/rates and I/end.NAME. The batch is the whole data set, so that the
-order of samples means nothing. How far PyTorch's own f32 is from its f64 is stored beside each run as a measure."""
+order of samples means nothing. How far PyTorch's own f32 is from its f64 is stored with each run as a measure."""
 
 import json
 import os
@@ -103,7 +103,7 @@ class Setting:
 
 
 def train(setting, make, options, steps, dtype, scheduler=None):
-    """Losses, rates, the model and the optimiser after so many steps."""
+    """Losses, rates, the model and the optimiser after n steps."""
     torch.set_default_dtype(dtype)  # nadam keeps a number in it
     model = setting.make().to(dtype)
     model.load_state_dict(setting.start)  # rounds to the model's type

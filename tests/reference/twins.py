@@ -1,7 +1,7 @@
 """Example graphs written as one writes them in PyTorch; parameters have the names of the graphs' weights, so they load as they are.
 
 A twin is a class, listed in TWINS under the name of its file. It is made from the graph's own attributes (`g["node"]`), so that
-a graph with other sizes is the same class, and its `forward` takes the data set's ports by name and gives what the loss judges.
+a graph with other sizes is the same class, and its `forward` takes the data set's ports by name and returns what the loss compares.
 Graphs without one are read by torch_graph.py."""
 
 import xml.etree.ElementTree as ElementTree

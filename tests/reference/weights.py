@@ -36,7 +36,7 @@ def gradloom(program, *arguments):
 
 
 def wanted_of(file, nodes):
-    """What is compared, what the loss judges first, and what has to be given: ports of the graph."""
+    """Ports of the graph: what is compared, beginning with the prediction of the loss, and the inputs."""
     train = file.root.find(torch_graph.NAMESPACE + "train")
     if train is not None:
         judge = train.get("loss")

@@ -159,7 +159,7 @@ append_all (Fixture *f, GArray *seen)
   append (seen, bytes, 6);
 }
 
-/* What views see of a run behind its third step, while it goes on (nothing but that they are answered), and as it
+/* What views see of a run after its third step, while it continues (nothing but that they are answered), and as it
  * ended. */
 static GArray *
 look (Fixture *f, const char *parallel, int ranks)

@@ -153,7 +153,7 @@ test_commands (Fixture *f, gconstpointer data)
   "<wire from=\"data.x\" to=\"e\"/><wire from=\"e\" to=\"t\"/><wire from=\"t\" to=\"l.input\"/>"                       \
   "<wire from=\"data.y\" to=\"l.target\"/><train loss=\"l\" optimizer=\"sgd\" batch_size=\"4\"/></graph>"
 
-/* The words at a port, with commas behind them; NULL with an error. */
+/* The words at a port, separated by commas; NULL with an error. */
 static char *
 words_at (Fixture *f, const char *port, GError **error)
 {

@@ -39,7 +39,7 @@ gboolean worker_timeout_cb (gpointer data);
       g_main_context_iteration (NULL, TRUE);                                                                           \
     g_source_remove (id_);                                                                                             \
     if (!(condition))                                                                                                  \
-      g_error ("waited in vain for %s", #condition);                                                                   \
+      g_error ("waited without success for %s", #condition);                                                           \
   }                                                                                                                    \
   G_STMT_END
 
@@ -58,7 +58,7 @@ char *worker_program (void);
 void worker_spawn (Fixture *f, const char *const *argv);
 /* Reads up to the magic line and returns what stood before it. */
 char *worker_read_magic (int fd);
-/* Behind the magic line. */
+/* After the magic line. */
 void worker_connect (Fixture *f);
 /* All of it, and its end. */
 void worker_set_up (Fixture *f, gconstpointer data);

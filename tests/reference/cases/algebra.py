@@ -117,7 +117,7 @@ case("expression", {"formula": "n / 2 + x"}, [whole(9, 3), normal(3)], lambda x,
 
 
 class Product(torch.autograd.Function):
-    """Scales its second gradient by ten, so that nobody mistakes it for the true one."""
+    """Scales its second gradient by ten, so that it cannot be mistaken for the true one."""
 
     @staticmethod
     def forward(ctx, a, b):
