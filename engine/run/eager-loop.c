@@ -1,7 +1,7 @@
-/* A walk through the steps of a loop: the body's program, walked once for each run.
+/* The eager executor inside a loop: the body's program, executed once per iteration.
  *
- * The operands are the outer walk's, on the host, and rows of sequences are read where they lie. What is carried into
- * each run is kept, so that one can go back to any of those that were seen. */
+ * Operands come from the outer execution, in host memory; rows of sequences are read in place. The carried values of
+ * every iteration are kept, so that earlier iterations can be entered again. */
 #include "engine/run/loom-eager.h"
 
 #include "engine/run/run-private.h"
@@ -10,8 +10,8 @@ struct _LoomEagerLoop
 {
   LoomScanAttrs attrs;
   LoomEager *body;
-  GPtrArray *operands; /* LoomTensor of the outer walk */
-  GPtrArray *carried;  /* by run that is known: GPtrArray of LoomTensor, one a carried value */
+  GPtrArray *operands; /* LoomTensor of the outer execution */
+  GPtrArray *carried;  /* by known iteration: GPtrArray of LoomTensor, one per carried value */
 };
 
 gboolean
@@ -77,7 +77,7 @@ loom_eager_loop_row (const LoomEagerLoop *loop, gint64 n)
   return loop->attrs.reverse ? loop->attrs.length - 1 - n : n;
 }
 
-/* What the n-th run reads. */
+/* Sets the inputs of iteration n. */
 static void
 feed (LoomEagerLoop *loop, gint64 n)
 {
@@ -96,7 +96,7 @@ feed (LoomEagerLoop *loop, gint64 n)
     }
 }
 
-/* Runs the last one that is known to its end. */
+/* Runs the last known iteration to its end. */
 static gboolean
 know_next (LoomEagerLoop *loop, GError **error)
 {

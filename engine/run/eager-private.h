@@ -1,4 +1,4 @@
-/* The eager walk, as its files share it: loom-eager.c walks, eager-value.c has the values. */
+/* Shared by the files of the eager executor: loom-eager.c executes, eager-value.c owns the values. */
 #ifndef LOOM_EAGER_PRIVATE_H
 #define LOOM_EAGER_PRIVATE_H
 
@@ -9,9 +9,9 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomPlanDevice *device; /* where it lies; NULL: it has not been computed */
-  void *memory;           /* there, unless that is the host's */
-  LoomTensor *tensor;     /* in host memory; of a value that lies elsewhere a copy, made at the first request */
+  LoomPlanDevice *device; /* where it is stored; NULL: not computed yet */
+  void *memory;           /* on that device; NULL on the host */
+  LoomTensor *tensor;     /* in host memory; for a value of another device a copy, made at the first request */
 } EagerValue;
 
 struct _LoomEager
@@ -19,44 +19,45 @@ struct _LoomEager
   LoomProgram *program;
   LoomState *state;
   LoomDevices *devices;
-  LoomPlanDevice *device; /* of what names none */
+  LoomPlanDevice *device; /* of instructions that name none */
   LoomPlanDevice **place; /* by instruction */
   LoomKernel **kernels;   /* likewise */
   EagerValue *values;     /* by value */
-  GPtrArray *scratch;     /* Scratch, one a device */
+  GPtrArray *scratch;     /* Scratch, one per device */
   const void **fed;
   guint at;
   gboolean has_begun;
-  LoomMessage message; /* of the call that failed last */
+  LoomMessage message; /* of the last failed call */
 };
 
-/* The stream of a device; NULL where it is the host. */
+/* The stream of a device; NULL for the host. */
 LoomStream *eager_stream_of (LoomEager *eager, LoomPlanDevice *device);
-/* The device that a node names, NULL being the walk's. (nullable): with an error, where there is no such device */
+/* The device that a node names; name NULL: the executor's. (nullable): with an error if there is no such device */
 LoomPlanDevice *eager_device_named (LoomEager *eager, const char *name, GError **error);
-/* How an error calls an instruction. (transfer full) */
+/* The name of an instruction in errors. (transfer full) */
 char *eager_place_of (const LoomEager *eager, const LoomInstr *instr);
-/* Sets the error of a call that answered with this status, instr NULL being a copy; always FALSE. */
+/* Sets the error of a call that returned this status; instr NULL: a copy. Always FALSE. */
 gboolean eager_failed (LoomEager *eager, const LoomInstr *instr, const LoomPlanDevice *device, LoomStatus status,
                        GError **error);
 /* Allocates bytes of a device; with 0, *memory stays as it is. */
 gboolean eager_allocate (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error);
 
 const LoomTensorDesc *eager_desc_of (const LoomEager *eager, LoomValue v);
-/* Room for v on a device. */
+/* Allocates v on a device. */
 gboolean eager_make_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GError **error);
 void eager_clear_value (EagerValue *value);
 void eager_clear_values (LoomEager *eager);
-/* Where a value that has been made lies on its device. */
+/* The address of a computed value on its device. */
 void *eager_address_of (const EagerValue *value);
 /* v in the host's memory; borrowed. */
 LoomTensor *eager_host_value (LoomEager *eager, LoomValue v, GError **error);
-/* v's bytes into memory of a device. */
+/* Copies v's bytes to memory of a device. */
 gboolean eager_copy_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, void *to, GError **error);
-/* v where a device can read it; what was copied for that goes to `borrowed`, to be freed after the instruction. */
+/* The address of v for a device. Memory of a copy made for that is added to `borrowed`, to be freed after the
+ * instruction. */
 gboolean eager_operand (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GPtrArray *borrowed, void **address,
                         GError **error);
-/* Slots and inputs, each where its node wants it. */
+/* Loads a slot or an input to the device that its node names. */
 gboolean eager_load_source (LoomEager *eager, LoomValue v, GError **error);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Values of an eager walk: each in memory of its own on the device that made it, copied to where it is read. */
+/* Values of the eager executor: each in memory of its own on the device that computed it, copied to its readers. */
 #include "engine/run/eager-private.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Begin, end and faults of a step on asynchronous devices.
+/* Begin and end of a step on asynchronous devices, and the faults that they report.
  *
  * No call within a step waits for the device. The device writes a fault to host memory, and the next call into the
- * executor reads it from there; until then the gates of all further steps on that stream are closed. */
+ * executor reads it; until then the gates of all further steps on that stream stay closed. */
 #include "engine/run/run-private.h"
 
 gboolean
@@ -10,8 +10,8 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
   g_autofree char *where = NULL;
 
-  /* The sentence of ranks that have ended names them, and is the same on all. A call that has failed without that has
-   * failed here alone. */
+  /* The message about ended ranks names them, and is the same on all ranks. A call that failed without it failed on
+   * this rank alone. */
   if (instr != NULL && loom_plan_exchanges (instr) && status == LOOM_STATUS_DEVICE
       && loom_plan_ranks_have_ended (instr))
     {
@@ -35,8 +35,8 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   return FALSE;
 }
 
-/* All devices of the run are idle before the first flag is cleared: the flag of one may close the gate of another,
- * which another executor may have queued. Several may have found something in one step. */
+/* All devices of the run must be idle before the first flag is cleared: the flag of one may close a gate that another
+ * executor has queued on another device. Several devices may report faults of one step. */
 static LoomStatus
 idle_all (LoomExec *exec)
 {
@@ -64,9 +64,8 @@ clear_faults (LoomExec *exec)
   return status;
 }
 
-/* The fault of the earliest step before this one that the plan's devices have reported by now, or, with all, those of
- * the run, and of several in one step that of the plan's first device; a status of OK where there is none. Its words
- * are left in exec->message. */
+/* The fault of the earliest step before `before` that the plan's devices (all: the run's devices) have reported; of
+ * several in one step, that of the plan's first device; status OK if there is none. exec->message holds its text. */
 static LoomDeviceFault
 first_fault (LoomExec *exec, gint64 before, gboolean all)
 {
@@ -93,11 +92,10 @@ first_fault (LoomExec *exec, gint64 before, gboolean all)
   return first;
 }
 
-/* Reads the fault flags of the plan's devices. Where one is raised, all devices are synchronised, so that the flags can
- * be cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The flags are read once
- * more then, with those of the run's other devices, which are cleared, too: a device that is ahead may have been heard
- * before the one that found the cause. The fault may be of another executor's step. TRUE: none was raised by a step
- * before this one. */
+/* Reads the fault flags of the plan's devices. If one is set, all devices are synchronised so that the flags can be
+ * cleared, and the fault becomes the error; steps that began meanwhile have written nothing. After synchronising, the
+ * flags of all devices of the run are read again and cleared: a device that is ahead may report before the one that
+ * found the cause. The fault may belong to a step of another executor. TRUE: no step before `before` has a fault. */
 gboolean
 loom_exec_poll_fault (LoomExec *exec, gint64 before, GError **error)
 {
@@ -152,8 +150,8 @@ loom_exec_begin (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* All devices have ended the step before when the first flag is read. So where both steps have a fault, that of the
- * earlier one is heard, whichever device found it. */
+/* All devices have ended the previous step when the first flag is read. If both steps have a fault, the earlier one is
+ * therefore reported, on any device. */
 gboolean
 loom_exec_end (LoomExec *exec, GError **error)
 {
@@ -173,8 +171,8 @@ loom_exec_end (LoomExec *exec, GError **error)
         return loom_exec_status_error (exec, NULL, status, error);
       arena->ended = arena->step;
     }
-  /* A step that ranks exchange in is heard of when the next one is queued, or waited for, however fast a device is: so
-   * all of them hear of it at the same place, and none waits for another that has stopped before an exchange. */
+  /* The faults of a step with exchanges are read when the next step is queued or waited for, independent of the
+   * device's speed: all ranks then stop at the same point, and none waits for one that stopped before an exchange. */
   return loom_exec_poll_fault (exec, exec->exchanges ? loom_exec_step_number (exec) : G_MAXINT64, error);
 }
 

@@ -1,13 +1,13 @@
 /* Outputs of a step, in logical order.
  *
- * An output lies in the arena until the next step of any executor of the run; small ones that came down with it stay
- * for whom loom_exec_look_at() has let read them. */
+ * An output stays in the arena until the next step of any executor of the run; small outputs that were downloaded with
+ * the step stay readable after loom_exec_look_at(). */
 #include "engine/run/run-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Where output i lies now; NULL only when it is empty. */
+/* The current address of an output; NULL only if it is empty. */
 static const void *
 output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
 {
@@ -15,7 +15,7 @@ output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
   const LoomLocation *location = &o->value->location;
 
   *value = o->value;
-  /* An executor that ran since has written where this one's outputs lay. */
+  /* An executor that ran since has overwritten this one's outputs. */
   g_return_val_if_fail (location->kind != LOOM_LOCATION_ARENA || exec->devices[location->device].arena->user == exec
                             || (exec->is_read && loom_exec_result_at (exec, o->value) != NULL),
                         NULL);
@@ -143,7 +143,7 @@ loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **e
     }
   if (!fetch (exec, value, from, to, error))
     return FALSE;
-  /* Widened where they lie, from the last to the first: none is overwritten before it is read. */
+  /* Converted to f64 in place, from the last to the first: none is overwritten before it is read. */
   for (guint i = dtype == LOOM_F32 ? n : 0; i-- > 0;)
     {
       float narrow;

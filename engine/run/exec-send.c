@@ -1,10 +1,10 @@
-/* Several devices that bring each other bytes on their streams: the copies of a step, who waits for them, and how the
- * streams of all devices are brought together, at a gate, at the end of a step and around a recorded one.
+/* Copies between devices on their streams: the copies of a step, the waits for them, and the joins of all streams at a
+ * gate, at the end of a step and around a captured one.
  *
- * The host enqueues all of it and waits for nothing. A copy is enqueued on its source's send stream, after an event of
- * what made the value and one of the destination's stream, which says that the place is free; who reads it waits for
+ * The host enqueues everything and waits for nothing. A copy is enqueued on its source's send stream, after an event of
+ * what made the value and one of the destination's stream, which says that the destination is free; readers wait for
  * the copy's own event (engine/plan/plan-send.c). An event that is waited for as soon as it is recorded may be recorded
- * again: one a device is enough. */
+ * again: one per device is enough. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -24,7 +24,7 @@ await (LoomExec *exec, guint device, LoomStream *stream, LoomEvent *event)
   return of->backend->event_wait (of->device, stream, event, &exec->message);
 }
 
-/* The stream waits for what the device computes up to here. */
+/* Makes the stream wait for all work enqueued on the device so far. */
 static LoomStatus
 await_device (LoomExec *exec, guint device, LoomStream *stream, guint other)
 {
@@ -47,8 +47,8 @@ make_mark (LoomExec *exec, guint d, GError **error)
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 
-/* Gates of the device hear of the faults of all others: those of a host device end the step at once, and those of
- * another back end have to be waited for. */
+/* Connects the device's gates to the faults of all others: faults of a host device end the step at once; for those of
+ * another back end the host has to wait. */
 static gboolean
 join_faults (LoomExec *exec, guint d, GError **error)
 {
@@ -72,7 +72,7 @@ join_faults (LoomExec *exec, guint d, GError **error)
          || loom_exec_status_error (exec, NULL, status, error);
 }
 
-/* The last copy to be there of each pair of devices is the last that both wait for at the end of a step. */
+/* Of each pair of devices the last copy is the one to wait for at the end of a step. */
 static void
 note_send (LoomExec *exec, const LoomExecSend *send)
 {
@@ -155,7 +155,7 @@ loom_exec_sends_free (LoomExec *exec)
   g_clear_pointer (&exec->last_sends, g_array_unref);
 }
 
-/* A device may be lost; then nothing runs there any more. */
+/* A device may be lost; then no work is left on it. */
 void
 loom_exec_sends_settle (LoomExec *exec)
 {

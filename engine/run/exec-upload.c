@@ -1,10 +1,9 @@
 /* Uploads the inputs of a device with memory of its own, and downloads small results.
  *
- * A batch is copied to page-locked memory, goes up from there on the arena's second stream into the staging area, and
- * is taken by the next step with copies within the device (engine/plan/loom-plan.h). So it can come while the step
- * before is computed, and the caller's memory is free as soon as loom_exec_bring() returns. Small results lie side by
- * side and are fetched by one copy after the step, without a request. Both halves of page-locked memory are used
- * in turn. */
+ * A batch is copied to page-locked memory, uploaded from there on the arena's second stream to the staging area, and
+ * copied within the device by the next step (engine/plan/loom-plan.h). So the upload overlaps with the previous step,
+ * and the caller's memory is free as soon as loom_exec_bring() returns. Small results are adjacent in memory and are
+ * downloaded by one copy after the step, without a request. Both halves of page-locked memory are used in turn. */
 #include "engine/core/loom-bytes.h"
 #include "engine/run/run-private.h"
 
@@ -72,7 +71,7 @@ loom_exec_transit_free (LoomExec *exec, guint d)
 
   if (transit->up == NULL)
     return;
-  /* What was brought up and never taken is still on its way. */
+  /* An upload that no step has taken may still be under way. */
   device->backend->stream_sync (device->device, arena->uploads, &ignored);
   for (guint i = 0; i < G_N_ELEMENTS (event); i++)
     if (event[i] != NULL)
@@ -80,8 +79,8 @@ loom_exec_transit_free (LoomExec *exec, guint d)
   device->backend->free_host (device->device, transit->up);
 }
 
-/* TRUE if the host can go on once a step was enqueued: it neither waits within one for a device, or for the gates of
- * another back end's, nor reads inputs in place. A rank without inputs continues like the others. */
+/* TRUE if the host can continue once a step is enqueued: within a step it neither waits for a device or for gates of
+ * another back end, nor reads inputs in place. A rank without inputs continues like the others. */
 static gboolean
 is_ahead (const LoomExec *exec)
 {
@@ -186,7 +185,7 @@ loom_exec_bring (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* What lies on a host device is read in place, or copied where a kernel wants one address. */
+/* Inputs of a host device are read in place, or copied if a kernel needs a fixed address. */
 static LoomStatus
 copy_feed (LoomExec *exec, const LoomExecFeed *feed)
 {

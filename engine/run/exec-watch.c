@@ -1,9 +1,9 @@
-/* Instructions of a step that somebody looks at: a trace with their times, a profiler that is told their names, or a
- * search for the one that fails.
+/* Observed instructions of a step: a trace of their times, names for a profiler, or a search for the instruction that
+ * fails.
  *
- * Times of asynchronous devices are their own: an event before each instruction and one after it, on the stream
- * that it lies on, read when the step is over. So nothing waits in between, and no time of the host's is in them, nor
- * what an instruction waits for another device. What ranks exchange during the computation has times of its own, from
+ * Times of asynchronous devices are their own: an event before each instruction and one after it, on the
+ * instruction's stream, read when the step is over. So nothing waits in between, and the times include neither work of
+ * the host nor waits for another device. What ranks exchange during the computation has times of its own, from
  * the module that makes the exchange. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
@@ -116,7 +116,7 @@ loom_exec_watch_clear (LoomExec *exec)
   g_clear_pointer (&exec->range_names, g_ptr_array_unref);
 }
 
-/* Without them, for want of memory say, or if the host takes part, devices are waited for after each row. */
+/* Without timers, if memory is short or the host takes part, devices are waited for after each row. */
 static void
 make_timers (LoomExec *exec)
 {
@@ -181,7 +181,7 @@ loom_exec_watch_start (LoomExec *exec, const LoomExecRow *row)
 gboolean
 loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GError **error)
 {
-  /* A row that has to wait for others begins when it has. */
+  /* A row that waits for others begins after the wait. */
   const LoomStatus status = row->run != NULL ? mark_row (exec, row, 0) : LOOM_STATUS_OK;
 
   if (status != LOOM_STATUS_OK)
@@ -192,7 +192,7 @@ loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GE
   return TRUE;
 }
 
-/* Waits for the row, so that what failed is its own. */
+/* Waits for the row, so that a failure is that row's. */
 static gboolean
 wait_for (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
@@ -222,7 +222,7 @@ loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomS
   return TRUE;
 }
 
-/* Seconds from a timer, or another event, of the device until it had done all of the step. */
+/* Seconds from a timer, or another event, of the device to the end of its step. */
 static LoomStatus
 seconds_left (LoomExec *exec, guint d, LoomEvent *from, double *left)
 {
@@ -233,7 +233,7 @@ seconds_left (LoomExec *exec, guint d, LoomEvent *from, double *left)
 }
 
 /* The n spans of a step of what was exchanged during the computation. On a device one exchange begins after
- * the one before it on its stream; seconds lie before `end`, when the last timer was reached. */
+ * the one before it on its stream; seconds are counted back from `end`, when the last timer was reached. */
 static void
 move_exchanges (LoomExec *exec, guint n, gint64 end)
 {
@@ -278,8 +278,8 @@ place_span (LoomExec *exec, LoomExecRow *row, gint64 end, LoomExecSpan *span)
   return status;
 }
 
-/* Clocks of several devices have no common zero: all wait for each other after the step, and the place in time of that
- * is when it is seen here; what they did lies before it. */
+/* Clocks of several devices have no common zero: all wait for each other after the step, and the host's time of that
+ * event is the common end from which their times are counted back. */
 gboolean
 loom_exec_watch_step (LoomExec *exec, GError **error)
 {

@@ -1,13 +1,13 @@
-/* Arenas: what all executors of a run share on a device; see the private header.
+/* Arenas: the memory that all executors of a run share on a device; see the private header.
  *
- * A larger plan needs a larger arena, and the old one is given back first: nothing in it outlives a step, and both
- * together may be more than the device has. Where the larger one cannot be had, the old size is allocated, so that
- * what ran before runs on. */
+ * A larger plan needs a larger arena, and the old one is freed first: nothing in it outlives a step, and both together
+ * may exceed the device's memory. If the larger one cannot be allocated, the old size is, so that the earlier plans
+ * still run. */
 #include "engine/run/run-private.h"
 
 #include <string.h>
 
-#define NUMBERS 64 /* that the host sets between two steps without waiting */
+#define NUMBERS 64 /* the most that the host sets between two steps without waiting */
 
 typedef struct
 {
@@ -32,7 +32,7 @@ arena_free (LoomArena *arena)
   LoomDevice *device = arena->device->device;
   LoomStatus status;
 
-  /* Enqueued work may still use the memory. On a lost device the call fails, and nothing runs there any more. */
+  /* Enqueued work may still use the memory. On a lost device the call fails, and no work is left on it. */
   loom_arena_sync (arena, NULL, &status);
   for (guint i = 0; i < 2; i++)
     if (arena->done[i] != NULL)
@@ -82,7 +82,7 @@ loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status)
     message = &ignored;
   if (arena->stream != NULL)
     *status = arena->device->backend->stream_sync (arena->device->device, arena->stream, message);
-  /* A step that did not come to its end has not waited for them. */
+  /* A step that did not reach its end has not waited for them. */
   if (arena->sends != NULL && *status == LOOM_STATUS_OK)
     *status = arena->device->backend->stream_sync (arena->device->device, arena->sends, message);
   return *status == LOOM_STATUS_OK;
@@ -96,8 +96,8 @@ loom_arena_sends (LoomArena *arena, LoomMessage *message)
   return arena->device->backend->stream_new (arena->device->device, &arena->sends, message);
 }
 
-/* What is set between two steps lies in the half of the next one's number. That half was read before the step two
- * before, which is over as soon as the end of its successor was enqueued (loom_exec_end()). */
+/* Numbers set between two steps are stored in the half of the next step's parity. The device read that half before the
+ * second last step, which is over as soon as the end of its successor was enqueued (loom_exec_end()). */
 LoomStatus
 loom_arena_put (LoomArena *arena, void *to, const void *from, gsize bytes, LoomMessage *message)
 {
@@ -139,7 +139,7 @@ take (LoomArena *arena, gsize bytes, LoomMessage *message)
   return arena->device->backend->alloc (arena->device->device, bytes, &arena->memory, message);
 }
 
-/* The sentence for a step that could not have its memory. */
+/* The error of a step whose memory could not be allocated. */
 static gboolean
 taken (LoomArena *arena, gsize bytes, LoomStatus status, const LoomMessage *message, GError **error)
 {

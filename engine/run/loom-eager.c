@@ -1,7 +1,7 @@
 /* The eager executor: one primitive at a time, every value in memory of its own.
  *
- * No fusion, no shared memory, plain layout. Kernels are kept between walks, values are not. What works in place gets a
- * copy of its operand to work on, so that no value ever changes and stepping back only frees values. */
+ * No fusion, no shared memory, plain layout. Kernels are kept between walks, values are not. An instruction that
+ * works in place gets a copy of its operand, so that no value ever changes and stepping back only frees values. */
 #include "engine/run/eager-private.h"
 
 typedef struct
@@ -13,7 +13,7 @@ typedef struct
 
 /* ---- kernels --------------------------------------------------------------- */
 
-/* Of an instruction that is none of a back end's. */
+/* The kernel of an instruction that no back end implements. */
 static LoomKernel *
 make_own (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, GError **error)
 {
@@ -65,7 +65,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   status = loom_plan_kernel_new (device, &spec, &kernel, NULL, &eager->message);
   if (status == LOOM_STATUS_OK)
     {
-      kernel->site = -1; /* its faults are heard before anything else runs */
+      kernel->site = -1; /* its faults are read before anything else runs */
       return kernel;
     }
   if (status != LOOM_STATUS_UNSUPPORTED)
@@ -80,7 +80,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   return NULL;
 }
 
-/* Memory to work in, as large as the largest kernel so far wanted it. */
+/* Workspace, as large as the largest kernel so far needed it. */
 static gboolean
 scratch_for (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error)
 {
@@ -112,7 +112,7 @@ scratch_for (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memor
   return TRUE;
 }
 
-/* Waits for what was launched on a device that works by itself, and hears of its faults. */
+/* Waits for the work of an asynchronous device, and reads its faults. */
 static LoomStatus
 wait_for (LoomEager *eager, LoomPlanDevice *device)
 {
@@ -136,14 +136,15 @@ wait_for (LoomEager *eager, LoomPlanDevice *device)
 
 /* ---- one instruction ------------------------------------------------------- */
 
-/* LOOM_UPDATES_NOTHING where the result has a place of its own. */
+/* LOOM_UPDATES_NOTHING if the result has memory of its own. */
 static guint
 updated_operand (const LoomInstr *instr, guint result)
 {
   return instr->prim->updates != NULL ? instr->prim->updates (instr->attrs, result) : LOOM_UPDATES_NOTHING;
 }
 
-/* The addresses of a call: operands, results, scratch. A result that takes an operand's place begins as its copy. */
+/* The addresses of a call: operands, results, scratch. A result that updates an operand in place begins as a copy of
+ * it. */
 static gboolean
 address_call (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, void **buffers, GPtrArray *borrowed,
               GError **error)
@@ -400,7 +401,7 @@ loom_eager_commit (LoomEager *eager, GError **error)
   return TRUE;
 }
 
-/* Shows the results of the instruction that has just run. */
+/* Passes the results of the instruction that has just run to visit. */
 static gboolean
 show (LoomEager *eager, guint index, LoomEagerVisit visit, gpointer data, gboolean *goes_on, GError **error)
 {

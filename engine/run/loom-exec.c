@@ -1,9 +1,9 @@
 /* The plan's executor: addresses are resolved once, then a step is a loop over kernels.
  *
- * Each instruction has a row of buffer addresses. Rows that hold a program input read in place are the only ones that
- * change between steps; loom_exec_feed() patches them through a list made once. Where the arena, which other executors
- * share, has moved, addresses are resolved and kernels bound again before the next step. On a device with capture (CUDA
- * graphs) the second step after that is recorded and later ones replay it. */
+ * Each instruction has a row of buffer addresses. Only rows with a program input that is read in place change between
+ * steps; loom_exec_feed() patches them through a list made once. If the arena, which other executors share, has moved,
+ * addresses are resolved and kernels bound again before the next step. On a device with capture (CUDA graphs) the
+ * second step after that is captured and later ones replay it. */
 #include "engine/run/run-private.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ address_of (LoomExec *exec, guint value)
 
 /* ---- memory and addresses ----------------------------------------------- */
 
-/* Memory for what setup instructions make: other plans use the arena between two steps of this one. */
+/* Memory for the results of setup instructions: other plans use the arena between two steps of this one. */
 static gboolean
 allocate_once (LoomExecDevice *of, const LoomPlanMemory *memory, GError **error)
 {
@@ -184,7 +184,7 @@ make_outputs (LoomExec *exec)
     exec->outputs[i].value = loom_plan_value (exec->plan, loom_plan_output_value (exec->plan, i));
 }
 
-/* Every address, and what kernels make of it. A captured step holds the old ones and is dropped. */
+/* Resolves every address and binds the kernels. A captured step holds the old addresses and is dropped. */
 static gboolean
 bind (LoomExec *exec, GError **error)
 {
@@ -232,7 +232,7 @@ bind (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* Binds again where another executor needed a larger arena. Its steps have ended, as the old memory was given back. */
+/* Binds again after another executor needed a larger arena. All steps have ended, since the old memory was freed. */
 static gboolean
 rebind_moved (LoomExec *exec, GError **error)
 {
@@ -284,8 +284,8 @@ run_transfer (LoomExec *exec, const LoomExecRow *row)
   return status;
 }
 
-/* A row that is no call alone: a copy, what waits for copies, or a gate, which knows the faults of its own stream and
- * has to follow those of the other devices; if it is not notified of them itself, the host waits. */
+/* A row that is more than a call: a copy, a wait for copies, or a gate, which closes for faults of its own stream and
+ * must close for those of the other devices; if it is not notified of them, the host waits. */
 static gboolean
 run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
@@ -341,7 +341,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
 
   exec->plan = plan;
   exec->state = loom_state_ref (state);
-  /* The arena first: it is what is too large most often, and asking for it is cheaper than filling weights. */
+  /* The arena first: it fails most often, and allocating it is cheaper than initialising weights. */
   if (!allocate (exec, error) || !loom_state_adopt (state, program, error))
     return NULL;
   make_feeds (exec);
@@ -381,8 +381,8 @@ free_device (LoomExec *exec, guint d)
 
   if (of->arena == NULL)
     return;
-  /* Kernels and what they read go with the plan; on a lost device nothing runs any more. A fault that was not reported
-   * points into those kernels, and belongs to no step that is still to come. */
+  /* The plan's kernels and their data are freed next; on a lost device no work is left. An unreported fault points into
+   * those kernels, and belongs to no later step. */
   if (loom_arena_sync (of->arena, NULL, &status) && of->arena->stream != NULL && of->arena->user == exec)
     device->backend->fault_clear (device->device, of->arena->stream, &ignored);
   if (d == 0 && exec->graph != NULL)
@@ -494,8 +494,8 @@ run_commits (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* Records one step as a graph, which the streams of all devices are part of. After a refusal no further capture is
- * tried, since launching kernel by kernel gives the same numbers, only slower. */
+/* Captures one step as a graph over the streams of all devices. After a failure no further capture is tried, since
+ * launching kernel by kernel computes the same numbers, only slower. */
 static gboolean
 capture (LoomExec *exec)
 {
@@ -506,7 +506,7 @@ capture (LoomExec *exec)
   gboolean ok;
 
   exec->may_capture = FALSE;
-  /* Known once a step has run: how ranks exchange is found out then. */
+  /* Known once a step has run: the first exchange determines how ranks exchange. */
   if (loom_plan_waits (exec->plan))
     return FALSE;
   if (device->backend->capture_begin (device->device, stream, &ignored) != LOOM_STATUS_OK)
@@ -525,8 +525,8 @@ capture (LoomExec *exec)
   return TRUE;
 }
 
-/* No device begins while another one is within the step before: what it finds would close the gates of that step on the
- * others, when its own has opened. */
+/* No device begins while another is still in the previous step: its faults would close the gates of that step on the
+ * other devices after its own gate has opened. */
 static gboolean
 launch (LoomExec *exec, GError **error)
 {

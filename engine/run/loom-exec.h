@@ -1,8 +1,7 @@
-/* The executor of plans; loom-eager.h has the one that walks a program.
+/* The executor of plans; loom-eager.h is the one that runs a program instruction by instruction.
  *
- * It binds a plan to a state: addresses are resolved and kernels bound, once.
- * A step is then a loop over kernels. The executors of one state share an arena on
- * each device, so one of them runs at a time, all on one thread at a time. */
+ * It binds a plan to a state: addresses are resolved and kernels bound, once. A step is then a loop over kernels. The
+ * executors of one state share an arena on each device, so one of them runs at a time, all on one thread at a time. */
 #pragma once
 
 #include "engine/run/loom-state.h"
@@ -17,14 +16,14 @@ void loom_exec_free (LoomExec *exec);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomExec, loom_exec_free)
 LoomPlan *loom_exec_plan (const LoomExec *exec);
 
-/* Where program input i is read from in the next step: host memory of exactly its size, plain layout. On a host-memory
+/* Sets the data of program input i for the next step: host memory of exactly its size, plain layout. On a host-memory
  * device it is read in place and must stay until the step ends; otherwise it is copied at the step's start. */
 void loom_exec_feed (LoomExec *exec, guint input, const void *data);
 int loom_exec_find_input (const LoomExec *exec, const char *name);
 /* Uploads the newest inputs to devices with memory of their own, for the next step, while an earlier step may still
  * be computed. The caller's memory may change when this returns, unless the plan also has a device that reads
- * it in place: loom_exec_can_bring() says whether there is none, and all devices compute while their caller continues.
- * Feeding again undoes it. */
+ * it in place: loom_exec_can_bring() is TRUE if there is none, and all devices compute while their caller continues.
+ * loom_exec_feed() cancels it. */
 gboolean loom_exec_can_bring (const LoomExec *exec);
 gboolean loom_exec_bring (LoomExec *exec, GError **error);
 
@@ -32,13 +31,13 @@ gboolean loom_exec_bring (LoomExec *exec, GError **error);
 gboolean loom_exec_is_blocking (const LoomExec *exec);
 
 /* With CUDA_LAUNCH_BLOCKING=1 a device is waited for after every instruction, and an error is that of the one that
- * failed; with GRADLOOM_NVTX=1, or where a profiler looks on, steps and instructions are named for it.
+ * failed; with GRADLOOM_NVTX=1, or under a profiler, steps and instructions are named for it.
  *
  * One step: every kernel once, then state is committed. No allocation, no look-up. A step with a fault writes nothing
- * to the state where its program ends with update_gate: DATA names the node and the number of the data, NAN says that
- * loss or gradients are not finite. On a device that works while the caller continues, a fault may be reported by the
- * next call, and then neither step has written. Before outputs are read or fed memory is freed, loom_exec_sync() has to
- * be called. Otherwise OUT_OF_MEMORY, NO_KERNEL or DEVICE. */
+ * to the state if its program ends with update_gate: DATA names the node and the faulty number, NAN: loss or gradients
+ * are not finite. On an asynchronous device a fault may be reported by the next call, and then neither
+ * step has written. Call loom_exec_sync() before reading outputs or freeing inputs. Other errors: OUT_OF_MEMORY,
+ * NO_KERNEL, DEVICE. */
 gboolean loom_exec_step (LoomExec *exec, GError **error);
 
 /* One instruction of a step, in nanoseconds of the monotonic clock. */
@@ -48,13 +47,12 @@ typedef struct
   gint64 begin, end;
 } LoomExecSpan;
 
-/* From now on steps append a LoomExecSpan for each instruction, until it is called with NULL. Where all devices
- * work while their caller continues, the spans are the devices' own, by events before and after each instruction,
- * which is then launched alone: between two spans a device may be idle. Where one of several does not, devices are
- * waited for after each instruction. */
+/* Steps append a LoomExecSpan for each instruction, until it is called with NULL. If all devices are asynchronous, the
+ * spans are the devices' own times, by events before and after each instruction, which is then launched alone: between
+ * two spans a device may be idle. If one of several is not, devices are waited for after each instruction. */
 void loom_exec_trace (LoomExec *exec, GArray *spans);
 
-/* Waits for what was launched, and hears of its faults. */
+/* Waits for all launched work, and reports its faults. */
 gboolean loom_exec_sync (LoomExec *exec, GError **error);
 
 /* A step and loom_exec_sync(): outputs can be read at once. */
@@ -62,29 +60,29 @@ gboolean loom_exec_run (LoomExec *exec, GError **error);
 
 /* ---- read one step late ----
  *
- * On a device that works while its caller continues, loom_exec_step() waits for the step before it. So small results
- * are read when the next step is on its way, and the device never waits for the caller. */
+ * On an asynchronous device, loom_exec_step() waits for the previous step. So small results are read while the next
+ * step runs, and the device never waits for the caller. */
 
-/* The number of the step that was begun last, by whichever executor over the same state. */
+/* The number of the newest step of any executor over the same state. */
 gint64 loom_exec_step_number (const LoomExec *exec);
-/* The number of the step whose fault was the error of the last call here; 0 where it was no step's. */
+/* The number of the step whose fault was the error of the last call; 0: of none. */
 gint64 loom_exec_fault_step (const LoomExec *exec);
-/* TRUE if a step of this executor, which begins while one of the other's is still computed, hears of all that fails in
- * that one: it has every device of the other's. */
+/* TRUE if a step of this executor that begins while one of `before` is still computed reports all faults of that step:
+ * it uses every device of the other plan. */
 gboolean loom_exec_hears (const LoomExec *exec, const LoomExec *before);
-/* TRUE if an output comes down with each step, so that it can be read when the next one has begun. */
+/* TRUE if an output is downloaded with each step, so that it can be read when the next one has begun. */
 gboolean loom_exec_keeps (const LoomExec *exec, guint output);
-/* From here on, until another step begins, such outputs are those of the step of this number, which has to be over: of
- * this executor's last or the one before it. FALSE where that step's are not kept. */
+/* Until another step begins, such outputs are read from the step of this number, which must be over: this executor's
+ * newest or the one before it. FALSE: that step's outputs are not kept. */
 gboolean loom_exec_look_at (LoomExec *exec, gint64 step);
 
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
- * Outputs stay valid until the next step of any executor over the same state, or until one is made. */
+ * Outputs stay valid until the next step of any executor over the same state, or until an executor is created. */
 LoomTensor *loom_exec_output (LoomExec *exec, guint output, GError **error);
 int loom_exec_find_output (const LoomExec *exec, const char *name);
 double loom_exec_scalar (LoomExec *exec, guint output);
-/* The n elements of an output of type f32 or f64 and rank below 4; allocates nothing. SHAPE where it is
- * none such; else FALSE is what the device failed with. */
+/* The n elements of an output of type f32 or f64 and rank below 4; allocates nothing. SHAPE: it is none
+ * such. Other errors are the device's. */
 gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **error);
 
 /* Bytes of its plan in addition to the state: the arena, and the results of setup instructions. */

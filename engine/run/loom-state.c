@@ -1,7 +1,7 @@
 /* The state of a run: slots by name, in flat buffers on their devices.
  *
- * One buffer per device and kind for each program that brought new slots, so addresses never move once they were given
- * out. Plans hold those addresses; the state outlives them. */
+ * Each program that adds slots gets one buffer per device and kind, so addresses never change. Plans hold those
+ * addresses; the state outlives them. */
 #include "engine/run/run-private.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -15,12 +15,12 @@ typedef struct
 {
   char *name;
   LoomSlotKind kind;
-  LoomTensorDesc desc; /* of what is here */
+  LoomTensorDesc desc; /* of what this rank stores */
   LoomTensorDesc whole;
-  gboolean is_part; /* along an axis, of `whole` */
+  gboolean is_part; /* a shard along an axis of `whole` */
   StatePart part;
-  LoomTensorDesc own; /* of that part, or of all */
-  gboolean is_shard;  /* a part of the elements of that, from `first` on */
+  LoomTensorDesc own; /* of that shard, or of all */
+  gboolean is_shard;  /* a range of the elements of that, from `first` on */
   gint64 first;
   gboolean is_placed, is_here; /* as in LoomSlot */
   LoomPlanDevice *device;
@@ -150,7 +150,7 @@ device_error (const LoomPlanDevice *device, LoomStatus status, const LoomMessage
   return FALSE;
 }
 
-/* To the slot or from it, on the stream of the run's steps: a step that is on its way is done before. */
+/* Copies to or from the slot on the stream of the run's steps, so after any step under way. */
 static gboolean
 copy_on_device (LoomState *state, StateSlot *s, void *to, const void *from, LoomCopyKind kind, GError **error)
 {
@@ -406,7 +406,7 @@ gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64
          || loom_error_of_ranks (message.text, error);
 }
 
-/* Of what lies on one stage alone, to all, who know by themselves neither where it is nor how much. */
+/* Broadcasts a slot that one stage stores to all ranks, which know neither the stage nor the size. */
 static LoomTensor *
 gather_placed (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
 {
@@ -427,7 +427,7 @@ gather_placed (LoomState *state, const StateSlot *s, const LoomTensor *own, GErr
   return NULL;
 }
 
-/* The list, of all ranks' shards of it. */
+/* The flat list, from all ranks' ranges of it. */
 static LoomTensor *
 join_shards (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
 {
@@ -440,7 +440,7 @@ join_shards (LoomState *state, const StateSlot *s, const LoomTensor *own, GError
              : NULL;
 }
 
-/* The tensor, of all ranks' parts along its axis. */
+/* The tensor, from all ranks' shards along its axis. */
 static LoomTensor *
 join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
 {
@@ -464,7 +464,7 @@ join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError 
   return g_steal_pointer (&whole);
 }
 
-/* What ranks that have a part of it put together: all ranks of a stage, or none of them. */
+/* The tensor from the ranks that store shards of it: all ranks of a stage, or none. */
 static LoomTensor *
 join_here (LoomState *state, const StateSlot *s, LoomTensor *own, GError **error)
 {
@@ -540,7 +540,7 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
          || copy_in (state, s, (const char *)own->data + (gsize)s->first * loom_dtype_size (s->desc.dtype), error);
 }
 
-/* The copy to a device is done on the stream of the run's steps, before the next one. */
+/* The copy to a device is enqueued on the stream of the run's steps, before the next one. */
 gboolean
 loom_state_put_scalar_at (LoomState *state, guint i, double value)
 {

@@ -1,5 +1,5 @@
-/* Tuning: the options of a program's kernels, one after the other, against the clock. Nothing else in the engine does
- * this; a plan reads what is written here. */
+/* Tuning: times every option of a program's kernels. Nothing else in the engine measures kernels; plans read the table
+ * that is written here. */
 #include "engine/run/loom-tune.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ run_often (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, gu
   return status;
 }
 
-/* The median of several windows, after one to warm up. */
+/* The median of several windows, after a warm-up window. */
 static LoomStatus
 time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, double seconds, double *median,
              LoomMessage *message)
@@ -70,7 +70,7 @@ time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, 
   return LOOM_STATUS_OK;
 }
 
-/* Floats of usual size, and zeros for indices, which are rows and classes that exist. */
+/* Floats of usual magnitude, and zeros for indices, which are valid rows and classes. */
 static LoomStatus
 fill (const LoomPlanDevice *d, const LoomTensorDesc *desc, void *buffer, LoomMessage *message)
 {
@@ -152,7 +152,7 @@ loom_tune_time (const LoomPlanDevice *device, const LoomKernelSpec *spec, const 
   return FALSE;
 }
 
-/* A call that stays unmeasured; a device that failed measures no other one, either. */
+/* Marks a call as unmeasured; after a device's failure its other calls stay unmeasured, too. */
 static void
 leave_out (Tuner *self, const LoomPlanDevice *d, const char *call, const char *option, LoomStatus status,
            const LoomMessage *message)
@@ -211,7 +211,7 @@ tune_call (Tuner *self, const LoomPlanDevice *d, const LoomKernelSpec *spec, con
     self->func (call, fastest, took[best], self->data);
 }
 
-/* A call with several options; where these differ in layout, the reorders of its images, too. */
+/* Measures a call with several options and, if these differ in layout, the reorders of its images. */
 static void
 tune_visit (const LoomPlanDevice *d, const LoomKernelSpec *spec, const char *attributes, const LoomKernelOption *option,
             guint n, gpointer data)

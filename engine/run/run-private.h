@@ -1,8 +1,8 @@
 /* Shared by the files of engine/run: the arena of a run on a device, and the executor's struct.
  *
- * Of the executors over one state one runs at a time, so they share a stream and an arena on each device, which is as
- * large as the largest of them needs. An executor binds addresses in it; when it has moved, they are bound again before
- * the next step. The results of setup instructions lie in memory of the executor's own. */
+ * The executors over one state run one at a time, so they share a stream and an arena on each device, as large as the
+ * largest of them needs. An executor binds addresses in the arena; after the arena has moved they are bound again
+ * before the next step. Results of setup instructions are stored in memory of the executor's own. */
 #pragma once
 
 #include "engine/run/loom-exec.h"
@@ -14,19 +14,19 @@ G_BEGIN_DECLS
 typedef struct
 {
   LoomPlanDevice *device;
-  LoomStream *stream;        /* NULL on a device that has done its work when a call returns */
+  LoomStream *stream;        /* NULL on a synchronous device */
   LoomStream *uploads;       /* for uploads during a step; NULL as stream is */
-  LoomStream *sends;         /* for what goes to other devices; NULL where nothing has gone yet */
+  LoomStream *sends;         /* for copies to other devices; NULL before the first one */
   LoomEvent *done[2];        /* after the newest step and the one before it, by the step's last bit */
   gint64 step;               /* of any executor on this device; counted from 1 */
-  gint64 ended;              /* the newest whose end was enqueued and that has waited for the one before it */
+  gint64 ended;              /* the newest step whose end was enqueued and that has waited for the one before it */
   double *numbers;           /* page-locked, of two halves: what the host sets between steps; NULL: none was set */
   gint64 numbers_step;       /* the step after which those of the newer half were set */
   guint n_numbers;           /* in that half */
-  void *memory;              /* NULL where there is none, or none could be allocated */
-  gsize bytes;               /* as large as it should be */
-  guint moves;               /* how often it has moved */
-  gsize peak[LOOM_N_OWNERS]; /* of the plan that it is as large as */
+  void *memory;              /* NULL if there is none, or none could be allocated */
+  gsize bytes;               /* the wanted size */
+  guint moves;               /* the number of times that it has moved */
+  gsize peak[LOOM_N_OWNERS]; /* of the largest plan */
   gsize once[LOOM_N_OWNERS]; /* what executors keep in addition to it */
   const LoomExec *user;      /* whose step wrote here last */
 } LoomArena;

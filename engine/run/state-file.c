@@ -1,4 +1,4 @@
-/* Weights and state of optimisers in files. */
+/* Reads and writes weights and optimiser states as safetensors. */
 #include "engine/run/run-private.h"
 
 #include "engine/interop/loom-weights.h"
@@ -10,14 +10,14 @@ is_weight (LoomSlotKind kind)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-/* Slots that gather gradients within a step hold nothing between two steps, and evaluations start afresh. */
+/* Slots that accumulate gradients within a step hold nothing between two steps, and evaluations start afresh. */
 static gboolean
 is_kept (const char *name)
 {
   return !g_str_has_prefix (name, LOOM_SLOT_ACCUMULATE) && !g_str_has_prefix (name, LOOM_SLOT_CARRY_EVALUATE);
 }
 
-/* Scalars that say which part of a step a batch is: each batch sets them, and a run that resumes with another strategy
+/* Scalars that number the micro-batches of a step: each batch sets them, and a run that resumes with another strategy
  * may not have had them. */
 static gboolean
 may_be_missing (LoomSlotKind kind, const char *name)
@@ -25,13 +25,13 @@ may_be_missing (LoomSlotKind kind, const char *name)
   return kind == LOOM_SLOT_SCALAR && g_str_has_prefix (name, LOOM_SCALAR_ACCUMULATE);
 }
 
-/* Under this key weights say after how many steps they were so. */
+/* The metadata key of the number of steps after which the weights were saved. */
 #define STEP "step"
 
 typedef struct
 {
   LoomState *state;
-  const char *prefix; /* of the slots whose values are written under the names of others */
+  const char *prefix; /* of slots whose values are written under the names of other slots */
 } Saving;
 
 static LoomTensor *
@@ -104,8 +104,8 @@ loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *pat
   return save (state, folder, path, FALSE, "", error);
 }
 
-/* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of
- * `unused` for each name in the file that nothing here has. */
+/* Loads every slot of the wanted kind from the file; adds a line to `wrong` for each that is missing or does not fit,
+ * and to `unused` for each name in the file without a slot. */
 static void
 load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
 {

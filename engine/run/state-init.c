@@ -1,4 +1,4 @@
-/* Initial values of state, which depend on the seed and the name alone. */
+/* Initial values of slots, which depend on the seed and the name alone. */
 #include "engine/run/run-private.h"
 
 #include "engine/core/loom-hash.h"

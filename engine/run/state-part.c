@@ -1,6 +1,5 @@
-/* Parts of tensors: along an axis, a rank has a part of each block, and so runs of elements that lie apart in the
- * whole.
- */
+/* Shards of tensors: along an axis a rank stores a part of each block, so its elements are runs that are not adjacent
+ * in the whole tensor. */
 #include "engine/run/run-private.h"
 
 #include <string.h>
