@@ -1,6 +1,6 @@
-/* The net as others see it: making one, and asking it.
+/* The public functions of a net: creating and querying it.
  *
- * net-private.h describes how a net is made. */
+ * net-private.h describes how a net is built. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ loom_net_strdup (NetArena *arena, const char *text)
   return text != NULL ? copy_text (arena, text, strlen (text)) : NULL;
 }
 
-/* Interned names, and how many nets there are. */
+/* Interned names, and the number of live nets. */
 static struct
 {
   GMutex lock;
@@ -86,9 +86,9 @@ count_net (int more)
   g_mutex_unlock (&interned.lock);
 }
 
-/* When the process ends the names go too, so that a checker of leaks has nothing to overlook: by a destructor, because
- * every program and test has one and none can forget it. A thread that still computes then, as one of Studio's that
- * reads a picture, has a net, and keeps its names. */
+/* Frees the names when the process ends, so that a leak checker reports none of them. A destructor needs no call in any
+ * program or test. A thread that still computes then, such as one of Studio's that reads a picture, has a net, so the
+ * names are kept. */
 static void __attribute__ ((destructor)) free_names (void)
 {
   g_mutex_lock (&interned.lock);
@@ -149,7 +149,7 @@ clear_weight (gpointer data)
   g_free (((LoomNetWeight *)data)->name);
 }
 
-/* Modules that nothing uses are compiled too, so that their faults are seen while one builds them. */
+/* Unused modules are compiled too, so that their faults are reported while they are being built. */
 static void
 check_unused_modules (LoomNet *net)
 {
@@ -172,7 +172,7 @@ check_unused_modules (LoomNet *net)
       for (guint k = 0; k < loom_element_n_children (e); k++)
         has_modules |= loom_element_tag (loom_element_child (e, k)) == LOOM_TAG_ARG
                        && loom_argument_type (loom_element_child (e, k)) == LOOM_ARGUMENT_MODULE;
-      /* Where a module is an argument, nothing can be said before it is given. */
+      /* A module that takes modules as arguments cannot be checked without them. */
       if (!used && !has_modules)
         loom_net_scope (net, e, &unknown, name);
     }
@@ -327,7 +327,7 @@ local_of (const NetPlace *place)
   return place->instance->scope->locals + place->local;
 }
 
-/* TRUE if a single node stands there: an operator, a loop or an input of a loop's body. */
+/* TRUE if it is a single node: an operator, a loop or an input of a loop's body. */
 static gboolean
 is_node (const NetPlace *place)
 {
@@ -408,7 +408,7 @@ loom_net_source_weight (const LoomNet *net, const LoomNetSource *source)
   return loom_net_find_weight (net, source->node, loom_op_weight_name (n->op, source->output - n->n_outputs));
 }
 
-/* FALSE where the weight is not there with these parameters. */
+/* FALSE if the node has no such weight with these parameters. */
 static gboolean
 is_there (const LoomNet *net, const LoomNetSource *source)
 {

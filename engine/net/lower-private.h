@@ -1,4 +1,4 @@
-/* Shared by the files that lower a net. */
+/* Shared by the files that lower a net to a program. */
 #pragma once
 
 #include "engine/net/net-private.h"
@@ -10,23 +10,23 @@ typedef struct
 {
   const LoomNet *net;
   const LoomLowerOptions *options;
-  LoomProgram *program; /* what nodes are lowered to: inside a loop its body */
-  LoomValue **value;    /* by node, by output; 0 where there is none (yet) */
+  LoomProgram *program; /* the target of lowering: inside a loop its body */
+  LoomValue **value;    /* by node, by output; 0: none (yet) */
   gboolean *needed;     /* by node: has to be lowered */
   GHashTable *wrt;      /* keys of sources that gradients are taken with respect to */
   GHashTable *read;     /* keys of sources that a needed node reads */
-  LoomValue *inside;    /* by wanted port that lies within loops: its stack, of the innermost program lowered so far */
+  LoomValue *inside;    /* by wanted port within loops: its stack, in the innermost program lowered so far */
   LoomValue *probe;     /* likewise what is added to it; 0 if not requested */
   GError *error;
 } NetLowering;
 
-/* Whether somebody asks for an output. */
+/* TRUE if an output is wanted or read. */
 gboolean loom_net_is_asked (const NetLowering *l, guint node, guint output);
-/* Whether recompute="true" stands at a path, or at a module around it, and is obeyed. */
+/* TRUE if recompute="true" is set at a path, or at a module around it, and is not ignored. */
 gboolean loom_net_is_recomputed (const NetLowering *l, const char *path);
 /* FALSE with l->error. */
 gboolean loom_net_lower_node (NetLowering *l, guint i);
-/* Gives a weight that a wire reads its value. FALSE with l->error where its node is at fault. */
+/* Reads the value of a weight for a wire. FALSE with l->error if its node is at fault. */
 gboolean loom_net_read_weight (NetLowering *l, const LoomNetSource *source);
 static inline LoomDType
 program_dtype (const NetLowering *l, LoomDType dtype)
@@ -39,12 +39,12 @@ gboolean loom_net_lower_loop (NetLowering *l, guint i);
 /* net-lower-visit.c: the same of switch and recurse. */
 gboolean loom_net_lower_visit (NetLowering *l, guint i);
 #define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* the most steps of a loop in one training step */
-/* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. lowered (may be NULL) hears of
- * each node that is. */
+/* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. lowered (may be NULL) is
+ * called for each lowered node. */
 typedef void (*NetLoweredFunc) (gpointer data, guint node);
 gboolean loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body, NetLoweredFunc lowered,
                               gpointer data);
-/* A value of its own: gradients count the uses of a result apart from those of what it is. */
+/* A copy of v: gradients count the uses of a result apart from those of its source. */
 LoomValue loom_net_copy_value (LoomProgram *p, LoomValue v);
 
 G_END_DECLS

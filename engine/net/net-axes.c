@@ -1,8 +1,8 @@
-/* The names of tensors' dimensions.
+/* Infers the names of tensors' dimensions.
  *
  * A layer over images fixes the names of its input's and output's dimensions (LoomPortSpec.axes), a symbol is its own
- * name, and what keeps a shape keeps its names. Names go forward along the wires, and then backward to what such a
- * layer reads: an input that a convolution takes is an image, though nothing at its node says so. */
+ * name, and an operator that keeps a shape keeps its names. Names are propagated forward along the wires, then backward
+ * from such layers: the input of a convolution is an image, though its node does not name its axes. */
 #include <string.h>
 
 #include "engine/net/net-private.h"
@@ -20,7 +20,7 @@ symbol_name (LoomDim dim)
   return dim.coef == 1 && dim.symbol[0] != '\0' && dim.symbol[1] == '\0' ? dim.symbol[0] : '\0';
 }
 
-/* Names what has no name yet; the letter of a dimension with a symbol is the symbol's. */
+/* Names the unnamed dimensions; a dimension with a symbol is named after the symbol. */
 static void
 name_all (LoomNetAxes *axes, const LoomShape *shape, const char *letters)
 {
@@ -31,8 +31,8 @@ name_all (LoomNetAxes *axes, const LoomShape *shape, const char *letters)
       axes->name[d] = letters[d];
 }
 
-/* Shapes are kept by what computes each element by itself, and by layers and norms; what moves, cuts or multiplies
- * tensors gives sizes another meaning, even where they are equal. */
+/* Elementwise operators, layers and norms keep axes; operators that permute, slice or multiply tensors change the
+ * meaning of sizes, even if they are equal. */
 static gboolean
 keeps_axes (const LoomNetNode *n)
 {

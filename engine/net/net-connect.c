@@ -1,11 +1,10 @@
-/* Wires of instances: what feeds each input of the nodes that expansion has made, also at the borders of loops' bodies.
- */
+/* Connects instances: finds the source of each input of the expanded nodes, also at the borders of loops' bodies. */
 #include "engine/net/net-private.h"
 
 /* The most names of outputs in a sentence. */
 #define MAX_LISTED 8
 
-/* An output that only parameters decide about is looked up here, so here it is that a wrong name shows. */
+/* Outputs that depend on parameters are looked up here, so wrong names of them are reported here. */
 static void
 report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
 {
@@ -61,7 +60,7 @@ connect_local (LoomNet *net, NetInstance *instance, guint k)
     }
 }
 
-/* What feeds input i of a loop's copy; FALSE where a fault is on the way. */
+/* The source of input i of a loop's copy; FALSE if a fault is on the way. */
 static gboolean
 connect_port (LoomNet *net, NetInstance *instance, const NetLocal *local, const NetInstance *body, guint i,
               LoomNetSource *source)
@@ -100,7 +99,7 @@ connect_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, const 
           border->broken |= !is_good;
         }
     }
-  /* What children give has as many rows as there are nodes: that their parents tell. */
+  /* Results of children have as many rows as there are nodes, which the parents input determines. */
   for (guint i = 0; i < module->n_inputs; i++)
     if (loom_net_is_from_children (local, i))
       {

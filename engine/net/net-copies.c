@@ -18,7 +18,7 @@ typedef struct
   const LoomNet *net;
   const char *device;
   const LoomBinding *binding;
-  gboolean *learns; /* of each node: what it gives depends on weights that are trained */
+  gboolean *learns; /* by node: its outputs depend on trained weights */
   GHashTable *brought;
   GArray *copies;
 } Survey;
@@ -43,7 +43,7 @@ judge (Survey *s, guint i)
       if (loom_net_is_weight (s->net, source) || s->learns[source->node])
         s->learns[i] = TRUE;
     }
-  /* Steps that are drawn by hand take gradients themselves. */
+  /* Update steps that are part of the graph take gradients themselves. */
   if (n->op != NULL && n->op->category == LOOM_CATEGORY_TRAINING)
     s->learns[i] = FALSE;
 }

@@ -1,8 +1,7 @@
 /* Expansion: instances of scopes, their arguments, copies, and nodes with paths.
  *
- * Ports of modules leave no trace in a net. A wire is followed from its input back
- * across the borders of modules to the operator that computes the value, one step
- * after the other without recursion, so 10,000 chained copies need no deep stack. */
+ * A net has no ports of modules. A wire is followed from its input back across the borders of modules to the operator
+ * that computes the value, by iteration instead of recursion, so 10,000 chained copies need no deep stack. */
 #include "engine/net/net-private.h"
 #include "engine/ops/loom-reserved.h"
 
@@ -38,7 +37,7 @@ is_true (const LoomElement *element, const char *attribute)
   return text != NULL && strcmp (text, "true") == 0;
 }
 
-/* How many copies: 0 after a fault; *repeated is set where paths get a number. */
+/* The number of copies: 0 after a fault; *repeated is set if paths get a number. */
 static guint
 count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *local, const char *path,
               gboolean *repeated)
@@ -105,7 +104,7 @@ stage_of (const NetInstance *instance, const NetLocal *local)
   const char *text = loom_element_get (local->element, "stage");
   gint64 stage;
 
-  /* What is no number has a fault by itself. */
+  /* A text that is no number has a fault of its own. */
   return text != NULL && g_ascii_string_to_signed (text, 10, 0, LOOM_MAX_STAGES - 1, &stage, NULL) ? (int)stage
                                                                                                    : instance->stage;
 }
@@ -129,7 +128,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->frozen = instance->frozen || is_true (local->element, "frozen");
   n->node.muted = instance->muted || is_true (local->element, "mute");
   n->node.loop = G_MAXUINT;
-  /* What passes a loop by passes by its body, as with any module. */
+  /* A muted loop bypasses its body, as with any module. */
   n->bypassed = local->kind == NET_OP && is_true (local->element, "mute");
   n->arguments = &instance->arguments;
   infer->host = &loom_net_infer_host;
@@ -229,7 +228,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
   inner->n++;
 }
 
-/* scope: the module, of a switch one of several, each of which has arguments of its own. */
+/* scope: the module; a switch has several, each with arguments of its own. */
 static void
 set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local, const NetScope *scope,
                const char *path, NetEnvironment *inner)
@@ -278,8 +277,8 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
 
 /* ---- scopes --------------------------------------------------------------- */
 
-/* The type a node is computed in, where that is not the graph's: its own attribute or that of the innermost module
- * around it. An operator with a parameter of this name (input, constant) means its elements by it. */
+/* The dtype that a node computes in, if not the graph's: its own attribute or that of the innermost module around it.
+ * For an operator with a parameter of this name (input, constant) it is the type of its elements. */
 static const char *
 dtype_of (const NetInstance *instance, const NetLocal *local)
 {
@@ -291,7 +290,7 @@ dtype_of (const NetInstance *instance, const NetLocal *local)
   return dtype != NULL ? loom_net_intern (dtype) : instance->dtype;
 }
 
-/* The requests on a node that passes over programs read by its path: recomputation, and the dtype that is asked for. */
+/* Records a node's requests, which passes over programs read by its path: recomputation and dtype. */
 static void
 note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
 {
@@ -331,7 +330,7 @@ expand_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInst
   add_node (net, instance, local, path, weight_path, loop);
 }
 
-/* One copy of a module that stands in the instance as `local`. */
+/* One copy of the module `local` of an instance. */
 static NetInstance *
 new_instance (LoomNet *net, NetInstance *instance, const NetLocal *local, NetScope *scope, guint copy, const char *path,
               const char *weight_path)
@@ -451,8 +450,8 @@ expand_scope (LoomNet *net, NetInstance *instance)
     expand_local (net, instance, k);
 }
 
-/* How many nodes and modules there will be, before any of them is made. Copies of a module are alike, so one stands for
- * all; *visits bounds the work where modules hold modules many times over. */
+/* The number of nodes and modules, before any of them is made. One copy of a module is counted for all; *visits bounds
+ * the work for deeply nested modules. */
 static double
 count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *arguments, guint *visits)
 {
@@ -498,7 +497,7 @@ loom_net_expand (LoomNet *net)
   root->path = root->weight_path = "";
   root->stage = -1;
   net->root = root;
-  /* Too large a graph is not made at all: a net of a part of it would only mislead. */
+  /* A graph that is too large is not expanded at all: a net of a part of it would mislead. */
   root->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (root->scope->n_locals + 1));
   if (count_scope (net, root->scope, &root->arguments, &visits) > MAX_NODES)
     return;

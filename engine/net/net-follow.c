@@ -1,9 +1,9 @@
-/* From a wire's end to the operator that computes it, through the borders of modules and past copies. */
+/* Follows a wire back to the operator that computes its value, through the borders of modules and past copies. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
 
-#define WHOLE_NODE -2 /* in the place of an output: the node is looked for */
+#define WHOLE_NODE -2 /* instead of an output: the node is sought */
 
 /* A step from an input towards the operator that feeds it. */
 typedef struct
@@ -51,7 +51,7 @@ is_muted (const NetLocal *local)
   return g_strcmp0 (loom_element_get (local->element, "mute"), "true") == 0;
 }
 
-/* Past a module that is muted: to what feeds its first wired input. */
+/* Past a muted module: to the source of its first wired input. */
 static gboolean
 pass_by (LoomNet *net, Step *step)
 {
@@ -87,8 +87,8 @@ report_copy (LoomNet *net, const NetInstance *instance, const NetLocal *l, int c
                     "A wire names copy %d of “%s”, but there are %u, numbered from 0.", copy, l->id, n);
 }
 
-/* To a weight: through modules down to its node, and from there along the wire that it is tied by, where there is one.
- * *done when it is the node's own weight. */
+/* To a weight: through modules down to its node, and from there along the wire that ties it, if any. *done: it is the
+ * node's own weight. */
 static gboolean
 go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
 {
@@ -134,7 +134,7 @@ go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
   return TRUE;
 }
 
-/* Whether a wire ends here: at an output of a loop, whose node gives it, or at an input of its body. */
+/* TRUE if a wire ends here: at an output of a loop's node, or at an input of its body. */
 static gboolean
 ends_at_loop (const NetLocal *l, const Step *step)
 {
@@ -173,7 +173,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
       int weight = -1;
       gboolean done = TRUE;
 
-      /* A name that is no output's is a weight's. */
+      /* A name that is not an output's is a weight's. */
       if (step.output == -1 && step.port != NULL
           && (l->kind == NET_MODULE
               || (l->kind == NET_OP && l->op->dynamic_outputs == NULL
@@ -227,7 +227,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
       else if (done && (l->kind != NET_INPUT || !leave (l->port, &step)))
         return FALSE;
 
-      /* Modules that only pass a value on can form a ring without any operator: Brent's way to notice. */
+      /* Modules that only pass a value on can form a cycle without any operator, found by Brent's algorithm. */
       if (step.instance == mark.instance && step.local == mark.local && step.output == mark.output
           && g_strcmp0 (step.port, mark.port) == 0)
         {

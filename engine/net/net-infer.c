@@ -1,6 +1,6 @@
-/* Types: nodes are sorted (net-order.c) so that each comes after what feeds it, and infer() runs over them once.
+/* Types: nodes are sorted (net-order.c) so that each follows its sources, and infer() is called once for each.
  *
- * A node after a fault stays untyped without a fault of its own: one mistake makes one sentence. */
+ * A node after a fault stays untyped without a fault of its own: one mistake is one message. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ input_is_state (const LoomInfer *ctx, guint i, const char **name)
     {
       const LoomDeclared *declared = from->infer.declared + k;
 
-      /* A node that is a tensor of its own (op="parameter") gives it as its output. */
+      /* A node that owns a tensor (op="parameter") has it as its output. */
       if (declared->weight == G_MAXUINT
           || (weight != NULL ? strcmp (declared->spec.name, weight) != 0 : !declared->spec.bare_name))
         continue;
@@ -46,7 +46,7 @@ claim_state (LoomInfer *ctx, const char *name)
   return n->node.muted || claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
 }
 
-/* Once the net is made there is no list for faults, and the text is given as it stands. */
+/* Once the net is built there is no list of faults, and the text is returned unevaluated. */
 static const char *
 evaluate (const LoomInfer *ctx, const char *name, const char *text)
 {
@@ -112,7 +112,7 @@ check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
                       spec->name, want, got);
 }
 
-/* FALSE after a fault: whether the weight is there depends on parameters of its node. */
+/* FALSE after a fault: whether the weight exists depends on its node's parameters. */
 static gboolean
 check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
 {
@@ -230,8 +230,7 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   ctx->n_declared++;
 }
 
-/* A node is split in a way that one of its weights knows. Its types follow from others, so a fault spoils none of them.
- */
+/* Checks that one of the node's weights supports its split. No type depends on it, so a fault here spoils no type. */
 static void
 check_split (NetNode *n)
 {
@@ -268,7 +267,7 @@ const LoomInferHost loom_net_infer_host = {
 
 /* ---- costs and summaries ---------------------------------------------------- */
 
-/* A type whose symbols are numbers: as bound, else 1; what is unknown counts as 1 too. */
+/* A type with numbers for symbols: as bound, else 1; unknown sizes count as 1, too. */
 static LoomType
 type_with_numbers (const LoomType *type, const LoomBinding *ones)
 {
@@ -360,7 +359,7 @@ take_symbols (const NetNode *n, gboolean *taken)
             taken[n->infer.params[i].shape->dim[d].symbol[s] - 'A'] = TRUE;
 }
 
-/* The same letters for the same graph, whatever is bound: a binding names them. */
+/* The same letters for the same graph, independent of the binding, which names them. */
 static void
 give_symbols (LoomNet *net)
 {
@@ -420,7 +419,7 @@ loom_net_pass_by (LoomNet *net, LoomNetSource *source)
     if (n->infer.input[i] != NULL && !loom_op_is_weight_port (n->node.op, i)
         && loom_type_equal (n->infer.input[i], type))
       {
-        /* That input has been taken past muted nodes itself, as it came before. */
+        /* That input comes earlier, so it has been taken past muted nodes already. */
         *source = n->node.input[i];
         return TRUE;
       }
@@ -479,7 +478,7 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       else
         infer->op->infer (infer);
     }
-  /* A warning is no fault: the operator says so after it reported one. */
+  /* Warnings are not counted as faults. */
   infer->has_fault = count_errors (net) > errors;
   n->node.typed = !infer->has_fault;
   n->node.n_outputs = infer->n_outputs;

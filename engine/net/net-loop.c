@@ -1,11 +1,10 @@
-/* Bodies of loops: their borders, and the node that runs one (scan; what is different of switch and recurse is in
- * net-visit.c).
+/* Bodies of loops: their borders, and the node that runs one (scan; net-visit.c has what differs for switch and
+ * recurse).
  *
- * The body is a module whose nodes stand in the net once, with the shapes of one step. A wire ends at its borders: each
- * input of the module is a node, typed with a row of a sequence, with a value that is carried, or with what comes as it
- * is; and the node that runs the loop waits for the module's outputs, in addition to its own inputs. So the order of
- * nodes, what a port needs and where weights are found are the same as for any other nodes. net-lower-loop.c makes the
- * program. */
+ * The body is a module whose nodes occur in the net once, with the shapes of one iteration. A wire ends at its borders:
+ * each input of the module is a node, typed as a row of a sequence, as a carried value, or as an invariant; and the
+ * node that runs the loop waits for the module's outputs, in addition to its own inputs. So the order of nodes, what a
+ * port needs and where weights are found are the same as for any other nodes. net-lower-loop.c makes the program. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -52,7 +51,7 @@ report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const
     loom_fault_set_fix (fault, LOOM_CARRY, near, "Did you mean “%s”?", near);
 }
 
-/* What an output is carried to: the input of this name or, along trees, inputs of one child each: h0, h1 … */
+/* The input that an output is carried to: of the same name or, along trees, inputs of one child each: h0, h1 … */
 static void
 carry_to (LoomNet *net, NetScope *scope, guint o, int input, const char *carry)
 {
@@ -171,7 +170,7 @@ add_sequence (NetNode *n, const char *name)
     loop->kind[input] = NET_SEQUENCE;
 }
 
-/* Which inputs are cut into steps: those that are named, else the first that is not carried. */
+/* The inputs that are sequences: those that are named, else the first that is not carried. */
 static void
 find_sequences (NetNode *n)
 {
@@ -313,11 +312,11 @@ runner_of (const LoomNet *net, const NetLoop *loop)
   return net->nodes->pdata[loop->node];
 }
 
-/* The node that runs a loop is where its sequences are wired, so what is wrong with one is said there. */
+/* Sequences are wired to the node that runs the loop, so their faults are reported there. */
 #define complain(net, n, code, port, ...)                                                                              \
   loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
 
-/* A sequence without the axis of the steps. */
+/* A row: the sequence without the axis of the iterations. */
 static void
 infer_row (LoomNet *net, NetNode *n)
 {
@@ -375,7 +374,7 @@ loom_net_infer_border (LoomNet *net, NetNode *n)
       loom_infer_output (&n->infer, 0, type->dtype, &type->shape);
       return;
     }
-  /* Of carried values alone: the others were missed already. */
+  /* For carried values only: the others were reported already. */
   if (type == NULL)
     {
       LoomShape shape = loom_infer_shape (&n->infer, "shape");
@@ -414,7 +413,7 @@ loom_net_check_carried (LoomNet *net, NetNode *n, guint output, guint input, con
   return FALSE;
 }
 
-/* One number for each sample, which are the rows of all that a step makes. */
+/* One number per sample; samples are the rows of all results of an iteration. */
 static gboolean
 check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *name, const LoomType *made)
 {

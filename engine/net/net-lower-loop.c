@@ -1,10 +1,9 @@
-/* Lowers a loop: its body to a program of its own, and the instruction that runs that program at each step.
+/* Lowers a loop: its body to a program of its own, and the instruction that runs that program in each iteration.
  *
- * The body's nodes are lowered as any others, but to a scratch program. Bodies hold no state, so what the scratch
- * program reads of it becomes a whole operand, and a buffer that it gives a new value (running statistics) is carried.
- * A port of the body that somebody wants is one more stacked result.
- * Random numbers differ from step to step by the slot that counts training steps: the body is given that number with
- * followed by the loop's own step, so that a step of the loop counts like a training step of its own. */
+ * The body's nodes are lowered as any others, but to a scratch program. Bodies hold no state, so slots that the
+ * scratch program reads become invariant operands, and a buffer that it updates (running statistics) is carried. A
+ * wanted port of the body is an additional stacked result. Random numbers depend on the slot that counts training
+ * steps: the body gets that number combined with the iteration, so that each iteration draws other numbers. */
 #include "engine/net/lower-private.h"
 
 #include "engine/program/program-body.h"
@@ -25,8 +24,8 @@ typedef struct
   gint64 steps;
   const LoomCarry *carry; /* NULL: carried values are reset at each run */
   Operands in[3]; /* by NetBorderKind */
-  GArray *out[2]; /* LoomValue of the body: carried ones, and those that are stacked */
-  GArray *commit; /* int: the slot of the program around it that gets carried value k; -1 where none does */
+  GArray *out[2]; /* LoomValue of the body: carried, and stacked ones */
+  GArray *commit; /* int: the slot of the outer program that receives carried value k; -1: none */
 } Loop;
 
 static const LoomNetNode *
@@ -48,7 +47,7 @@ desc_of (const LoomProgram *p, LoomValue v)
   return &loom_value_info (p, v)->desc;
 }
 
-/* Moves the dimension `from` to the place `to`. */
+/* Moves the dimension `from` to the position `to`. */
 static LoomValue
 move_axis (LoomProgram *p, LoomValue v, int from, int to)
 {
@@ -65,7 +64,7 @@ move_axis (LoomProgram *p, LoomValue v, int from, int to)
   return loom_permute (p, v, perm);
 }
 
-/* 0, 1, 2 … by step, i64. */
+/* 0, 1, 2 … by iteration, i64. */
 static LoomValue
 count_steps (Loop *p)
 {
@@ -89,7 +88,7 @@ input_name (const Loop *p, guint input)
   return loom_element_get (loom_net_node (p->l->net, border_node (p, input))->element, "id");
 }
 
-/* What comes into a loop, in the program around it. */
+/* The operand of a loop's input, in the outer program. */
 static LoomValue
 operand_of (Loop *p, guint input)
 {
@@ -127,7 +126,7 @@ add_inputs (Loop *p)
     }
 }
 
-/* What the body reads of state: whole, but for the number of the step, and for what the body gives a new value. */
+/* Adds the slots that the body reads: invariant, except for the number of the step and for slots that it updates. */
 static void
 add_slots (Loop *p)
 {
@@ -166,7 +165,7 @@ net_node (const Loop *p, guint i)
   return p->l->net->nodes->pdata[i];
 }
 
-/* Whether wanted port k lies in a loop, or in one within it. */
+/* TRUE if wanted port k is in a loop, or in one within it. */
 static gboolean
 lies_in (const Loop *p, guint k, const NetLoop *of)
 {
@@ -178,7 +177,7 @@ lies_in (const Loop *p, guint k, const NetLoop *of)
   return loop != NULL;
 }
 
-/* What is added to port k at each step, an input of the body, becomes a row of zeros outside. */
+/* The probe that is added to port k in each iteration, an input of the body, is a row of zeros outside. */
 static void
 hand_out_probe (Loop *p, guint k, LoomValue probe)
 {
@@ -206,8 +205,8 @@ add_probe (Loop *p, guint k)
   hand_out_probe (p, k, probe);
 }
 
-/* After the lowering of a node of the body: the values that are wanted of it get their probes, and those of a loop
- * within this one come from outside of this one, too. */
+/* After the lowering of a node of the body: its wanted values get their probes; probes of an inner loop are
+ * inputs of this one, too. */
 static void
 add_probes (gpointer data, guint node)
 {
@@ -223,7 +222,7 @@ add_probes (gpointer data, guint node)
 
 /* ---- results ------------------------------------------------------------------- */
 
-/* Whether an output is stacked: of the others one is carried, and one without a reader takes no memory. */
+/* TRUE if an output is stacked. The others are carried, or have no reader and take no memory. */
 static gboolean
 is_stacked (const Loop *p, guint output)
 {
@@ -242,7 +241,7 @@ while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
   return loom_ternary (p->body, LOOM_SCALAR_SELECT, loom_reshape (p->body, counts, d->rank, dims), now, before);
 }
 
-/* Of each sample whether this step is one of its own; 0 where all are. */
+/* For each sample whether this iteration is within its length; 0: all are. */
 static LoomValue
 count_samples (Loop *p)
 {
@@ -312,7 +311,7 @@ add_outputs (Loop *p)
 
 /* ---- the instruction ------------------------------------------------------------- */
 
-/* The body's table of ports, for those who look into a step. */
+/* The body's table of ports, for the debugger and pins. */
 static void
 note_ports (Loop *p)
 {
@@ -411,7 +410,7 @@ loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body
   return TRUE;
 }
 
-/* A loop goes on from run to run where it stands in no other one, and reads each sample to its end, forwards. */
+/* A loop carries its state to the next run if it is in no other loop, and reads each sample forwards to its end. */
 static gboolean
 carries_on (const Loop *p)
 {

@@ -1,9 +1,9 @@
 /* Lowers bodies that data choose: switch, and recurse along trees.
  *
- * Each body is lowered as that of a scan is, to a scratch program. What bodies read of state are operands of the
- * instruction, the same for all of them; where one of several bodies gives a buffer a new value (running statistics),
- * the others give it the old one. For bodies that get rows the rows are sorted first, by body or by level, so that each
- * finds its own side by side, and what they give is put back in order. */
+ * Each body is lowered to a scratch program, as for scan. Slots that bodies read are operands of the instruction, the
+ * same for all of them; if one body updates a buffer (running statistics), the others return the old value. For bodies
+ * that get rows, the rows are sorted first, by body or by level, so that those of each are adjacent, and the results
+ * are put back in order. */
 #include "engine/net/lower-private.h"
 
 #include "engine/program/program-body.h"
@@ -23,12 +23,12 @@ typedef struct
   const NetScope *module;
   LoomProgram *outer;
   LoomVisitAttrs attrs;
-  gint64 rows; /* 0: the bodies get all as it is */
+  gint64 rows; /* 0: the bodies get whole operands */
   LoomValue order, place;
   LoomProgram **scratch; /* by body of attrs */
-  GArray **input;        /* by body: LoomValue of scratch, as the instruction gives them */
+  GArray **input;        /* by body: LoomValue of scratch, in the order of the instruction's operands */
   GArray **output;       /* likewise */
-  GPtrArray *slots;      /* names of what bodies read of state, borrowed from scratch programs */
+  GPtrArray *slots;      /* names of slots that bodies read, borrowed from scratch programs */
   GArray *operand;       /* LoomValue */
 } Visit;
 
@@ -64,7 +64,7 @@ is_from_children (const Visit *v, guint input)
   return loom_net_is_from_children (v->loop->local, input);
 }
 
-/* Whether an output's rows are results: it is read. What goes to parents goes along a link as well. */
+/* TRUE if an output's rows are results: it is read. Values for parents also go along a link. */
 static gboolean
 is_asked (const Visit *v, guint output)
 {
@@ -91,7 +91,7 @@ merge (LoomProgram *p, LoomValue v)
   return loom_reshape (p, v, d->rank - 1, dims);
 }
 
-/* And back, to the shape of an output. */
+/* [B·N, …] → the shape of an output. */
 static LoomValue
 put_back (const Visit *v, LoomValue rows, guint output)
 {
@@ -103,7 +103,7 @@ put_back (const Visit *v, LoomValue rows, guint output)
   return is_tree (v) ? loom_reshape (v->outer, sorted, type->shape.rank, dims) : sorted;
 }
 
-/* The order of rows, and what says of each to which group it belongs. */
+/* Sorts the rows by group, and computes each row's group. */
 static void
 sort_rows (Visit *v)
 {
@@ -140,7 +140,7 @@ choose_sizes (Visit *v)
     }
 }
 
-/* The inputs of a body: rows, what comes along links, and what comes as it is. */
+/* Adds the inputs of a body: rows, links, and invariants. */
 static void
 add_borders (Visit *v, guint k)
 {
@@ -157,7 +157,7 @@ add_borders (Visit *v, guint k)
 
         if (is_from_children (v, i) != links)
           continue;
-        /* What is not computed in the graph's type keeps its own. */
+        /* Values that are not of the graph's float type keep their own. */
         dtype = links ? program_dtype (v->l, dtype) : desc_of (v->outer, value_of (v, i))->dtype;
         loom_shape_get (&border->output[0].shape, dims);
         v->l->value[node][0] = loom_program_input (p, border->path, dtype, border->output[0].shape.rank, dims);
@@ -252,7 +252,7 @@ lower_body (Visit *v, guint k)
   return TRUE;
 }
 
-/* FALSE with an error: what single rows do to statistics of a batch is no statistic. */
+/* FALSE with an error: bodies over groups of rows cannot update batch statistics. */
 static gboolean
 check_statistics (Visit *v, const LoomProgram *body)
 {
@@ -304,7 +304,7 @@ slot_named (const LoomProgram *p, const char *name)
   return NULL;
 }
 
-/* The slot as some body has it; *commits: whether one gives it a new value. */
+/* The slot as declared by a body; *commits: a body updates it. */
 static const LoomSlot *
 find_slot (const Visit *v, const char *name, gboolean *commits)
 {
@@ -329,8 +329,8 @@ read_slot (LoomProgram *p, const LoomSlot *slot, int *index)
   return loom_program_read (p, *index);
 }
 
-/* One operand of all bodies. Along trees the number of the step, by which random numbers differ, is counted on by the
- * level: so a level counts like a training step of its own. */
+/* One operand of all bodies. Along trees the step number, on which random numbers depend, is combined with the level,
+ * so that each level draws other numbers. */
 static void
 add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GArray *committed)
 {

@@ -1,7 +1,7 @@
-/* From a net to a program: the nodes that are wanted, in order, each by its operator's lower().
+/* Lowers a net to a program: the needed nodes, in order, each by its operator's lower().
  *
- * Each node gets a LoomLower with its inputs' values; slots, ties and given ports are settled here. A node whose value
- * comes from outside is not lowered, and neither is what only it needs. */
+ * Each node gets a LoomLower with its inputs' values; slots, ties and given ports are resolved here. A node with a
+ * value from outside is not lowered, nor are nodes that only it needs. */
 #include "engine/net/lower-private.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ loom_net_read_weight (Lowering *l, const LoomNetSource *source)
                    n->path);
       return FALSE;
     }
-  /* A slot is read once in each program: what another one read of it, a loop's body, is of no use here. */
+  /* Each program reads a slot of its own; the value that another program, a loop's body, read cannot be used here. */
   set_origin (l, n);
   *value = loom_program_read (l->program, slot_of (l, declared));
   return TRUE;
@@ -79,7 +79,7 @@ source_key (guint node, guint output)
   return GSIZE_TO_POINTER (((gsize)node << 8 | (output & 255)) + 1);
 }
 
-/* A source that gradients are taken with respect to must be a value of its own, as a wanted one. */
+/* A source that gradients are taken with respect to must be a separate value, like a wanted one. */
 static void
 collect_reads (Lowering *l)
 {
@@ -129,7 +129,7 @@ is_given (const Lowering *l, guint node, guint output)
   return loom_net_node (l->net, node)->op != NULL && loom_net_node (l->net, node)->op->lower == NULL;
 }
 
-/* A shape with sizes that no number and no input binds. */
+/* Reports a shape with unbound sizes. */
 static void
 refuse_shape (Lowering *l, const char *name, const LoomShape *shape)
 {
@@ -152,7 +152,7 @@ refuse_shape (Lowering *l, const char *name, const LoomShape *shape)
                  name, text, sizes->len > 0 ? " " : "", sizes->str);
 }
 
-/* The value of an output from outside, as an input of the program. */
+/* Makes a given output an input of the program. */
 static gboolean
 make_given (Lowering *l, guint node, guint output)
 {
@@ -187,7 +187,7 @@ loop_of (const Lowering *l, guint node)
   return ((const NetNode *)l->net->nodes->pdata[node])->loop;
 }
 
-/* Marks a node and what feeds it. The net is in topological order, so one pass from the back suffices. */
+/* Marks the needed nodes and their sources. The net is in topological order, so one backward pass suffices. */
 static void
 mark_needed (Lowering *l)
 {
@@ -343,7 +343,7 @@ loom_net_lower_node (Lowering *l, guint i)
   return l->error == NULL;
 }
 
-/* What is handed in is one value, and a port within a loop has one at each step. */
+/* A given port has one value, but a port within a loop has one per iteration. */
 static gboolean
 check_given (Lowering *l)
 {
@@ -363,7 +363,7 @@ check_given (Lowering *l)
   return TRUE;
 }
 
-/* A stack has one more axis for each loop around a port. */
+/* A stack has an additional axis for each loop around a port. */
 static gboolean
 check_stacks (Lowering *l)
 {
@@ -397,7 +397,7 @@ check_stacks (Lowering *l)
   return TRUE;
 }
 
-/* A node may be lowered for one output while another is given: the given one is then read everywhere. */
+/* A node may be lowered for one output while another output is given: readers then use the given one. */
 static gboolean
 lower_all (Lowering *l)
 {
@@ -428,7 +428,7 @@ lower_all (Lowering *l)
   return TRUE;
 }
 
-/* The program's table of what a port's value is, for those who look at it later. */
+/* Fills the program's table of ports, for pins and the debugger. */
 static void
 note_ports (Lowering *l)
 {
@@ -449,7 +449,7 @@ note_ports (Lowering *l)
       }
 }
 
-/* counted: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
+/* counted: the node whose size is computed instead of the wanted ports, which are then its sources; -1: none. */
 static LoomProgram *
 lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomValue *value_of, GError **error)
 {

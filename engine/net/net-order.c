@@ -1,4 +1,4 @@
-/* The order of nodes: each comes after what feeds it, and of those that are free the one that was written first. */
+/* Sorts nodes topologically: each follows its sources, and of the ready nodes the first in the file comes next. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ loom_net_waits_for (const LoomNet *net, const LoomNetNode *n, guint input)
   return source->node != G_MAXUINT && !(loom_net_is_weight (net, source) && loom_op_is_weight_port (n->op, input));
 }
 
-/* A heap of node numbers, the smallest first: among nodes that could come next the file's order decides. */
+/* A heap of node numbers, the smallest first, for the file's order among ready nodes. */
 static void
 heap_push (guint *heap, guint *n, guint value)
 {
@@ -43,7 +43,7 @@ heap_pop (guint *heap, guint *n)
   return top;
 }
 
-/* The source of an input that waits itself; G_MAXUINT for none. */
+/* A source of the node that waits itself; G_MAXUINT: none. */
 static guint
 waiting_source (const LoomNet *net, guint node, const guint *waiting)
 {
@@ -63,7 +63,7 @@ report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guin
   g_autofree char *chain = NULL;
   const NetNode *n;
 
-  /* Backwards along wires from nodes that wait; every one of them has such a wire, so the way ends in a ring. */
+  /* Follows wires back from a waiting node; each waiting node has a waiting source, so the walk ends in a cycle. */
   while (seen[at] == 0)
     {
       seen[at] = mark;

@@ -1,4 +1,4 @@
-/* Parameters: attributes of a node, with expressions evaluated, converted and held against the operator table.
+/* Parameters: evaluates a node's attributes, converts them and checks them against the operator table.
  *
  * loom-param.c of engine/ops converts the texts to numbers and lists. */
 #include "engine/net/net-private.h"
@@ -72,7 +72,7 @@ loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path, c
     }
   if (depends_on_fault (arguments, text))
     return NULL;
-  /* An argument alone may be anything; numbers only are calculated with. */
+  /* An argument alone may be any text; expressions calculate with numbers only. */
   inside = text + 1;
   inside += strspn (inside, " ");
   n = strspn (inside, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
@@ -100,7 +100,7 @@ loom_net_make_integer (LoomNet *net, NetArgument *value)
 {
   double d = value->number.d;
 
-  /* Beyond 2^53 a float does not tell which integer it is. */
+  /* Above 2^53 a float does not identify an integer. */
   if (!value->is_number || value->number.is_int || d != floor (d) || fabs (d) > 9007199254740992.0)
     return;
   value->number = (LoomNumber){ .is_int = TRUE, .i = (gint64)d };
@@ -180,7 +180,7 @@ report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name
   loom_fault_suggest_name (fault, infer->element, name, near);
 }
 
-/* Whether it is given under a name that is none and near to this: that is said already, and the value is there. */
+/* TRUE if the node has an unknown attribute of a similar name: that is reported already. */
 static gboolean
 is_misspelt (const LoomInfer *infer, const LoomParamSpec *specs, const char *parameter)
 {
@@ -202,8 +202,8 @@ is_misspelt (const LoomInfer *infer, const LoomParamSpec *specs, const char *par
   return FALSE;
 }
 
-/* The variant for what the first parameter is, expressions evaluated; NULL where there are none or its value is missing
- * or wrong. */
+/* The variant that the first parameter's evaluated value chooses; NULL if there are none or the value is missing or
+ * wrong. */
 static const LoomOpVariant *
 find_variant (LoomInfer *infer)
 {
@@ -248,7 +248,7 @@ loom_net_parse_params (LoomInfer *infer)
             loom_net_make_integer (node->net, &value);
           infer->params[k].text = value.text;
         }
-      /* Others at a loop are its module's arguments. */
+      /* Other attributes of a loop are its module's arguments. */
       else if (!loom_is_reserved (name) && strchr (name, ':') == NULL && node->runs == NULL)
         report_unknown (infer, variant, name);
     }

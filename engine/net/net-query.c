@@ -79,7 +79,7 @@ loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNet
 /* The most names of classes in a sentence. */
 #define MAX_LISTED 8
 
-/* How many scores a loss node has for the classes of its target [B], the port y of a data set; 0 where it is no such
+/* The number of logits of a loss node for the classes of its target [B], the port y of a data set; 0 if it is no such
  * node or takes any class. */
 static gint64
 count_scores (const LoomNet *net, const LoomNetNode *node, int dataset_node)
@@ -105,7 +105,7 @@ get_option (gconstpointer data, const char *name)
   return loom_infer_attribute (data, name);
 }
 
-/* The parameter of the scores' node that says how many there are, written as a number: exactly one has this value. */
+/* The parameter of the logits' node that is their number: exactly one parameter has this value. */
 static const char *
 size_parameter (const LoomNetNode *node, gint64 n_scores)
 {
@@ -136,7 +136,7 @@ list_classes (const char *const *names)
   return g_string_free (list, FALSE);
 }
 
-/* At the layer that gives too few, where its size is a number that can be changed; else at the loss. */
+/* Reports at the layer with too few logits, if its size is a number that can be changed; else at the loss. */
 static void
 complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_scores, guint n, const char *const *names,
                      LoomFaults *faults)
@@ -160,7 +160,7 @@ complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_score
                         NULL, NULL, "Give the layer that they come from (%s) %u outputs.", scores->path, n);
 }
 
-/* How many classes the data set is known to have without being read; 0 where only its files tell. */
+/* The number of classes that is known without reading the data set; 0 if it depends on its files. */
 static guint
 known_classes (const LoomNet *net, guint dataset_node)
 {

@@ -1,12 +1,12 @@
-/* Which of the faults that inference found is the root of others.
+/* Keeps the root causes among the faults that inference found.
  *
- * A node that has no type because of a fault before it complains of nothing, so nearly every list has roots alone.
- * Advice is different: a layer that is advised gives its output all the same. A linear layer over images, for lack of a
- * flatten, makes the next one an equal case, and in the end a loss that cannot compare images with classes. There the
- * first layer is to blame, and the others follow. */
+ * A node without a type because of an earlier fault reports nothing, so nearly every list has root causes alone. Advice
+ * is different: a layer with advice still has an output. A linear layer over images without a flatten causes the same
+ * advice at the next one, and in the end a loss that cannot compare images with classes. The first layer is then the
+ * cause, and the others follow from it. */
 #include "engine/net/net-private.h"
 
-#define MOST_ADVICE 64u /* a graph with more of it than this is read from the first one on, anyway */
+#define MOST_ADVICE 64u /* in a longer list only the first ones are read anyway */
 
 static LoomFault *
 fault_at (const LoomNet *net, guint i)
@@ -20,7 +20,7 @@ node_of (const LoomNet *net, const LoomFault *fault)
   return fault->node != NULL && fault->code == LOOM_ERROR_SHAPE ? loom_net_find (net, fault->node) : -1;
 }
 
-/* Whether what the second node computes depends on the first. */
+/* TRUE if the second node depends on the first. */
 static gboolean
 leads_to (const LoomNet *net, guint first, guint second)
 {
@@ -30,7 +30,7 @@ leads_to (const LoomNet *net, guint first, guint second)
   return needed != NULL && needed[first];
 }
 
-/* The same advice at a node that another advised one leads to says nothing new. */
+/* Drops advice at nodes that depend on a node with the same advice. */
 static void
 drop_repeated_advice (LoomNet *net)
 {
@@ -58,8 +58,8 @@ drop_repeated_advice (LoomNet *net)
     }
 }
 
-/* Whether the images that a node is advised about were arranged on purpose: on the way there, past nodes that keep the
- * shape and others that are advised alike, another dimension became the last. */
+/* TRUE if the images at a node with advice were permuted on purpose: on the way there, past nodes that keep the shape
+ * and others with the same advice, another dimension became the last. */
 static gboolean
 is_arranged (const LoomNet *net, const LoomNetNode *node)
 {
@@ -87,7 +87,7 @@ is_arranged (const LoomNet *net, const LoomNetNode *node)
     }
 }
 
-/* What was arranged on purpose needs no advice. */
+/* Drops advice about images that were permuted on purpose. */
 static void
 drop_needless_advice (LoomNet *net)
 {
@@ -102,7 +102,7 @@ drop_needless_advice (LoomNet *net)
     }
 }
 
-/* A loss that gets scores of images and classes of samples: a flatten on the way is what is missing. */
+/* TRUE for a loss with logits of images and classes of samples: a flatten is missing on the way. */
 static gboolean
 compares_images (const LoomNet *net, guint node)
 {
@@ -120,7 +120,7 @@ compares_images (const LoomNet *net, guint node)
          && to->output[n->input[target].output].shape.rank == 1;
 }
 
-/* Then the advice becomes the fault, in the place of what follows from it. */
+/* Turns that advice into the fault, instead of the faults that follow from it. */
 static void
 blame_advice (LoomNet *net)
 {

@@ -1,7 +1,7 @@
 /* Compiles a scope: which operator or module each node is, and where each wire goes, as indexes.
  *
- * It happens once for a module however often it is used, so an expansion to 10,000 copies follows indexes only, and
- * a wire that is wrong is reported once. A module whose arguments are modules is compiled once for each choice of them.
+ * A module is compiled once, independent of its number of uses, so an expansion to 10,000 copies follows indexes only,
+ * and a wrong wire is reported once. A module whose arguments are modules is compiled once for each choice of them.
  */
 #include "engine/net/net-private.h"
 #include "engine/program/loom-prim.h"
@@ -36,10 +36,10 @@ loom_net_find_local (const NetScope *scope, const char *way, gsize n)
 
 /* ---- nodes -------------------------------------------------------------- */
 
-/* Adds a hint where there is no operator of a name. */
+/* The hint for an unknown operator name. */
 typedef struct
 {
-  const char *op; /* that may be meant, or NULL */
+  const char *op; /* the operator that is probably meant, or NULL */
   const char *text;
 } Advice;
 
@@ -55,7 +55,7 @@ new_advice (LoomNet *net, const char *name)
   for (guint i = 0; ops[i] != NULL; i++)
     g_ptr_array_add (names, (gpointer)ops[i]->name);
   g_ptr_array_add (names, NULL);
-  /* Its name elsewhere says more than a name that is spelt alike. */
+  /* A known name of another framework is better than a similar spelling. */
   advice->op = called != NULL ? called->name : loom_nearest (name, (const char *const *)names->pdata);
   if (called != NULL)
     text = g_strdup_printf ("Did you mean “%s”, which is also called so?", called->name);
@@ -72,7 +72,8 @@ new_advice (LoomNet *net, const char *name)
   return advice;
 }
 
-/* A graph of another program may have one unknown word in every node, and all operators are gone through for it. */
+/* Cached, since a graph of another program may have an unknown name in every node, and each search visits all
+ * operators. */
 static const Advice *
 find_advice (LoomNet *net, const char *name)
 {
