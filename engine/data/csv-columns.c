@@ -115,7 +115,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
       const char *name = columns->row_is_read ? number : g_ptr_array_index (reader->fields, i);
       int before = loom_csv_find_column (columns, name);
 
-      /* A column is chosen by its name, which must therefore stand for one. */
+      /* Columns are chosen by name, so a chosen name must be unique. */
       if (before >= 0 && *name != '\0')
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,

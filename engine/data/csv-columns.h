@@ -1,4 +1,4 @@
-/* The columns of a table as text, by what they are for. */
+/* The columns of a CSV table by role: features, targets, weight. */
 #pragma once
 
 #include "engine/data/csv-prepare.h"
@@ -29,10 +29,10 @@ gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatas
 void loom_csv_add_column (LoomCsvColumns *self, const char *name);
 /* -1 where there is none of this name. */
 int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
-/* Appends the numbers that the row has in these columns: floats, NaN for a gap where gaps are not refused. */
+/* Appends the row's numbers in these columns: floats, NaN for a gap if gaps are not refused. */
 gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which,
                                   GArray *out, GError **error);
-/* TRUE where one of the numbers from a place on is missing. */
+/* TRUE if one of the numbers from index `from` on is missing. */
 gboolean loom_csv_has_gap (const GArray *values, guint from);
 
 G_END_DECLS

@@ -94,7 +94,7 @@ loom_csv_prepare (LoomDataset *self, const LoomDatasetClass *klass, const LoomDa
       if (normalize == NONE)
         continue;
       self->feature_shift[k] = (float)(normalize == MINMAX && isfinite (f.least) ? f.least : f.mean);
-      /* A column that says the same everywhere becomes 0. */
+      /* A constant column becomes 0. */
       self->feature_scale[k] = range > 0 && isfinite (range) ? (float)(1 / range) : 1;
     }
   for (gint64 i = 0; i < x->dim[0]; i++)

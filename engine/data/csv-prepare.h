@@ -1,4 +1,4 @@
-/* Prepares the numbers of a table once they are read: gaps are filled, columns normalised. */
+/* Prepares the numbers of a table after reading: fills gaps, normalises columns. */
 #pragma once
 
 #include "engine/data/loom-dataset-private.h"
@@ -16,11 +16,11 @@ extern const char *const loom_csv_missing_choices[], *const loom_csv_normalize_c
 
 LoomCsvMissing loom_csv_missing (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
 /* Fills the NaNs of x [rows, features] and normalises its columns, in place, as the options say. Means, deviations and
- * borders are those of the training rows alone: the others must not be known before they are tested on. They are kept
- * in self for rows that come later. */
+ * ranges are computed from the training rows alone, so that nothing of the test rows is known before they are tested.
+ * They are kept in self for later rows. */
 void
 loom_csv_prepare (LoomDataset *self, const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomTensor *x);
-/* The same for one row of features that is no part of the table. */
+/* The same for one row of features from elsewhere. */
 void loom_csv_prepare_row (const LoomDataset *self, float *row);
 
 G_END_DECLS

@@ -1,9 +1,9 @@
 /* The adding problem (Hochreiter and Schmidhuber, "Long short-term memory", 1997, section 5.4, in the form of Le,
  * Jaitly and Hinton, "A simple way to initialize recurrent networks of rectified linear units", 2015): a long sequence
- * of random numbers, two of them marked, whose sum is asked for at the end.
+ * of random numbers, two of them marked; the target is the sum of these two.
  *
- * One mark lies in each half. Who always answers 1 has a mean squared error of 1/6, so that is what learning begins at.
- */
+ * Each half has one mark. The constant prediction 1 has a mean squared error of 1/6, the value at which learning
+ * begins. */
 #include "engine/data/loom-dataset-private.h"
 
 #define STREAM 7

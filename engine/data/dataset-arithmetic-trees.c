@@ -1,11 +1,11 @@
-/* Sums and products as trees, whose value is asked for: a task for recursive networks (Socher et al., "Parsing natural
- * scenes and natural language with recursive neural networks", 2011; the form is that of Nangia and Bowman's ListOps,
- * 2018, with the operators of school).
+/* Sums and products as trees, with their value as target: a task for recursive networks (Socher et al., "Parsing
+ * natural scenes and natural language with recursive neural networks", 2011; the form is that of Nangia and Bowman's
+ * ListOps, 2018, with the operators of school).
  *
- * A tree is its nodes from the leaves up: each follows its children, the left one's whole tree before the right
- * one's, so the root is the last of `length` nodes. `parent` is the place of a node's parent, -1 for the root and for
- * the padding after it. Numbers lie below the modulus, and the value's rest by it is the class; the token of a
- * number is the number itself. */
+ * A tree is stored as its nodes from the leaves up: each follows its children, the left one's whole tree before the
+ * right one's, so the root is the last of `length` nodes. `parent` is the index of a node's parent, -1 for the root and
+ * for the padding after it. Numbers are below the modulus, and the value modulo it is the class; the token of a number
+ * is the number itself. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ typedef struct
   gboolean is_class;
 } Trees;
 
-/* What one tree is written into. */
+/* The arrays that receive one tree. */
 typedef struct
 {
   const Trees *trees;
@@ -155,7 +155,7 @@ make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const 
   loom_tensor_set (row[3], i, value);
 }
 
-/* Numbers from 0 on; with all: and operators and padding. */
+/* Numbers from 0 on; with all: operators and padding, too. */
 static char **
 name_tokens (const Trees *trees, gboolean all)
 {

@@ -41,7 +41,7 @@ static const LoomDatasetParam params[] = {
   { .name = NULL },
 };
 
-/* What the two sets differ in. */
+/* The differences between the two sets. */
 typedef struct
 {
   const char *name, *folder, *names, *train[6], *test;
@@ -82,7 +82,7 @@ has_files (const char *folder, const Variant *v)
   return g_file_test (first, G_FILE_TEST_IS_REGULAR);
 }
 
-/* The folder that is given, or the set's own in it or in GRADLOOM_DATA; NULL with a sentence. */
+/* The given folder, or the set's own folder in it or in GRADLOOM_DATA; NULL with an error. */
 static char *
 find_folder (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {

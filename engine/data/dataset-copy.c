@@ -1,5 +1,5 @@
-/* Symbols that are to be said again, in the same order or backwards: what a recurrent network must keep in its state,
- * and what an encoder and a decoder must hand over.
+/* Symbols to be repeated, in the same or in reverse order: a recurrent network must keep them in its state, and an
+ * encoder must pass them to a decoder.
  *
  * With answer="after" it is the copying problem of Hochreiter and Schmidhuber ("Long short-term memory", 1997, section
  * 5) in the form of Arjovsky, Shah and Bengio ("Unitary evolution recurrent neural networks", 2016, section 4.1):
@@ -7,8 +7,8 @@
  *   x   s₁ s₂ … s_L  · · · (delay)  ? · · …
  *   y   - - … -      - - -          s₁ s₂ … s_L
  *
- * Places without a target have -100, which cross-entropy ignores. With answer="beside" x is the symbols alone and y has
- * one for each of them, for networks that see the whole sequence. */
+ * Positions without a target have -100, which cross-entropy ignores. With answer="beside" x is the symbols alone and y
+ * has one for each of them, for networks that see the whole sequence. */
 #include "engine/data/loom-dataset-private.h"
 
 #define STREAM 6

@@ -1,6 +1,6 @@
 /* Tables as text: RFC 4180, one target column or several.
  *
- * Faults name the line and the column. What is done to numbers once they are read is in csv-prepare.c. */
+ * Faults name the line and the column. csv-prepare.c fills gaps and normalises columns. */
 #include <math.h>
 #include <string.h>
 
@@ -120,7 +120,7 @@ label_of (const LoomCsvReader *reader, const LoomCsvColumns *columns)
   return g_ptr_array_index (reader->fields, g_array_index (columns->targets, guint, 0));
 }
 
-/* A row without its class is of no use; one with gaps, if these are not filled. */
+/* TRUE for a row without a class, and for a row with gaps if these are not filled. */
 static gboolean
 is_left_out (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *x, guint from)
 {
@@ -225,7 +225,7 @@ is_integer (const char *text)
   return g_ascii_string_to_signed (text, 10, -G_MAXINT32, G_MAXINT32, NULL, NULL);
 }
 
-/* Whole numbers by value, then other texts by their letters. */
+/* Whole numbers by value, then other texts in alphabetical order. */
 static int
 compare_labels (gconstpointer a, gconstpointer b)
 {
@@ -257,8 +257,8 @@ distinct_labels (const GPtrArray *labels)
   return names;
 }
 
-/* Labels that are integers from 0 stay what they are, unless they are codes: large numbers that leave most of those
- * below them out, for which a net would have an output each. */
+/* TRUE if labels are used as class numbers: integers from 0 on, unless they are codes, that is large numbers of which
+ * most smaller ones do not occur, so that most outputs of a net would have no sample. */
 static gboolean
 are_numbers (const GPtrArray *names)
 {
@@ -378,8 +378,8 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 
 /* ---- rows that are no part of the data set -------------------------------- */
 
-/* Where the features stand in a file, from its first row: a header names them, in any order and among others; rows
- * without a header hold them and nothing else. */
+/* Finds the feature columns of a file from its first row: a header names them, in any order and among others; rows
+ * without a header contain the features alone. */
 static gboolean
 find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColumns *columns, gboolean *has_header,
                GError **error)
@@ -447,7 +447,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
   has_row = loom_csv_read_row (&reader, &failure);
   if (has_row && !find_features (self, &reader, &columns, &has_row, error))
     return FALSE;
-  if (has_row) /* which was the header */
+  if (has_row) /* the header */
     has_row = loom_csv_read_row (&reader, &failure);
   else
     has_row = failure == NULL && fields->len > 0;

@@ -1,10 +1,10 @@
-/* Dates in words, to be written as ISO 8601 has them: "friday the twenty third of november nineteen eighty four"
- * becomes "1984-11-23". A small translation, in which one can see what a decoder looks at (after the task of the first
+/* Dates in words, to be written in ISO 8601: "friday the twenty third of november nineteen eighty four"
+ * becomes "1984-11-23". A small translation task whose attention weights are easy to read (after the task of the first
  * courses on attention; Bahdanau, Cho and Bengio, "Neural machine translation by jointly learning to align and
  * translate", 2015): month and day come in another order, and each digit has its own word.
  *
- * Both sides share one vocabulary, so that it names the classes, too. The decoder reads y_in, which is y one place
- * later after a start token. */
+ * Both sides share one vocabulary, so that it names the classes, too. The decoder reads y_in, which is y shifted by
+ * one position, after a start token. */
 #include <string.h>
 
 #include "engine/data/loom-dataset-private.h"
@@ -200,7 +200,7 @@ add_all (GPtrArray *names, const char *const *words, gsize n)
       g_ptr_array_add (names, g_strdup (words[i]));
 }
 
-/* Special tokens, what dates are written with, then words or letters. */
+/* Special tokens, the characters of ISO dates, then words or letters. */
 static char **
 list_tokens (gboolean by_word)
 {

@@ -1,5 +1,5 @@
-/* A data set without ports, for a loss that depends on no data (a function to be minimised): its one training sample
- * is nothing, so that an epoch is one step. It is no source that a node could name, hence not in the list of those. */
+/* A data set without ports, for a loss that depends on no data (a function to be minimised): it has one empty training
+ * sample, so an epoch is one step. Nodes cannot name it, so it is not in the list of sources. */
 #include "engine/data/loom-dataset-private.h"
 
 static gboolean

@@ -31,7 +31,7 @@ static const char *const class_names[] = {
   "T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot", NULL,
 };
 
-/* The folders to look in, first found wins. A path that is given is the only one. */
+/* The folders to search, in order. A given path is the only one. */
 static char **
 list_folders (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
 {
@@ -68,7 +68,7 @@ find_file (const char *folder, const char *name)
   return g_file_test (plain, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer (&plain) : NULL;
 }
 
-/* The four files, NULL-terminated, or NULL with a sentence naming every place. */
+/* The four files, NULL-terminated, or NULL with an error that names every searched folder. */
 static char **
 find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {

@@ -1,4 +1,4 @@
-/* Any pair of IDX files: MNIST, EMNIST, or what one wrote oneself. */
+/* Any pair of IDX files: MNIST, EMNIST, or the user's own. */
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"

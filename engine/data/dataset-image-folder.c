@@ -1,9 +1,9 @@
 /* Pictures in folders: a class is a folder, and its pictures are the files in it and in the folders below it
  * (torchvision's ImageFolder).
  *
- * Every picture is brought to one size. Where they all fit into memory they are decoded once, by all processors, and
- * kept as bytes; else each is decoded when it is read, which the loader's thread does ahead of the steps. Both ways
- * give the same numbers. */
+ * Every picture is resized to one size. If all fit into memory they are decoded once, by all processors, and kept as
+ * bytes; else each is decoded when it is read, which the loader's threads do ahead of the steps. The numbers are the
+ * same. */
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-picture.h"
 
-#define MEMORY ((gint64)1 << 30) /* bytes that are kept by themselves */
+#define MEMORY ((gint64)1 << 30) /* bytes that are kept by default */
 
 static const char *const colors[] = { "rgb", "grey", NULL };
 static const char *const keeps[] = { "auto", "memory", "files", NULL };
@@ -217,7 +217,7 @@ add_class (Folder *self, const char *path, const char *name, guint32 which, GErr
   return FALSE;
 }
 
-/* Adds all classes that lie in a folder; each must be one of names. */
+/* Adds all classes in a folder; each must be one of names. */
 static gboolean
 add_classes (Folder *self, const char *path, char *const *names, const char *path_of_names, GError **error)
 {
@@ -433,7 +433,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return g_steal_pointer (&base);
 }
 
-/* The first file of a batch that could not be read, in the order of its samples, says why. */
+/* The error is that of the first unreadable file of a batch, in the order of samples. */
 static gboolean
 read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                GError **error)
@@ -469,7 +469,7 @@ read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, 
 }
 
 #define READ_FILES                                                                                                     \
-  256 /* whose content is compared, evenly among all: a million files in a network take minutes to ask */
+  256 /* whose content is compared, evenly among all: reading a million files over a network takes minutes */
 
 static guint64
 digest (const LoomDataset *base, guint64 hash)

@@ -1,7 +1,7 @@
-/* NumPy arrays as a data set: x.npy and y.npy, a row each sample.
+/* NumPy arrays as a data set: x.npy and y.npy, one row per sample.
  *
  * Floats become f32, integers i64; unsigned bytes of pictures (three dimensions or
- * more) are kept as they are and handed out as f32 in 0..1. */
+ * more) are kept as bytes and returned as f32 in 0..1. */
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/interop/loom-npy.h"
@@ -75,7 +75,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   return describe_file (klass, options, info, "x", &n, error) && describe_file (klass, options, info, "y", &n, error);
 }
 
-/* One file in the form in which the table keeps it. */
+/* Loads one file, converted to the table's type. */
 static LoomTensor *
 load_file (const LoomDataset *self, guint port, const char *path, GError **error)
 {

@@ -1,6 +1,6 @@
 /* Sentences and their translations, for an encoder and a decoder.
  *
- * They come from a table, or from what gettext has: most Debian machines hold thousands of sentences of programs in
+ * They come from a table, or from gettext's catalogues: most Debian machines hold thousands of sentences of programs in
  * dozens of languages, each catalogue with the English text and its translation. Two languages' catalogues are
  * joined by the English texts.
  *
@@ -151,7 +151,7 @@ read_catalogues (const char *path, GError **error)
   return NULL;
 }
 
-/* The same words stand in many catalogues; each source is taken once, so that none is in two splits. */
+/* Many catalogues contain the same texts; each source text is taken once, so that none is in two splits. */
 static gboolean
 read_catalogue_pairs (const char *path, const char *target_path, GPtrArray *pairs, GError **error)
 {
@@ -188,7 +188,7 @@ is_catalogue (const char *path)
   return g_str_has_suffix (path, ".mo") || g_file_test (path, G_FILE_TEST_IS_DIR);
 }
 
-/* What helps where a file is missing: translations of programs come with their packages. */
+/* The remedy for a missing file: translations of programs are part of their packages. */
 static const char *
 hint_for (const char *path)
 {
@@ -218,7 +218,7 @@ check_paths (const LoomDatasetClass *klass, const LoomDatasetOptions *options, G
 
 /* ---- samples -------------------------------------------------------------- */
 
-/* Tokens of one side; without a vocabulary that is settled it only counts them. */
+/* Appends the tokens of one side; before the vocabulary is settled it only counts them. */
 static guint
 count_tokens (const LoomVocabulary *vocabulary, const char *text, GArray *ids)
 {

@@ -1,5 +1,5 @@
-/* Normal numbers for x and y, related by nothing: what the two-layer lesson learns by
- * heart, and a placeholder of any width when only the speed of a network matters. */
+/* Independent normal numbers for x and y: the two-layer lesson memorises them, and they are a placeholder of any width
+ * if only the speed of a network matters. */
 #include "engine/data/loom-dataset-private.h"
 
 #define STREAM 4

@@ -1,4 +1,4 @@
-/* Pictures of one or two coloured shapes, with a sentence that says what is on them: a task for networks that describe
+/* Pictures of one or two coloured shapes, with a sentence that describes them: a task for networks that describe
  * pictures (Vinyals et al., "Show and tell: a neural image caption generator", 2015), small enough for a processor; the
  * pictures are also material for generative models. A picture of one shape also has a class, its colour
  * and kind: a stand-in for ImageNet, in the size that its networks were made for.
@@ -6,7 +6,7 @@
  * A picture is painted when it is read: 1,000 of 224 × 224 would take 600 MB, and painting one takes less than a
  * hundredth of the time that such a network needs for it.
  *
- * "a large red circle above a small blue square". Two shapes lie in opposite halves, so that the sentence is the only
+ * "a large red circle above a small blue square". Two shapes are in opposite halves, so that the sentence is the only
  * one that begins with its shape. Tokens are words; y_in is y one position later after a start token, and y ends with
  * an end token, after which nothing counts. */
 #include <math.h>
@@ -84,7 +84,7 @@ typedef struct
 typedef struct
 {
   guint32 size, color, kind;
-  double x, y, radius; /* as shares of the side */
+  double x, y, radius; /* as fractions of the side */
 } Shape;
 
 static gboolean
@@ -168,7 +168,7 @@ paint (const Shape *shape, gint64 size, float *picture)
 
 /* ---- samples ------------------------------------------------------------------ */
 
-/* A place between low and high that leaves room for the radius. */
+/* A position between low and high, at least the radius from both. */
 static double
 draw_place (LoomSampleRandom *random, double low, double high, double radius)
 {

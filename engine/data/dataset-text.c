@@ -1,4 +1,4 @@
-/* Text as characters, bytes, words or pairs of bytes: given T of them, predict the next at every place (the task of
+/* Text as characters, bytes, words or pairs of bytes: given T of them, predict the next at every position (the task of
  * Karpathy's "The unreasonable effectiveness of recurrent neural networks", 2015).
  *
  * The vocabulary of characters is the sorted list of those that occur, that of words begins with the most frequent. The
@@ -65,7 +65,7 @@ typedef struct
   gint64 context, stride;
   LoomTextUnit unit;
   LoomVocabulary *vocabulary;
-  guint32 *ids; /* the text as places in the vocabulary */
+  guint32 *ids; /* the text as indices into the vocabulary */
   gint64 first[LOOM_N_SPLITS];
 } Text;
 
@@ -85,7 +85,7 @@ unit_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
   return (LoomTextUnit)unit;
 }
 
-/* A file of pairs is for their encoding alone. */
+/* A file of merges is for byte-pair encoding only. */
 static gboolean
 check_merges (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
@@ -113,7 +113,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
          && check_merges (klass, options, error);
 }
 
-/* Line ends are those of the text, however its file writes them; bytes stay what they are. */
+/* Line ends become \n in text; in byte mode bytes stay as they are. */
 static gboolean
 append_file (const char *path, gboolean any_bytes, GString *text, GError **error)
 {
@@ -189,7 +189,7 @@ make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GStr
 
   if (self->unit == LOOM_TEXT_BPE)
     return loom_vocabulary_new_bpe (merges, error);
-  /* Of all characters that occur none is unknown; words are never all. */
+  /* A vocabulary of all characters needs no unknown token; one of words does. */
   vocabulary = loom_vocabulary_new (self->unit, &loom_token_names[LOOM_TOKEN_UNKNOWN],
                                     self->unit == LOOM_TEXT_WORD || (self->unit == LOOM_TEXT_CHARACTER && most > 0));
   loom_vocabulary_count (vocabulary, text->str, text->len);
@@ -197,7 +197,7 @@ make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GStr
   return vocabulary;
 }
 
-/* Replaces the text by places in the vocabulary and names the classes; -1: it could not be done. */
+/* Encodes the text with the vocabulary and names the classes; -1: an error. */
 static gint64
 encode (Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
@@ -217,7 +217,7 @@ encode (Text *self, const LoomDatasetOptions *options, const GString *text, GErr
   return n;
 }
 
-/* Windows of a stretch of the text; each needs one character more for its last target. */
+/* The number of windows in `length` tokens; each needs one token more for its last target. */
 static gint64
 count_windows (const Text *self, gint64 length)
 {

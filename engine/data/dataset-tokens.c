@@ -2,7 +2,7 @@
  * that self-attention solves with weights which one can read off a heat map.
  *
  * A position's vector is [value one-hot | position one-hot | mark]. Values are drawn at
- * random, so there is no other way to the answer than to look at the right place:
+ * random, so the answer can only be copied from the right position:
  *
  *   marked    one position, drawn for each sequence, has mark 1, and every position must
  *             name its value. The weights become one bright column, where the mark is.

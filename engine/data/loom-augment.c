@@ -1,8 +1,8 @@
 /* Augmentation, in torchvision's order of a usual recipe: geometry, colours, normalisation, cutout (DeVries and Taylor,
  * "Improved regularization of convolutional neural networks with cutout", 2017).
  *
- * All numbers of a sample are drawn in one order whatever is switched on, so that one option does not change what
- * another one does. A place beyond the picture is black. */
+ * All random numbers of a sample are drawn in one order, independent of the options in use, so that one option does not
+ * change the effect of another. Pixels outside the picture are black. */
 #include "engine/data/loom-augment.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ struct _LoomAugment
   double flip, rotate, zoom, shear, brightness, contrast, saturation;
   gint64 crop, cutout;
   gboolean changes, normalizes;
-  double *mean, *std; /* a number a channel */
+  double *mean, *std; /* one number per channel */
 };
 
-/* What is drawn for one sample. */
+/* The random parameters of one sample. */
 typedef struct
 {
   gboolean flip;
@@ -132,7 +132,7 @@ pixel (const LoomAugment *self, const float *plane, gint64 x, gint64 y)
   return x >= 0 && y >= 0 && x < self->width && y < self->height ? plane[y * self->width + x] : 0;
 }
 
-/* Between four pixels. */
+/* Bilinear interpolation between four pixels. */
 static float
 sample_at (const LoomAugment *self, const float *plane, double x, double y)
 {

@@ -1,4 +1,4 @@
-/* What is done to pictures between a source and a batch: changes at random while training, and normalisation. */
+/* Augmentation of pictures between a source and a batch: random changes during training, and normalisation. */
 #pragma once
 
 #include "engine/data/loom-dataset-private.h"
@@ -37,14 +37,14 @@ G_BEGIN_DECLS
 
 typedef struct _LoomAugment LoomAugment;
 
-/* NULL without an error where no option asks for anything. SCHEMA where x is no picture, or has other channels than
- * mean or std have numbers. */
+/* NULL without an error if no option requests anything. SCHEMA: x is no picture, or mean or std have another number of
+ * values than x has channels. */
 LoomAugment *loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                                const LoomDatasetInfo *info, GError **error);
 void loom_augment_free (LoomAugment *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAugment, loom_augment_free)
 
-/* FALSE where it normalises alone. */
+/* FALSE if it only normalises. */
 gboolean loom_augment_changes (const LoomAugment *self);
 /* Changes one picture (C, H, W) of 0 to 1 by random numbers that depend on nothing but seed, epoch and sample, and
  * normalises it. */

@@ -1,6 +1,6 @@
 /* Byte-pair encoding over bytes.
  *
- * A merges file writes each byte as a character that can be seen (" " is Ġ), two tokens a line, the pair that is merged
+ * A merges file writes each byte as a visible character (" " is Ġ), two tokens a line, the pair that is merged
  * first in the first line. Tokens are numbered as in GPT-2's vocabulary: bytes in the order of those characters' table,
  * then pairs by their lines, then <|endoftext|>. Two pairs may make one token, which has the number that the first of
  * them gave it; a pair that is written twice counts from its last line. Both are as in Hugging Face's tokenizers. A
@@ -46,7 +46,7 @@ add_token (LoomBpe *self, gconstpointer data, gsize length)
   return self->bytes->len - 1;
 }
 
-/* Bytes that can be seen are themselves, the others are the characters from U+0100 on. */
+/* Printable bytes are themselves, the others are the characters from U+0100 on. */
 static void
 add_bytes (LoomBpe *self)
 {
@@ -63,7 +63,7 @@ add_bytes (LoomBpe *self)
         }
 }
 
-/* The token that a word of the file stands for; -1: none that was made before. */
+/* The token of a word of the file; -1: no earlier line makes it. */
 static gint64
 find_token (const LoomBpe *self, const char *word)
 {

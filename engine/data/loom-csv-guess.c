@@ -13,7 +13,7 @@
 #define MOST_HEAD_BYTES (HEAD_BYTES * 64)
 #define ENOUGH_ROWS     100
 #define MOST_ROWS       5000
-/* More different numbers than this are no classes. */
+/* A column with more distinct numbers than this has no classes. */
 #define MOST_NUMBERED 20
 
 const char *
@@ -49,7 +49,7 @@ loom_csv_read_number (const char *text, gboolean has_decimal_comma, double *valu
   g_autofree char *copy = NULL;
   char *end, *comma;
 
-  /* Where the comma is before the fraction, a point is between thousands. */
+  /* With a decimal comma, a point separates thousands. */
   if (has_decimal_comma && strchr (text, '.') != NULL)
     return FALSE;
   if (has_decimal_comma && (comma = strchr (text, ',')) != NULL)
@@ -154,7 +154,7 @@ guess_delimiter (const char *text, gsize length)
   return best;
 }
 
-/* TRUE of what is no number in either way of writing one, nor a gap. */
+/* TRUE if the text is neither a number, with point or comma, nor a gap. */
 static gboolean
 is_word (const char *text)
 {
@@ -393,7 +393,7 @@ guess_roles (LoomCsvGuess *self)
   for (guint i = 0; i < self->columns->len && target < 0; i++)
     if (is_named (self->columns->pdata[i], targets))
       target = (int)i;
-  /* The last column that says something; words with a value of their own in each row say nothing. */
+  /* The last informative column; words that differ in every row are not. */
   for (guint i = self->columns->len; i-- > 0 && target < 0;)
     {
       const LoomCsvColumn *column = self->columns->pdata[i];
@@ -405,7 +405,7 @@ guess_roles (LoomCsvGuess *self)
     }
   if (target >= 0)
     ((LoomCsvColumn *)self->columns->pdata[target])->role = LOOM_CSV_TARGET;
-  /* A column that counts is what a toy table's target depends on, if there is no other. */
+  /* A counting column may be the only feature of a toy table. */
   for (guint i = 0; i < self->columns->len; i++)
     if (((LoomCsvColumn *)self->columns->pdata[i])->role == LOOM_CSV_FEATURE)
       return;
@@ -504,8 +504,7 @@ is_date (const char *text)
   return *p == '\0' || *p == ' ' || *p == 'T';
 }
 
-/* What a text that is no number is instead, as the end of a sentence; NULL if it is none that only is written
- * differently. */
+/* Describes a text that looks like a number in another notation, as the end of a sentence; NULL if it does not. */
 static const char *
 why_no_number (const char *text)
 {

@@ -1,6 +1,5 @@
-/* Guesses how a table of text is to be read: its separator, whether its first line names the columns, what each column
- * holds and is used for. Only the head of the file is read, so that a table of gigabytes is looked at as quickly as a
- * small one. */
+/* Guesses the format of a CSV table: its separator, whether its first line names the columns, the type and role of each
+ * column. Only the head of the file is read, so a table of gigabytes takes no longer than a small one. */
 #pragma once
 
 #include <glib.h>
@@ -10,8 +9,8 @@ G_BEGIN_DECLS
 /* The use of a column. */
 typedef enum
 {
-  LOOM_CSV_FEATURE, /* a number that the network sees */
-  LOOM_CSV_TARGET,  /* what it is to predict */
+  LOOM_CSV_FEATURE, /* a number that the network reads */
+  LOOM_CSV_TARGET,  /* the value to predict */
   LOOM_CSV_IGNORED, /* words, or the same everywhere */
   LOOM_CSV_ID,      /* names the row; left out, too */
   LOOM_CSV_N_ROLES
@@ -38,7 +37,7 @@ typedef struct
 typedef struct
 {
   char delimiter;
-  gboolean target_is_class;   /* the caller says so, whatever it holds */
+  gboolean target_is_class;   /* set by the caller, independent of its values */
   gboolean has_decimal_comma; /* numbers are written 6,1 */
   gboolean has_header;
   GPtrArray *columns; /* LoomCsvColumn */
@@ -47,8 +46,8 @@ typedef struct
   guint64 size;       /* of the file, in bytes */
 } LoomCsvGuess;
 
-/* delimiter 0 and has_header -1 are guessed. NULL with IO where the file cannot be read, and with DATA where it is no
- * table: empty, no text, a single column, or rows of different lengths; the sentence says what is wrong and where. */
+/* delimiter 0 and has_header -1 are guessed. NULL with IO if the file cannot be read, and with DATA if it is no table:
+ * empty, no text, a single column, or rows of different lengths; the error names the fault and its place. */
 LoomCsvGuess *loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **error);
 void loom_csv_guess_free (LoomCsvGuess *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCsvGuess, loom_csv_guess_free)
@@ -58,8 +57,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCsvGuess, loom_csv_guess_free)
 gboolean loom_csv_column_is_classes (const LoomCsvGuess *self, guint column);
 /* Why a column that is ignored or names the row is no feature: "words, such as “Ulm”". (transfer full) */
 char *loom_csv_column_reason (const LoomCsvGuess *self, guint column);
-/* What features and targets in these roles suggest: to fill gaps ("mean", else "refuse"), and to normalise ("standard",
- * else "none") if a column's numbers are far from 0 or spread far or little, as such features learn badly together. */
+/* The suggested options for these features and targets: to fill gaps ("mean", else "refuse"), and to normalise
+ * ("standard", else "none") if a column's numbers are far from 0 or spread far or little, as such features learn badly
+ * together. */
 void loom_csv_guess_preparation (const LoomCsvGuess *self, const char **normalize, const char **missing);
 /* The deviation and the mean of a single target whose numbers are far from 0 or spread far or little; else 0 and 0. */
 void loom_csv_guess_units (const LoomCsvGuess *self, double *scale, double *shift);
@@ -74,7 +74,7 @@ gboolean loom_csv_read_number (const char *text, gboolean has_decimal_comma, dou
 extern const char *const loom_csv_decimal_choices[];
 
 /* Options of the data set "csv" for columns in these roles, as name, value, …, NULL (transfer full); those that are the
- * defaults are left out. path stands in them as it is. NULL with DATA where there is no target, no feature, or a
+ * defaults are left out. path is used unchanged. NULL with DATA if there is no target, no feature, or a
  * feature that is no number. */
 char **loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *normalize, const char *missing,
                                GError **error);

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const char *path; /* what sentences call it */
+  const char *path; /* its name in errors */
   char *p, *end;    /* *end is 0 and may be written */
   char delimiter;
   int line;          /* of p */

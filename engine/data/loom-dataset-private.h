@@ -16,10 +16,10 @@ struct _LoomDatasetClass
   gboolean (*read) (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                     GError **error);
   void (*free) (LoomDataset *self);
-  /* The hash, continued over what it has read from files. NULL: its options say all. */
+  /* The hash, continued over data from files. NULL: its options determine the data. */
   guint64 (*digest) (const LoomDataset *self, guint64 hash);
-  /* Samples from a file that is no part of the data set, as x has them, each added to items; text ends with 0 and may
-   * be written. NULL: rows of numbers. */
+  /* Parses samples of x from another file and adds each to items; text ends with 0 and may be overwritten. NULL: rows
+   * of numbers. */
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
                      GError **error);
   void (*restored) (LoomDataset *self); /* after loom_dataset_restore() took over other names; optional */
@@ -42,8 +42,7 @@ gboolean loom_sentences_parse (const LoomDataset *self, const char *name, char *
 /* A target that cross-entropy leaves out (torch.nn.CrossEntropyLoss's ignore_index). */
 #define LOOM_TARGET_IGNORED (-100)
 
-/* klass->describe, or what it said before when no file has changed since. May be called from several threads at once.
- */
+/* klass->describe, or its cached result if no file has changed. Thread-safe. */
 gboolean loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
                                GError **error);
 
@@ -53,7 +52,7 @@ struct _LoomDataset
   const LoomDatasetClass *klass;
   LoomDatasetInfo info;
   char **class_names;
-  char **token_names;           /* of x, where it has others than the classes; else NULL */
+  char **token_names;           /* of x, if they differ from the class names; else NULL */
   struct _LoomAugment *augment; /* NULL: pictures stay as they are */
   double mixup;                 /* α of samples that are blends of two; 0: they are not */
   gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() and _fold() left; NULL: all */
@@ -61,11 +60,11 @@ struct _LoomDataset
   gboolean lower_case;          /* sentences are read in small letters */
   const char *answer_separator; /* between those of y, where it is another one than separator; else NULL */
   const char *separator;        /* between tokens that are shown as a text; NULL: nothing */
-  /* Of tables as text: what stands between fields, and the columns of x. */
+  /* Of tables as text: the separator of fields, and the columns of x. */
   char delimiter;
   gboolean has_decimal_comma;
   char **feature_names;
-  /* Of each feature: what stands for a number that is missing, and (x - shift) · scale; NULL: nothing is done. */
+  /* Of each feature: the value of a gap, and (x - shift) · scale; NULL: none. */
   float *feature_fill, *feature_shift, *feature_scale;
 };
 
@@ -95,11 +94,12 @@ gboolean loom_dataset_check_file (const char *path, const char *hint, GError **e
 void loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, int rank, const gint64 *dims);
 
 /* A data set whose samples lie in memory: per split one tensor a port, [rows, sample…],
- * in the port's type, or u8 that is handed out as f32 (divided by 255) or i64. */
+ * in the port's type, or u8 that is returned as f32 (divided by 255) or i64. */
 LoomDataset *loom_table_new (const LoomDatasetClass *klass, const LoomDatasetInfo *info);
 /* rows picks n of the tensors' rows (transfer full); NULL: the first n. References are taken. */
 void loom_table_set_split (LoomDataset *self, LoomSplit split, LoomTensor *const data[], guint32 *rows, gint64 n);
-/* Deals n rows to the splits, at random by seed, each split's in ascending order: n_of of them, to be freed. */
+/* Distributes n rows among the splits, at random by seed, each split's in ascending order: n_of of them, to be freed.
+ */
 void loom_deal_rows (guint32 n, guint64 seed, double val_fraction, double test_fraction, guint32 *rows[LOOM_N_SPLITS],
                      gint64 n_of[LOOM_N_SPLITS]);
 /* Deals rows of one table to the three splits, at random by seed, each in file order. */
@@ -115,7 +115,7 @@ guint64 loom_table_digest (const LoomDataset *self, guint64 hash);
 /* The hash, continued over n bytes: of half a gigabyte or less over all of them. */
 guint64 loom_digest_bytes (guint64 hash, gconstpointer bytes, gsize n);
 
-/* Random numbers of sample i of a split: a pure function of seed, stream and place.
+/* Random numbers of sample i of a split: a pure function of seed, stream and index.
  * stream is a constant of the source. */
 typedef struct
 {
@@ -131,7 +131,7 @@ float loom_sample_normal (LoomSampleRandom *self);
 guint32 loom_sample_below (LoomSampleRandom *self, guint32 n); /* 0 … n-1 */
 
 /* Shared by generated sources: n and n_test samples made one by one by a
- * function that fills row i of the ports' tensors. data is what the source hands through. */
+ * function that fills row i of the ports' tensors. data is passed through. */
 typedef void (*LoomGenerateSample) (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[]);
 LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatasetOptions *options, guint32 stream,
                                   LoomGenerateSample make, gconstpointer data, GError **error);

@@ -1,8 +1,7 @@
-/* What a run keeps of its data set, as a key file.
+/* The part of a data set that a run saves, as a key file.
  *
- * A vocabulary is read off the data, and so are the means by which columns are normalised. Data change; then a word
- * would have another number than the one that the net learnt, without anybody seeing it. So they are saved with the
- * run. */
+ * Vocabularies and the means of normalised columns are computed from the data. If the data change, a word would
+ * silently have another number than the one that the net has learnt. So they are saved with the run. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"

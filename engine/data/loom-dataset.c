@@ -1,5 +1,5 @@
-/* The registry of sources, and the functions by which they are described, opened and
- * read: checks that every source needs stand here once. */
+/* The registry of sources, and the functions that describe, open and read them, with the checks that all sources need.
+ */
 #include "engine/data/loom-dataset-private.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ loom_dataset_class_params (const LoomDatasetClass *klass)
   return klass->params != NULL ? klass->params : none;
 }
 
-/* The class of a source whose options are all in order, or NULL with SCHEMA. */
+/* The class of a source with valid options, or NULL with SCHEMA. */
 static const LoomDatasetClass *
 find_class (const char *source, const LoomDatasetOptions *options, GError **error)
 {
@@ -108,7 +108,7 @@ find_class (const char *source, const LoomDatasetOptions *options, GError **erro
   return loom_options_check (klass, options, error) ? klass : NULL;
 }
 
-/* FALSE where pictures are to be changed in a way in which they cannot. */
+/* FALSE if the pictures do not support the requested changes. */
 static gboolean
 check_augment (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const LoomDatasetInfo *info,
                GError **error)
@@ -234,7 +234,7 @@ loom_dataset_has_pictures (const LoomDataset *self)
   return self->klass->has_pictures;
 }
 
-/* The first n places of a shuffle (Durstenfeld's, from the front). */
+/* The first n elements of a shuffle (Durstenfeld's, from the front). */
 void
 loom_dataset_keep (LoomDataset *self, gint64 n, guint64 seed)
 {
@@ -296,7 +296,7 @@ loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, G
   return TRUE;
 }
 
-/* Which samples are read: changed at random where epoch is told. */
+/* Which samples are read; epoch not NULL: with augmentation. */
 typedef struct
 {
   const LoomDataset *dataset;

@@ -1,8 +1,8 @@
-/* Descriptions of sources whose files have not changed.
+/* A cache of the descriptions of sources whose files have not changed.
  *
- * Every edit of a graph asks its data sets for their ports, in Studio on the thread that draws. A file that was
- * described once is then only checked (modification time, size, inode), not opened. Kept are few; a file that changed
- * a moment ago could change again without its time showing it, so it is read each time until it has come to rest. */
+ * Every edit of a graph describes its data sets, in Studio on the main thread. A file that was described once is then
+ * only checked (modification time, size, inode), not opened. The cache is small. A file that changed a moment ago could
+ * change again within the resolution of its time stamp, so it is read each time until its time stamp is old enough. */
 #include "engine/data/loom-dataset-private.h"
 
 #include <glib/gstdio.h>
@@ -29,7 +29,8 @@ description_free (gpointer data)
   g_free (d);
 }
 
-/* Source, options and the state of each file; NULL when there is no file, or one that is no plain file at rest. */
+/* Source, options and the time stamp of each file; NULL without files, or with a file that is not regular or too new.
+ */
 static char *
 make_key (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
 {
@@ -89,7 +90,7 @@ loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *o
     }
   g_mutex_unlock (&mutex);
 
-  /* Not under the lock: another thread's known file need not wait for this one. */
+  /* Without the lock: other threads need not wait for this file. */
   d = g_new0 (Description, 1);
   fine = klass->describe (klass, options, info, &d->error);
   d->info = *info;

@@ -1,4 +1,4 @@
-/* A number that tells data sets of equally many samples apart, for ranks that read each their own copy.
+/* A hash that distinguishes data sets of the same size, for ranks that each read their own copy.
  *
  * It costs little compared with reading them: bytes in memory go by at several gigabytes a second, and of more than
  * WHOLE_BYTES, which may lie in a mapped file, blocks are taken that lie evenly among all. */

@@ -6,10 +6,10 @@
  * of next(), and there are AHEAD more than threads. Nothing is allocated per batch, and
  * what a batch holds does not depend on the thread that fills it.
  *
- * Where there are many processors one thread may not keep up with the steps, if it has
- * to decode or turn pictures; there are up to MAX_THREADS, one for four processors.
+ * On a machine with many processors one thread may be too slow to decode or rotate pictures;
+ * there are up to MAX_THREADS, one per four processors.
  *
- * Handing a batch from thread to thread costs some ten microseconds and takes the
+ * Passing a batch between threads costs some ten microseconds and takes the
  * processor from the computation when all cores are at work; DIRECT_BYTES is about
  * what is converted in that time. Measured with 64 pictures of Fashion-MNIST a batch
  * (201 KB), two processors and an epoch of `gradloom train`: the MLP takes 0.5 s read
@@ -394,7 +394,7 @@ loom_loader_next (LoomLoader *self, GError **error)
   else
     {
       g_mutex_lock (&self->lock);
-      /* The batch before this one, or before those that are kept, is given back. */
+      /* Releases the batch before this one, or before those that are kept. */
       if (self->held < index - self->n_kept)
         {
           self->held = index - self->n_kept;

@@ -1,8 +1,8 @@
-/* A loader turns a split into the batches of an epoch, in an order that depends on
+/* A loader divides a split into the batches of an epoch, in an order that depends on
  * seed and epoch alone, so that a run can be resumed from any batch.
  *
  * Large batches are prepared ahead by threads in a ring of buffers allocated once;
- * for small ones handing over costs more than reading, and they are read in next(). */
+ * small ones cost less to read than to pass between threads, and are read in next(). */
 #pragma once
 
 #include "engine/data/loom-dataset.h"
@@ -21,7 +21,7 @@ typedef struct
 
 typedef enum
 {
-  LOOM_LOADER_AUTO, /* by the size of a batch and the number of processors */
+  LOOM_LOADER_AUTO, /* depends on the size of a batch and the number of processors */
   LOOM_LOADER_DIRECT,
   LOOM_LOADER_THREAD,
   LOOM_LOADER_THREADS /* as many as there are ever */
@@ -37,16 +37,16 @@ LoomLoader *loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit spl
                                        guint64 seed, LoomLoaderMode mode, GError **error);
 void loom_loader_free (LoomLoader *self);
 
-/* Leaves the last n samples of each epoch's order out, fewer than there are. Before start() only. Where the order is
- * shuffled these are others in each epoch. */
+/* Leaves out the last n samples of each epoch's order, n less than their number. Before start() only. In a shuffled
+ * order these are other samples in each epoch. */
 void loom_loader_leave_out (LoomLoader *self, gint64 n);
 
-/* Batches are those of all ranks together, and this loader reads the part of one (loom_comm_part()). A batch of fewer
+/* Batches are those of all ranks together, and this loader reads the shard of one (loom_comm_part()). A batch of fewer
  * samples than ranks is read whole by every rank. Before start() only. */
 void loom_loader_share (LoomLoader *self, int rank, int ranks);
 
 /* Instead of at random, an epoch goes through the split in batch_size streams side by side: sample b of a batch is the
- * one after sample b of the batch before. As many samples at the end are left out as do not fill the last batch.
+ * one after sample b of the batch before. The last incomplete batch is left out.
  * Before start() only. */
 void loom_loader_read_streams (LoomLoader *self);
 
@@ -65,10 +65,10 @@ gint64 loom_loader_n_samples (const LoomLoader *self); /* of an epoch, without t
 void loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch);
 
 /* The next batch, valid until the next call on this loader (but see keep_two()); NULL without error at the
- * end of the epoch, NULL with error when reading failed, in whichever thread. */
+ * end of the epoch, NULL with error when reading failed, in any thread. */
 const LoomBatch *loom_loader_next (LoomLoader *self, GError **error);
 
-/* Stops preparing and forgets the epoch; start() begins again. */
+/* Stops the threads and drops the epoch; start() begins again. */
 void loom_loader_reset (LoomLoader *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLoader, loom_loader_free)

@@ -1,7 +1,7 @@
 /* Mixup (Zhang, Cissé, Dauphin and Lopez-Paz, "mixup: beyond empirical risk minimization", 2018): x = λ xᵢ + (1 - λ) xⱼ
  * and likewise the target as a probability for each class, where λ is from Beta(α, α).
  *
- * The other sample is any of the training samples, so that what becomes of one does not depend on its batch. */
+ * The other sample is any of the training samples, so that the result for one does not depend on its batch. */
 #include "engine/data/loom-mixup.h"
 
 #include <math.h>
@@ -39,8 +39,8 @@ loom_mixup_describe (double alpha, const char *name, LoomDatasetInfo *info, GErr
   return TRUE;
 }
 
-/* Beta(α, α) for α from 0 to 1 by Jöhnk's method: of two powers of uniform numbers, the first one's share of their sum,
- * where that is at most 1, which it is every second time or more often. */
+/* Beta(α, α) for α from 0 to 1 by Jöhnk's method: of two powers of uniform numbers, the first divided by their sum,
+ * accepted if the sum is at most 1, which has a probability of at least 1/2. */
 static double
 draw_beta (LoomSampleRandom *random, double alpha)
 {

@@ -5,18 +5,18 @@
 
 G_BEGIN_DECLS
 
-#define LOOM_MIXUP_PORT "y_mix" /* f32 [B, classes]: the share of each class in a sample */
+#define LOOM_MIXUP_PORT "y_mix" /* f32 [B, classes]: the weight of each class in a sample */
 
-/* Adds the port where the option mixup asks for it. SCHEMA where the samples have no classes, or too few are known
- * before the data are read. */
+/* Adds the port if the option mixup requests it. SCHEMA: the samples have no classes, or their number is unknown before
+ * the data are read. */
 gboolean loom_mixup_describe (double alpha, const char *name, LoomDatasetInfo *info, GError **error);
 
 /* Reads samples as they are before they are blended. */
 typedef gboolean (*LoomMixupRead) (gconstpointer data, const gint64 *indices, guint n, LoomTensor *const out[],
                                    GError **error);
 
-/* Fills the port of n samples that are read already; where epoch is told, blends each with another one of n_samples, by
- * random numbers that depend on nothing but seed, epoch and sample. */
+/* Fills the port of n samples that are read already; if epoch is not NULL, blends each with another one of n_samples,
+ * by random numbers that depend on nothing but seed, epoch and sample. */
 gboolean loom_mixup_apply (const LoomDataset *dataset, guint64 seed, const guint64 *epoch, const gint64 *indices,
                            guint n, LoomMixupRead read, gconstpointer data, LoomTensor *const out[], GError **error);
 

@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* A text and what stands for it in another language. */
+/* A text and its translation. */
 typedef struct
 {
   char *key;  /* context and text as the catalogue has them, which name the entry */
@@ -13,8 +13,8 @@ typedef struct
   char *to;
 } LoomMoEntry;
 
-/* Appends a catalogue's entries, in its order, but for its header and what is not translated; list frees them with
- * loom_mo_entry_free(). IO or DATA where it is none. */
+/* Appends a catalogue's entries, in its order, except its header and untranslated texts; list frees them with
+ * loom_mo_entry_free(). IO or DATA: it is no catalogue. */
 gboolean loom_mo_read (const char *path, GPtrArray *list, GError **error);
 void loom_mo_entry_free (gpointer entry);
 

@@ -1,4 +1,4 @@
-/* Options of sources: text to values, with sentences for what is wrong. */
+/* Options of sources: converts text to values, with an error for each mistake. */
 #include "engine/data/loom-option.h"
 
 #include <errno.h>

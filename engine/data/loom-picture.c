@@ -12,8 +12,8 @@ const char *const loom_picture_fits[] = { "stretch", "crop", "pad", NULL };
 
 /* ---- decoding ----------------------------------------------------------- */
 
-/* Pictures that are decoded at the same time, by one thread each, have no more pixels together than the largest one may
- * have: a decoded pixel takes 3 to 12 bytes, of which a hundred million are enough. */
+/* Pictures that are decoded at the same time, one per thread, have together at most the pixels of the largest allowed
+ * picture: a decoded pixel takes 3 to 12 bytes, and a hundred million of them are enough. */
 static GMutex pixels_lock;
 static GCond pixels_freed;
 static gint64 pixels_left = MAX_PIXELS;
@@ -103,7 +103,7 @@ static const Format formats[] = {
   { 0, "\xff\x0a", "JPEG XL", "libjxl-gdk-pixbuf" }, { 4, "JXL ", "JPEG XL", "libjxl-gdk-pixbuf" },
 };
 
-/* The format of a picture that no loader knows; NULL: none of those above. */
+/* The format of a picture without a loader; NULL: none of those above. */
 static const Format *
 find_format (GBytes *bytes)
 {
@@ -159,7 +159,7 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   return NULL;
 }
 
-/* Transparent pixels stand on white, unless the net reads the alpha itself. */
+/* Transparent pixels are blended with white, unless the net reads the alpha itself. */
 static GdkPixbuf *
 flatten (GdkPixbuf *picture)
 {
@@ -171,7 +171,7 @@ flatten (GdkPixbuf *picture)
 
 /* ---- size --------------------------------------------------------------- */
 
-/* The picture at this size; where it is padded, only the part from *x, *y on of *w × *h is it. */
+/* The picture at this size; if it is padded, it is the part from *x, *y on of *w × *h. */
 static GdkPixbuf *
 fit (GdkPixbuf *picture, LoomPictureFit how, int width, int height, int *x, int *y, int *w, int *h)
 {
@@ -274,7 +274,7 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
     for (gint64 y = 0; y < height; y++)
       for (gint64 x = 0; x < width; x++)
         {
-          /* Beyond the picture its nearest pixel goes on. */
+          /* Outside the picture its nearest pixel is repeated. */
           gint64 from_x = CLAMP (x - x0, 0, w - 1), from_y = CLAMP (y - y0, 0, h - 1);
           float value = pixel_value (pixels + (gsize)from_y * stride + (gsize)from_x * n, c, channels,
                                      gdk_pixbuf_get_has_alpha (fitted));

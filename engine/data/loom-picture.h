@@ -1,4 +1,4 @@
-/* Pictures from files: the one place that knows gdk-pixbuf.
+/* Pictures from files: the only users of gdk-pixbuf.
  *
  * An image library decodes bytes of red, green, blue and perhaps alpha; a net reads [C,H,W] in the
  * range and at the size of the pictures that it was trained on. */
@@ -12,7 +12,7 @@ typedef enum
 {
   LOOM_FIT_STRETCH, /* both sides to the wanted size, proportions may change */
   LOOM_FIT_CROP,    /* the smaller side fits, the middle of the other is taken */
-  LOOM_FIT_PAD,     /* the larger side fits, the rest is filled with what stands at the border */
+  LOOM_FIT_PAD,     /* the larger side fits, the rest is filled from the border */
   LOOM_N_FITS
 } LoomPictureFit;
 
@@ -25,11 +25,11 @@ typedef struct
   double low, high; /* what black and white become */
 } LoomPictureOptions;
 
-/* Decodes a picture (PNG, JPEG, whatever gdk-pixbuf reads) into to, [channels, height, width] with 1 channel (grey, by
- * the weights of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B), 3 (RGB) or 4 (RGBA). The orientation that a camera wrote
- * is obeyed, what is transparent stands on white. *border becomes the mean of the outermost pixels, from 0 to 1, after
- * inversion; *note says what was done in addition to reading ("resized from 640 × 480"), or is NULL. DATA where it is
- * no picture, or has more than 100 million pixels. name is what sentences call it. */
+/* Decodes a picture (PNG, JPEG and the other formats of gdk-pixbuf) into to, [channels, height, width] with 1 channel
+ * (grey, by the weights of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B), 3 (RGB) or 4 (RGBA). The orientation that a
+ * camera wrote is applied, transparent pixels are blended with white. *border becomes the mean of the outermost pixels,
+ * from 0 to 1, after inversion; *note says what was done in addition to reading ("resized from 640 × 480"), or is NULL.
+ * DATA where it is no picture, or has more than 100 million pixels. name is used in errors. */
 gboolean loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels,
                             gint64 height, gint64 width, float *to, double *border, char **note, GError **error);
 

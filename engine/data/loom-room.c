@@ -21,8 +21,8 @@ read_number (const char *path, const char *word)
   return end == at ? G_MAXUINT64 : number;
 }
 
-/* Bytes that this process may still take: what the system calls available, within what its control group is allowed.
- * G_MAXUINT64 where neither says anything. */
+/* The bytes that this process may still allocate: the available memory of the system, within the limit of its control
+ * group. G_MAXUINT64 if both are unknown. */
 static guint64
 room_left (void)
 {

@@ -5,10 +5,9 @@
 
 G_BEGIN_DECLS
 
-/* FALSE with DATA where a file takes `factor` times its size once it is read, and that is more. remedy: the end of the
- * sentence. */
+/* FALSE with DATA if `factor` times the file's size is more than the available memory. remedy: the end of the error. */
 gboolean loom_room_check (const char *path, double factor, const char *remedy, GError **error);
-/* The same for what is read of something of this name. */
+/* The same for `bytes` bytes; name is used in the error. */
 gboolean loom_room_check_bytes (const char *name, guint64 bytes, double factor, const char *remedy, GError **error);
 
 G_END_DECLS

@@ -7,7 +7,7 @@
 #include "engine/data/loom-dataset-private.h"
 #include "kernels/philox.h"
 
-/* Keeps data apart from what the engine draws from the same seed. */
+/* Streams of their own, apart from the engine's draws with the same seed. */
 #define DATA_STREAM    0x64617461u /* "data" */
 #define SHUFFLE_STREAM 0x73687566u /* "shuf" */
 #define WEIGHT_STREAM  0x77656967u /* "weig" */
@@ -82,7 +82,7 @@ loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *out)
     }
 }
 
-/* The first number whose sum is above x: a number that adds nothing is never it. */
+/* The first number with a cumulative sum above x, so never one of weight 0. */
 static guint32
 find_sum (const double *sums, guint32 n, double x)
 {

@@ -1,4 +1,4 @@
-/* How often each sample is drawn, by its own weight or by that of its class.
+/* The sampling weight of each sample: its own weight or that of its class.
  *
  * A sampler with weights draws with replacement, as torch.utils.data.WeightedRandomSampler does: an epoch has as many
  * samples as without weights, some of them several times and others not at all. */
@@ -16,7 +16,7 @@ are_balanced (const char *text)
   return g_str_equal (text, LOOM_SAMPLE_WEIGHTS_BALANCED);
 }
 
-/* What the data set's port "weight" says of each sample. */
+/* TRUE if each sample's weight is the data set's port "weight". */
 static gboolean
 are_own (const char *text)
 {
@@ -90,7 +90,7 @@ read_numbers (const LoomDataset *dataset, guint port, gint64 n, double *number, 
   return TRUE;
 }
 
-/* As the data set has them, which has looked at each. */
+/* The data set's own weights, which it has checked. */
 static double *
 own_weights (const LoomDataset *dataset, gint64 n, GError **error)
 {

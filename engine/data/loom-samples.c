@@ -10,7 +10,7 @@
 #include "engine/data/loom-text-file.h"
 #include "engine/interop/loom-npy.h"
 
-#define MEASURED 64 /* samples of the data set that say what its pictures are like */
+#define MEASURED 64 /* samples of the data set from which the range of its pictures is measured */
 
 struct _LoomSampleReader
 {
@@ -81,7 +81,7 @@ shape_text (const LoomSampleReader *self)
 
 /* ---- arrays ------------------------------------------------------------- */
 
-/* How many samples an array is; 0: none. A batch's dimension may be there or not, and so may that of a single channel.
+/* The number of samples in an array; 0: none. The dimension of the batch may be missing, and so may a single channel's.
  */
 static gint64
 count_samples (const LoomSampleReader *self, const LoomTensor *t)
@@ -201,7 +201,7 @@ is_picture (const LoomSampleReader *self, gint64 chw[3])
   return (chw[0] == 1 || chw[0] == 3 || chw[0] == 4) && chw[1] > 0 && chw[2] > 0 && chw[1] < 32768 && chw[2] < 32768;
 }
 
-/* Samples of the data set from all over one split; NULL where there are none. */
+/* Samples spread over one split of the data set; NULL if there are none. */
 static LoomTensor *
 some_pictures (const LoomDataset *dataset)
 {
@@ -237,8 +237,8 @@ some_pictures (const LoomDataset *dataset)
   return loom_tensor_ref (tensors->pdata[0]);
 }
 
-/* Black and white in the data set's own numbers, and whether its pictures stand on dark or bright ground. Most
- * hold 0 to 1; arrays of one's own may hold 0 to 255 or -1 to 1, of others it cannot be told. FALSE there. */
+/* Black and white in the data set's own numbers, and whether its pictures have a dark or a bright background. Most hold
+ * 0 to 1; the user's own arrays may hold 0 to 255 or -1 to 1. FALSE: the range is none of these. */
 static gboolean
 measure (LoomSampleReader *self, const gint64 chw[3], GError **error)
 {

@@ -1,5 +1,5 @@
-/* Samples from files that a net has never seen: pictures, rows of numbers, arrays and texts, in the form in which the
- * data set that it was trained on delivers x. */
+/* Reads new samples from files: pictures, rows of numbers, arrays and texts, in the form of x in the data set that the
+ * net was trained on. */
 #pragma once
 
 #include "engine/data/loom-dataset.h"
@@ -17,11 +17,11 @@ typedef struct
 typedef struct
 {
   LoomTensor *tensor; /* one sample, without the dimension of the batch */
-  gint64 row;         /* its place in the file, from 1; 0: the file is this one sample */
+  gint64 row;         /* its index in the file, from 1; 0: the file is this one sample */
   char *note;         /* what was done in addition to reading; NULL: nothing */
 } LoomSampleItem;
 
-/* What stands between the tokens of an answer that is read as a text. */
+/* The separator of the tokens of a prediction that is shown as a text. */
 const char *loom_dataset_answer_separator (const LoomDataset *self);
 
 typedef struct _LoomSampleReader LoomSampleReader;
@@ -33,8 +33,8 @@ loom_sample_reader_new (const LoomType *type, const LoomDataset *dataset, const 
 void loom_sample_reader_free (LoomSampleReader *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSampleReader, loom_sample_reader_free)
 
-/* The samples of one file, as LoomSampleItem; name is what sentences call it. Of a text's data set the one sample is as
- * long as the text, at most as its context. DATA or SHAPE where the file holds something else. */
+/* The samples of one file, as LoomSampleItem; name is used in errors. For a data set of text the one sample is as
+ * long as the text, at most as its context. DATA or SHAPE: the file holds something else. */
 GPtrArray *loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name, GError **error);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* Sentences from files, for data sets of sentences in two languages: each line is cut into tokens and numbered by the
- * names of the classes, which may be those of the run that learnt with them. */
+/* Sentences from files, for data sets of sentences in two languages: each line is cut into tokens and encoded by the
+ * names of the classes, which may be those of a training run. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"

@@ -1,5 +1,5 @@
 /* A text passes through up to two converters, chosen by its first bytes: gunzip, then UTF-16 to UTF-8. Both work as
- * streams, so that the head of a large file costs no more than the head of a small one. */
+ * streams, so reading the head of a large file costs no more than of a small one. */
 #include "engine/data/loom-text-file.h"
 
 #include <gio/gio.h>
@@ -70,7 +70,7 @@ decode (GInputStream *raw, const char **form, GError **cause)
   return g_steal_pointer (&stream);
 }
 
-/* The line of a place in a text. */
+/* The line number of a position in a text. */
 static guint
 line_of (const char *text, const char *place)
 {
@@ -113,7 +113,7 @@ check (const char *name, GString *text, gboolean is_whole, GError **error)
   return FALSE;
 }
 
-/* needed 0: no question of memory. */
+/* needed 0: memory is not checked. */
 static char *
 read_stream (GInputStream *raw, const char *name, gsize max, double needed, const char *remedy, gsize *length,
              gboolean *is_whole, GError **error)

@@ -1,4 +1,4 @@
-/* Tokens: what a text is cut into, and the numbers that stand for them. */
+/* A vocabulary: the tokens of a text and their numbers. */
 #pragma once
 
 #include <glib.h>
@@ -8,10 +8,10 @@ G_BEGIN_DECLS
 /* Tokens that are no part of a text, first in every vocabulary that has them. */
 typedef enum
 {
-  LOOM_TOKEN_PADDING, /* fills short sequences up */
+  LOOM_TOKEN_PADDING, /* pads short sequences */
   LOOM_TOKEN_START,
   LOOM_TOKEN_END,
-  LOOM_TOKEN_UNKNOWN, /* stands for whatever the vocabulary lacks */
+  LOOM_TOKEN_UNKNOWN, /* replaces tokens that are not in the vocabulary */
   LOOM_N_TOKENS
 } LoomToken;
 
@@ -29,10 +29,10 @@ extern const char *const loom_text_units[]; /* "character", "byte", "word", "bpe
 
 typedef struct _LoomVocabulary LoomVocabulary;
 
-/* Of a text that is still to be seen: n_special names come first. Where the last of them is the unknown token's, it
- * stands for what is not in the vocabulary. Not for LOOM_TEXT_BPE. */
+/* For a text that is still to be counted: n_special names come first. If the last of them is the unknown token's, it
+ * replaces tokens that are not in the vocabulary. Not for LOOM_TEXT_BPE. */
 LoomVocabulary *loom_vocabulary_new (LoomTextUnit unit, const char *const *special, guint n_special);
-/* Of these names, in this order. Not for LOOM_TEXT_BPE. */
+/* With these names, in this order. Not for LOOM_TEXT_BPE. */
 LoomVocabulary *loom_vocabulary_new_named (LoomTextUnit unit, const char *const *names);
 /* Sennrich, Haddow and Birch, "Neural machine translation of rare words with subword units" (2016), over bytes as in
  * Radford et al., "Language models are unsupervised multitask learners" (2019): a file of pairs, each of which becomes
@@ -41,18 +41,18 @@ LoomVocabulary *loom_vocabulary_new_bpe (const char *path, GError **error);
 void loom_vocabulary_free (LoomVocabulary *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomVocabulary, loom_vocabulary_free)
 
-/* Counts a text's tokens. Text is UTF-8, but for bytes. */
+/* Counts a text's tokens. Text is UTF-8, except for LOOM_TEXT_BYTE. */
 void loom_vocabulary_count (LoomVocabulary *self, const char *text, gsize length);
 /* Ends counting: the `most` that occur most often are kept, special ones among them; 0: all. Characters are in the
  * order of their code points, words from the most frequent on. */
 void loom_vocabulary_settle (LoomVocabulary *self, gsize most);
 
-/* Appends a text's numbers (guint32) to ids. Returns NULL, or what the vocabulary lacks where no token stands for it
- * (transfer full). */
+/* Appends a text's numbers (guint32) to ids. Returns NULL, or the first token that the vocabulary lacks (transfer
+ * full). */
 char *loom_vocabulary_encode (const LoomVocabulary *self, const char *text, gsize length, GArray *ids);
 
 guint loom_vocabulary_size (const LoomVocabulary *self);
 char **loom_vocabulary_dup_names (const LoomVocabulary *self);      /* NULL-terminated */
-const char *loom_vocabulary_separator (const LoomVocabulary *self); /* what stands between names in a text */
+const char *loom_vocabulary_separator (const LoomVocabulary *self); /* the separator of names in a text */
 
 G_END_DECLS

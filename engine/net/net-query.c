@@ -1,4 +1,5 @@
-/* Which nodes lead to a port, and which port a loss compares with its target. Predicting and exporting begin here. */
+/* Queries of prediction and export: the nodes that a port depends on, and the port that a loss compares with its
+ * target. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
