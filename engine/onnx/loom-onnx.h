@@ -1,9 +1,9 @@
-/* ONNX models, read into graphs and written from them.
+/* Reads ONNX models into graphs and writes graphs as ONNX models.
  *
- * An operator of ONNX becomes one of ours or a few of them; numbers that only say how something is done (axes,
- * shapes, paddings) become attributes, and weights become the layers' own or op="parameter" nodes. A file may come from
- * anybody: its structure is checked before anything is allocated for it, and numbers outside the file are read only
- * from plain files in its own folder. */
+ * An operator of ONNX becomes one of ours or a few of them; constants that configure an operator (axes, shapes,
+ * paddings) become attributes, and weights become the layers' own or op="parameter" nodes. A file may be hostile: its
+ * structure is checked before anything is allocated for it, and external data are read only from plain files in its own
+ * folder. */
 #pragma once
 
 #include "engine/core/loom-fault.h"
@@ -18,7 +18,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   char *name;    /* in the model */
-  char *node;    /* of the graph; NULL for an input that nothing needs, or that became attributes */
+  char *node;    /* of the graph; NULL for an unused input, or one that became attributes */
   LoomType type; /* dimensions that the model names are symbols */
 } LoomOnnxPort;
 
@@ -29,15 +29,14 @@ typedef struct
   GPtrArray *inputs;  /* LoomOnnxPort */
   GPtrArray *outputs; /* LoomOnnxPort */
   GPtrArray *mapped;  /* "Conv → conv2d", each pair once with its count, in order of appearance */
-  GPtrArray *notes;   /* sentences about what the model does not say itself, as that its batch norm may be folded */
+  GPtrArray *notes;   /* hints that the model itself does not contain, for example that its batch norm may be folded */
   gint64 opset;       /* of ONNX's own operators */
 } LoomOnnx;
 
-/* Reads a model. In a build without protobuf-c this and all below fail with a sentence. NULL with error for what is no
- * model (IO or DATA), and NULL without one where faults were added: every operator or value that cannot be translated,
+/* Reads a model. In a build without protobuf-c this and all below fail with a sentence. NULL with error if the file is
+ * no model (IO or DATA), and NULL without one if faults were added: every operator or value that cannot be translated,
  * with the name of its node. given (name, or "#0", "#1" … by place, → LoomTensor; may be NULL) holds values of inputs
- * that may be built into the graph where they are needed as attributes; inputs that carry data stay inputs all the
- * same. */
+ * that become attributes where that is needed; inputs that carry data remain inputs. */
 LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error);
 /* The same for bytes, which have no folder: all numbers must be among them. */
 LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
@@ -58,9 +57,9 @@ LoomTensor *loom_onnx_read_tensor (const char *path, char **name, GError **error
 
 typedef struct
 {
-  /* Ports (PATH.PORT) that the model is to take, besides the data sets and input nodes that it needs, and that it is to
-   * give; NULL-terminated. Without outputs: the graph's output nodes, or else what its loss is computed from, or else
-   * everything that nothing reads. */
+  /* Ports (PATH.PORT) that become inputs, besides the data sets and input nodes that it needs, and those that become
+   * outputs; NULL-terminated. Without outputs: the graph's output nodes, else the prediction that its loss compares,
+   * else all outputs without a reader. */
   const char *const *inputs, *const *outputs;
   LoomBinding sizes; /* symbols that are not bound stay dynamic, under their names */
   /* Opens a data set that the model reads x of, as its run knows it (transfer full; NULL with error). The model then
@@ -74,8 +73,8 @@ typedef struct
 typedef struct _LoomOnnxWriter LoomOnnxWriter;
 
 /* Writes what prediction needs, in evaluation mode, with operators of set 17. weights: name → LoomTensor, of every
- * weight and buffer of the graph. NULL with error for a port that is not there, and NULL without one where faults were
- * added: every node that cannot be written, with the reason. */
+ * weight and buffer of the graph. NULL with error for an unknown port, and NULL without one if faults were added: every
+ * node that cannot be written, with the reason. */
 LoomOnnxWriter *loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
                                       LoomFaults *faults, GError **error);
 void loom_onnx_writer_free (LoomOnnxWriter *self);
@@ -84,7 +83,7 @@ guint loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs);
 /* Of input or output i. */
 void
 loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name, const LoomType **type);
-/* What an input takes or an output gives, where that needs words, or NULL. */
+/* The description of an input or output, or NULL. */
 const char *loom_onnx_writer_port_doc (const LoomOnnxWriter *self, gboolean outputs, guint i);
 /* "conv2d → Conv (3)", each pair once with its count, in order of appearance. */
 const GPtrArray *loom_onnx_writer_mapped (const LoomOnnxWriter *self);

@@ -1,4 +1,4 @@
-/* The ONNX reader and writer of a build without protobuf-c: they say what is missing. */
+/* The ONNX reader and writer of a build without protobuf-c: their errors name the missing library. */
 #include "engine/onnx/loom-onnx.h"
 
 static void

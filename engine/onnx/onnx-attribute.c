@@ -41,7 +41,7 @@ onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
   return a != NULL && a->has_i ? a->i : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
 }
 
-/* Attributes are floats; 0.9 was meant by what is 0.899999976 in double. */
+/* Attributes are f32: 0.899999976 as a double was written as 0.9. */
 static double
 as_written (float x)
 {
@@ -93,8 +93,8 @@ onnx_attr_word_of (OnnxCtx *c, const char *name, const char *const *words)
   return words[0];
 }
 
-/* Attributes that may stay unread: they say what an input or an output already says, name a precision, or seed a
- * generator. "*" is every operator. */
+/* Attributes that mappings may ignore: they repeat an input or an output, name a precision, or seed a generator. "*" is
+ * every operator. */
 static const struct
 {
   const char *op, *names;

@@ -1,19 +1,19 @@
-/* Nodes of ours in the making.
+/* Emits nodes of the imported graph.
  *
- * Each node is inferred at once, in a graph of its own that holds nothing but its inputs, so a mapping always knows the
- * types it works on, and a fault that the operator table finds is reported at the ONNX node that caused it. */
+ * The types of each node are inferred at once, in a temporary graph of its inputs, so a mapping always knows the types
+ * it works on, and a fault that the operator table finds is reported at the ONNX node that caused it. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As many numbers as a person reads in an attribute; larger tables become parameters. The constant node takes no more
- * either. */
+/* The most numbers in an attribute, readable by a person and the limit of the constant node; larger tables become
+ * parameters. */
 #define MAX_CONSTANT 256
 /* A parameter is a float, in which larger integers are not exact. */
 #define MAX_EXACT 16777216
 
-/* The wire that a mapping gets where it failed, so that it can go on asking for types. */
+/* The wire that a mapping gets after a failure, so that it can still query types. */
 static const OnnxWire placeholder = { .port = "out", .type = { .dtype = LOOM_F32 } };
 
 /* ---- nodes ------------------------------------------------------------ */
@@ -88,7 +88,7 @@ onnx_node_set (OnnxNode *node, const char *name, const char *value)
 
 /* ---- faults ----------------------------------------------------------- */
 
-/* "“relu_4”" or, for a node without a name, what it makes. */
+/* "“relu_4”" or, for a node without a name, its first output. */
 static const char *
 place_of (const Onnx__NodeProto *node)
 {
@@ -121,7 +121,7 @@ insert (LoomGraph *graph, LoomElement *element)
   loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
 }
 
-/* At the end of the alphabet, which names of the model never become. */
+/* At the end of the alphabet, where no names of the model are mapped. */
 #define LETTERS 6
 
 /* Unknown dimensions have no spelling, so they are unused symbols for the time of one inference. Those of several

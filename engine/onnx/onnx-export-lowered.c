@@ -1,8 +1,8 @@
-/* A node by its lowering: what the planner would get, primitive by primitive in ONNX.
+/* Writes a node by its lowering: the planner's program, primitive by primitive, in ONNX.
  *
- * So every operator can be written without a line of its own, and with the values that it has here by construction. The
- * lowerings for several bindings must agree but for their numbers; where they do not (a loop over a dynamic size,
- * unrolled) the size has to be fixed. */
+ * So every operator can be exported without code of its own, with the same values by construction. The lowerings for
+ * several bindings must agree except in their numbers; if they do not (an unrolled loop over a dynamic size) the size
+ * has to be fixed. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ onnx_prim_is_wanted (OnnxPrim *q, guint i)
 }
 
 /* A size that no product of symbols explains (rows of an image of dynamic height after a convolution) may still be
- * that of something which goes into the node. */
+ * a size of one of the node's inputs. */
 OnnxSize
 onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS])
 {

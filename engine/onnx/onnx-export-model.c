@@ -1,8 +1,7 @@
-/* The model in the making, and its protobuf message.
+/* Builds the exported model and its protobuf message.
  *
- * Nodes point at values and not at names, so that the value that turns out to be a port's can take the port's name, and
- * what nothing reads in the end is left out. Everything that the message consists of belongs to the export and goes
- * with it. */
+ * Nodes refer to values instead of names, so that a value can later take a port's name, and unused values are left out.
+ * The export owns all parts of the message and frees them. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -122,7 +121,7 @@ onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
   return v;
 }
 
-/* Constants are called as what first needed them. */
+/* A constant is named after its first user. */
 static OnnxVar *
 constant (OnnxExport *all, LoomTensor *t)
 {
@@ -467,8 +466,7 @@ make_entry (OnnxExport *all, const char *key, const char *value)
   return entry;
 }
 
-/* Readers map the file, and want each tensor to begin at a page. Small ones stay in the model, where a reader that
- * computes shapes finds them. */
+/* Readers map the file and require page alignment of each tensor. Small ones stay in the model for shape inference. */
 #define EXTERNAL_ALIGN 4096
 #define EXTERNAL_MIN   1024
 
@@ -513,7 +511,7 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   return proto;
 }
 
-/* From the outputs back: a node is needed where one of its results is, and then all that its body gives. */
+/* From the outputs back: a node is needed if one of its results is, and then all outputs of its body. */
 static void
 mark (GPtrArray *nodes, GPtrArray *outputs)
 {

@@ -1,4 +1,4 @@
-/* Images that are resized or normalised across their channels, in ONNX. */
+/* Exports operators that resize images or normalise across channels. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -42,8 +42,8 @@ scales_var (OnnxWrite *w, guint n)
   return onnx_tensor_var (w->all, t, name);
 }
 
-/* Between a place and the next the nearest changes at once, so a position must not be rounded to the wrong side: only
- * whole factors leave no doubt. Interpolated values change smoothly. */
+/* The nearest pixel changes abruptly between two positions, so a rounding error would change it: only whole factors are
+ * safe. Interpolated values change smoothly. */
 static gboolean
 is_whole (OnnxWrite *w, guint n)
 {

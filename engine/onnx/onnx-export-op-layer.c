@@ -1,4 +1,4 @@
-/* Layers with weights, in ONNX. Weights keep PyTorch's names and layouts, which for these are ONNX's own. */
+/* Exports layers with weights, which keep PyTorch's names and layouts, for these also ONNX's. */
 #include "engine/onnx/onnx-export-private.h"
 
 #define CALL(op, ...) onnx_call (w->all, op, ONNX_VARS (__VA_ARGS__))
@@ -79,8 +79,8 @@ write_conv (OnnxWrite *w)
   return TRUE;
 }
 
-/* output_padding makes the end less cut. Beyond the padding there is nothing but the bias, so that there zeros are
- * appended and the bias comes last; ONNX's own attribute may not reach the stride. */
+/* output_padding removes less from the end. Positions outside the padding hold only the bias, so zeros are appended
+ * there and the bias is added last; ONNX's own attribute must be less than the stride. */
 static gboolean
 write_conv_transpose (OnnxWrite *w)
 {

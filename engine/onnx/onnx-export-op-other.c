@@ -1,4 +1,4 @@
-/* Operators that have no ONNX, each with its reason: the end of “OP cannot be written as ONNX: …”. */
+/* Operators that cannot be exported, each with its reason: the end of “OP cannot be written as ONNX: …”. */
 #include "engine/onnx/onnx-export-private.h"
 
 const OnnxWriter onnx_write_other[] = {

@@ -1,4 +1,4 @@
-/* Pooling, in ONNX: windows that move, and as many windows as are asked for. */
+/* Exports pooling: sliding windows, and adaptive pooling. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ pool_node (OnnxWrite *w, const char *op)
   return node;
 }
 
-/* Winners are counted in the whole tensor there and in their channel here: what is left of them after whole channels.
+/* Indices of maxima refer to the whole tensor in ONNX and to their channel here: the remainder by the channel's size.
  */
 static OnnxVar *
 in_channel (OnnxWrite *w, OnnxVar *index)

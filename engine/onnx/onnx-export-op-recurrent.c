@@ -1,8 +1,7 @@
 /* rnn, gru and lstm as ONNX's layers of these names, one after the other, with the gates in ONNX's order.
  *
- * A projection ONNX does not have; that lstm is written by its lowering, as a loop. So is a layer with lengths whose
- * batch or number of steps is open: OpenVINO 2026.4 leaves sequence_lens out there without a word, and computes other
- * numbers. */
+ * ONNX has no projection; an lstm with one is exported by its lowering, as a loop. So is a layer with lengths and a
+ * dynamic batch or number of steps: OpenVINO 2026.4 silently drops sequence_lens there, and computes other numbers. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Operators that move, cut and count, in ONNX, where its own operator says more than the lowering does. */
+/* Exports operators that permute, slice and count, if ONNX's own operator is clearer than the lowering. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Linear algebra, which ONNX lacks but for the determinant: the loops over rows are written out, step by step.
+/* Exports linear algebra, of which ONNX has only the determinant, by unrolled loops over rows.
  *
- * A step is a dozen nodes, whatever the batch, so that small matrices make models of a few hundred nodes; larger ones
- * are refused. Matrices are a […,n,n], right sides b […,n,m]. */
+ * A step is a dozen nodes for any batch, so that small matrices make models of a few hundred nodes; larger ones are
+ * refused. Matrices are a […,n,n], right sides b […,n,m]. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #define MAX_ROWS      64

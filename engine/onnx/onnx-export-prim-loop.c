@@ -1,7 +1,7 @@
-/* Loops, in ONNX: a scan is a Scan, whose body is written primitive by primitive as a graph of its own.
+/* Exports loops: a scan is a Scan, whose body is written primitive by primitive as a graph of its own.
  *
- * Weights and constants a body finds outside by name. What is computed there and does not change from step to step
- * comes in as a state that every step hands on, because OpenVINO lets no body read computed values of outside. */
+ * A body reads outer weights and constants by name. Outer computed values become states that every iteration passes on
+ * unchanged, because OpenVINO does not let a body read them. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #include <string.h>

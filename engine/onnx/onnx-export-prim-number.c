@@ -1,4 +1,4 @@
-/* Primitives that compute, in ONNX. */
+/* Exports the primitives that compute. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #define IN(i)         onnx_prim_in (q, i)

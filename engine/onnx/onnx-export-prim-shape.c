@@ -1,4 +1,4 @@
-/* Primitives that move, cut, repeat and make numbers, in ONNX. */
+/* Exports the primitives that permute, slice, expand and create tensors. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #define IN(i)         onnx_prim_in (q, i)

@@ -1,12 +1,12 @@
-/* Modules that data choose, in ONNX.
+/* Exports modules that data choose.
  *
- * `switch` is an If, and of several bodies one within the other. Where each sample chooses (`visit`), ONNX cannot let a
- * body run on as many rows as chose it, since its shapes would be the data's; every body is computed for all rows, and
- * Where takes of each row what its own has given.
+ * `switch` is an If, with several bodies nested Ifs. If each sample chooses (`visit`), ONNX cannot run a body on the
+ * rows that chose it alone, since its shapes would depend on the data; every body is computed for all rows, and Where
+ * selects each row's result.
  *
  * Along trees a Loop takes one step for each level and computes all rows in it, of which those of the level count.
- * What leads from children to parents is a table that ScatterND adds to, with one more row, where roots leave results
- * without a reader. A Scan finds the level of each node, node by node, since children precede their parents. */
+ * Links from children to parents are a table that ScatterND adds to, with an additional row for the results of roots. A
+ * Scan finds the level of each node, node by node, since children precede their parents. */
 #include "engine/onnx/onnx-export-prim.h"
 #include "engine/program/program-visit.h"
 

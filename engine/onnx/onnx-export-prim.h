@@ -1,4 +1,4 @@
-/* A node's lowering, written primitive by primitive: what the files of that part of the writer share. */
+/* Shared by the files that export a node's lowering primitive by primitive. */
 #pragma once
 
 #include "engine/onnx/onnx-export-private.h"
@@ -19,7 +19,7 @@ typedef struct
 typedef struct
 {
   const char *name;
-  /* FALSE after onnx_refuse(), or where this call has no ONNX. */
+  /* FALSE after onnx_refuse(), or if ONNX cannot express this call. */
   gboolean (*write) (OnnxPrim *q);
 } OnnxPrimWriter;
 
@@ -28,7 +28,7 @@ extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_
 
 /* Writes the instructions of the programs, all of whose inputs have a value. */
 void onnx_prim_write_program (OnnxPrim *q);
-/* What a value of the first program is in the model; NULL where it is absent. */
+/* The model's value for a value of the first program; NULL if absent. */
 OnnxVar *onnx_prim_value (OnnxPrim *q, LoomValue v);
 /* The operand, or NULL where it is absent. */
 OnnxVar *onnx_prim_in (OnnxPrim *q, guint i);
@@ -49,9 +49,9 @@ OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONN
 LoomType onnx_prim_type (const OnnxPrim *q, LoomValue v);
 /* One more result of a body that is being written. Each is a value of its own, although two may be one, or an input. */
 void onnx_prim_give (OnnxPrim *q, OnnxBody *body, OnnxVar *result, const LoomType *type);
-/* Ends a Scan's body, whose nodes are being added, before the node has results: runtimes differ in what a body may read
- * of outside, so it keeps numbers of the model alone. Each computed value becomes a state after the n_states that there
- * are, which every step hands on as it is. Returns how many. */
+/* Ends a Scan's body, whose nodes are being added, before the node has results: runtimes differ in the outer values
+ * that a body may read, so it reads only constants. Each outer computed value becomes a state after the existing
+ * n_states, which every iteration passes on unchanged. Returns their number. */
 guint onnx_prim_close (OnnxExport *all, OnnxOutNode *node, OnnxBody *body, guint n_states);
 /* The type ONNX computes in: f32, f64 or i64. */
 LoomDType onnx_prim_compute_type (LoomDType dtype);

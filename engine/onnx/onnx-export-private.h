@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 typedef struct _OnnxOutNode OnnxOutNode;
 
-/* A value of the model in the making: a graph input, an initialiser or an output of a node. Nodes point at values, so
+/* A value of the exported model: a graph input, an initialiser or an output of a node. Nodes point at values, so
  * one can be renamed until the model is packed. */
 typedef struct
 {
@@ -28,14 +28,14 @@ typedef struct
   LoomType type;      /* of an input or output of a graph, and of what has_type */
   gboolean has_type;  /* a node's result whose type the model says, so that viewers show it */
   gboolean is_open;   /* an input of a body whose type is not known here; a runtime finds it out */
-  char *doc;          /* of one that needs words; else NULL */
+  char *doc;          /* its description, or NULL */
   gboolean needed;
-  gboolean counts;      /* 0, 1, 2 … of all rows: what is gathered by it stays as it is */
+  gboolean counts;      /* 0, 1, 2 … of all rows: a Gather with it changes nothing */
   gboolean is_external; /* its numbers go to the external data file, at offset */
   guint64 offset;
 } OnnxVar;
 
-/* A graph that a node runs. It sees the values of what is around it by their names. */
+/* A graph that a node runs. It reads outer values by their names. */
 typedef struct
 {
   Onnx__AttributeProto *attribute;
@@ -43,7 +43,7 @@ typedef struct
   GPtrArray *inputs, *outputs; /* OnnxVar */
 } OnnxBody;
 
-/* A node of the model in the making. */
+/* A node of the exported model. */
 struct _OnnxOutNode
 {
   const char *op; /* ONNX's */
@@ -56,14 +56,14 @@ struct _OnnxOutNode
 /* A size: add + coef · symbols, or, where `of` is set, a dimension that is looked up where the model runs. */
 typedef struct
 {
-  gboolean known; /* FALSE: it depends on the dynamic sizes in a way that could not be found out */
+  gboolean known; /* FALSE: it depends on the dynamic sizes in an unknown way */
   gint64 add, coef;
   char symbol[4];
   OnnxVar *of;
   int axis;
 } OnnxSize;
 
-/* Sizes are found out by lowering the same node for this many bindings of the dynamic symbols. */
+/* Sizes are found by lowering the same node for this many bindings of the dynamic symbols. */
 #define ONNX_BINDINGS 3
 
 typedef struct _OnnxExport OnnxExport;
@@ -76,15 +76,15 @@ struct _OnnxExport
   char symbols[27];            /* the dynamic ones */
   OnnxVar *symbol_var[26];     /* i64 [1] */
   OnnxVar ***value;            /* by node, by output: NULL until known */
-  gboolean **wanted;           /* by node, by output: something that is exported reads it */
+  gboolean **wanted;           /* by node, by output: an exported node reads it */
   GHashTable *weights;         /* name → LoomTensor, the caller's */
   GHashTable *weight_var;      /* name → OnnxVar */
   GHashTable *constants;       /* key → OnnxVar */
-  GHashTable *names;           /* of values, to keep them apart */
+  GHashTable *names;           /* of values, to keep them unique */
   GPtrArray *vars;             /* owns */
   GPtrArray *out_nodes;        /* owns, in order; those of the body that is being written */
   GPtrArray *inputs, *outputs; /* OnnxVar */
-  GPtrArray *memory;           /* what the message is made of */
+  GPtrArray *memory;           /* the parts of the message */
   guint64 outside;             /* bytes of the external data file */
   const char *path;            /* of the node that is being written */
   LoomFaults *faults;
@@ -100,12 +100,13 @@ typedef struct
   gboolean failed;
 } OnnxWrite;
 
-/* How one of our operators is written. FALSE from write(): these parameters it cannot say, so the lowering is used. */
+/* How one of our operators is exported. FALSE from write(): it cannot express these parameters, so the lowering is
+ * used. */
 typedef struct
 {
   const char *op; /* ours */
   gboolean (*write) (OnnxWrite *w);
-  const char *refusal; /* why there is no ONNX for it: the end of a sentence */
+  const char *refusal; /* why it cannot be exported: the end of a sentence */
 } OnnxWriter;
 
 extern const OnnxWriter onnx_write_recurrent[], onnx_write_layer[], onnx_write_pool[], onnx_write_image[],
@@ -142,19 +143,19 @@ void onnx_node_set_strings (OnnxExport *all, OnnxOutNode *node, const char *name
 /* Gives the node an empty body, as its attribute of this name. */
 OnnxBody *onnx_node_add_body (OnnxExport *all, OnnxOutNode *node, const char *name);
 void onnx_out_node_free (gpointer node);
-/* Output i; earlier ones come to be, too. */
+/* Output i; earlier ones are created, too. */
 OnnxVar *onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i);
 /* A node without attributes and its output. */
 OnnxVar *onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
 
 OnnxVar *onnx_var_new (OnnxExport *all, const char *wanted_name);
-/* The first type that a node's result is given stays. */
+/* Only the first call for a value sets its type. */
 void onnx_var_set_type (OnnxVar *v, const LoomType *type);
 /* FALSE where it is not known. */
 gboolean onnx_var_get_type (const OnnxVar *v, LoomType *type);
 /* A node's i64 result of n numbers; n < 0: a single one. Returns v. */
 OnnxVar *onnx_var_is_ints (OnnxVar *v, gint64 n);
-/* A value that a node of ONNX makes takes this name where it has none of its own and the name is free. */
+/* Names the result of a node, if it is unnamed and the name is free. */
 void onnx_var_take_name (OnnxExport *all, OnnxVar *v, const char *name);
 /* An initialiser; equal small ones are one. */
 OnnxVar *onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name);
@@ -177,25 +178,25 @@ GBytes *
 onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external);
 
 /* ---- onnx-export-types.c ------------------------------------------------ */
-/* Gives results that have no type the one that follows from their operands, where that is simple. */
+/* Infers missing types of results from their operands, in simple cases. */
 void onnx_export_infer (GPtrArray *nodes);
 
 /* ---- onnx-export-size.c ------------------------------------------------- */
-/* How a number depends on the dynamic sizes, from what it is in each of the bindings. */
+/* The formula of a number in the dynamic sizes, from its value in each of the bindings. */
 OnnxSize onnx_size_of (OnnxExport *all, const gint64 number[ONNX_BINDINGS]);
 OnnxSize onnx_size_dim (LoomDim dim);
 gboolean onnx_size_is (const OnnxSize *size, gint64 number);
 /* As an i64 tensor [n], or NULL where a size is not known. */
 OnnxVar *onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes);
-/* Looks for dynamic symbols in the dimensions of a value that is there from now on. */
+/* Looks for dynamic symbols in the dimensions of a new value. */
 void onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape);
 
 /* ---- onnx-export-scalar.c ----------------------------------------------- */
-/* A formula on operands of one type, f32, f64 or i64 (bool for what compares); comparisons give bool. NULL where ONNX
- * has nothing like it. */
+/* A formula on operands of one type, f32, f64 or i64 (bool for what compares); comparisons return bool. NULL if ONNX
+ * has no counterpart. */
 OnnxVar *onnx_formula (OnnxExport *all, LoomScalarOp op, LoomDType dtype, OnnxVar **in, LoomDType *result);
 
-/* The model in the making: onnx-export.c fills it, onnx-export-save.c hands it out. */
+/* The exported model: onnx-export.c fills it, onnx-export-save.c writes it. */
 struct _LoomOnnxWriter
 {
   OnnxExport all;
@@ -207,10 +208,10 @@ struct _LoomOnnxWriter
 };
 
 /* ---- onnx-export-run.c -------------------------------------------------- */
-/* The node's x becomes what its data set makes of the model's input, which is a sample as its file has it. Names of
- * columns and tokens become metadata. (dataset transfer full) */
+/* Computes the node's x from the model's input, a sample as its file has it, as the data set does. Names of columns and
+ * tokens become metadata. (dataset transfer full) */
 void onnx_export_take_dataset (LoomOnnxWriter *self, guint node, LoomDataset *dataset);
-/* Names of classes, and the probabilities of an only output, which source is; NULL: they were not asked for. */
+/* Names of classes, and the probabilities of an only output, source; NULL: no probabilities. */
 void onnx_export_add_answers (LoomOnnxWriter *self, const LoomTrainSpec *spec, const LoomNetSource *source);
 void onnx_export_describe_ports (LoomOnnxWriter *self);
 

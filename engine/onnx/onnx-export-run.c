@@ -1,8 +1,8 @@
-/* The part of a model that comes from its run: how samples of a file become x, what the answers are called, and the
- * probabilities that `predict` prints.
+/* Exports what belongs to the run of a model: the preparation of samples, the names of classes, and the probabilities
+ * that `predict` prints.
  *
- * A model without it would take normalised numbers, and give the index of a class that nothing names. So the
- * preparation of x is written as nodes, and names are metadata: lists and objects of JSON. */
+ * Without it a model would take normalised numbers and return the index of an unnamed class. So the preparation of x is
+ * written as nodes, and names are metadata: lists and objects of JSON. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include "engine/core/loom-json.h"
@@ -58,7 +58,7 @@ prepare (OnnxExport *all, OnnxVar *v, const LoomPreparation *p)
   return v;
 }
 
-/* Keys are unique: of a second data set the node's path goes before the word. */
+/* Keys are unique: for a second data set the node's path is the prefix. */
 static char *
 metadata_key (const LoomOnnxWriter *self, const char *path, const char *word)
 {

@@ -1,7 +1,7 @@
-/* One description for both directions: an entry of the reader's tables that is one operator against one, with numbers
- * renamed at most, also says how ours is written.
+/* Exports by the importer's tables: an entry that maps one operator to one, with renamed attributes at most, is used
+ * for both directions.
  *
- * It does where all that the node says is said by the entry: a parameter that the entry does not name must have its
+ * It applies if the entry covers all that the node sets: a parameter that the entry does not name must have its
  * default. */
 #include "engine/onnx/onnx-export-private.h"
 

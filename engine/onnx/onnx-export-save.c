@@ -1,4 +1,4 @@
-/* A finished model: its ports, its bytes, and the files that hold them. */
+/* Writes a finished model: its ports, its bytes, and its files. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include "engine/core/loom-atomic-file.h"

@@ -1,4 +1,4 @@
-/* Scalar formulas in ONNX: most are an operator of the same meaning, the others are put together from a few.
+/* Exports scalar formulas: most are an operator of the same meaning, the others are composed of a few.
  *
  * Where a formula is chosen for its digits, a comment gives the reason: single precision is what the model runs in. */
 #include "engine/onnx/onnx-export-private.h"

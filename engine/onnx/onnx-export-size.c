@@ -1,9 +1,8 @@
-/* How sizes depend on the dynamic ones.
+/* Finds how sizes depend on the dynamic ones.
  *
- * A lowering is concrete: it has numbers where the graph has B and T. So a node is lowered for several bindings, and a
- * number that differs among them is explained: by a product of symbols with a factor and a constant, which is what
- * shapes consist of. Two of the bindings make the explanation and the third has to agree; the numbers that
- * bind_nets() takes leave no room for another one. */
+ * A lowering is concrete: it has numbers instead of B and T. So a node is lowered for several bindings, and a number
+ * that differs among them is fitted by add + coef · a product of symbols, the form of all shapes. Two bindings
+ * determine the fit and the third has to agree; the numbers that bind_nets() takes make it unique. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -96,7 +95,8 @@ plain (OnnxExport *all, gint64 n)
 void
 onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape)
 {
-  /* A product gives its last symbol once the others are known, so dimensions are asked until nothing new comes. */
+  /* A product determines its last symbol once the others are known, so dimensions are read until nothing new is found.
+   */
   for (int round = 0; round < shape->rank; round++)
     for (int i = 0; i < shape->rank; i++)
       {

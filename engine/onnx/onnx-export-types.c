@@ -1,5 +1,5 @@
-/* Types of results that neither a port nor a primitive says, so that viewers show them: of operators whose result has
- * the shape of what goes in, or follows from it by broadcasting. Others stay without. */
+/* Infers the types of results that no port and no primitive determines, for viewers: of operators whose result has the
+ * shape of an operand, or the broadcast shape. Others stay untyped. */
 #include "engine/onnx/onnx-export-private.h"
 
 /* clang-format off */

@@ -1,7 +1,7 @@
-/* A graph as an ONNX model: the net is walked in order, and each node that an output needs is written.
+/* Exports a graph as an ONNX model: visits the net in order, and writes each node that an output needs.
  *
- * A model is what prediction needs: values of data sets and input nodes come in; losses and steps of training, which
- * its outputs do not need, are left out. Modules are written flat, because a runtime plans across them all the same. */
+ * A model contains what prediction needs: its inputs are data sets and input nodes; losses and updates, which its
+ * outputs do not need, are left out. Modules are inlined, because runtimes plan across them anyway. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <stdarg.h>
@@ -390,8 +390,8 @@ check_typed (LoomOnnxWriter *self, const LoomFaults *found, GError **error)
   return TRUE;
 }
 
-/* Nets with numbers for the dynamic symbols. They are large, so that no two explanations fit; they are a prime, twice
- * and three times one, so that what rounds a half or a third of a size is not taken for something simpler. */
+/* Nets with numbers for the dynamic symbols: large ones, so that only one formula fits; a prime, twice and three times
+ * a prime, so that a rounded half or third of a size is not mistaken for a simpler formula. */
 static gboolean
 bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *sizes, GError **error)
 {

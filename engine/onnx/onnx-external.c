@@ -1,9 +1,9 @@
 /* External data: numbers in a second file next to the model, as PyTorch exports them by default ("model.onnx.data").
  *
- * A model may come from anybody, and so may what it says of other files. Only a plain file in the model's own folder or
+ * A model may be hostile, and so may its references to other files. Only a plain file in the model's own folder or
  * a folder below it is opened; links must stay in their folder. A tensor's bytes must lie in the file as it is now, and
  * no two tensors may share bytes unless they are the same, so what is read is never more than what is there. Bytes are
- * copied and not mapped: a file that shrinks meanwhile is a sentence then and no signal. Format: ONNX,
+ * copied and not mapped: a file that shrinks meanwhile then causes an error and no signal. Format: ONNX,
  * docs/ExternalData.md */
 #include "engine/onnx/onnx-private.h"
 
@@ -197,7 +197,7 @@ claim (DataFile *file, const OnnxRegion *wanted)
   return region;
 }
 
-/* FALSE where the entry is there and no number. */
+/* FALSE if the entry exists and is no number. */
 static gboolean
 entry_number (const Onnx__TensorProto *proto, const char *key, gboolean *present, guint64 *value)
 {

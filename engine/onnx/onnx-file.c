@@ -1,8 +1,8 @@
-/* Bytes of a protobuf message, checked by its description before they are unpacked.
+/* Checks the bytes of a protobuf message against its descriptor before they are unpacked.
  *
  * The wire format is a list of (field number, kind, payload) where a payload of kind 2 carries its own length and may
- * be a message again. Lengths that lie, nesting without end and millions of empty parts are refused here with a
- * sentence, because the unpacker recurses as deep as the file says and answers everything else with NULL. Format:
+ * be a message again. Wrong lengths, deep nesting and millions of empty parts are refused here with an error,
+ * because the unpacker recurses as deep as the file says and returns NULL for everything else. Format:
  * https://protobuf.dev/programming-guides/encoding/ */
 #include "engine/onnx/onnx-private.h"
 

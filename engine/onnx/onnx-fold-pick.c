@@ -1,4 +1,4 @@
-/* Folding of shapes, where elements are moved and not computed: keeps them in another shape, picks, turns, joins. */
+/* Folds operators that move elements without computing: reshape, slice, gather, transpose, concatenate. */
 #include "engine/onnx/onnx-fold.h"
 
 #include <string.h>
@@ -266,7 +266,7 @@ fold_slice (const Fold *f)
   return strided (x, dims, offset, stride);
 }
 
-/* Of integers only: a weight, be it a single number, is the model's to train. */
+/* Integers only: a weight, even of one element, may be trained. */
 LoomTensor *
 fold_transpose (const Fold *f)
 {

@@ -1,8 +1,8 @@
-/* Values that depend on no data, computed while importing.
+/* Constant folding: computes values that depend on no data during import.
  *
- * Exporters write shapes as little programs: Shape, Gather, Unsqueeze, Concat, then Reshape. These are evaluated here,
- * on integers without rounding, and only while they are small: a weight is never computed away, because training would
- * then change something else. */
+ * Exporters write shapes as small programs: Shape, Gather, Unsqueeze, Concat, then Reshape. These are evaluated here,
+ * on integers without rounding, and only if they are small: a weight is never folded, because training would then
+ * change another tensor. */
 #include "engine/onnx/onnx-fold.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Shared by the files of folding: onnx-fold.c has the table and computes, onnx-fold-pick.c moves elements about. */
+/* Shared by the files of folding: onnx-fold.c has the table and computes, onnx-fold-pick.c moves elements. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"

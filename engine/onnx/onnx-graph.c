@@ -1,4 +1,4 @@
-/* The nodes in the making, written down as a graph: what is needed, in order, placed from left to right. */
+/* Writes the emitted nodes as a graph: the needed ones, in order, laid out from left to right. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ mark_live (OnnxImport *all)
     }
 }
 
-/* A column is how many nodes lie before; sources without inputs stand right before what first uses them. */
+/* A node's column is its depth; sources without inputs are placed right before their first reader. */
 static void
 place (OnnxImport *all)
 {

@@ -1,8 +1,8 @@
-/* From a model to nodes of ours, node after node through the table of mappings.
+/* Imports a model node by node through the tables of mappings.
  *
- * Each node comes after what it needs, so one pass is enough. A node of which
- * everything is known is computed here and now; a node that cannot be translated spoils what depends on it and nothing
- * else, so that all that is unsupported is reported at once. */
+ * Each node comes after what it needs, so one pass is enough. A node with
+ * known inputs is folded; a node that cannot be translated invalidates only the nodes that depend on it, so that
+ * everything unsupported is reported at once. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ is_function (const OnnxImport *all, const Onnx__NodeProto *node)
   return key != NULL && g_hash_table_contains (all->functions, key);
 }
 
-/* What is not among the mappings, with the way out where there is one. */
+/* Reports an operator without a mapping, with the remedy if there is one. */
 static void
 fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
 {
@@ -423,8 +423,8 @@ count_mapped (const OnnxImport *all, GPtrArray *to)
     }
 }
 
-/* Exporters fold batch norm into the convolution before it, after which the network trains differently and nothing in
- * the model says so. Convolutions that have biases and no norm anywhere may be such. */
+/* Exporters fold batch norm into the convolution before it, after which the network trains differently, and the model
+ * does not record it. Convolutions that have biases and no norm anywhere may be such. */
 static void
 note_folded_norms (const OnnxImport *all, GPtrArray *notes)
 {

@@ -1,4 +1,4 @@
-/* ONNX's activations. Those that PyTorch lacks, or whose constants may differ, are put together from smaller ones. */
+/* Imports activations. Those that PyTorch lacks, or whose constants may differ, are composed of simpler operators. */
 #include "engine/onnx/onnx-private.h"
 
 static const OnnxWire *

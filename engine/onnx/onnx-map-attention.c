@@ -1,7 +1,7 @@
-/* ONNX's Attention (operator sets 23 to 25), by its definition: scores are scaled, capped, masked and made to weights.
+/* Imports Attention (operator sets 23 to 25), by its definition: logits are scaled, capped, masked and normalised.
  *
  * Without a cap, and if the attention weights are not an output, it is scaled_dot_product_attention, which has a fused
- * path; otherwise it is drawn. A query that may look at nothing gives zeros in both. */
+ * path; otherwise it is composed of operators. A query with all keys masked returns zeros in both. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ typedef struct
 {
   const OnnxWire *q, *k, *v; /* [B, heads, T, E], [B, heads, S, E], [B, heads, S, D] */
   gboolean is_flat;          /* heads and features came as one dimension */
-  gboolean is_causal;        /* and nothing lies before the queries, so that the layer can do it */
+  gboolean is_causal;        /* and there are no past keys, so that the layer supports it */
   double scale, cap;
   LoomDim fresh;              /* keys without those of the past */
   const OnnxWire *may, *bias; /* bool, and what is added; NULL: none */
@@ -87,7 +87,7 @@ both (OnnxCtx *c, const OnnxWire *a, const OnnxWire *b)
   return a != NULL ? onnx_binary (c, "logical_and", a, b) : b;
 }
 
-/* start, start + 1 … as many as queries or keys x has. */
+/* start, start + 1 …, one per query or key of x. */
 static const OnnxWire *
 places (OnnxCtx *c, const OnnxWire *x, gint64 start)
 {
@@ -95,7 +95,7 @@ places (OnnxCtx *c, const OnnxWire *x, gint64 start)
                     "i64", NULL);
 }
 
-/* How many keys of each sample count, [B, 1, 1, 1]. */
+/* The number of valid keys of each sample, [B, 1, 1, 1]. */
 static const OnnxWire *
 lengths_of (OnnxCtx *c)
 {
@@ -108,7 +108,7 @@ backwards (OnnxCtx *c, const OnnxWire *x)
   return onnx_emit (c, "flip", ONNX_IN (x), "dims", "0", NULL);
 }
 
-/* How far key j lies before query i, [T, S] or [B, 1, T, S]: i + offset - j, where offset is how many keys lie before
+/* The distance from key j to query i, [T, S] or [B, 1, T, S]: i + offset - j, where offset is the number of keys before
  * the first query: those of the past, or each sample's length without its T queries. */
 static const OnnxWire *
 distance (OnnxCtx *c, const Attention *a)
@@ -224,7 +224,7 @@ attend (OnnxCtx *c, const Attention *a)
                     NULL);
 }
 
-/* Each head of keys or values as often as heads of queries share it. */
+/* Repeats each head of keys or values for the heads of queries that share it. */
 static const OnnxWire *
 shared (OnnxCtx *c, const OnnxWire *x, gint64 times)
 {
@@ -233,7 +233,7 @@ shared (OnnxCtx *c, const OnnxWire *x, gint64 times)
                                  onnx_text (c, "%" G_GINT64_FORMAT, times), "dim", "1", NULL);
 }
 
-/* scores[]: as multiplied, capped, masked, and as weights. */
+/* scores[]: the logits, capped, masked, and the attention weights. */
 static const OnnxWire *
 draw (OnnxCtx *c, const Attention *a, const OnnxWire *scores[4])
 {

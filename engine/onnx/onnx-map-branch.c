@@ -1,7 +1,7 @@
-/* ONNX's If.
+/* Imports If.
  *
- * A branch that is known while importing is drawn in place. Where the data choose, the branches become the modules of a
- * switch, of which one runs. */
+ * A branch that is known during import is inlined. If the data choose, the branches become the modules of a switch, of
+ * which one runs. */
 #include "engine/onnx/onnx-private.h"
 
 /* What a graph gives under this name, as one of the node's outputs. */

@@ -1,8 +1,8 @@
-/* A direction of a recurrent layer that PyTorch has no layer for: a loop (scan) over a cell that is drawn.
+/* Imports a direction of a recurrent layer that PyTorch's layers cannot express: a loop (scan) over a composed cell.
  *
  * Gates, peepholes and the order of operations are those of the ONNX specification. It clips “the input of
- * activations”, by which onnxruntime understands those of the gates and of what is new, and not the cell on its way to
- * the last one; so it is here. */
+ * activations”; onnxruntime, and so this file, clips those of the gates and of the candidate, but not that of the cell
+ * before the last activation. */
 #include "engine/onnx/onnx-recurrent.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ block (Cell *k, const OnnxWire *x, guint i)
   return onnx_slice (&k->in, x, 1, i * k->r->hidden, (i + 1) * k->r->hidden, 1);
 }
 
-/* Place 0 is of the gates, 1 of what is new, 2 of the cell. */
+/* Position 0: the gates, 1: the candidate, 2: the cell. */
 static const OnnxWire *
 activate (Cell *k, guint place, const OnnxWire *x)
 {

@@ -1,8 +1,8 @@
-/* ONNX's loops: Loop and Scan.
+/* Imports Loop and Scan.
  *
- * A loop becomes a scan over a module, whose number of steps is known before it runs. Its body is tried as a module
- * first; where that cannot be, because sizes differ from step to step or a slice is cut where the step's number says,
- * and there are few steps, they are drawn one after the other. */
+ * A loop becomes a scan over a module, with a number of iterations that is known before it runs. If the body cannot be
+ * a module, because sizes differ between iterations or a slice depends on the iteration's number, and there are few
+ * iterations, they are unrolled. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 /* The most steps and nodes that are unrolled if a body cannot be a module. */
 #define MAX_UNROLLED_STEPS 256
 #define MAX_UNROLLED_NODES 4096
-/* Steps of a loop that the data may end early: it takes all of them, so that a number that only stands for “no bound”
- * is none. */
+/* The most iterations of a loop that the data may end early: all of them are computed, so a larger number is taken as
+ * “no bound”. */
 #define MAX_ASKED_STEPS 65536
 
 static LoomTensor *
@@ -56,7 +56,7 @@ typedef struct
   guint n_carried, n_stacked;
 } Loop;
 
-/* Whether its steps may all be taken, and count only as long as the data say so. */
+/* TRUE if all iterations can be computed, of which those count that the data ask for. */
 static gboolean
 is_bounded (const Loop *l)
 {
@@ -82,7 +82,7 @@ fail_endless (OnnxCtx *c, gint64 steps)
              steps);
 }
 
-/* A tensor's size says how often; a number that is known says it as well. */
+/* The trip count is a tensor's size, or a known number. */
 static gboolean
 read_loop (OnnxCtx *c, Loop *l)
 {
@@ -336,7 +336,7 @@ is_short (const Loop *l)
          && (gsize)l->steps.coef * count_nodes (l->body) <= MAX_UNROLLED_NODES;
 }
 
-/* What was drawn stays unused, and is left out in the end. */
+/* Nodes of the first attempt stay unused, and are left out in the end. */
 static void
 draw_again (OnnxCtx *c, guint n_mapped)
 {

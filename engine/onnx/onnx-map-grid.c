@@ -1,8 +1,8 @@
-/* GridSample: an image read at places that another tensor names, put together from gathers.
+/* Imports GridSample: an image sampled at the positions in another tensor, composed of gathers.
  *
- * A place between pixels is a weighted sum of its 1 (nearest), 4 (bilinear) or 16 (bicubic) neighbours. Neighbours
- * outside are zeros, the edge, or a mirror image; each is treated by itself, which gives what PyTorch's grid_sample
- * gives by moving the place first, since both are linear in between. */
+ * The value between pixels is a weighted sum of its 1 (nearest), 4 (bilinear) or 16 (bicubic) neighbours. Neighbours
+ * outside are zeros, the edge, or a mirror image; each is mapped separately, which is equal to PyTorch's grid_sample,
+ * which maps the position first, since both are linear in between. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* ONNX's Resize in all its ways.
+/* Imports Resize with all its modes.
  *
- * Calls that PyTorch's interpolate can express become an upsample. For the rest (other ideas of where a pixel lies,
- * other rounding, cubics that leave the outside out) each dimension is worked on by itself: the nearest picks by a
- * constant index, linear and cubic multiply by a constant matrix with a few numbers in each row. */
+ * Calls that PyTorch's interpolate can express become an upsample. For the rest (other coordinate modes, other
+ * rounding, cubics that exclude the outside) each dimension is resized separately: nearest gathers by a constant index,
+ * linear and cubic multiply by a constant matrix with a few numbers in each row. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -19,19 +19,19 @@ typedef struct
 typedef struct
 {
   gint64 in, out;
-  double scale, start, end; /* of the region, as shares of the input */
+  double scale, start, end; /* of the region, as fractions of the input */
   gboolean dynamic;         /* a size that has no number yet, as the batch's: it stays as it is */
 } Side;
 
-/* A scale is a float, and 1.7 is not exactly one: a place in the middle between two pixels is that in floats only, in
- * which onnxruntime and ONNX's reference compute it. */
+/* A scale is a float, and 1.7 is not exactly one: a position half-way between two pixels is so in f32 only,
+ * in which onnxruntime and ONNX's reference compute it. */
 static double
 unscaled (const Ways *w, const Side *s, double at)
 {
   return g_str_equal (w->mode, "nearest") ? (double)((float)at / (float)s->scale) : at / s->scale;
 }
 
-/* Where the centre of place i lies among the old ones; formulas: ONNX operator Resize. */
+/* The input coordinate of output i; formulas: ONNX operator Resize. */
 static double
 position (const Ways *w, const Side *s, gint64 i)
 {
@@ -76,7 +76,7 @@ cubic (double a, double d)
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Row i of the matrix: what each old place gives. Places outside are those at the edge, or left out. */
+/* Row i of the matrix: the weight of each input position. Positions outside are clamped to the edge, or left out. */
 static void
 fill_row (const Ways *w, const Side *s, gint64 i, LoomTensor *matrix)
 {
@@ -255,8 +255,8 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
   return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
 }
 
-/* Nothing happens to this dimension. A scale that changes no size may yet move what is read, unless it changes none at
- * all, as in onnxruntime. */
+/* TRUE if this dimension is unchanged. A scale that keeps the size may still shift positions, unless it changes no size
+ * at all, as in onnxruntime. */
 static gboolean
 is_kept (const Ways *w, const Side *s)
 {

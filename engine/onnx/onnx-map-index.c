@@ -1,4 +1,4 @@
-/* ONNX's operators that pick by number. ONNX counts negative numbers from the end; ours, as PyTorch's, do not. */
+/* Imports operators with indices. ONNX counts negative indices from the end; ours, as PyTorch's, do not. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
@@ -82,7 +82,7 @@ reduction_word (OnnxCtx *c)
   return onnx_attr_word (c, "reduction", "none", "add", "mul", "max", "min");
 }
 
-/* ONNX's words for what happens where two numbers meet, and PyTorch's. */
+/* Translates ONNX's words for the reduction of duplicates to PyTorch's. */
 static const char *
 reduction (OnnxCtx *c)
 {
@@ -246,7 +246,7 @@ map_reverse_sequence (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "gather", ONNX_IN (x, index), "dim", onnx_text (c, "%d", time), NULL));
 }
 
-/* Where each different element stands first: the least of the positions that were put to it. */
+/* The first position of each distinct element: the minimum of its positions. */
 static const OnnxWire *
 first_places (OnnxCtx *c, const OnnxWire *inverse, const OnnxWire *counts)
 {

@@ -1,4 +1,4 @@
-/* ONNX's layers with weights: convolutions and Gemm. A weight of the model becomes the layer's own. */
+/* Imports layers with weights: convolutions and Gemm. A weight of the model becomes the layer's own. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 

@@ -1,4 +1,4 @@
-/* ONNX's comparisons and logic. */
+/* Imports comparisons and logic. */
 #include "engine/onnx/onnx-private.h"
 
 static void

@@ -1,4 +1,4 @@
-/* ONNX's two losses, which are PyTorch's with the same words. */
+/* Imports ONNX's two losses, which are PyTorch's with the same attributes. */
 #include "engine/onnx/onnx-private.h"
 
 static const OnnxWire *

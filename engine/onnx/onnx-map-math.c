@@ -1,4 +1,4 @@
-/* ONNX's element-wise mathematics. */
+/* Imports elementwise mathematics. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -168,7 +168,7 @@ map_cast (OnnxCtx *c)
       onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name (to));
       return;
     }
-  /* A number that is cast to 16 bits is rounded to them, whatever it is carried in. */
+  /* A cast to 16 bits rounds, in any type of the wire. */
   if (is_half (to))
     {
       onnx_dtype (to, &dtype);

@@ -1,4 +1,4 @@
-/* ONNX's normalisations and Dropout. */
+/* Imports normalisations and Dropout. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
@@ -226,8 +226,7 @@ map_lp_norm (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, "div", x, p == 1 ? sum : onnx_unary (c, "sqrt", sum)));
 }
 
-/* As a layer it drops while one trains; a model that drops even when it is applied cannot be followed number by number.
- */
+/* As a layer it drops during training only; a model that drops during prediction cannot have the same numbers. */
 static void
 map_dropout (OnnxCtx *c)
 {

@@ -1,4 +1,4 @@
-/* ONNX's poolings, and the windows that they share with convolutions. */
+/* Imports pooling, and reads the windows that poolings share with convolutions. */
 #include "engine/onnx/onnx-window.h"
 
 #include <string.h>
@@ -145,8 +145,8 @@ average (OnnxCtx *c, const OnnxWindow *w, const OnnxWire *x, gboolean count_pad)
                     NULL);
 }
 
-/* Where padding is uneven and does not count, the mean is divided by the share of the window that lies inside: the same
- * pooling of ones. */
+/* Where padding is uneven and does not count, the mean is divided by the fraction of the window that is inside: the
+ * same pooling of ones. */
 static void
 map_average_pool (OnnxCtx *c)
 {
@@ -189,7 +189,7 @@ map_average_pool (OnnxCtx *c)
   onnx_out (c, 0, y);
 }
 
-/* ONNX numbers the places of a whole tensor, PyTorch those of one plane; storage_order 1 counts columns first. */
+/* ONNX's indices refer to the whole tensor, PyTorch's to one plane; storage_order 1 counts columns first. */
 static const OnnxWire *
 global_places (OnnxCtx *c, const OnnxWire *indices, const OnnxWire *x)
 {

@@ -1,8 +1,8 @@
-/* ONNX's quantisation: numbers in 8 or 16 bits and the formulas around them.
+/* Imports quantisation: numbers in 8 or 16 bits and the formulas around them.
  *
  * Sums of products of bytes are exact, as ONNX says, and computed as floats, which hold integers up to 2²⁴ exactly:
- * some 250 products. For more of them a factor is cut into two halves of four bits, each half is multiplied by itself,
- * and what comes of that is added as i32. */
+ * some 250 products. For more of them a factor is split into two halves of four bits, each half is multiplied
+ * separately, and the products are added as i32. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 

@@ -1,4 +1,4 @@
-/* ONNX's generators as nodes that draw. Their seed is not taken over: a graph's numbers follow from its own. */
+/* Imports random generators. Their seed is ignored: a graph's random numbers follow from its own seed. */
 #include "engine/onnx/onnx-private.h"
 
 /* factor · draws + shift, in the type that the node asks for, else that of what it is like. */

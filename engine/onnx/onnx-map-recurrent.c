@@ -1,7 +1,7 @@
-/* ONNX's RNN, GRU and LSTM.
+/* Imports RNN, GRU and LSTM.
  *
- * What has PyTorch's form becomes its layer: the same activations, nothing clipped, the reset gate after the product.
- * The gates are then put in PyTorch's order. All else is drawn by onnx-map-cell.c as a loop over a cell. */
+ * A layer of PyTorch's form becomes that layer, with the gates in PyTorch's order: the same activations, no clipping,
+ * the reset gate after the product. onnx-map-cell.c composes all others as a loop over a cell. */
 #include "engine/onnx/onnx-recurrent.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ read_direction (OnnxCtx *c, OnnxRecurrent *r)
   r->reverse = g_str_equal (direction, "reverse");
 }
 
-/* Lengths that are all the whole length say nothing. */
+/* Lengths that are all the full length are dropped. */
 static void
 read_lengths (OnnxCtx *c, OnnxRecurrent *r)
 {

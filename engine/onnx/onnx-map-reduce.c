@@ -1,4 +1,4 @@
-/* ONNX's reductions: axes are an attribute or, since opset 13 or 18, an input; none at all means all of them. */
+/* Imports reductions: axes are an attribute or, since opset 13 or 18, an input; none at all means all of them. */
 #include "engine/onnx/onnx-private.h"
 
 typedef struct

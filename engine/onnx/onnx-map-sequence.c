@@ -1,4 +1,4 @@
-/* ONNX's operators of sequences and optional values, which graphs do not carry: each is refused by name. */
+/* Refuses operators of sequences and optional values, which graphs do not have, by name. */
 #include "engine/onnx/onnx-private.h"
 
 static void

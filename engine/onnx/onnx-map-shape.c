@@ -1,4 +1,4 @@
-/* ONNX's operators that move elements about. Shapes and axes, attributes once and inputs now, become attributes again.
+/* Imports operators that move elements. Shapes and axes, attributes or inputs by the operator set, become attributes.
  */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"

@@ -1,5 +1,5 @@
-/* ONNX's signal processing: windows, which are constants, since their size is known; and Fourier transforms as products
- * with matrices of cosines and sines. */
+/* Imports signal processing: windows, which are constants, since their size is known; and Fourier transforms as
+ * products with matrices of cosines and sines. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>

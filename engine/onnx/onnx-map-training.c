@@ -1,5 +1,5 @@
-/* ONNX's operators for training: gradients, and optimisers, one step as a formula. Ours are part of training and no
- * operators, so they are written out.
+/* Imports ONNX's operators for training: gradients, and steps of optimisers as formulas, since our optimisers are no
+ * operators.
  *
  * Inputs are R (rate), T (steps so far), then the tensors, their gradients and their states, each in one block.
  * Formulas: ONNX operator specification, ai.onnx.preview.training. */

@@ -1,7 +1,7 @@
-/* The order in which nodes are read: each after what it needs.
+/* Sorts nodes topologically.
  *
- * ONNX asks for that order in the file, and some programs write another. Nodes of graphs within a node count as the
- * node's own, because they read names of outside. */
+ * ONNX requires that order in the file, but some programs write another. Nodes of graphs within a node count as the
+ * node's own, because they read outer names. */
 #include "engine/onnx/onnx-private.h"
 
 /* Names that a node reads, those of the graphs within it among them. */

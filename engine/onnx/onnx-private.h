@@ -2,9 +2,9 @@
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those in external
  * data files), onnx-import.c walks the model's nodes in the order of onnx-order.c, onnx-value.c keeps its values,
- * onnx-scope.c has the graphs within its graph, onnx-attribute.c reads attributes, onnx-emit.c makes nodes of ours,
- * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
- * one const descriptor for each operator of ONNX. */
+ * onnx-scope.c has the graphs within its graph, onnx-attribute.c reads attributes, onnx-emit.c emits nodes of the
+ * graph, onnx-graph.c writes them as a graph, onnx-fold.c folds constants, and onnx-map-*.c are tables: one const
+ * descriptor for each operator of ONNX. */
 #pragma once
 
 #include "engine/onnx/loom-onnx.h"
@@ -30,7 +30,7 @@ typedef struct
   OnnxNode *node;
   const char *port; /* interned; "out" for a single output */
   LoomType type;
-  /* A weight that the node it goes to may keep as its own: no node yet. */
+  /* A weight that its reader may keep as its own: no node yet. */
   struct _OnnxValue *own;
 } OnnxWire;
 
@@ -40,7 +40,7 @@ typedef struct
   LoomTensor *tensor;
 } OnnxWeight;
 
-/* One of our nodes in the making. */
+/* An emitted node. */
 struct _OnnxNode
 {
   const LoomOp *op;
@@ -63,7 +63,7 @@ typedef struct _OnnxValue
   char *name;
   OnnxImport *home;     /* whose it is */
   LoomTensor *constant; /* known while importing */
-  LoomTensor *given;    /* what the caller says an input will be: good for attributes only */
+  LoomTensor *given;    /* the caller's value of an input: usable for attributes only */
   int elem_type;        /* ONNX's; 0 where it is not known */
   gboolean is_weight;   /* an initialiser that training may change */
   const OnnxWire *wire;
@@ -74,7 +74,7 @@ typedef struct _OnnxValue
 typedef struct
 {
   const char *name; /* ONNX's operator */
-  const char *op;   /* ours, where the two are the same but for their names */
+  const char *op;   /* ours, if the two differ in names only */
   void (*map) (OnnxCtx *c);
   const char *domain; /* NULL: ONNX's own */
   /* For descriptors that share a function: attributes "onnx=ours", a space between them. */
@@ -90,19 +90,19 @@ struct _OnnxModule
   OnnxImport *scope;
   GPtrArray *inputs, *outputs; /* OnnxNode: its module_input and module_output nodes */
   GPtrArray *captured;         /* by input: the wire outside that it brings in, or NULL (OnnxWire) */
-  GPtrArray *cut;              /* by input: whether it brings in a row of that at each step, and not all */
-  const OnnxWire *step;        /* the number of the step, where the body is told; else NULL */
+  GPtrArray *cut;              /* by input: TRUE: a row of it in each iteration; FALSE: all of it */
+  const OnnxWire *step;        /* the number of the iteration, if the body has it; else NULL */
   LoomDim steps;               /* and how many there are */
 };
 
-/* A model, or a graph within its graph. The latter is drawn into the same graph as what is around it, whose nodes and
- * ids it then shares, or into a module. */
+/* A model, or a graph within its graph. The latter is imported into the graph around it, whose nodes and ids it then
+ * shares, or into a module. */
 struct _OnnxImport
 {
   const char *file;
   Onnx__ModelProto *model;
   GHashTable *functions;  /* “domain\nname” of the model's own; NULL if it has none */
-  OnnxImport *outer;      /* where names are looked up that are none here; NULL: this is the model's graph */
+  OnnxImport *outer;      /* the scope for names that are unknown here; NULL: this is the model's graph */
   OnnxModule *module;     /* that it is drawn into; NULL: what outer is drawn into */
   OnnxExternal *external; /* the files that hold numbers of it */
   gint64 opset;
@@ -131,10 +131,10 @@ struct _OnnxCtx
   OnnxImport *all;
   const Onnx__NodeProto *node;
   const OnnxMap *map;
-  gboolean drawn;   /* nodes are called as their operators, since the node stands for many */
+  gboolean drawn;   /* nodes are named after their operators, since this node becomes many */
   gboolean failed;  /* a fault was added, or an input's node had one */
   guint first_node; /* of ours that belongs to it */
-  guint64 read;     /* by number: the node's attributes that the mapping asked for */
+  guint64 read;     /* bits: the node's attributes that the mapping has read */
 };
 
 /* ---- onnx-file.c ------------------------------------------------------ */
@@ -183,8 +183,8 @@ LoomTensor *onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean gi
 /* The same for a value. (transfer none) */
 const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth);
 
-/* A size that has a symbol travels through the folding of shapes as a number that no real size has. Tells whether a
- * number is one, and which. */
+/* A symbolic size passes through the folding of shapes as a number that no real size has. TRUE if a number is one; *dim
+ * receives it. */
 gboolean onnx_dynamic_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
 gboolean onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t);
 
@@ -205,11 +205,11 @@ void onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph);
 OnnxImport *onnx_scope_new (OnnxImport *outer, const char *module);
 void onnx_scope_free (gpointer scope);
 void onnx_module_free (gpointer module);
-/* FALSE, and a fault, where the model would be drawn far too often: loops within loops multiply. */
+/* FALSE, and a fault, if nested loops would be unrolled too often. */
 gboolean onnx_has_room (OnnxCtx *c);
 /* The graph that is this attribute of the node, whose ends are tensors with names; NULL after a fault. */
 const Onnx__GraphProto *onnx_graph_of (OnnxCtx *c, const char *name);
-/* A context to draw by hand in a scope, for the node of c. */
+/* A context that emits nodes in a scope, for the node of c. */
 OnnxCtx onnx_scope_ctx (const OnnxCtx *c, OnnxImport *scope);
 /* An input of the scope's module of about this name, and one that stands for a wire outside of it. */
 const OnnxWire *onnx_scope_input (OnnxImport *scope, const char *name, const LoomType *type);
@@ -219,8 +219,8 @@ const OnnxWire *onnx_scope_capture (OnnxImport *scope, const char *name, const O
 const OnnxWire *onnx_scope_row (OnnxCtx *c, const char *name, const OnnxWire *index, gint64 axis);
 /* An output, carried to the input `carry` where that is not NULL; its name is returned. */
 const char *onnx_scope_output (OnnxCtx *c, const char *name, const OnnxWire *wire, const OnnxWire *carry);
-/* The value of this name where c's nodes can be wired to it: that of a scope drawn elsewhere comes in as a constant of
- * its own, or through an input of the module. NULL where there is none. */
+/* The value of this name for nodes of c: a value of another scope becomes a constant of its own, or an input of the
+ * module. NULL if there is none. */
 OnnxValue *onnx_reach (OnnxCtx *c, const char *name);
 /* Its wire; a constant becomes a node. */
 const OnnxWire *onnx_reach_wire (OnnxCtx *c, const char *name);
@@ -250,7 +250,7 @@ void onnx_node_set (OnnxNode *node, const char *name, const char *value);
 /* A node for a tensor: a constant where it is small, else a parameter. */
 const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight);
 
-/* The calls below may be made on after a failure: wires are then stand-ins and nothing happens. */
+/* The calls below are no-ops after a failure, and return placeholder wires. */
 #define ONNX_IN(...)                                                                                                   \
   G_N_ELEMENTS (((const OnnxWire *[]){ __VA_ARGS__ })), (const OnnxWire *[])                                           \
   {                                                                                                                    \
@@ -293,11 +293,11 @@ OnnxValue *onnx_own_value (OnnxImport *all, const char *name);
 /* A name that is made twice keeps its first maker. */
 OnnxValue *onnx_declare (OnnxImport *all, const char *name);
 void onnx_value_free (gpointer value);
-/* ONNX's element type of an input or output of a graph; 0 where the model does not tell. */
+/* ONNX's element type of an input or output of a graph; 0: unknown. */
 int onnx_port_type (const Onnx__ValueInfoProto *port);
 /* The same of output i of a node, whose inputs have theirs. */
 int onnx_result_type (OnnxImport *all, const Onnx__NodeProto *node, guint i);
-/* Gives the values that a node made their types. */
+/* Sets the element types of a node's results. */
 void onnx_tell_types (OnnxImport *all, const Onnx__NodeProto *node);
 
 /* ---- onnx-value.c and onnx-attribute.c: accessors for mappings --------- */
@@ -327,7 +327,7 @@ const char *onnx_attr_string (OnnxCtx *c, const char *name, const char *def);
 /* One of the words, of which the first is the default; fails the node where the attribute is another one. */
 #define onnx_attr_word(c, name, ...) onnx_attr_word_of (c, name, (const char *const[]){ __VA_ARGS__, NULL })
 const char *onnx_attr_word_of (OnnxCtx *c, const char *name, const char *const *words);
-/* Fails the node where it has an attribute that its mapping did not ask for and that may mean something. */
+/* Fails the node if it has an attribute that its mapping did not read and that may matter. */
 void onnx_check_attributes (OnnxCtx *c);
 /* How many there are; 0 where the attribute is absent. Fails the node where there are more than max. */
 guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
@@ -354,8 +354,7 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
 void onnx_map_grid_sample (OnnxCtx *c);
 /* Input 1, stretched to input 0 as operator sets before 7 do. */
 const OnnxWire *onnx_second_operand (OnnxCtx *c, const OnnxWire *a);
-/* Integers of an ONNX type that is narrower than what carries them, as that type holds them: what goes over begins
- * again at the other end. */
+/* Wraps integers that are stored in a larger type to the range of their ONNX type. */
 const OnnxWire *onnx_wrap (OnnxCtx *c, const OnnxWire *x, int elem_type);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
 gboolean onnx_map_bias (OnnxCtx *c);

@@ -1,5 +1,5 @@
-/* Shared by the files that read ONNX's recurrent layers: onnx-map-recurrent.c reads them and makes PyTorch's layers of
- * those that have its form, onnx-map-cell.c draws the others as a loop over a cell. */
+/* Shared by the files that read ONNX's recurrent layers: onnx-map-recurrent.c maps those of PyTorch's form to its
+ * layers, onnx-map-cell.c composes the others as a loop over a cell. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"

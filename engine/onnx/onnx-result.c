@@ -1,4 +1,4 @@
-/* The result of reading an ONNX model, in builds with a reader and without. */
+/* Frees the result of an import, in builds with and without the reader. */
 #include "engine/onnx/loom-onnx.h"
 
 void

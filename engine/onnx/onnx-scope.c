@@ -1,15 +1,14 @@
-/* Graphs within a model's graph: bodies of loops and branches.
+/* Scopes of the import: graphs within a model's graph, the bodies of loops and branches.
  *
- * A graph within sees the names of what is around it. Where it is drawn into the same graph as that (a branch that is
- * chosen while importing) nothing more is to be done. Where it becomes a module of its own, what it reads of outside
- * has to come in: numbers of the model are copied, so that a layer of the body owns its weights, and all else is an
- * input of the module that is the same at every step. */
+ * An inner graph reads outer names. If it is inlined (a branch that is chosen during import), they need no work. If it
+ * becomes a module, outer constants are copied, so that a layer of the body owns its weights, and other outer values
+ * become invariant inputs of the module. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
 
-/* Loops within loops would multiply these, so all bodies and branches of a model are counted, each as often as it is
- * drawn. */
+/* The most bodies and branches of a model, counted each time that they are imported, since nested loops multiply them.
+ */
 #define MAX_SCOPES 20000
 
 OnnxImport *

@@ -1,4 +1,4 @@
-/* TensorProto: numbers as ONNX keeps them, in one of six lists or as raw little-endian bytes, in the
+/* Reads TensorProto: numbers in one of six lists or as raw little-endian bytes, in the
  * model or in an external data file.
  *
  * We have eight element types and ONNX sixteen. Types that we have are kept; i8, i16, u16, u32 and u64 are widened to
@@ -100,8 +100,8 @@ onnx_type_range (int elem_type, gint64 *least, gint64 *most)
   return TRUE;
 }
 
-/* A graph does not fix its float: f32 on a wire is what --dtype says, so a model in 16 bits or double precision runs in
- * either. */
+/* A graph does not fix its float type: f32 on a wire means the type of --dtype, so a model in 16 bits or double
+ * precision runs in either. */
 LoomDType
 onnx_on_wire (LoomDType dtype)
 {

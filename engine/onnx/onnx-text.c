@@ -1,4 +1,4 @@
-/* Texts of attributes: numbers, lists and dimensions as graphs write them. */
+/* Formats attribute values: numbers, lists and dimensions in the graph's notation. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>

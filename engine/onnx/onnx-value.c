@@ -1,4 +1,4 @@
-/* Values of a model by name: wires of the graph, constants, weights. */
+/* The values of a model by name: wires of the graph, constants, weights. */
 #include "engine/onnx/onnx-private.h"
 
 /* A chain of computed constants is a handful of nodes long; this bounds the search for one. */

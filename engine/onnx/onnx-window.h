@@ -1,4 +1,4 @@
-/* Windows that slide: the attributes that convolutions and poolings share, and padding that PyTorch has no word for. */
+/* Sliding windows: the attributes that convolutions and poolings share, and padding that PyTorch cannot express. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"
