@@ -1,4 +1,4 @@
-/* Amounts of memory for people: one unit system, and one piece that writes it. */
+/* Formats and parses amounts of memory, in one unit system. */
 #pragma once
 
 #include <glib.h>
@@ -10,8 +10,7 @@ char *loom_bytes_to_string (double bytes);
 /* The number of "8", "80k", "512M" or "1.5G"; FALSE where the text is no such number above 0. */
 gboolean loom_bytes_parse (const char *text, double *bytes);
 
-/* What this process has of the machine's memory, or has had at most, as the kernel counts it; 0 where it does not say.
- */
+/* The resident memory of this process, or its peak, as the kernel counts it; 0: unknown. */
 guint64 loom_bytes_of_process (gboolean most);
 
 G_END_DECLS

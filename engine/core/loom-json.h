@@ -1,4 +1,4 @@
-/* Writing JSON: the one place that knows commas, escapes and what a number may look like.
+/* Writes JSON: commas, escapes and the form of numbers.
  *
  * json-glib is used for reading only: json-glib 1.6 writes 1e-08 as 1e-08.0, which is no JSON, and every
  * double with 17 digits, where a loss in f32 has nine. What is not finite becomes null. */

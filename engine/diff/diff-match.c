@@ -1,14 +1,14 @@
-/* Which module and which node of one graph is which of the other.
+/* Matches the modules and nodes of two graphs.
  *
- * The same name is the same thing. An element that then has no partner is a renaming where exactly one pair can be
- * meant: nodes that are alike and wired alike first, then those that differ in one of the two. Each pair that is found
- * makes wires of its neighbours comparable, so it goes round until nothing more is found. */
+ * Equal names match. An element without a partner is a renaming if exactly one pair is possible: first nodes with equal
+ * attributes and wires, then nodes that differ in one of the two. Each pair makes the wires of its neighbours
+ * comparable, so this repeats until no further pair is found. */
 #include "engine/graph/loom-modules.h"
 #include "engine/diff/diff-private.h"
 
 #include <string.h>
 
-/* How often all nodes without a partner are gone through: enough for what people rename. */
+/* The most passes over nodes without a partner: enough for renames by hand. */
 #define MAX_SIMILARITY_ROUNDS 100
 
 /* ---- ends --------------------------------------------------------------- */
@@ -270,7 +270,7 @@ unmatched (const Half *half, Way way)
   return found;
 }
 
-/* Two that only look alike are one only if their wires do not say otherwise. */
+/* Two nodes with equal attributes match only if their wires do not contradict it. */
 static gboolean
 wires_agree (const Half *a, const char *from, const Half *b, const char *to)
 {
@@ -328,7 +328,7 @@ pair_unmatched (DiffScope *scope, Half *a, Half *b, Way way)
       g_ptr_array_add (pairs, (gpointer)from);
       g_ptr_array_add (pairs, (gpointer)to);
     }
-  /* Only now, so that what is found does not depend on the order of a hash table. */
+  /* Applied at the end, so that the result does not depend on the order of a hash table. */
   for (guint i = 0; i < pairs->len; i += 2)
     pair_up (scope, a, b, pairs->pdata[i], pairs->pdata[i + 1]);
   return pairs->len > 0;

@@ -1,7 +1,5 @@
-/* The meaning of an attribute: its type and its default, from the tables that read it.
- *
- * Operators, data sets, what every node may have, <train> and what stands in it, optimisers, schedules and metrics have
- * tables, which are those that readers read by. */
+/* Finds the type and default of an attribute, from the tables of its readers: operators, data sets, attributes of all
+ * nodes, <train> and its children, optimisers, schedules and metrics. */
 #include "engine/graph/loom-modules.h"
 #include "engine/diff/diff-private.h"
 #include "engine/graph/loom-expr.h"
@@ -21,7 +19,7 @@ typedef enum
   MEANS_INT,
   MEANS_FLOAT,
   MEANS_BOOL,
-  MEANS_LIST,  /* numbers with commas; one stands for all where length says how many there are */
+  MEANS_LIST,  /* numbers with commas; if there is a length, a single one is used for all */
   MEANS_WORDS, /* texts with commas */
   MEANS_PORT,
   MEANS_METRIC, /* a metric's type, which may be an alias */
@@ -80,8 +78,8 @@ of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
   return FALSE;
 }
 
-/* Attributes of <graph>, of <train> and of what stands in it. Of these an empty text is not what holds without them:
- * match="" takes no weights. */
+/* Attributes of <graph>, of <train> and of what stands in it. For these an empty text differs from the default:
+ * match="" matches no weights. */
 static gboolean
 of_recipe (LoomTag tag, const char *name, Meaning *m)
 {

@@ -1,5 +1,5 @@
-/* The inside of a comparison: diff-meaning.c says what an attribute means, diff-match.c which node is which, and
- * loom-diff.c lists what is left. */
+/* Shared by the files of the comparison: diff-meaning.c compares attributes, diff-match.c matches nodes, and
+ * loom-diff.c lists the differences. */
 #pragma once
 
 #include "engine/diff/loom-diff.h"
@@ -11,13 +11,13 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const char *name; /* interned; an alias is called by its proper name */
+  const char *name; /* interned; for an alias the proper name */
   char *text;       /* as written, or the default */
-  char *key;        /* equal where the meaning is; names of a are those of b already */
+  char *key;        /* equal for equal meanings; names of a are translated to those of b */
   gboolean is_cosmetic;
 } DiffAttribute;
 
-/* One of the two graphs. names: how what is called so here is called in b; NULL for b itself. */
+/* One of the two graphs. names: translates its names to b's; NULL for b itself. */
 typedef struct _DiffNames DiffNames;
 typedef struct
 {
@@ -25,14 +25,14 @@ typedef struct
   const DiffNames *names;
 } DiffSide;
 
-/* The attributes of an element that are not what would hold without them, sorted by name. Attributes that name the element
- * (an id, a module's name, a wire's ends, op and module of a node) is left out. */
+/* The attributes of an element that differ from their defaults, sorted by name. Attributes that name the element (an
+ * id, a module's name, a wire's ends, op and module of a node) are left out. */
 GPtrArray *diff_attributes (const DiffSide *side, const LoomElement *element);
 /* The default of an attribute that is not written; NULL: none. */
 char *diff_default (const DiffSide *side, const LoomElement *element, const char *name);
 /* "op relu", "module block": which operator or module a node is, modules by b's names. */
 char *diff_node_type (const DiffSide *side, const LoomElement *node);
-/* All of it as one text, for comparing at once. */
+/* The whole element as one text, for comparison. */
 char *diff_fingerprint (const DiffSide *side, const LoomElement *element);
 
 /* ---- matching (diff-match.c) ------ */

@@ -1,4 +1,4 @@
-/* Lists what differs once it is known who is who. */
+/* Lists the differences of two graphs after their elements are matched. */
 #include "engine/diff/diff-private.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ compare_lists (const Diff *d, const LoomElement *a, const LoomElement *b, gboole
     }
 }
 
-/* Takes the difference: into the list where it says anything. */
+/* Takes the difference: adds it to the list unless it is empty. */
 static void
 add (const Diff *d, LoomDifference *difference)
 {
@@ -206,7 +206,7 @@ compare_nodes (const Diff *d, const DiffScope *pair)
     }
 }
 
-/* The end → where it comes from. */
+/* The end → its source. */
 static GHashTable *
 wires_of (const DiffSide *side, const LoomElement *scope, GPtrArray *ends)
 {
@@ -318,7 +318,7 @@ compare_order (LoomDifference *difference, const Diff *d, const DiffScope *pair,
 {
   g_autofree char *before = port_order (&d->a, pair->a, port), *after = port_order (&d->b, pair->b, port);
 
-  /* A port more or less is a node more or less, which is said there. */
+  /* Added or removed ports are reported as nodes. */
   if (strlen (before) == strlen (after) && strcmp (before, after) != 0)
     {
       g_auto (GStrv) x = g_strsplit (before, ", ", -1), y = g_strsplit (after, ", ", -1);
@@ -352,7 +352,7 @@ compare_module (const Diff *d, const DiffScope *pair)
 
 /* ---- <train> ------------------------------------------------------------ */
 
-/* An element with defaults alone is equal to no element. */
+/* An element with defaults alone is equal to a missing element. */
 static void
 compare_only (const Diff *d, const LoomElement *a, const LoomElement *b, LoomTag tag)
 {

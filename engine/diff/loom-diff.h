@@ -1,8 +1,8 @@
-/* The meanings of two graphs, compared.
+/* Compares the meaning of two graphs.
  *
  * Two files may differ in every line and compute the same: nodes in another order, defaults written out, places on the
- * canvas. Here modules, nodes, parameters, wires and <train> are compared as the operator table reads them, so that a
- * difference is one that changes what is computed, or at least what it is called. */
+ * canvas. Modules, nodes, parameters, wires and <train> are compared as the operator table reads them, so that each
+ * difference changes what is computed, or its name. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"
@@ -19,7 +19,7 @@ typedef enum
 
 const char *loom_difference_kind_name (LoomDifferenceKind kind); /* "added" */
 
-/* An attribute before and after. NULL: there is none; is_default: it is what holds by default, written or not. */
+/* An attribute before and after. NULL: none; is_default: the default, written or not. */
 typedef struct
 {
   char *attribute;

@@ -1,8 +1,7 @@
-/* Complaints of the XML parser, as sentences for somebody who has never read its manual: what stands there, and
- * what to write instead.
+/* Explains errors of the XML parser in plain words: the faulty text, and what to write instead.
  *
  * The parser's own words name its functions and productions ("xmlParseEntityRef: no name"), so none of them is passed
- * on; a code that has no sentence here is said to be no XML, with its line. */
+ * on; a code without a sentence here is reported as no XML, with its line. */
 #include "engine/graph/reader-private.h"
 
 #include <libxml/xmlerror.h>

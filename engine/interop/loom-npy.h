@@ -1,4 +1,4 @@
-/* NumPy's array files: what `gradloom run` takes in and gives out.
+/* NumPy's array files: inputs and outputs of `gradloom run`.
  *
  * Format: numpy.lib.format, versions 1.0 to 3.0. Little endian only; C or Fortran
  * order (brought to C order). f8 f4 f2 i8 i4 u1 b1 keep their type; i1 i2 u2 u4 are

@@ -1,8 +1,7 @@
-/* The attributes of <graph> that one sets, of <train> and of what stands in it: types, defaults, ranges and
- * documentation.
+/* The attributes of <graph> that users set, of <train> and of its children: types, defaults, ranges and documentation.
  *
- * One table an element, as engine/ops/loom-reserved.h has for nodes: the reader, the difference of two graphs and
- * Studio's training settings read it. What an optimiser, a schedule or a metric adds stands in the tables of those. */
+ * One table per element, as engine/ops/loom-reserved.h has for nodes: the reader, the difference of two graphs and
+ * Studio's training settings read it. Optimisers, schedules and metrics have tables of their own. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"
@@ -12,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-/* The thing that a text refers to, which its type does not say. */
+/* The meaning of a text, which its type does not determine. */
 typedef enum
 {
   LOOM_REFERS_NOTHING,
@@ -23,7 +22,7 @@ typedef enum
 
 typedef struct
 {
-  LoomParamSpec spec; /* def NULL: needed; "": nothing holds where it is absent, or what a formula says */
+  LoomParamSpec spec;                 /* def NULL: required; "": no default, or one by a formula */
   const char *const *(*names) (void); /* one of these, which other tables have; NULL */
   const char *alias;                  /* the name that the first files have for it; NULL */
   LoomRefers refers;
@@ -38,11 +37,11 @@ const LoomAttribute *loom_attribute (LoomTag tag, const char *name);
 
 /* The number of this name that the optimiser of <train> has; NULL: it has none. */
 const LoomHyper *loom_train_hyper (const LoomElement *train, const char *name);
-/* The value that holds where <train> does not have this attribute, as it would be written, the optimiser's numbers
- * among them; NULL where there is none. */
+/* The default of an attribute of <train>, as written in a file, the optimiser's hyper-parameters included; NULL: none.
+ */
 const char *loom_train_default (const LoomElement *train, const char *name);
-/* A default of a table as it would be written, a text that is never freed (there are few of them); NULL for NaN. words:
- * of which it is the place of one; NULL: it is a number. */
+/* A default of a table as written in a file, a text that is never freed (there are few of them); NULL for NaN. words:
+ * value is the index of one of these; NULL: it is a number. */
 const char *loom_default_text (double value, const char *const *words, gboolean is_bool);
 
 G_END_DECLS

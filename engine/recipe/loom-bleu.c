@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Where the runs of n tokens begin, in the order of what they say. */
+/* The starts of all n-grams, sorted by their tokens. */
 static guint *
 sorted_runs (const gint64 *token, guint length, guint n, guint *count)
 {
@@ -51,7 +51,7 @@ loom_bleu_add (LoomBleu *bleu, const gint64 *said, guint n_said, const gint64 *r
                        *others = sorted_runs (reference, n_reference, n, &n_b);
 
       bleu->said[n - 1] += n_a;
-      /* A run of the reference answers for one that was said. */
+      /* Each n-gram of the reference matches one of the hypothesis. */
       while (a < n_a && b < n_b)
         {
           int order = compare_runs (said + runs[a], reference + others[b], n);

@@ -1,7 +1,7 @@
-/* The metrics that a <train> element may name, and those that are a mean or near one.
+/* The table of metrics, and those that are a mean or similar.
  *
  * One table: the check of a file, the program of a step and Studio's curves read it, so a new metric is one entry with
- * its functions. Metrics that count class by class stand in metric-classes.c. */
+ * its functions. Metrics that count per class are in metric-classes.c. */
 #include "engine/recipe/loom-metric.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ loom_metric_decide (LoomProgram *p, const LoomMetricOptions *options, LoomValue 
   *own = loom_reshape (p, loom_cast (p, target, LOOM_I64), 2, rows);
 }
 
-/* Whole numbers may be below 0: then they do not count, as in cross-entropy. */
+/* Targets below 0 do not count, as in cross-entropy. */
 static guint
 size_accuracy (const LoomTensorDesc *input, const LoomTensorDesc *target)
 {
@@ -103,7 +103,7 @@ count_classes (LoomProgram *p, LoomValue own)
   return loom_reshape (p, loom_sum_all (p, loom_cast (p, counts, loom_program_get_float (p))), 1, &one);
 }
 
-/* How many are right, and of how many. */
+/* The number of correct predictions, and the number of targets. */
 static LoomValue
 emit_accuracy (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
@@ -140,8 +140,8 @@ check_top_k (const LoomMetricOptions *options, const LoomTensorDesc *input, cons
   return FALSE;
 }
 
-/* A hit where fewer than k classes stand before the right one; of equal scores the lower number stands first, as in
- * accuracy. The right class's score is a sum over one class, so that a target outside the classes is no hit. */
+/* A hit if fewer than k classes rank before the right one; of equal logits the lower class number ranks first, as in
+ * accuracy. The right class's logit is a sum over one class, so that a target outside the classes is no hit. */
 static LoomValue
 emit_top_k (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {

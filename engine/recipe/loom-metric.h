@@ -1,8 +1,8 @@
 /* Metrics: what is reported in addition to the loss, a descriptor each.
  *
- * A metric is computed inside the program, as one more output of the step, so that watching it costs the run no work
- * on the host. It emits statistics of the batch, most often a sum; those of an epoch's batches are put together as
- * doubles, and the value follows from them at the end: precision or R² of an epoch is no mean over its batches. */
+ * A metric is computed inside the program, as one more output of the step, so that it costs no work on the host.
+ * It emits statistics of the batch, most often a sum; those of an epoch's batches are merged as doubles, and the value
+ * is computed from them at the end: precision or R² of an epoch is no mean over its batches. */
 #pragma once
 
 #include "engine/program/loom-prim.h"
@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   LOOM_AVERAGE_MACRO, /* the mean over classes that occur */
-  LOOM_AVERAGE_MICRO, /* over all samples, whatever their class */
+  LOOM_AVERAGE_MICRO, /* over all samples of all classes */
   LOOM_AVERAGE_BINARY /* of class 1 of two */
 } LoomAverage;
 
@@ -20,7 +20,7 @@ typedef struct
 {
   gint64 k;
   LoomAverage average;
-  double threshold; /* above it a single score means yes */
+  double threshold; /* a single logit above it means class 1 */
 } LoomMetricOptions;
 
 /* Which of them a metric takes. */
@@ -36,19 +36,20 @@ typedef struct
   const char *name, *alias; /* <metric type="…"/>; alias may be NULL */
   const char *doc;
   gboolean higher_is_better;
-  gboolean of_scores; /* of the largest among the scores of classes */
-  gboolean is_matrix; /* the statistics are n × n counts, which are shown whole; the value is their diagonal's share */
+  gboolean of_scores; /* of the class with the largest logit */
+  gboolean
+      is_matrix; /* the statistics are n × n counts, which are shown whole; the value is the fraction on the diagonal */
   LoomMetricTakes takes;
-  /* TRUE if it can be computed for these operands; on FALSE *why (free it) says what it needs. */
+  /* TRUE if it can be computed for these operands; on FALSE *why (free it) is the reason. */
   gboolean (*check) (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target,
                      char **why);
-  /* How many statistics; NULL: one. */
+  /* The number of statistics; NULL: one. */
   guint (*size) (const LoomTensorDesc *input, const LoomTensorDesc *target);
   /* The batch's statistics in the program's float type: rank 0 where it is one, else rank 1. */
   LoomValue (*emit) (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target);
-  /* How many things one batch sums: its weight. */
+  /* The number of elements in a batch's sum: its weight. */
   gint64 (*count) (const LoomTensorDesc *input, const LoomTensorDesc *target);
-  /* Takes a batch's statistics into the total, whose weight is that of before; NULL: they are sums. */
+  /* Merges a batch's statistics into the total; total_weight is the weight before; NULL: they are sums. */
   void (*merge) (double *total, double total_weight, const double *batch, double batch_weight, guint size);
   /* The value of an epoch; NULL: the sum over the weight. */
   double (*finish) (const LoomMetricOptions *options, const double *total, guint size, double weight);
@@ -73,7 +74,7 @@ double loom_metric_value (const LoomMetric *metric, const LoomMetricOptions *opt
 gboolean loom_metric_check_classes (const LoomMetricOptions *options, const LoomTensorDesc *input,
                                     const LoomTensorDesc *target, char **why);
 guint loom_metric_n_classes (const LoomTensorDesc *input, const LoomTensorDesc *target);
-/* The class that each sample is given, and its own, both i64 (rows, 1). */
+/* The predicted class of each sample, and its own, both i64 (rows, 1). */
 void loom_metric_decide (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target,
                          LoomValue *given, LoomValue *own);
 gint64 loom_metric_count_target (const LoomTensorDesc *input, const LoomTensorDesc *target);

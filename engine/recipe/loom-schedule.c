@@ -173,7 +173,7 @@ cosine_at (const LoomSchedule *s, double lr, double t, double total)
 {
   double length = span (s->param[COSINE_T_MAX], total);
 
-  /* Over the whole run it ends at its lowest; a given wave goes on. */
+  /* A wave over the whole run ends at its minimum; a given period repeats. */
   return cosine (lr, s->param[COSINE_ETA_MIN], isnan (s->param[COSINE_T_MAX]) ? MIN (t / length, 1) : t / length);
 }
 
@@ -271,8 +271,8 @@ static const LoomScheduleParam one_params[] = {
   { .name = NULL },
 };
 
-/* Where the cycle stands at t: which two of its corners, and the share of the way between them. The corners are, in
- * order, beginning, top, then the beginning's rate again where there are three phases, and the end. */
+/* The position of t in the cycle: the two corners around it, and the fraction between them. The corners are, in order,
+ * beginning, top, the beginning's rate again if there are three phases, and the end. */
 static double
 one_share (const LoomSchedule *s, double t, double total, guint *corner)
 {
@@ -573,7 +573,7 @@ loom_schedule (const char *name)
   return NULL;
 }
 
-/* Place and length in the formula's own unit. */
+/* Position and length in the formula's own unit. */
 static void
 place (const LoomSchedule *s, gint64 step, gint64 total_steps, double *t, double *total)
 {

@@ -1,7 +1,8 @@
 /* Schedules of the learning rate: pure functions of the step, after torch.optim.lr_scheduler.
  *
- * One entry of a table each (loom-schedule.c): its parameters and its formula. A run asks for the rate of every step,
- * so nothing is kept between steps; only "plateau" remembers losses, in a struct of its own that checkpoints hold. */
+ * One entry of a table each (loom-schedule.c): its parameters and its formula. The rate is computed for
+ * every step, so nothing is kept between steps; only "plateau" keeps losses, in a struct of its own that checkpoints
+ * hold. */
 #pragma once
 
 #include <glib.h>
@@ -14,15 +15,15 @@ G_BEGIN_DECLS
 typedef struct
 {
   const char *name, *alias; /* alias: a name that earlier files have; NULL */
-  double value;             /* default; NaN: what the formula says of it */
+  double value;             /* default; NaN: the formula's own */
   double minimum, maximum;
   gboolean whole, required;
   gboolean of_lr;           /* a learning rate, kept as a multiple of the run's */
-  const char *const *choices; /* the value is the place of a word in this list; NULL: a number */
+  const char *const *choices; /* the value is the index of a word in this list; NULL: a number */
   const char *doc;
 } LoomScheduleParam;
 
-/* Observations of "plateau" about a run: they belong to the run's place, not to the schedule. */
+/* The state of "plateau" in a run: part of the run's progress, not of the schedule. */
 typedef struct
 {
   double best; /* NaN before the first loss */
@@ -53,10 +54,10 @@ struct _LoomScheduleClass
   const LoomScheduleParam *param; /* ends with name NULL */
   gboolean has_milestones;        /* the attribute milestones="30,80" */
   gboolean watches_loss;          /* plateau: counts epochs always */
-  /* The rate at place t of `total`, from 0; lr is the rate that <train> or a group gives. NULL of a class that watches
-   * the loss, */
+  /* The rate at position t of `total`, from 0; lr is the rate of <train> or a group. NULL for a class that watches the
+   * loss, */
   double (*at) (const LoomSchedule *s, double lr, double t, double total);
-  /* which has a rate after what it has seen instead. */
+  /* which computes the rate from its state instead. */
   double (*after) (const LoomSchedule *s, const LoomPlateau *seen, double lr);
   /* Momentum (beta1 of Adam and its variants) at the same step; NaN: unchanged. NULL: never changed. */
   double (*momentum) (const LoomSchedule *s, double t, double total);
@@ -65,14 +66,14 @@ struct _LoomScheduleClass
 const LoomScheduleClass *const *loom_schedules (void); /* NULL-terminated */
 const LoomScheduleClass *loom_schedule (const char *name);
 
-/* The learning rate of step `step` (from 0) of total_steps, after what has been seen of the loss. The first
+/* The learning rate of step `step` (from 0) of total_steps, with the state of "plateau". The first
  * warmup_steps rates are multiplied by (step + 1) / warmup_steps; a formula over steps begins after them and has the
  * rest, one over epochs counts from the beginning. */
 double
 loom_schedule_factor (const LoomSchedule *s, const LoomPlateau *seen, double lr, gint64 step, gint64 total_steps);
-/* The momentum of that step, NaN where the schedule leaves it alone. */
+/* The momentum of that step; NaN: unchanged. */
 double loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps);
-/* Tells "plateau" an epoch's loss; TRUE when the rate falls. Others do nothing. */
+/* Passes an epoch's loss to "plateau"; TRUE if the rate falls. Others do nothing. */
 gboolean loom_schedule_observe (const LoomSchedule *s, LoomPlateau *seen, double loss);
 void loom_schedule_clear (LoomSchedule *s);
 

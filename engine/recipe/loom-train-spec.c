@@ -1,6 +1,6 @@
-/* Reads <train>: what is trained, by which optimiser, how long and on which samples.
+/* Reads <train>: loss, optimiser, length and samples of a run.
  *
- * Everything is checked here, in one place and with sentences, so that the trainer can rely on it and Studio can show
+ * Everything is checked here, so that the trainer can rely on it and Studio can show
  * the faults before any training. */
 #include "engine/recipe/recipe-private.h"
 
@@ -322,7 +322,7 @@ read_precision (RecipeReading *r)
 
 /* ---- entry points --------------------------------------------------------- */
 
-/* A step is planned before it sees its batch, so nothing in it may be as large as the batch says. */
+/* A step is planned before its batch is read, so no size may depend on the batch's data. */
 static void
 check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
 {
@@ -404,8 +404,8 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   recipe_read_splits (&r, spec);
   recipe_check_parallel (&r, spec);
   recipe_read_course (&r, spec);
-  /* A <train> that only says which weights to begin from belongs to a model that was read from a file. It lacks nothing
-   * but a loss, and only who trains must be told. */
+  /* A <train> that only says which weights to begin from belongs to a model that was read from a file. It lacks only
+   * a loss, which is an error for training alone. */
   if (loom_element_get (r.element, "loss") == NULL && spec->weights != NULL)
     r.failed = TRUE;
   else if (recipe_read_port (&r, r.element, "loss", &spec->loss))

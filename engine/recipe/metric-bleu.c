@@ -1,11 +1,11 @@
-/* BLEU (loom-bleu.h) of what a decoder says word by word, each given the right ones before it.
+/* BLEU (loom-bleu.h) of a decoder with teacher forcing: each token is predicted from the right ones before it.
  *
- * Counts of a batch are made in its program. A run that was said is found where fewer like it stand before it in its
- * sentence than there are in the reference: so each of the reference's answers for one, as the paper clips counts. */
+ * The counts of a batch are computed in its program. An n-gram is found if fewer equal ones precede it in its sentence
+ * than the reference contains, which clips counts as the paper does. */
 #include "engine/recipe/loom-bleu.h"
 #include "engine/recipe/loom-metric.h"
 
-#define MAX_LENGTH 256 /* places are compared with all others */
+#define MAX_LENGTH 256 /* positions are compared with all others */
 
 static gboolean
 check_bleu (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target, char **why)
@@ -54,14 +54,14 @@ compare (LoomProgram *p, LoomValue a, LoomValue b)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, rows, columns), loom_program_get_float (p));
 }
 
-/* What of runs of n - 1 there is, of runs of n: the first n - 1 agree, and the last. */
+/* The table for n-grams of n tokens from that of n - 1: the first n - 1 agree, and the last. */
 static LoomValue
 longer (LoomProgram *p, LoomValue runs, LoomValue single, gint64 n, gint64 count)
 {
   return loom_binary (p, LOOM_SCALAR_MUL, from_place (p, runs, 0, count), from_place (p, single, n - 1, count));
 }
 
-/* For each run i how many j there are: pairs [N, i, j] of runs that count, valid [N, j]. */
+/* For each n-gram i the number of j: pairs [N, i, j] of n-grams, valid [N, j]. */
 static LoomValue
 count_pairs (LoomProgram *p, LoomValue pairs, LoomValue valid)
 {
@@ -83,7 +83,7 @@ is_before (LoomProgram *p, gint64 n)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_LT, j, i), loom_program_get_float (p));
 }
 
-/* Runs of one to four tokens that the reference has, and then all: targets below 0 are no part of a sentence. */
+/* N-grams of one to four tokens that the reference contains, then all: targets below 0 are no part of a sentence. */
 static LoomValue
 emit_bleu (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
@@ -124,7 +124,7 @@ emit_bleu (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, Lo
   return loom_concat (p, 2 * LOOM_BLEU_MOST, part, 0);
 }
 
-/* An answer has as many places as its reference, so nothing is too short. */
+/* A hypothesis is as long as its reference, so there is no brevity penalty. */
 static double
 finish_bleu (const LoomMetricOptions *options, const double *total, guint size, double weight)
 {

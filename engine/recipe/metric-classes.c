@@ -1,7 +1,7 @@
-/* Metrics that count class by class: precision, recall, F1 and the confusion matrix.
+/* Metrics that count per class: precision, recall, F1 and the confusion matrix.
  *
- * The first three need of each class only how often it was right, predicted and actual; the matrix, which holds all
- * that, is made where it is asked for, as a product of two tables of zeros and ones. */
+ * The first three need only the numbers of correct, predicted and actual samples of each class; the matrix is computed
+ * on request, as a product of two one-hot matrices. */
 #include "engine/recipe/loom-metric.h"
 
 #define MAX_CLASSES 256 /* of a matrix: its n² counts are read back after each step */

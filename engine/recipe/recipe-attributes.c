@@ -137,7 +137,7 @@ static const LoomAttribute of_train[] = {
               .minimum = 0,
               .maximum = 1e30,
               .doc = "By how much an epoch must be better to count" } },
-  /* Written it keeps the best weights, so that its absence is not “loss”. */
+  /* Setting it also keeps the best weights, so “loss” is no default. */
   { .spec = { .name = "monitor", .type = LOOM_PARAM_STRING, .def = "", .doc = "The loss, or a metric’s name" } },
   { .spec = { .name = "weights",
               .type = LOOM_PARAM_STRING,

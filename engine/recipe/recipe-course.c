@@ -1,10 +1,9 @@
-/* Reads what shapes a run in addition to the optimiser: the weights it begins from, the average it keeps of them, and
- * when it ends before its last epoch. */
+/* Reads initial weights, weight averaging (EMA) and early stopping. */
 #include "engine/recipe/recipe-private.h"
 
 #include <string.h>
 
-/* Optimisers that are no part of the program take a step of their own making. */
+/* Optimisers that are not part of the program compute their step themselves. */
 static void
 check_driven (RecipeReading *r, const LoomTrainSpec *spec)
 {
@@ -23,7 +22,7 @@ check_driven (RecipeReading *r, const LoomTrainSpec *spec)
                      spec->optimizer->name);
 }
 
-/* What a parameter server has no counterpart of. */
+/* Checks for features that a parameter server does not support. */
 static void
 check_server (RecipeReading *r, const LoomTrainSpec *spec)
 {
@@ -122,7 +121,7 @@ read_folds (RecipeReading *r, LoomTrainSpec *spec)
                      spec->folds);
 }
 
-/* Every pattern must name something: a slip of the pen would else leave weights as they are. */
+/* Every pattern must match something: a typo would otherwise leave weights unchanged. */
 static void
 read_match (RecipeReading *r, LoomTrainSpec *spec)
 {
@@ -166,7 +165,7 @@ loom_train_spec_takes (const LoomTrainSpec *spec, const char *path)
   return FALSE;
 }
 
-/* At 1 the average would stay what the weights were at first. */
+/* At 1 the average would stay at the initial weights. */
 static double
 read_ema (RecipeReading *r)
 {

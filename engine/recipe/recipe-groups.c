@@ -16,10 +16,9 @@ recipe_group_free (gpointer data)
   g_free (group);
 }
 
-/* `*` is any run of characters without a point, `**` any run at all, `?` one character that is no point. What stands
- * below a match matches as well, so that a node's or a module's path is enough. reached[i] is set where what was read
- * of the pattern can end before character i of the path: the work is the product of both lengths, whatever is written.
- */
+/* `*` matches characters without a point, `**` any characters, `?` one character except a point. Everything below a
+ * match matches as well, so a node's or a module's path is enough. reached[i]: the pattern read so far can match the
+ * first i characters of the path; the work is the product of both lengths for any pattern. */
 gboolean
 recipe_matches (const char *pattern, const char *path)
 {

@@ -48,7 +48,7 @@ check_shapes (RecipeReading *r, const LoomElement *e, const LoomMetricSpec *metr
   LoomTensorDesc input, target;
   g_autofree char *why = NULL;
 
-  /* Where a node has a fault, as the loss that compares the same tensors, this follows from it. */
+  /* If a node has a fault, such as the loss that compares the same tensors, a fault here would only follow from it. */
   if (!r->partial && describe (r, &metric->input, batch, &input) && describe (r, &metric->target, batch, &target)
       && !metric->metric->check (&metric->options, &input, &target, &why))
     recipe_complain (r, e, LOOM_ERROR_SHAPE, "input", "Metric “%s” cannot be computed: %s.", metric->name, why);

@@ -1,5 +1,5 @@
-/* <parallel>: what of a step n ranks divide, and what they cannot divide. Which weights have shards, and how
- * ranks form a mesh, is recipe-split.c's. */
+/* Reads <parallel>: the parts of a step that ranks divide, and the combinations that are impossible. recipe-split.c
+ * reads which weights have shards, and forms the mesh of ranks. */
 #include "engine/recipe/recipe-private.h"
 
 /* A search along the gradient needs the whole of all weights. */
@@ -86,7 +86,7 @@ recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
 
   if (e == NULL)
     return;
-  /* Who starts ranks goes by it (app/train-launch.c). */
+  /* The launcher uses it (app/train-launch.c). */
   least = (gint64)recipe_number (r, e, "min_ranks");
   if (ranks > 0 && least > ranks)
     {

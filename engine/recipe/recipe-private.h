@@ -1,4 +1,4 @@
-/* Shared by the files that read <train>: where they are, and how they complain. */
+/* Shared by the files that read <train>: the state of reading, and its faults. */
 #pragma once
 
 #include "engine/recipe/loom-attributes.h"
@@ -34,7 +34,7 @@ double recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hy
 guint recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback,
                         const char *const *choices);
 gboolean recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback);
-/* A fault for a name that is none of those which the table has for the attribute. what: "optimiser". */
+/* Adds a fault for a name that is not in the attribute's table. what: "optimiser". */
 void recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what);
 /* The names of the element's table, aliases too, for more to be added; those for which takes lacks the bit are left
  * out. recipe_check_names() ends the list. */

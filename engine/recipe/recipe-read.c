@@ -1,5 +1,5 @@
-/* Attributes of <train> and what stands in it, read as numbers, words and flags, and the faults of those that are none:
- * each with its range or its choices, and with what may have been meant. */
+/* Reads attributes of <train> and its children as numbers, words and flags; faults name the range or the choices, and
+ * the likely intended word. */
 #include "engine/recipe/recipe-private.h"
 
 #include <math.h>
@@ -190,7 +190,7 @@ recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, co
       if (strchr (name, ':') != NULL || g_strv_contains (names, name))
         continue;
       near = loom_nearest (name, names);
-      /* Too far from the letters to be found by them. */
+      /* Too different in spelling to be suggested. */
       if (near == NULL && g_str_has_prefix (name, "learning") && g_strv_contains (names, "lr"))
         near = "lr";
       if (optimizer != NULL)

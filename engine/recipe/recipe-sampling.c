@@ -1,4 +1,4 @@
-/* Which samples an epoch has: <train sample_weights>. */
+/* Reads <train sample_weights>: the sampling weights of an epoch. */
 #include "engine/data/loom-sample-weights.h"
 #include "engine/recipe/recipe-private.h"
 

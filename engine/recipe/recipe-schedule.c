@@ -1,4 +1,4 @@
-/* Reads <schedule>: its class, that class's parameters, and what all have. */
+/* Reads <schedule>: its class, that class's parameters, and the common ones. */
 #include "engine/recipe/recipe-private.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Values that move while a net is trained: nodes op="scheduled" (Bengio, Vinyals, Jaitly and Shazeer 2015, section 2.4,
+/* Values that change during training: nodes op="scheduled" (Bengio, Vinyals, Jaitly and Shazeer 2015, section 2.4,
  * has the three ways). */
 #include "engine/recipe/recipe-private.h"
 

@@ -1,8 +1,8 @@
-/* The RELAX NG schema of the graph file, printed from the grammar's table, the operator table and, for <train> and what
- * stands in it (schema-train.c), the recipe's table.
+/* The RELAX NG schema of the graph file, printed from the grammar's table, the operator table and, for <train> and its
+ * children (schema-train.c), the recipe's table.
  *
- * It serves editors, which complete and underline by it, and a test that what the writer writes is what the tables
- * say. Faults that users see do not come from it: a validator loses the value, the rule and the fix. */
+ * Editors use it for completion and validation, and a test checks the writer against it. Faults that users see do not
+ * come from it: a validator loses the value, the rule and the fix. */
 #include "engine/ops/loom-loop.h"
 #include "engine/graph/loom-grammar.h"
 #include "engine/ops/loom-reserved.h"

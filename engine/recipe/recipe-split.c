@@ -1,5 +1,5 @@
-/* Which weights the ranks along a mesh's axis tensor have parts of: nodes say it by split="…", and <parallel> for those
- * that its patterns name. */
+/* Reads which weights the ranks along the mesh's axis `tensor` have shards of: from split="…" of nodes, and from the
+ * patterns of <parallel>. */
 #include "engine/recipe/recipe-private.h"
 
 #include "engine/ops/loom-reserved.h"
@@ -72,7 +72,7 @@ find_way (const LoomNetWeight *weight, const char *how)
   return NULL;
 }
 
-/* What stands at the node, else what the first pattern says that fits and that its weights can be split by. */
+/* The node's own split, else that of the first pattern that matches and that its weights support. */
 static const LoomWeightSplit *
 way_of (const LoomNetNode *node, const LoomNetWeight *weight, GPtrArray *rules)
 {

@@ -1,4 +1,4 @@
-/* --strategy: the words that it takes, and what each of them writes into <parallel>. */
+/* --strategy: its words, and the attributes of <parallel> that each sets. */
 #include "engine/recipe/recipe-private.h"
 
 static const char *const words[] = { RECIPE_STRATEGIES, "tensor", "pipeline", "gpipe", "1f1b", NULL };
@@ -43,7 +43,7 @@ keeps_mesh (const LoomElement *parallel, const char *word, int ranks)
   const gint64 data = number_of (parallel, "data"), stages = MAX (number_of (parallel, "pipeline"), 1);
   const gint64 tensor = MAX (number_of (parallel, "tensor"), 1);
 
-  /* One more rank serves the others, which have all of the net. */
+  /* The parameter server is an additional rank; the others have the whole net. */
   if (g_str_equal (word, "server"))
     return stages == 1 && (data == 0 || data + 1 == ranks);
   if (data > 1)

@@ -1,7 +1,7 @@
-/* The schema of <train> and of what stands in it, from the tables that the reader has: attributes, and what an
- * optimiser, a schedule or a metric adds to them.
+/* Prints the schema of <train> and its children from the reader's tables: attributes, and those of optimisers,
+ * schedules and metrics.
  *
- * Where an attribute chooses a descriptor, there is one group a descriptor, with what it adds, as for the variants of
+ * If an attribute chooses a descriptor, there is one group per descriptor with its attributes, as for the variants of
  * an operator. */
 #include "engine/recipe/schema-private.h"
 
