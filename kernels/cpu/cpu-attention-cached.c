@@ -1,14 +1,14 @@
-/* Causal attention over keys and values that are kept: what a net that writes does for each token.
+/* Causal attention over cached keys and values (KV cache), for generation token by token.
  *
- * With one query nothing would be used twice, so keys and values are read where they lie, row by row, and not brought
- * into panels: the time is that of reading them. A thread does whole heads, so the sums have one order for any number
- * of threads. */
+ * With one query no value would be reused, so keys and values are read in place, row by row, and not copied to panels:
+ * the time is that of reading them. A thread computes whole heads, so the sums have one order for any number of
+ * threads. */
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-panels.h"
 
 #include <string.h>
 
-#define BYTES 10.0 /* that one thread reads in a nanosecond: to see whether threads pay */
+#define BYTES 10.0 /* that one thread reads per nanosecond, for the decision about threads */
 
 typedef struct
 {
@@ -54,7 +54,7 @@ dot (const float *a, const float *b, int64_t n)
   return sum_of (first + second);
 }
 
-/* The scores [n] become e^(s - the largest); returns their sum. */
+/* Replaces the logits [n] by e^(s - the largest); returns their sum. */
 static float
 exponentials (float *s, int64_t n)
 {
@@ -157,7 +157,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   self->room = spec->in[3].dim[2];
   self->depth = spec->in[4].dim[3];
   self->scale = (float)a->scale;
-  /* On average half of the room is filled. */
+  /* On average half of the cache is filled. */
   self->ns = (double)(self->n * self->heads * self->places) * (double)self->room / 2
              * (double)(self->width + self->depth) * 4 / BYTES;
   self->k.base.scratch_bytes = (size_t)(self->n * self->groups * self->room) * sizeof (float);

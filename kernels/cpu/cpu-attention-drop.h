@@ -1,5 +1,5 @@
-/* Dropout within attention: which shares of a block of queries and keys are dropped. Both passes draw the numbers, so
- * that nothing is kept between them. Included where QUERIES, KEYS and the panels of a block have been defined. */
+/* Dropout of attention weights, by blocks of queries and keys. Forward and backward draw the same numbers, so that no
+ * mask is kept between them. Included after QUERIES, KEYS and the panels of a block are defined. */
 #ifndef LOOM_CPU_ATTENTION_DROP_H
 #define LOOM_CPU_ATTENTION_DROP_H
 
@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-/* Words of a block: queries' first and last ones lie within four, and the last call draws as many as it can. */
+/* Words of a block: a query's first and last words may be part of a group of four, and the last call draws a full
+ * vector. */
 #define WORDS (QUERIES * (KEYS + 4) + CPU_PHILOX_NUMBERS)
 
 typedef struct
 {
-  float left;    /* what shares that are left are times; 1: none is dropped */
-  int32_t below; /* 24 bits of a number below this drop a share */
+  float left;    /* the factor of the kept weights; 1: no dropout */
+  int32_t below; /* 24 bits of a number below this drop a weight */
   uint64_t stream, seed, step;
   const int64_t *place; /* [N,H] */
 } Dropout;
@@ -22,12 +23,12 @@ typedef struct
 typedef struct
 {
   uint32_t *word;      /* [WORDS]; NULL: nothing is dropped */
-  int64_t at[QUERIES]; /* where that of a query's first key is */
+  int64_t at[QUERIES]; /* the index of the word of a query's first key */
 } Drawn;
 
 /* Draws for `rows` queries and n keys, of which row r sees the first seen + r if it is causal, else all. The number of
- * the first query's first key is `first`, that of the next query's `keys` after it. What stands in place of numbers
- * for keys that are not seen is any word: their shares are 0. */
+ * the first query's first key is `first`, that of the next query's `keys` after it. Words of masked keys are arbitrary:
+ * their weights are 0. */
 static inline void
 draw (const Dropout *dropout, int64_t first, int64_t keys, int64_t rows, int64_t n, bool causal, int64_t seen,
       Drawn *drawn)
@@ -50,9 +51,8 @@ draw (const Dropout *dropout, int64_t first, int64_t keys, int64_t rows, int64_t
     cpu_philox (dropout->seed, dropout->stream, dropout->step, block + at, drawn->word + 4 * at);
 }
 
-/* Puts 0 in place of what is dropped of x [PANELS][QUERIES][PANEL], of n keys, and enlarges the rest. The products are
- * rounded, as those of dropout that stands alone: within another loop the compiler would contract them with its sums.
- */
+/* Sets the dropped elements of x [PANELS][QUERIES][PANEL], of n keys, to 0, and scales the rest. The products are
+ * rounded as in the separate dropout kernel: within another loop the compiler would contract them with its sums. */
 static inline void
 drop (const Dropout *dropout, const Drawn *drawn, int64_t rows, int64_t n, float *x)
 {

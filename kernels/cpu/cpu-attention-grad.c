@@ -1,8 +1,8 @@
-/* The gradient of attention, which works the shares out again by blocks of queries and keys (Dao et al.,
+/* The gradient of attention, which recomputes the weights by blocks of queries and keys (Dao et al.,
  * "FlashAttention", 2022). */
 #include "kernels/cpu/cpu-attention.h"
 
-/* What a thread works with: panels of a head's keys and values, of a block's queries and gradients, and sums. */
+/* The workspace of a thread: panels of a head's keys and values, of a block's queries and gradients, and sums. */
 typedef struct
 {
   float *keys, *keys_across, *values; /* [S / PANEL][E][PANEL], [E / PANEL][S][PANEL], [S / PANEL][D][PANEL] */
@@ -12,8 +12,7 @@ typedef struct
   Drawn drawn;
 } Work;
 
-/* Shares e^(s - lse) in place of scores, and ds = shares·(ds - delta) in place of the products of gradients and values.
- */
+/* Replaces logits by weights e^(s - lse), and the products of gradients and values by ds = weights·(ds - delta). */
 static void
 share_gradient (int64_t rows, int64_t n, const float *lse, const float *delta, float *shares, float *ds)
 {
@@ -31,7 +30,7 @@ share_gradient (int64_t rows, int64_t n, const float *lse, const float *delta, f
       }
 }
 
-/* What is taken off the gradients of a block's scores: Σ g·y of each query, unless it is given. */
+/* The delta of a block's queries: Σ g·y of each, unless it is an operand. */
 static void
 block_deltas (const Call *call, const Block *block, float *delta)
 {

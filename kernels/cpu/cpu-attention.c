@@ -1,4 +1,4 @@
-/* Scaled dot-product attention by blocks of queries and keys: what is kept of the scores is one block of them a thread
+/* Scaled dot-product attention by blocks of queries and keys: only one block of logits per thread is kept
  * (Dao et al., "FlashAttention", 2022; the softmax's running sums are Milakov and Gimelshein's, 2018). */
 #include "kernels/cpu/cpu-attention.h"
 
@@ -26,8 +26,8 @@ largest (const float *s, int64_t n)
   return lane[0];
 }
 
-/* Scores s [PANELS][QUERIES][PANEL] of n keys become e^(s - top), top being the largest so far; what was summed before,
- * total [rows] and sums [D / PANEL][QUERIES][PANEL], follows. */
+/* Replaces the logits s [PANELS][QUERIES][PANEL] of n keys by e^(s - top), top being the largest so far, and rescales
+ * the sums so far, total [rows] and sums [D / PANEL][QUERIES][PANEL]. */
 static void
 running_softmax (const Attention *self, int64_t rows, int64_t n, float *s, float *top, float *total, float *sums)
 {
@@ -62,7 +62,7 @@ running_softmax (const Attention *self, int64_t rows, int64_t n, float *s, float
           for (int l = 0; l < PANEL; l++)
             sums[p * TILE + r * PANEL + l] *= fade[r];
     }
-  /* A query's sum has one order, so those of several go side by side. */
+  /* A query's sum has a fixed order, so the sums of several queries are interleaved. */
   for (int64_t r = 0; r < rows; r += TOGETHER)
     {
       float sum[TOGETHER] = { 0 };

@@ -1,9 +1,8 @@
-/* What attention and its gradient share: the call's places, blocks of queries with their scores, and what dropout
- * drops.
+/* Shared by attention and its gradient: the sizes of a call, the logits of a block of queries, and dropout.
  *
- * Everything that is multiplied lies in panels (cpu-panels.h), keys and values of a sample's head once for all of its
- * queries. A block of queries [QUERIES, E] in panels is both the left factor of its scores and the right one of the
- * keys' gradient. The sums have one order for any number of threads: a thread does whole blocks of queries forward, and
+ * All factors are copied to panels (cpu-panels.h), keys and values of a sample's head once for all of its queries. A
+ * block of queries [QUERIES, E] in panels is both the left factor of its scores and the right one of the keys'
+ * gradient. The sums have one order for any number of threads: a thread computes whole blocks of queries forward, and
  * backward whole heads of keys. */
 #ifndef LOOM_CPU_ATTENTION_H
 #define LOOM_CPU_ATTENTION_H
@@ -19,7 +18,7 @@
 #define PANELS   (128 / PANEL)     /* of keys in a block */
 #define KEYS     (PANELS * PANEL)  /* in a block */
 #define TOGETHER 8                 /* sums that are made side by side */
-#define FLOPS    20.0              /* in a nanosecond, of one thread: to see whether threads pay */
+#define FLOPS    20.0              /* per nanosecond of one thread, for the decision about threads */
 
 #include "kernels/cpu/cpu-attention-drop.h"
 
@@ -57,7 +56,7 @@ typedef struct
   int64_t sample, head, first, rows;
 } Block;
 
-/* Where a row of a head lies in the tensor of this part. */
+/* The offset of a row of a head in the tensor of this part. */
 static inline int64_t
 place_of (const Attention *self, LoomAttentionPart part, int64_t sample, int64_t head, int64_t row)
 {
@@ -91,7 +90,7 @@ take (float **scratch, int64_t floats)
 
 /* ---- scores ----------------------------------------------------------------- */
 
-/* How many keys the block of queries may look at. */
+/* The number of keys that are not masked for the block of queries. */
 static inline int64_t
 reach (const Attention *self, const Block *block)
 {
@@ -100,7 +99,7 @@ reach (const Attention *self, const Block *block)
   return self->causal && last < self->keys ? last : self->keys;
 }
 
-/* The scores of a block's queries [E / PANEL][QUERIES][PANEL], scaled, and n keys from `from` on, -∞ where one is not
+/* The logits of a block's queries [E / PANEL][QUERIES][PANEL], scaled, and n keys from `from` on, -∞ where one is not
  * kept: s [PANELS][QUERIES][PANEL]. keys: panels [S / PANEL][E][PANEL]. */
 static inline void
 block_scores (const Call *call, const Block *block, const float *queries, const float *keys, int64_t from, int64_t n,
@@ -160,7 +159,7 @@ take_numbers (const Attention *self, void *const *b, Call *call)
   call->dropout.place = b[2];
 }
 
-/* Room for a block's numbers, in floats of scratch. */
+/* The workspace of a block's random numbers, in floats. */
 static inline int64_t
 word_room (const Attention *self)
 {

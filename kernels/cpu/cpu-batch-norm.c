@@ -7,15 +7,15 @@
  * bf16 rows are widened one at a time on the stack, so that memory sees 16-bit floats alone; statistics, scale and the
  * gradients of weight and bias are f32.
  *
- * With a ReLU after it, batch norm's gradient finds out from x and the statistics where the ReLU was open: two more
- * operations an element in loops that wait for memory, and the ReLU's result need not be kept. A residual is added to
- * what has just been written, a row or a plane at a time, while that is in the cache; its gradient dr, which is what
- * passes the ReLU, is written as the sums are taken, and read in place of g by the pass that writes. */
+ * With a ReLU after it, batch norm's gradient recomputes from x and the statistics where the ReLU was active: two more
+ * operations per element in memory-bound loops, and the ReLU's result need not be kept. A residual is added to a row or
+ * a plane right after it is written, while it is in the cache; its gradient dr, the gradient that passes the ReLU, is
+ * written while the sums are taken, and read instead of g by the pass that writes. */
 #include "kernels/cpu/cpu-norm.h"
 
 /* ---- batch norm, channels side by side -------------------------------- */
 
-/* A row as memory would keep it. */
+/* Rounds a row as a store to bf16 and a load would. */
 static void
 round_row (const Call *call, float *values)
 {

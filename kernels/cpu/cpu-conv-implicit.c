@@ -1,4 +1,4 @@
-/* conv2d_weight_grad as one product of matrices that never exist as a whole, NHWC.
+/* conv2d_weight_grad as an implicit matrix product (im2col by blocks), NHWC.
  *
  * With a row for each tap and input channel, dw [R·S·C, K] = x' [R·S·C, pixels] · g [pixels, K], where a pixel is one
  * of y's and x' has what a tap reads for it. A block of pixels is gathered into panels at a time, x' as [taps·C /

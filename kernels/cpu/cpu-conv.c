@@ -1,4 +1,4 @@
-/* conv2d and its gradients: by which algorithms each can be computed. */
+/* The tables of algorithms for conv2d and its gradients. */
 #include "kernels/cpu/cpu-conv-first.h"
 #include "kernels/cpu/cpu-conv-implicit.h"
 #include "kernels/cpu/cpu-winograd.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of no images there is nothing to compute, which oneDNN has no answer to; the gradient of the weights is zero. */
+/* The kernel for zero images, which oneDNN does not support; the gradient of the weights is zero. */
 static LoomStatus
 zeros (CpuKernel *k, void *const *b, LoomMessage *message)
 {

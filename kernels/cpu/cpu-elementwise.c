@@ -2,8 +2,8 @@
  * the first-level cache.
  *
  * The output is walked in tiles of TILE elements in the order of its bytes. An
- * operand that lies the same way is used where it is; any other is brought into a
- * tile by a loader that follows its strides over the merged axes. Each step is then
+ * operand with the same layout is used in place; any other is loaded into a
+ * tile, following its strides over the merged axes. Each step is then
  * one loop, from tiles to a tile or straight to the output. So one body serves
  * every broadcast and layout, and a tiny tensor costs one indirect call a step. */
 #include "kernels/cpu/cpu.h"
@@ -531,7 +531,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
         self->step[s].loop.f32 = loop_f32 (op);
       else
         self->step[s].loop.i64 = loops_i64[op];
-      /* The loops never look at operands beyond their arity, but need a register. */
+      /* The loops do not read operands beyond their arity, but need a register. */
       for (int j = 0; j < 3; j++)
         self->step[s].arg[j] = j < arity   ? a->step[s].arg[j]
                                : arity > 0 ? a->step[s].arg[0]

@@ -1,8 +1,8 @@
 /* gather and scatter along an axis.
  *
- * The index is seen as [outer, n, inner] around the axis. What lies at (o, ·, j) of the
- * index moves within one lane of the tensor, so lanes are what threads share: a scatter
- * walks its lane in order, and what meets in one place does so in one order always. */
+ * The index is viewed as [outer, n, inner] around the axis. Elements (o, ·, j) of the index access one lane of the
+ * tensor, so threads share lanes: a scatter processes its lane in order, so duplicates are combined in a fixed order.
+ */
 #include "kernels/cpu/cpu.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* cholesky, triangular_solve, solve, det, cofactor: matrices of a batch are shared out to threads, each is done by one
- * (kernels/linalg.inc.h). */
+/* cholesky, triangular_solve, solve, det, cofactor: threads share the matrices of a batch, and each computes whole
+ * matrices (kernels/linalg.inc.h). */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>

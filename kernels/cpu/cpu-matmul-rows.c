@@ -1,9 +1,9 @@
-/* matmul "rows": up to four rows of a times weights [n, depth], the product of a network that writes token by token.
+/* matmul "rows": up to four rows of a times weights [n, depth], the product of generation token by token.
  *
- * Each weight is read once and used at most four times, so the time is the memory's. One core has no more lines under
- * way than the streams that its prefetchers follow: weights are therefore read at four places at once, a quarter of a
- * thread's share apart, and each place goes on through its rows without a gap. With two cores on weights that no cache
- * holds this moves 15 to 17 GB/s a core where one stream moves 9, and oneDNN's gemm 7 to 12.
+ * Each weight is read once and used at most four times, so the kernel is memory-bound. The cache lines in flight of
+ * one core are limited by the streams that its prefetchers follow: weights are therefore read in four streams, a
+ * quarter of a thread's columns apart, each without gaps. With two cores on weights that no cache holds this moves 15
+ * to 17 GB/s a core where one stream moves 9, and oneDNN's gemm 7 to 12.
  *
  * A sum has one order whatever streams and threads there are: lane l of 16 adds the elements l, l + 16, … of a row, the
  * lanes are added in order, and last what is left of the row. */

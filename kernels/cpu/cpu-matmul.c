@@ -1,8 +1,8 @@
-/* matmul: own loops, which pay for small products, oneDNN, and own ones for few rows (cpu-matmul-rows.c).
+/* matmul: own loops for small products, oneDNN, and own loops for few rows (cpu-matmul-rows.c).
  *
  * Below some twenty thousand multiply-adds a call into a library costs more than
  * the product (data/costs.ini says where). The own kernel takes panels of 16 columns
- * of b, copied side by side where they do not lie so, against 8 rows of a at a time. */
+ * of b, copied if they are not contiguous, against 8 rows of a at a time. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/product.h"
 

@@ -1,8 +1,8 @@
 /* Data movement: permute, expand, slice, pad, concat, move, copy (also reorder and cast),
  * fill, iota.
  *
- * All that only moves elements is one strided copy, planned once: axes that lie
- * together on both sides are merged, rows that lie together are memcpy, and where
+ * All of these are one strided copy, planned once: axes that are contiguous on both
+ * sides are merged, contiguous rows are memcpy, and where
  * the two sides disagree about the innermost axis, square tiles keep both in cache.
  * Types do not matter to it, only the size of an element. */
 #include "kernels/cpu/cpu.h"

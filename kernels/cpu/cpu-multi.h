@@ -1,8 +1,8 @@
-/* Many tensors as few long loops: what the optimisers' kernels share.
+/* Loops over lists of tensors, shared by the optimisers' kernels.
  *
- * bind() turns the lists of tensors into ranges of addresses, merging neighbours where the kernel does not mind, since
- * parameters, gradients and states usually lie flat. Ranges are cut into chunks of CHUNK elements, which threads share;
- * a chunk's work does not depend on who does it. */
+ * bind() turns the lists of tensors into ranges of addresses, merging neighbours if the kernel allows it, since
+ * parameters, gradients and states are usually contiguous. Ranges are divided into chunks of CHUNK elements, which
+ * threads share; a chunk's result does not depend on the thread. */
 #ifndef LOOM_CPU_MULTI_H
 #define LOOM_CPU_MULTI_H
 

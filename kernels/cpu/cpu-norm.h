@@ -1,5 +1,4 @@
-/* What the CPU's batch norm and layer norm share: a call's description, rows of bf16, and the sums of chunks of rows.
- */
+/* Shared by batch norm and layer norm: a call's description, rows of bf16, and the sums of chunks of rows. */
 #ifndef LOOM_CPU_NORM_H
 #define LOOM_CPU_NORM_H
 

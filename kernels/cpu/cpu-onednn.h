@@ -1,9 +1,8 @@
 /* Private to cpu-onednn-*.c: a kernel as a short list of oneDNN primitives, the
  * work itself and the reorders before and after it.
  *
- * Nothing outside this file family names oneDNN. What 2.x and 3.x say differently
- * (descriptions of memory and of primitives) stands in cpu-onednn-v2.c and
- * cpu-onednn-v3.c, of which the build takes the one that fits the installed header;
+ * Only these files use oneDNN. The differences between 2.x and 3.x (descriptions of memory and of primitives) are in
+ * cpu-onednn-v2.c and cpu-onednn-v3.c, of which the build takes the one that fits the installed header;
  * the other files are the same for both. Memory objects are made with the kernel and
  * get their addresses when these change. */
 #ifndef LOOM_CPU_ONEDNN_H

@@ -1,6 +1,6 @@
-/* Which algorithms the CPU back end has for a call, and the kernel of the one that was chosen.
+/* Lists the CPU's algorithms for a call, and creates the kernel of the chosen one.
  *
- * An own kernel is a block of memory with its sizes worked out, so whether it takes a call is found by making it.
+ * An own kernel is a struct of precomputed sizes, so creating it is the test of whether it takes a call.
  * oneDNN compiles its kernels, so a rule answers for it (CpuAlgorithm.takes). */
 #include "kernels/options.h"
 #include "kernels/cpu/cpu.h"

@@ -1,4 +1,4 @@
-/* Panels of floats and the product of two of them: what own convolutions are made of.
+/* Panels of floats and the product of two of them, the core of own convolutions and attention.
  *
  * A panel is PANEL columns (channels, or rows of a product) side by side, [n][PANEL], the last one filled up with zeros
  * or left as it is where nothing reads it. What one call of the product reads lies side by side. */

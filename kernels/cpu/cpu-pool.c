@@ -1,7 +1,7 @@
 /* Pooling in own loops, NHWC (vectors of channels) and plain.
  *
- * Both layouts are walked through strides. In NHWC the innermost loop runs over the
- * channels of one place, which lie side by side; in plain tensors it runs over one
+ * Both layouts are accessed through strides. In NHWC the innermost loop runs over the
+ * contiguous channels of one position; in plain tensors it runs over one
  * window. Threads share images, so gradients never meet. */
 #include "kernels/cpu/cpu.h"
 

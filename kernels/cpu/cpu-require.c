@@ -1,5 +1,5 @@
-/* require: hands its operand on where a condition holds everywhere, and says where it does not. update_gate: lets a
- * step write where its numbers are finite. */
+/* require: copies its operand if a condition holds everywhere, and reports the first element where it does not.
+ * update_gate: lets a step write if its numbers are finite. */
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* softmax, cross-entropy and their gradients in own loops over [outer, n, inner].
  *
- * Where the classes lie side by side (inner = 1) a row is vectorised along itself;
+ * If the classes are contiguous (inner = 1), a row is vectorised along itself;
  * otherwise blocks of neighbouring rows are, one class after the other. The second
  * form also serves short rows (a classifier's logits): a block of them is transposed on
  * its side in a local buffer, so that the vectors run over the batch. */

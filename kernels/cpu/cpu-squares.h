@@ -1,4 +1,4 @@
-/* The sum of squares of floats, in a fixed order, which says at once whether all are finite.
+/* The sum of squares of floats, in a fixed order, which is finite if and only if all floats are.
  *
  * Vectors as wide as the registers: GCC 12 takes wider ones apart at every step, and converts eight floats in two
  * halves where AVX-512 does it at once. The order of the additions is the same on every instruction set: STRIP sums,

@@ -1,8 +1,8 @@
-/* Threads: how many there may be, how work is divided among them, and how they wait.
+/* Threads: their number, the division of work among them, and how they wait.
  *
  * OpenMP's threads wait by spinning, because a parallel region then begins at once, where waking a
- * sleeping thread takes a system call and a scheduler's decision. On a machine with other work that is the wrong thing:
- * what spins keeps a core from the program whose result is waited for, so two simultaneous trainings take
+ * sleeping thread takes a system call and a scheduler's decision. On a machine with other work that is wrong:
+ * a spinning thread keeps a core from the program whose result is waited for, so two simultaneous trainings take
  * many times as long as one after the other. Which of the two is right changes while a program runs, but libgomp reads
  * how long to spin only when it is loaded.
  *

@@ -1,4 +1,4 @@
-/* Transforms of tiles, of cpu-winograd*.c, which see there. */
+/* Winograd's transforms of tiles, for cpu-winograd*.c. */
 #ifndef LOOM_CPU_WINOGRAD_LOOPS_H
 #define LOOM_CPU_WINOGRAD_LOOPS_H
 

@@ -1,8 +1,8 @@
 /* conv2d and conv2d_input_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
  *
  * Filters are transformed first. Then each thread takes its share of the tiles in blocks: it transforms a block's
- * input, takes the products and transforms them back, so that what is transformed stays in its caches and never
- * exists as a whole. A result's sums have one order whatever the blocks are, so that threads change no bits.
+ * input, takes the products and transforms them back, so that transformed tiles stay in its caches. A result's sums
+ * have one order whatever the blocks are, so that threads change no bits.
  *
  * depth is the number of channels that are summed over and columns the number that come out: C and K of a forward pass,
  * K and C of the input's gradient. */
