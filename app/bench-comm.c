@@ -1,7 +1,6 @@
-/* `gradloom bench comm`: what it costs that ranks exchange values, by collective and size; between threads of this
- * process, and between processes over MPI.
+/* `gradloom bench comm`: measures collectives by size, between threads of this process and between processes over MPI.
  *
- * A call's time is that of the rank that takes longest, the mean over as many calls as fill a window. Two numbers
+ * A call's time is that of the slowest rank, the mean over the calls of a window. Two numbers
  * summarise a collective as the alpha-beta model has it (Hockney, 1994): seconds a call, and bytes a second. */
 #include "app/bench-private.h"
 

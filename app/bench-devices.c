@@ -1,7 +1,6 @@
-/* `gradloom bench devices`: what a first lecture on hardware shows, measured: products by size and type, a sum that
- * only memory limits, copies from and to the host, and what a whole step costs that computes nothing, next to its bare
- * kernels (bench-launch.c); then layers of well-known nets (bench-layers.c). A row each, so that devices can be
- * compared.
+/* `gradloom bench devices`: measures the figures of a first lecture on hardware: products by size and type, a
+ * memory-bound sum, copies from and to the host, and the overhead of a step compared with its bare kernels
+ * (bench-launch.c); then layers of well-known nets (bench-layers.c). One row each, so that devices can be compared.
  *
  * Operands are random numbers: zeros cost a GPU less power, and so less time, than data do. */
 #include "app/bench-private.h"

@@ -1,4 +1,4 @@
-/* `gradloom bench GRAPH`: steps of training, timed; of several devices, executors and batch sizes a table.
+/* `gradloom bench GRAPH`: times training steps, as a table for several devices, executors and batch sizes.
  *
  * The whole step is timed (forward, backward, update, with the loss read each time) over batches that are already in
  * memory. Each row of a table is prepared separately, with weights and memory of its own. */

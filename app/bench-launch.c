@@ -1,9 +1,8 @@
-/* `gradloom bench devices`: what it costs to start a kernel that computes next to nothing, compared with the row of a
- * whole step in bench-devices.c, of which it is the part that belongs to the back end and the driver.
+/* `gradloom bench devices`: times the launch of a kernel that computes almost nothing, the share of the back end and
+ * the driver in the empty step of bench-devices.c.
  *
- * Two times, since a host that goes on without waiting and one that wants a result meet different ones: many launches
- * in a row followed by one synchronisation, by launch, and one launch with its synchronisation, there and back.
- * The kernel writes one float by no operand (iota), so every back end has it and nothing but the launch is timed. */
+ * Two times: throughput, many launches in a row followed by one synchronisation, and latency, one launch with its
+ * synchronisation. The kernel writes one float without operands (iota), so every back end has it. */
 #include "app/bench-private.h"
 
 /* Few enough for a GPU's queue of launches, beyond which a launch waits until a kernel is done; the one synchronisation

@@ -1,5 +1,5 @@
-/* `gradloom bench devices`, last part: how the convolutions of three nets are computed in all the ways that a device
- * has: loops of our own and a library's algorithms, products as a first lecture writes them and those of cuBLAS.
+/* `gradloom bench devices`, last part: times the convolutions of three nets by all algorithms of a device: loops of our
+ * own and a library's algorithms, products as a first lecture writes them and those of cuBLAS.
  *
  * Layers are those of VGG-16 (Simonyan and Zisserman 2015, configuration D) and of ResNet-18 and -50 (He et al. 2016,
  * table 1, with the stride in the 3×3 convolution as torchvision has it), for images of 224×224. Each net is followed

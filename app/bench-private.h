@@ -1,4 +1,4 @@
-/* Shared by the files of `gradloom bench`: options, a graph made ready, windows of measured time. */
+/* Shared by the files of `gradloom bench`: options, a prepared graph, windows of measured time. */
 #pragma once
 
 #include "app/command.h"

@@ -1,6 +1,6 @@
-/* `gradloom bench GRAPH --ranks N`: what ranks that divide more of a step save and pay. Each strategy is run by ranks
- * that are threads of this process. The table shows the memory of a rank, the forecast of its plan, and the largest
- * batch whose forecast stays within a limit. */
+/* `gradloom bench GRAPH --ranks N`: memory and time of the strategies that divide a step among ranks. Each strategy is
+ * run by ranks that are threads of this process. The table shows the memory of a rank, the forecast of its plan, and
+ * the largest batch whose forecast stays within a limit. */
 #include "app/bench-private.h"
 #include "app/simulate.h"
 

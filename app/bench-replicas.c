@@ -1,6 +1,6 @@
 /* `gradloom bench GRAPH --replicas N`: one batch on one device, on replicas of one process (torch.nn.DataParallel), and
- * on as many ranks. What travels between the replicas begins or ends at the first device, which also updates alone;
- * ranks exchange among all of them, and each updates for itself. */
+ * on as many ranks. Replicas copy from and to the first device, which computes the update alone; ranks
+ * all-reduce, and each computes the update. */
 #include "app/bench-private.h"
 #include "app/simulate.h"
 

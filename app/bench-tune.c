@@ -1,4 +1,4 @@
-/* `gradloom bench --tune`: measures the kernels of a graph, for plans to choose by. */
+/* `gradloom bench --tune`: measures the kernels of a graph and writes a cost table. */
 #include "app/bench-private.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Copies between devices, listed; see the header. */
+/* Lists the copies between devices; see the header. */
 #include "app/check-copies.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The copies between devices that `gradloom check` foresees. */
+/* `gradloom check`: predicts the copies between devices. */
 #pragma once
 
 #include "app/command.h"

@@ -1,4 +1,4 @@
-/* The findings of `gradloom check` by planning; see the header. */
+/* Checks a graph by planning it; see the header. */
 #include "app/check-devices.h"
 
 #include <stdio.h>

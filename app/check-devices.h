@@ -1,5 +1,4 @@
-/* The findings of `gradloom check` by planning: whether the devices can do what a graph asks of them, and with how much
- * memory. */
+/* `gradloom check`: plans a graph, to find nodes that its devices cannot compute and the memory that it needs. */
 #pragma once
 
 #include "app/command.h"

@@ -1,9 +1,9 @@
-/* `gradloom check GRAPH --gradcheck [NODE]`: every node's gradient against central differences, in f64 by plain loops.
+/* `gradloom check GRAPH --gradcheck [NODE]`: compares every node's gradient with central differences, in f64 on `ref`.
  *
- * A node is taken out of its graph: its inputs and weights get random numbers, its outputs are weighed with random
- * numbers and added up, and that sum is differentiated twice, by the engine and by moving single elements. So a
- * backward formula that somebody typed is held against the forward formula, and so is everything of ours. With --in the
- * points are somebody's own: where a formula has a kink, a border, or values of one kind only. */
+ * Each node is checked alone: its inputs and weights are random, its outputs are multiplied by random numbers and
+ * summed, and that sum is differentiated by the engine and by finite differences. So the backward formula of an
+ * operator or of a user's formula node is checked against its forward formula. With --in the user chooses the points:
+ * kinks, borders, or values of one kind only. */
 #include "app/check-gradients.h"
 
 #include <math.h>

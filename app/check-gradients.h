@@ -1,4 +1,4 @@
-/* The part of `gradloom check` that holds gradients against finite differences. */
+/* `gradloom check --gradcheck`: compares gradients with finite differences. */
 #pragma once
 
 #include "app/command.h"

@@ -1,7 +1,7 @@
-/* `gradloom bench`: how fast a graph trains, and how fast the devices are.
+/* `gradloom bench`: measures the speed of a graph's training, and of the devices.
  *
- * A graph is made ready here, for one batch size on one device; bench-graph.c times its steps. The time is cut into
- * windows, and median, minimum and maximum of them are printed, because the machines that this runs on are noisy. */
+ * A graph is prepared here, for one batch size on one device; bench-graph.c times its steps. The time is divided into
+ * windows, of which median, minimum and maximum are printed, because machines are noisy. */
 #include "app/bench-private.h"
 
 #include <math.h>

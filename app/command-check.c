@@ -1,4 +1,4 @@
-/* `gradloom check`: everything that is wrong with a graph, or a table of what it is. */
+/* `gradloom check`: lists all faults of a graph, or a table of its nodes. */
 #include "app/check-copies.h"
 #include "app/check-devices.h"
 #include "app/check-gradients.h"

@@ -1,7 +1,7 @@
-/* `gradloom diff`: what two graphs mean, compared; by hand, by programs, and by git.
+/* `gradloom diff`: compares the meaning of two graphs, for people, programs, and git.
  *
  * git calls the command in diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
- * status 0 whatever it found, so that it can continue with the next file. */
+ * status 0 with any result, so that it can continue with the next file. */
 #include "app/command.h"
 
 #include <stdio.h>

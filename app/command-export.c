@@ -1,5 +1,4 @@
-/* `gradloom export`: a graph for other programs. What can be written is a table of targets; one more is a file with an
- * ExportTarget and a line here. */
+/* `gradloom export`: writes a graph for other programs. A new target is a file with an ExportTarget and a line here. */
 #include "app/export-target.h"
 
 #include <glib/gstdio.h>

@@ -1,4 +1,4 @@
-/* `gradloom generate`: a net that was trained to say the next token of a text writes one, token by token. */
+/* `gradloom generate`: samples text token by token from a trained language model. */
 #include "app/command.h"
 
 #include <math.h>

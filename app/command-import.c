@@ -1,4 +1,4 @@
-/* `gradloom import`: an ONNX model becomes a graph and a file of weights next to it. */
+/* `gradloom import`: converts an ONNX model to a graph and a file of weights. */
 #include "app/command.h"
 #include "engine/loom.h"
 

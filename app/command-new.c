@@ -1,4 +1,4 @@
-/* `gradloom new`: a graph that begins with a data set, or with the weights of another program. */
+/* `gradloom new`: creates a graph for a data set, or for the weights of another program. */
 #include "app/command.h"
 #include "engine/loom.h"
 

@@ -1,4 +1,4 @@
-/* `gradloom ops` and `gradloom devices`: what there is. */
+/* `gradloom ops` and `gradloom devices`: list operators and devices. */
 #include "app/command.h"
 
 #include <stdio.h>

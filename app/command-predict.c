@@ -1,5 +1,5 @@
-/* `gradloom predict`: a trained net asked about files. A file that cannot be read is one sentence, and the others are
- * answered all the same. */
+/* `gradloom predict`: applies a trained net to files. An unreadable file is one message, and the others are still
+ * computed. */
 #include "app/command.h"
 
 #include <math.h>

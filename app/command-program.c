@@ -1,6 +1,6 @@
 /* `gradloom program` and `gradloom plan`: the two forms that a graph is compiled to.
  *
- * For people as a listing, for other programs as JSON (app/listing-json.c). */
+ * A listing for people, JSON for programs (app/listing-json.c). */
 #include "app/command.h"
 #include "app/listing-json.h"
 #include "app/listing-parameters.h"

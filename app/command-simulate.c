@@ -1,4 +1,4 @@
-/* `gradloom simulate`: what a graph's step would take on machines that are not at hand. */
+/* `gradloom simulate`: predicts the time of a graph's step on other machines. */
 #include "app/simulate.h"
 
 #include <math.h>

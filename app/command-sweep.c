@@ -1,5 +1,5 @@
-/* `gradloom sweep`: one graph trained many times, with other settings, seeds and parts of the data, and what came of it
- * as a table with means and spreads. */
+/* `gradloom sweep`: trains one graph many times, with different settings, seeds and folds, and prints a table of means
+ * and spreads. */
 #include "app/sweep.h"
 
 #include <math.h>

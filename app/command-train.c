@@ -1,4 +1,4 @@
-/* `gradloom train` and `gradloom eval`: a trainer with a person, a log or a program looking on. */
+/* `gradloom train` and `gradloom eval`: run a trainer and report to a terminal, a log or a program. */
 #include "app/command.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* `gradloom transfer`: what another network's weights are worth, as a table.
+/* `gradloom transfer`: measures transfer learning from another network's weights, as a table.
  *
- * Each GRAPH has a task of its own, near to the one that the weights come from or far from it. It is trained for the
+ * Each GRAPH has a task of its own, similar to the task of the weights or not. It is trained for the
  * same number of steps on few or many samples in four ways: from scratch, the head alone on frozen features, the last
- * block as well, and everything (Yosinski et al., "How transferable are features in deep neural networks?", 2014). All
- * that differs between two figures of a row is which weights learn. */
+ * block as well, and everything (Yosinski et al., "How transferable are features in deep neural networks?", 2014). The
+ * figures of a row differ only in the weights that are trained. */
 #include "app/command.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Shared by all commands: options, errors, numbers for people and for JSON. */
+/* Shared by all commands: options, errors, formatting of numbers. */
 #include "app/command.h"
 
 #include <errno.h>

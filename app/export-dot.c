@@ -1,5 +1,5 @@
-/* `--to dot`: the net with its modules taken apart, for graphviz. A module is a cluster, a copy of a repeat one within
- * it, and a wire says the shape of what it carries. */
+/* `--to dot`: the flat net for graphviz. A module is a cluster, a copy of a repeat one within it, and wires are
+ * labelled with shapes. */
 #include "app/export-target.h"
 
 #include <stdio.h>

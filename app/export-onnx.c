@@ -1,4 +1,4 @@
-/* `gradloom export --to onnx`: weights at hand, the model written, what became of the nodes said. */
+/* `--to onnx`: loads the weights, writes the model, and reports how each node was exported. */
 #include "app/export-target.h"
 #include "engine/loom.h"
 

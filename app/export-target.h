@@ -1,4 +1,4 @@
-/* The targets of `gradloom export`: one descriptor a target, listed in command-export.c. */
+/* The targets of `gradloom export`: one descriptor per target, listed in command-export.c. */
 #pragma once
 
 #include "app/command.h"

@@ -1,4 +1,4 @@
-/* `gradloom`: finds the command and hands over. The table below is all that main() knows. */
+/* `gradloom`: finds the command in the table below and calls it. */
 #include "app/command.h"
 #include "app/manual.h"
 #include "app/sweep.h"

@@ -1,4 +1,4 @@
-/* Programs and plans as JSON; see the header. */
+/* Prints programs and plans as JSON; see the header. */
 #include "app/listing-json.h"
 
 #include "app/command.h"

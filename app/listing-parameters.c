@@ -1,4 +1,4 @@
-/* Parameters and where they lie, nodes and what they hold; see the header. */
+/* Lists parameters with their devices, and the memory of nodes; see the header. */
 #include "app/listing-parameters.h"
 
 #include "app/command.h"

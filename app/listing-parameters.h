@@ -1,5 +1,5 @@
-/* Tables of `gradloom plan`: --parameters, what model.named_parameters() shows in PyTorch, with the device that each
- * lies on; and --memory, what each node takes of a device's memory. */
+/* Tables of `gradloom plan`: --parameters, model.named_parameters() of PyTorch with the device of each; and
+ * --memory, the device memory of each node. */
 #pragma once
 
 #include "engine/loom.h"

@@ -1,4 +1,4 @@
-/* What ranks do, for `gradloom program` and `gradloom plan`. */
+/* Lists how a step is divided among ranks; see the header. */
 #include "app/listing-ranks.h"
 
 #include "app/command.h"

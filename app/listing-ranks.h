@@ -1,4 +1,4 @@
-/* A step divided among ranks, for listings: the part of rank 0, and what the ways of dividing it cost. */
+/* Listings of a step that is divided among ranks: the shard of rank 0, and the cost of each strategy. */
 #pragma once
 
 #include "app/listing.h"

@@ -1,4 +1,4 @@
-/* The programs compiled from a graph; see the header. */
+/* Compiles a graph's programs for listings; see the header. */
 #include "app/listing.h"
 
 /* Open ends: outputs that no wire takes. */

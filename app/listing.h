@@ -1,7 +1,7 @@
-/* The programs compiled from a graph: what `check`, `program` and `plan` look at.
+/* The programs compiled from a graph, for `check`, `program` and `plan`.
  *
- * A graph with a <train> has its training step. Any other graph has what its open ends compute and, where there is one
- * that is a single number, the gradients of it. */
+ * For a graph with a <train> this is its training step. For any other graph it computes its unread outputs and, if one
+ * of them is a scalar, its gradients. */
 #pragma once
 
 #include "engine/loom.h"

@@ -1,4 +1,4 @@
-/* The manual page and the shells' completions, written from the table of commands and the options that each of them
+/* Prints the manual page and the shells' completions from the table of commands and the options that each of them
  * parses: there is no second list that could go stale. The build runs this and installs what it prints. */
 #include "app/manual.h"
 

@@ -1,4 +1,4 @@
-/* The text of kernels; see the header. */
+/* Prints the source of kernels; see the header. */
 #include "app/plan-source.h"
 
 #include "app/command.h"

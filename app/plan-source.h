@@ -1,5 +1,5 @@
-/* `gradloom plan --source NODE`: the text of the kernels that are compiled at run time for a node, and of others which
- * kernel or library computes them. */
+/* `gradloom plan --source NODE`: the source of the kernels that are compiled at run time for a node, and the names of
+ * other kernels and libraries that compute it. */
 #pragma once
 
 #include "engine/loom.h"

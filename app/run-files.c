@@ -1,7 +1,7 @@
-/* The files that `gradloom run` leaves: all of them or none.
+/* Writes the output files of `gradloom run`: all of them or none.
  *
- * Each is written under another name in the same folder, and all are renamed only once all are whole. What is no
- * regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
+ * Each is written under another name in the same folder, and all are renamed only once all are whole. A target that is
+ * no regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
 #include "app/run-private.h"
 #include "engine/loom.h"
 

@@ -1,4 +1,4 @@
-/* `gradloom run`: ports resolved, inputs read, symbols bound by them, data sets opened where they are needed. */
+/* `gradloom run`: resolves ports, reads inputs, binds symbols by them, and opens the data sets that are needed. */
 #include "app/run-private.h"
 
 #include <stdio.h>

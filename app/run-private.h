@@ -1,7 +1,7 @@
-/* Shared by the files of `gradloom run`: one request, from its words to its answers.
+/* Shared by the files of `gradloom run`: one request, from its arguments to its output files.
  *
- * command-run.c reads the words, run-inputs.c resolves ports and reads inputs, run-program.c builds what is
- * asked for, and run-step.c computes it and writes it down. */
+ * command-run.c parses the arguments, run-inputs.c resolves ports and reads inputs, run-program.c builds the
+ * program, and run-step.c runs it and writes the outputs. */
 #pragma once
 
 #include "app/command.h"

@@ -1,4 +1,4 @@
-/* `gradloom run`: the program that computes the requested ports and nothing else, followed by gradients. */
+/* `gradloom run`: builds the program that computes the requested ports and nothing else, followed by gradients. */
 #include "app/run-private.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* `gradloom run`: weights in, one step, answers out. Files are written at the end, so a failure leaves no half of an
- * answer. */
+/* `gradloom run`: loads weights, runs one step, writes outputs. Files are written at the end, so a failure leaves no
+ * partial result. */
 #include "app/run-private.h"
 
 #include <stdio.h>

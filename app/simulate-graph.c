@@ -1,5 +1,5 @@
-/* What a graph's training step consists of, for `gradloom simulate`: its kernels with their times, by node; and the
- * same step on ranks of this machine, measured. */
+/* Measures a graph's training step for `gradloom simulate`: its kernels by node, and the same step on ranks of this
+ * machine. */
 #include "app/simulate.h"
 
 #include <math.h>

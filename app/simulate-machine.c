@@ -1,4 +1,4 @@
-/* Cards and links that `gradloom simulate` knows: peaks from their makers' data sheets, one set for everything. */
+/* The GPUs and links of `gradloom simulate`: peaks from the makers' data sheets, one set for all predictions. */
 #include "app/simulate.h"
 
 #include <math.h>

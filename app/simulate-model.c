@@ -1,11 +1,11 @@
-/* The model of `gradloom simulate`: a step of one replica, event by event, over lanes that compute and lanes that
- * exchange.
+/* The discrete-event model of `gradloom simulate`: a step of one replica over lanes that compute and lanes that
+ * communicate.
  *
  * A replica is a pipeline of stages, each on `tensor` GPUs that split its products; replicas divide the batch. GPUs are
- * numbered with the tensor's innermost, then the replicas, then the stages, so that what exchanges most lies in one
- * machine (Narayanan et al., 2021, section 3). Exchanges cost what Thakur et al. (2005) give for recursive halving and
- * doubling: 2 log2(n) messages and 2 (n-1)/n of the bytes for an all-reduce, half of each for a reduce-scatter or an
- * all-gather; between machines each link carries what is left after the sums within the machine. */
+ * numbered with the tensor's innermost, then the replicas, then the stages, so that the ranks that exchange most are in
+ * one machine (Narayanan et al., 2021, section 3). Exchanges cost what Thakur et al. (2005) give for recursive halving
+ * and doubling: 2 log2(n) messages and 2 (n-1)/n of the bytes for an all-reduce, half of each for a reduce-scatter or
+ * an all-gather; between machines each link carries what is left after the sums within the machine. */
 #include "app/simulate.h"
 
 #include <math.h>

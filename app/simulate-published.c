@@ -1,5 +1,5 @@
-/* `gradloom simulate --published`: what others have measured, next to what the model predicts with the constants that
- * everything here uses. Nothing is fitted to these rows, and their errors are printed whatever they are. */
+/* `gradloom simulate --published`: published measurements next to the model's predictions with its usual constants.
+ * Nothing is fitted to these rows, and all errors are printed. */
 #include "app/simulate.h"
 
 #include <math.h>

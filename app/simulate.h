@@ -1,4 +1,4 @@
-/* Shared by the files of `gradloom simulate`: what a step consists of, what it runs on, and what it then takes. */
+/* Shared by the files of `gradloom simulate`: the work of a step, the machine, and the predicted times. */
 #pragma once
 
 #include "app/bench-private.h"

@@ -1,6 +1,6 @@
-/* Loss against one setting of a sweep as an SVG: both axes are logarithmic, so a power law is a straight line (Kaplan
- * et al. 2020). Each of the other settings is a series, with bars for the spread and the line of least squares of its
- * logarithms. */
+/* Plots the loss against one setting of a sweep as SVG: both axes are logarithmic, so a power law is a straight line
+ * (Kaplan et al. 2020). Each of the other settings is a series, with bars for the spread and the line of least squares
+ * of its logarithms. */
 #include "app/sweep.h"
 
 #include <math.h>

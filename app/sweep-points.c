@@ -1,5 +1,5 @@
-/* The settings of a sweep: a grid, or points drawn at random. Random ones find good values of what matters with fewer
- * runs where not all of it does (Bergstra and Bengio, 2012). */
+/* The settings of a sweep: a grid, or points drawn at random. Random points find good values with fewer runs if only
+ * some settings matter (Bergstra and Bengio, 2012). */
 #include "app/sweep.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The runs of a sweep: processes of `gradloom train --json`, a fixed number at a time; their last lines hold the
- * results. A run that fails says so in its row and ends nothing else. */
+/* Starts the runs of a sweep: processes of `gradloom train --json`, a fixed number at a time; their last lines hold the
+ * results. A failed run is reported in its row; the others continue. */
 #include "app/sweep.h"
 
 #include <json-glib/json-glib.h>

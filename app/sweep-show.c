@@ -1,4 +1,5 @@
-/* What came of a sweep: means and spreads over the repetitions of a setting, as a table, as objects and as a file. */
+/* Prints the results of a sweep: means and spreads over the repetitions of a setting, as a table, as JSON and as a
+ * file. */
 #include "app/sweep.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Shared by the files of `gradloom sweep`: settings, runs, and what they came to. */
+/* Shared by the files of `gradloom sweep`: settings, runs and results. */
 #pragma once
 
 #include "app/command.h"

@@ -1,4 +1,4 @@
-/* Ranks of `gradloom train` are started by mpirun, here or on several hosts.
+/* Starts the ranks of `gradloom train` by mpirun, on this machine or on several hosts.
  *
  * Under mpirun or srun --mpi=pmix the processes are ranks already. Those of torchrun, or of srun without PMIx, cannot
  * join each other, and are refused. */

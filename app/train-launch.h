@@ -1,5 +1,4 @@
-/* How `gradloom train` becomes several processes: by --ranks and --hosts, or where a launcher of another kind has
- * started it. */
+/* Starts `gradloom train` as several processes: for --ranks and --hosts, or under a launcher. */
 #pragma once
 
 #include "app/command.h"

@@ -1,9 +1,8 @@
-/* SIGINT, SIGTERM and SIGUSR1 while `gradloom train` runs.
+/* Handles SIGINT, SIGTERM and SIGUSR1 while `gradloom train` runs.
  *
- * They are taken by a thread of their own that waits for them, so that a step is never disturbed. The first one asks
- * the trainer to finish its step and write a checkpoint. A terminal, a shell and a wrapper such as timeout(1) may each
- * send the same request, so what follows within a second belongs to the first; one that comes later is a request of its
- * own, and ends the process at once. */
+ * A thread of its own waits for them, so that no step is interrupted. The first signal makes the trainer finish its
+ * step and write a checkpoint. A terminal, a shell and a wrapper such as timeout(1) may each send the same signal, so
+ * signals within a second count as one; a later one ends the process at once. */
 #include "app/train-signals.h"
 
 #include <stdio.h>

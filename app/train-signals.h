@@ -1,4 +1,4 @@
-/* SIGINT and SIGTERM while `gradloom train` runs. */
+/* Handles SIGINT and SIGTERM while `gradloom train` runs. */
 #pragma once
 
 #include <pthread.h>

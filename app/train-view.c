@@ -1,4 +1,4 @@
-/* Display of a trainer by `gradloom train` and `gradloom eval`: lines of epochs and a bar, or events. */
+/* Prints the progress of a trainer: lines of epochs and a progress bar, or events. */
 #include "app/train-view.h"
 
 #include <math.h>

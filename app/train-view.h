@@ -1,4 +1,4 @@
-/* Display of a trainer by `gradloom train` and `gradloom eval`: for a person, a log or a program. */
+/* Prints the progress of `gradloom train` and `gradloom eval`: for a terminal, a log or a program. */
 #pragma once
 
 #include "app/command.h"

@@ -1,4 +1,4 @@
-/* The end of a process that reads a mapped file which another process has made shorter. */
+/* Ends the process with an error if another process truncates a mapped file that is being read. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* The methods of org.gradloom.Worker1: each one a few lines between the bus and the runner. */
+/* The methods of org.gradloom.Worker1: each passes a call from the bus to the runner. */
 #include "app/worker/worker.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
  * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
- * out evenly, and of all else the newest wins.
+ * out evenly, and of other signals the newest replaces older ones.
  *
  * The serve thread may come late, too: a run of tiny steps with a thread on each core leaves it little time. So a full
  * ring does not drop new points, which would leave a gap in the curve and, at the end of a run, lose the last

@@ -1,4 +1,4 @@
-/* Samples of a view go in, answers come out: between the bus's arrays and the trainer's tensors. */
+/* Computes predictions for samples of a view: converts between the bus's arrays and the trainer's tensors. */
 #include "app/worker/worker.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
-/* Ranks that are processes: mpirun has started as many workers as there are ranks. The first one tells the others which
- * run to begin, and from then on all agree by themselves. They have one run, since Studio starts other workers for the
- * next.
+/* Ranks that are processes: mpirun has started one worker per rank. The first one broadcasts the run to begin, and from
+ * then on the trainers agree among themselves. They have one run, since Studio starts other workers for the next.
  *
- * A rank that is killed ends all others, this one included: mpirun sees to that and says which it was, and Studio
+ * A rank that is killed ends all others, this one included: mpirun ends them and names the rank, and Studio
  * continues from the newest checkpoint. */
 #include "app/worker/worker.h"
 

@@ -1,5 +1,5 @@
 /* Several ranks: processes that mpirun has started (worker-processes.c), or threads of this one, each with a trainer of
- * its own. The first one is the run that Studio sees; the others do as it does and say nothing. */
+ * its own. The first one is the run that Studio shows; the others follow it silently. */
 #include "app/worker/worker.h"
 
 typedef struct

@@ -1,4 +1,4 @@
-/* What a view asks a run for, as it goes over the bus: a matrix that is no larger than the view can show, or a text. */
+/* Snapshots of a port for a view, as sent over the bus: a matrix no larger than the view can show, or a text. */
 #include "app/worker/worker.h"
 
 /* Picks along leading dimensions until a matrix is left and averages it down to max_bytes of f32. */

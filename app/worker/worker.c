@@ -4,8 +4,8 @@
  * both move to private numbers, 0 becomes nothing and 1 becomes standard error. The worker lives as long as its
  * connection: at its end the run finishes its step, writes a checkpoint, and the process leaves.
  *
- * Where Studio trains with several ranks, mpirun starts as many workers. The first speaks with Studio through a socket,
- * since mpirun has descriptors 0 and 1, and the others do as it says (worker-processes.c). */
+ * Where Studio trains with several ranks, mpirun starts as many workers. The first one uses a socket to Studio, since
+ * mpirun has descriptors 0 and 1, and the others follow it (worker-processes.c). */
 #include "app/command.h"
 #include "app/worker/worker.h"
 

@@ -1,4 +1,4 @@
-/* `gradloom worker`: what its files share.
+/* Shared by the files of `gradloom worker`.
  *
  * Two threads matter. The compute thread (worker-runner.c) builds and drives trainers. The serve thread (worker.c,
  * worker-methods.c) owns the bus connection and the outbox (worker-outbox.c). Points of steps pass from one to the
