@@ -1,8 +1,8 @@
-/* The user's cost table, written by one program after the other.
+/* Writes the user's cost table, safely with several programs at once.
  *
- * Measuring takes minutes, in which another program may have written measurements of its own: so the file is read again
- * just before it is replaced, and both happen under a lock. The lock is on a file beside it, since the table itself is
- * replaced by another file each time. */
+ * Tuning takes minutes, during which another program may have written its own measurements. So the file is read again
+ * just before it is replaced, and both happen under a lock. The lock is a separate file, because the table is replaced
+ * by a new file each time. */
 #include "engine/plan/loom-costs.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 #include "engine/core/loom-atomic-file.h"
 
-/* Waits for the lock. A file system without locks is written all the same. Returns a descriptor, whose
- * closing gives the lock back. */
+/* Takes the lock; closing the returned descriptor releases it. On a file system without locks the table is written
+ * unlocked. */
 static int
 lock (const char *path, GError **error)
 {
@@ -47,7 +47,7 @@ loom_cost_table_save_measured (LoomCostTable *from, GError **error)
 
   if (fd < 0)
     return NULL;
-  table = loom_cost_table_new_default (); /* one that cannot be used is replaced */
+  table = loom_cost_table_new_default (); /* an unusable file is replaced */
   loom_cost_table_add_measured (table, from);
   text = loom_cost_table_to_text (table, FALSE);
   written = loom_file_replace (path, text, strlen (text), error);

@@ -1,9 +1,9 @@
-/* The names of devices, calls and options in a cost table. */
+/* Formats the names of devices, calls and options in a cost table. */
 #include "engine/plan/loom-costs.h"
 
 #include "kernels/options.h"
 
-/* Escapes characters that a key file cannot have in a name. */
+/* Escapes the characters that a key of a key file cannot contain. */
 static char *
 as_name (char *text)
 {
@@ -62,7 +62,7 @@ loom_cost_layout_name (const LoomKernelSpec *spec, guint64 nhwc)
     return "plain";
   if ((nhwc & loom_spec_filter (spec)) != 0)
     return "packed";
-  /* The gradient of weights has images among its operands alone. */
+  /* The gradient of weights has images only among its operands. */
   if (nhwc == images || (in != 0 && in != nhwc))
     return "nhwc";
   return in != 0 ? "nhwc-plain" : "plain-nhwc";

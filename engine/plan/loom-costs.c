@@ -1,9 +1,7 @@
-/* The cost table as a key file: see the header, and data/costs.ini for the format.
+/* Reads, writes and queries the cost table, a key file (format: data/costs.ini).
  *
- * The shipped file is compiled in. The user's file holds measurements alone, with a checksum: it is written by
- * `gradloom bench --tune`, and a file that was edited by hand or cut short is not used, because it would change the
- * bits of runs.
- */
+ * The shipped file is compiled in. The user's file holds only measurements of `gradloom bench --tune`, with a checksum:
+ * a file that was edited or cut short is not used, because it would change the bits of runs. */
 #include "engine/plan/loom-costs.h"
 
 #include <math.h>
@@ -32,12 +30,12 @@ struct _LoomCostTable
   GKeyFile *file;       /* without head */
   GHashTable *rates;    /* group → Rate */
   GHashTable *measured; /* device → GHashTable of call → GHashTable of option → double * */
-  GHashTable *shipped;  /* groups of measurements that came with Gradloom, and nothing was added to */
+  GHashTable *shipped;  /* groups of measurements that are part of Gradloom and unchanged */
   char *origin;
   const char *hash; /* interned; NULL: not computed yet */
-  gboolean is_kept; /* by a run */
+  gboolean is_kept; /* stored by a run */
   GString *note;
-  GHashTable *noted; /* sentences that were there before */
+  GHashTable *noted; /* sentences that were noted already */
 };
 
 /* ---- reading -------------------------------------------------------------- */
@@ -84,7 +82,7 @@ read_rate (LoomCostTable *table, const char *group, const char *name, GError **e
   return TRUE;
 }
 
-/* TRUE if what was measured of a device came with Gradloom: nothing was tuned by this user. */
+/* TRUE if the measurements of a device were shipped, so this user has tuned nothing. */
 static gboolean
 is_shipped (LoomCostTable *table, const char *device)
 {
@@ -112,7 +110,7 @@ keep_measured (LoomCostTable *table, const char *device, const char *call, const
   g_hash_table_insert (options, g_strdup (option), g_memdup2 (&seconds, sizeof seconds));
 }
 
-/* "onednn nhwc 1.2e-05": an option's name, and seconds behind its last space. */
+/* Parses "onednn nhwc 1.2e-05": an option's name and, after the last space, seconds. */
 static gboolean
 read_measured (LoomCostTable *table, const char *group, const char *name, GError **error)
 {
@@ -136,7 +134,7 @@ read_measured (LoomCostTable *table, const char *group, const char *name, GError
   return TRUE;
 }
 
-/* Rates, measurements and their sum; the head is gone from the file behind it. */
+/* Reads rates, measurements and their checksum, and removes the head from `file`. */
 static gboolean
 read_groups (LoomCostTable *table, const char *name, GError **error)
 {
@@ -151,7 +149,7 @@ read_groups (LoomCostTable *table, const char *name, GError **error)
   return TRUE;
 }
 
-/* The part of a key file that is hashed: all groups but the head, without comments and spaces. */
+/* The text of a key file that is hashed: all groups except the head, without comments and spaces. */
 static char *
 checksum_of (GKeyFile *file, gboolean choices)
 {
@@ -261,7 +259,7 @@ copy_group (GKeyFile *to, GKeyFile *from, const char *group)
     }
 }
 
-/* Takes the measurements of another file, call by call. name: what to call it in an error. */
+/* Adds the measurements of another file, call by call. name: the file's name in an error. */
 static gboolean
 take_measurements (LoomCostTable *table, GKeyFile *from, const char *name, GError **error)
 {
@@ -318,7 +316,7 @@ loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from)
   g_mutex_lock (&table->lock);
   if (!g_key_file_load_from_data (file, text, (gsize)-1, G_KEY_FILE_NONE, &error)
       || !take_measurements (table, file, from->origin, &error))
-    g_error ("%s", error->message); /* it was made here */
+    g_error ("%s", error->message); /* it was written just above, so it always parses */
   table->hash = NULL;
   g_mutex_unlock (&table->lock);
 }
@@ -440,7 +438,7 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
 
 /* ---- numbers ------------------------------------------------------------------ */
 
-/* What a device rounds to where that makes it faster, or NULL. */
+/* The type to which a device rounds for speed, or NULL. */
 static const char *
 precision_of (const LoomKernelSpec *spec)
 {
@@ -454,11 +452,11 @@ loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomK
                           const LoomKernelOption *option, double flops, double bytes)
 {
   const char *layout = loom_cost_layout_name (spec, option->nhwc), *precision = precision_of (spec);
-  int name = (int)strcspn (option->algorithm, ":"); /* configurations of one algorithm have one rate */
+  int name = (int)strcspn (option->algorithm, ":"); /* all configurations of an algorithm share a rate */
   g_autoptr (GString) group = g_string_new (NULL);
   const Rate *r = NULL;
 
-  /* From the most special group to the back end's own. */
+  /* From the most specific group to the back end's own. */
   for (int word = 4; word >= 1 && r == NULL; word--)
     {
       g_string_assign (group, backend);

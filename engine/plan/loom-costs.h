@@ -1,9 +1,9 @@
-/* The cost table: estimated times of kernels, and the kernels that runs have chosen.
+/* The cost table: estimated kernel times, and the kernels that runs have chosen.
  *
- * A plan chooses algorithms and layouts by this table and never by a clock, so that two runs over the same table choose
- * alike. The table is a readable file (data/costs.ini says how it is written): rates by back end, primitive, algorithm
- * and layout, which ship with the program; times that `gradloom bench --tune` measured on one device; and the choices
- * of plans that a run made, which its checkpoints keep. */
+ * The planner chooses algorithms and layouts by this table and never by a clock, so two runs with the same table choose
+ * alike. The table is a readable file (format: data/costs.ini): the shipped rates by back end, primitive, algorithm and
+ * layout; times that `gradloom bench --tune` measured on one device; and the choices of a run's plans, which its
+ * checkpoints store. */
 #pragma once
 
 #include <glib.h>
@@ -15,12 +15,12 @@ G_BEGIN_DECLS
 
 typedef struct _LoomCostTable LoomCostTable;
 
-/* The table that ships with the program. */
+/* The shipped table. */
 LoomCostTable *loom_cost_table_new (void);
-/* The shipped one and, where the user has tuned, the measurements of loom_cost_table_user_file(). What is wrong with
- * that file is a note, and the shipped table is used alone. */
+/* The shipped table with the measurements of loom_cost_table_user_file(), if there are any. A faulty file is reported
+ * as a note and ignored. */
 LoomCostTable *loom_cost_table_new_default (void);
-/* The whole of a table from text that loom_cost_table_to_text() made, as a run keeps it. name: what to call it in an
+/* A complete table from the text of loom_cost_table_to_text(), as a run stores it. name: the file's name in an
  * error. */
 LoomCostTable *loom_cost_table_new_from_text (const char *text, const char *name, GError **error);
 LoomCostTable *loom_cost_table_ref (LoomCostTable *table);
@@ -29,49 +29,48 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCostTable, loom_cost_table_unref)
 
 /* $XDG_CONFIG_HOME/gradloom/costs.ini; (transfer full) */
 char *loom_cost_table_user_file (void);
-/* All of it, choices included; FALSE in the latter: only what was measured, as the user's file has it. (transfer full)
- */
+/* The table as text. whole FALSE: only the measurements, as in the user's file. (transfer full) */
 char *loom_cost_table_to_text (LoomCostTable *table, gboolean whole);
-/* Adds what `from` has measured: a call that both have is taken from there. */
+/* Adds the measurements of `from`, which replace those of the same call. */
 void loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from);
-/* Adds that to the user's file, which several programs may do at a time. Returns the table that new runs have from now
- * on; NULL with an IO error where nothing could be written. */
+/* Adds the measurements of `from` to the user's file, which several programs may do at once. Returns the table for new
+ * runs, or NULL with an IO error. */
 LoomCostTable *loom_cost_table_save_measured (LoomCostTable *from, GError **error);
-/* 16 hexadecimal digits over rates and measurements, not over choices; an interned string. */
+/* A hash over rates and measurements, without choices: 16 hexadecimal digits, interned. */
 const char *loom_cost_table_hash (LoomCostTable *table);
-/* Where it is from: "shipped", "shipped and /home/ada/.config/gradloom/costs.ini". */
+/* The table's origin: "shipped", "shipped and /home/ada/.config/gradloom/costs.ini". */
 const char *loom_cost_table_origin (LoomCostTable *table);
-/* Notes for the user since the last call, as sentences; NULL: none. (transfer full) */
+/* The notes for the user since the last call, as sentences, or NULL. (transfer full) */
 char *loom_cost_table_take_note (LoomCostTable *table);
 
-/* A device, as measurements are kept for it: model, threads and library versions. (transfer full) */
+/* The key under which a device's measurements are stored: model, threads and library versions. (transfer full) */
 char *loom_cost_device_key (const char *backend, const LoomDeviceInfo *info);
-/* Notes once where the user's measurements are there for another device of this back end, but none for this one. A
- * table that a run has kept gets no such note: the measurements of a resumed run stay as they are. */
+/* Adds a note if the user has measurements of this back end for another device but none for this one. A table that a
+ * run has stored gets no note, because a resumed run keeps its measurements. */
 void loom_cost_table_check_device (LoomCostTable *table, const char *backend, const char *device);
 
-/* A call and an option of it, as the table names them: "conv2d f32 64x1x28x28, … ", "onednn nhwc". operands: the names
- * of attributes, may be NULL. (transfer full) */
+/* The keys of a call ("conv2d f32 64x1x28x28, … ") and of an option of it ("onednn nhwc"). attributes: as text, may be
+ * NULL. (transfer full) */
 char *loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes);
 char *loom_cost_option_key (const LoomKernelSpec *spec, const LoomKernelOption *option);
-/* "plain" and "nhwc"; where operands and results differ, those of the operands come first. */
+/* "plain" or "nhwc"; if operands and results differ, the operands' layout comes first: "nhwc-plain". */
 const char *loom_cost_layout_name (const LoomKernelSpec *spec, guint64 nhwc);
 
-/* The estimate from rates alone, as LoomCosts.seconds of a back end. */
+/* The estimate from rates alone, for LoomCosts.seconds of a back end. */
 double loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomKernelSpec *spec,
                                  const LoomKernelOption *option, double flops, double bytes);
 gboolean loom_cost_table_has_measured (LoomCostTable *table, const char *device);
-/* Seconds measured on that very device, or a negative number. */
+/* Seconds that were measured on exactly this device, or a negative number. */
 double loom_cost_table_measured (LoomCostTable *table, const char *device, const char *call, const char *option);
 void loom_cost_table_set_measured (LoomCostTable *table, const char *device, const char *call, const char *option,
                                    double seconds);
 
-/* The option that a plan chose for its instruction number `instr`; NULL: none yet. */
+/* The option that a plan chose for its instruction `instr`, or NULL. */
 char *loom_cost_table_choice (LoomCostTable *table, const char *plan, guint instr);
 void loom_cost_table_choose (LoomCostTable *table, const char *plan, guint instr, const char *option);
-/* Plans are made anew by what the table says now. */
+/* Removes all choices, so that plans are made from the current costs. */
 void loom_cost_table_forget_choices (LoomCostTable *table);
-/* Adds a sentence, once for all, to what loom_cost_table_take_note() gives. */
+/* Adds a sentence to loom_cost_table_take_note(), at most once in the table's life. */
 void loom_cost_table_note (LoomCostTable *table, const char *sentence);
 
 G_END_DECLS

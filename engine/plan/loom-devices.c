@@ -1,7 +1,7 @@
-/* Devices by name, opened once and shared.
+/* Opens devices by name, once each, and shares them.
  *
- * ref and cpu are linked in; other back ends are modules, looked for when a device of theirs is asked for, so that a
- * program on a machine without CUDA starts as fast as ever and says one sentence when it is asked for a GPU. */
+ * ref and cpu are linked in. Other back ends are modules that are loaded when one of their devices is requested, so a
+ * program on a machine without CUDA starts no slower, and a request for a GPU fails with one sentence. */
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-module.h"
 #include "engine/core/loom-tensor.h"
@@ -98,7 +98,7 @@ loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs)
   g_mutex_unlock (&devices->lock);
 }
 
-/* A module may leave them out, or be of a time that had others. */
+/* A module may have no tools, or those of another version. */
 static void
 find_tools (LoomDevices *devices, const char *name, GModule *module)
 {
@@ -160,7 +160,7 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
   return backend;
 }
 
-/* "cuda:1" → "cuda", 1. FALSE for anything that is no device's name. */
+/* "cuda:1" → "cuda", 1. FALSE if the text is not a device's name. */
 static gboolean
 split_name (const char *name, char **backend, int *index)
 {
@@ -187,7 +187,7 @@ name_of (const LoomBackend *backend, int index)
                                             : g_strdup (backend->name);
 }
 
-/* The names of all devices that are here; with the lock held. */
+/* The names of all available devices; the caller holds the lock. */
 static char *
 list_names (LoomDevices *devices)
 {
@@ -467,7 +467,7 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
 gboolean
 loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
 {
-  LoomDeviceInfo now; /* not the device's own: several threads may ask */
+  LoomDeviceInfo now; /* not the device's own: several threads may query it */
 
   if (bytes < SMALL)
     return TRUE;

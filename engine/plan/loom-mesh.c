@@ -1,8 +1,8 @@
-/* Meshes: the ranks of a run laid out along axes, with a communicator for each line of them.
+/* Lays out the ranks of a run along axes, with a communicator for each line of the mesh.
  *
- * What divides a program among ranks and plans it has to know how many there are, but nothing can be exchanged before
- * all ranks have agreed that they would do the same. So the communicator of a line is there from the beginning, and
- * passes its calls on to one that is split off all ranks later. */
+ * Partitioning and planning need the sizes of the axes before all ranks have agreed on the plan, so before anything can
+ * be exchanged. A line's communicator therefore exists from the start and forwards its calls to one that is split off
+ * all ranks later. */
 #include "engine/plan/loom-mesh.h"
 
 typedef struct
@@ -147,7 +147,7 @@ loom_mesh_open (LoomComm *all, const int size[LOOM_MESH_AXES])
   return mesh;
 }
 
-/* A number that the ranks of one line along an axis have in common, and no others: the rank of its first one. */
+/* The colour of the split: the first rank of this rank's line along an axis. */
 static int
 line_of (const LoomMesh *mesh, int axis)
 {

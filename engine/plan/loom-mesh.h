@@ -7,20 +7,20 @@
 
 G_BEGIN_DECLS
 
-/* The place of a rank: rank = (at[DATA] · size[PIPELINE] + at[PIPELINE]) · size[TENSOR] + at[TENSOR]. */
+/* A rank's coordinates: rank = (at[DATA] · size[PIPELINE] + at[PIPELINE]) · size[TENSOR] + at[TENSOR]. */
 typedef struct
 {
   int size[LOOM_MESH_AXES], at[LOOM_MESH_AXES];
   LoomComm *all;                   /* NULL: nothing is exchanged */
-  LoomComm *along[LOOM_MESH_AXES]; /* those that differ from this rank along one axis alone; NULL: there are none */
+  LoomComm *along[LOOM_MESH_AXES]; /* the ranks that differ from this one along this axis only; NULL: none */
 } LoomMesh;
 
-/* The place of `rank` of size[0] · size[1] · size[2], without communicators. */
+/* The coordinates of `rank` in a mesh of size[0] · size[1] · size[2] ranks, without communicators. */
 LoomMesh loom_mesh (int rank, const int size[LOOM_MESH_AXES]);
-/* The mesh of `all`, whose size is the product, and which must live until it is closed. Its communicators know their
- * ranks and sizes at once, so that plans can be made with them; they exchange something after loom_mesh_join(). */
+/* The mesh of `all`, whose size is the product of `size` and which must outlive the mesh. Its communicators know their
+ * ranks and sizes at once, for planning; they can exchange data after loom_mesh_join(). */
 LoomMesh loom_mesh_open (LoomComm *all, const int size[LOOM_MESH_AXES]);
-/* A call of all ranks together, before anything is exchanged along an axis; again, it does nothing. */
+/* Called by all ranks together before the first exchange along an axis. A second call does nothing. */
 LoomStatus loom_mesh_join (LoomMesh *mesh, LoomMessage *message);
 void loom_mesh_close (LoomMesh *mesh);
 

@@ -1,7 +1,7 @@
-/* The planner's driver: runs the passes and finalises their result.
+/* The planner's driver: runs the passes and builds the finished plan.
  *
- * The finished plan keeps nothing of the working form but what the executor and
- * the listings read: instructions with kernels, values with places, memory figures. */
+ * The plan keeps only what the executor and the listings read: instructions with kernels, values with addresses, and
+ * memory figures. */
 #include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-private.h"
 
@@ -16,7 +16,7 @@ clear_instr (LoomPlanInstr *instr)
   g_free ((guint *)instr->value);
 }
 
-/* An operand that is named several times is in memory once. */
+/* An operand that occurs several times is in memory once. */
 static gboolean
 is_named_before (const WorkInstr *instr, guint k)
 {
@@ -146,7 +146,7 @@ finalise_values (LoomPlan *plan, Work *w)
     }
 }
 
-/* Where slots lie: what is never read, on the plan's own device, which is the first. */
+/* The device of each slot: a slot that is never read is on the plan's own device, which is the first. */
 static void
 finalise_slots (LoomPlan *plan, Work *w)
 {
@@ -159,7 +159,7 @@ finalise_slots (LoomPlan *plan, Work *w)
     }
 }
 
-/* Where a storage of each device lies; nothing where a device has none. */
+/* The area of each device; empty if the device has none. */
 static void
 finalise_areas (GArray *areas, Work *w, const GArray *storages)
 {

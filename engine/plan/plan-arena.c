@@ -1,11 +1,10 @@
-/* The arena: an offset for each storage, so that no two that are alive together overlap.
+/* Assigns each storage an offset in its device's arena so that no two that are alive together overlap.
  *
- * Offsets are found by size: the largest block first, each into the smallest gap that is free during its life (XLA's
- * heap simulator does the same; see also Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
- * Inference", 2020). */
+ * The largest block comes first, each in the smallest gap that is free during its life, as in XLA's heap simulator (see
+ * also Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). */
 #include "engine/plan/plan-private.h"
 
-/* Blocks from which on no pass may look at every pair. */
+/* From this number of blocks on, passes over all pairs are too slow. */
 #define MANY 1500
 
 static int
@@ -51,7 +50,8 @@ work_in_arena (Work *w, const WorkStorage *s)
   return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input);
 }
 
-/* Puts each of `blocks`, in this order, into the smallest gap that is free while it lives; the bytes needed in all. */
+/* Puts each of `blocks`, in this order, into the smallest gap that is free while it is alive. Returns the bytes
+ * needed. */
 static gsize
 fit (GPtrArray *blocks)
 {
@@ -91,8 +91,8 @@ typedef struct
   gsize offset, bytes;
 } Hole;
 
-/* Gives bytes back: holes are kept by offset, and those that touch become one. What touches the end of what is in use
- * is no hole; that end is returned. */
+/* Frees bytes. Holes are sorted by offset, and adjacent ones are merged; a hole at the end shrinks the used range
+ * instead. Returns the new end. */
 static gsize
 release (GArray *holes, gsize end, Hole h)
 {
@@ -125,9 +125,8 @@ release (GArray *holes, gsize end, Hole h)
   return end;
 }
 
-/* As fit() in the order of time, forwards or backwards, but without looking at every pair: walking along, what is dead
- * is given back to a list of holes, and each new one takes the smallest that holds it. For plans of tens of thousands
- * of values. */
+/* Does the same in the order of time, forwards or backwards, without comparing pairs: dead blocks become holes, and
+ * each new block takes the smallest hole that fits. For plans of tens of thousands of values. */
 static gsize
 fit_in_time (GPtrArray *blocks, gboolean backwards)
 {
@@ -172,7 +171,7 @@ fit_in_time (GPtrArray *blocks, gboolean backwards)
   return top;
 }
 
-/* The largest sum of bytes that are alive at once: no arena can be smaller where one lane does all the work. */
+/* The largest sum of bytes alive at once: a lower bound for the arena if one lane does all the work. */
 static gsize
 most_alive (GPtrArray *blocks, int end)
 {
@@ -202,7 +201,7 @@ typedef struct
   gsize *kept; /* offset of each storage in the smallest arena so far */
 } Fitting;
 
-/* Keeps the offsets that were just given when no arena so far was smaller. */
+/* Saves the current offsets if their arena is the smallest so far. */
 static gboolean
 keep_if_better (Fitting *f, gsize top)
 {
@@ -214,15 +213,15 @@ keep_if_better (Fitting *f, gsize top)
   return TRUE;
 }
 
-/* Fits in the order that blocks has now; TRUE when no arena so far was smaller. */
+/* Assigns offsets in the current order of blocks; TRUE if their arena is the smallest so far. */
 static gboolean
 try_order (Fitting *f)
 {
   return keep_if_better (f, fit (f->blocks));
 }
 
-/* Where the simple orders leave a gap to what is alive at once, blocks that reach the top are tried earlier; what does
- * not make it worse stays. The same plan always comes out, as the numbers that choose are the same. */
+/* If the simple orders need more than what is alive at once, moves blocks that reach the top earlier in the order and
+ * keeps each change that is no worse. A fixed random sequence makes the result reproducible. */
 static void
 improve (Fitting *f, gsize goal)
 {
@@ -236,7 +235,7 @@ improve (Fitting *f, gsize goal)
 
       random = random * 1664525 + 1013904223;
       from = (random >> 8) % n;
-      /* Every other time one of those at the top. */
+      /* In every second trial, one of the blocks at the top. */
       for (guint k = 0; t % 2 == 0 && k < n; k++)
         {
           const WorkStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
@@ -258,8 +257,8 @@ improve (Fitting *f, gsize goal)
     }
 }
 
-/* Largest first is nearly always best; where it is not, taking the longest lived times size, or those that are born
- * first, may be. A plan is made once, so all are tried and the smallest arena is kept. */
+/* Largest first is nearly always best; otherwise lifetime times size, or order of birth, may be. A plan is made once,
+ * so all three are tried and the smallest arena is kept. */
 void
 work_assign_offsets (Work *w, int device)
 {
@@ -279,8 +278,8 @@ work_assign_offsets (Work *w, int device)
     }
   f.kept = kept = g_new (gsize, w->storages->len + 1);
   goal = most_alive (blocks, (int)w->schedule->len);
-  /* The work below grows with the square of the blocks; a very large plan is content with what a walk along time finds,
-   * unless that is much too large. */
+  /* The search below is quadratic in the number of blocks; for a very large plan the linear result is taken unless it
+   * is much too large. */
   if (blocks->len > MANY)
     for (int backwards = 0; backwards < 2; backwards++)
       keep_if_better (&f, fit_in_time (blocks, backwards));

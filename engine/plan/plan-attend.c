@@ -1,12 +1,13 @@
-/* Attention reads queries, keys and values where they lie, and writes its results where they are wanted.
+/* Makes attention read queries, keys and values at strides in the tensors they were sliced from, and write its results
+ * where the next copy would put them.
  *
- * Between a product and attention stand moves: the product's rows are cut in three, and each part's heads are put in
- * front of its places; behind it the heads go back into the rows, and backward everything once more. Attention reads
- * whole rows of a head, so it can find them at strides in the product itself, and none of that has to be made.
+ * The rows of a product are sliced into three parts, and the head axis of each is moved in front of the sequence axis;
+ * after attention the heads move back, and the backward pass repeats all of it. Attention reads whole rows of a head,
+ * so it can address them by strides in the product itself, and none of these copies is needed.
  *
- * What is read in place is kept instead of what was moved out of it, so it may be no larger than all that attention
- * reads of it; and nobody else may read what was moved, for whom it would be made all the same. Where 16-bit floats are
- * widened first, as host devices and old GPUs do, moves stay: a product that is read three times would be widened three
+ * The tensor that is read in place is kept for the backward pass instead of the copies, so it may be no larger than all
+ * operands that attention reads from it, and nothing else may read the copies. On host devices and old GPUs, which
+ * convert 16-bit floats to f32 first, the copies stay: a product that is read three times would be converted three
  * times. */
 #include "engine/plan/plan-private.h"
 #include "kernels/attention.h"
@@ -15,14 +16,14 @@
 #define MAX_IN  11
 #define MAX_OUT 3
 
-/* The call as it would be. */
+/* The call under consideration. */
 typedef struct
 {
   WorkInstr *instr;
-  int first; /* operand of the queries */
+  int first; /* index of the queries among the operands */
   LoomAttentionAttrs attrs;
   guint in[MAX_IN], out[MAX_OUT], n_out;
-  WorkInstr *gone[MAX_OUT]; /* moves behind it whose work it would do; NULL: none */
+  WorkInstr *gone[MAX_OUT]; /* the copies after it that its stores would replace; NULL: none */
 } Call;
 
 static gboolean
@@ -37,7 +38,7 @@ is_gradient (const WorkInstr *instr)
   return work_is (instr, "attention_grad");
 }
 
-/* Strides of [N,heads,rows,features] as a place of rows; FALSE where features do not lie side by side. */
+/* The strides of [N,heads,rows,features] as positions of rows; FALSE if features are not contiguous. */
 static gboolean
 rows_of (const LoomTensorDesc *desc, gint64 start, const gint64 *stride, LoomAttentionRows *rows)
 {
@@ -47,15 +48,14 @@ rows_of (const LoomTensorDesc *desc, gint64 start, const gint64 *stride, LoomAtt
   return TRUE;
 }
 
-/* Where a move writes what it takes from strides in a whole plain operand: strides of the operand's axes in the result.
- */
+/* The strides, in the result of a copy, of the axes of its operand, which is read whole and plain. */
 static gboolean
 writing_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint64 *stride)
 {
   gint64 dim[LOOM_MAX_RANK], to[LOOM_MAX_RANK], n = 1;
   gboolean used[LOOM_MAX_RANK] = { FALSE };
 
-  /* The part's axes in the order in which the operand has them, from the last one on. */
+  /* The part's axes in the operand's order, from the last one on. */
   for (int i = part->rank - 1; i >= 0; i--)
     {
       int next = -1;
@@ -74,7 +74,7 @@ writing_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint64 *str
          && work_restride (part->rank, dim, to, operand->rank, operand->dim, stride);
 }
 
-/* Where a move puts the rows of v, which it takes whole. */
+/* The positions to which a copy of all of v moves v's rows. */
 static gboolean
 lands (Work *w, const WorkInstr *move, guint v, LoomAttentionRows *rows)
 {
@@ -87,7 +87,7 @@ lands (Work *w, const WorkInstr *move, guint v, LoomAttentionRows *rows)
 
 /* ---- operands ------------------------------------------------------------ */
 
-/* TRUE if v, whatever views there are of it, is read by attention alone. */
+/* TRUE if v and all its views are read by attention alone. */
 static gboolean
 only_attends (Work *w, guint v)
 {
@@ -101,7 +101,7 @@ only_attends (Work *w, guint v)
   return TRUE;
 }
 
-/* TRUE if v's bytes are still what they were when the instruction runs. */
+/* TRUE if v's bytes are unchanged when the instruction runs. */
 static gboolean
 is_there (Work *w, GHashTable *updaters, guint v, const WorkInstr *instr)
 {
@@ -117,7 +117,7 @@ belong_together (const WorkInstr *move, const WorkInstr *instr)
   return move->device_name == instr->device_name && move->pass == instr->pass && move->chunk == instr->chunk;
 }
 
-/* What operand k was moved out of, and how its rows lie there; 0: it stays. */
+/* The tensor that operand k was copied from, and its rows there; 0: the operand stays. */
 static guint
 source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomAttentionRows *rows)
 {
@@ -135,8 +135,8 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomA
   return reading.from;
 }
 
-/* The move that is all that happens to y besides attention's gradient. It is no repetition, nor is there one of it: who
- * computes the move again does so in order not to keep its result. */
+/* The only reader of y except attention's gradient, if that is a copy. A recomputed copy, or one that is recomputed,
+ * does not count: recomputation is meant to avoid keeping it. */
 static WorkInstr *
 find_mover (Work *w, guint y)
 {
@@ -153,7 +153,7 @@ find_mover (Work *w, guint y)
   return mover != NULL && mover->recomputation == value->producer->recomputation ? mover : NULL;
 }
 
-/* Operands that are read together from one tensor have to make up for it: it is kept in their place. */
+/* Operands that are read from one tensor must be as large as it together, since it is kept in their place. */
 static void
 place_operands (Work *w, GHashTable *updaters, Call *call)
 {
@@ -178,7 +178,7 @@ place_operands (Work *w, GHashTable *updaters, Call *call)
     }
 }
 
-/* The gradient reads what attention made where a move has put it, so that this alone has to be kept. */
+/* Makes the gradient read attention's result where a copy has put it, so that only the copy is kept. */
 static void
 place_result_read (Work *w, GHashTable *updaters, Call *call)
 {
@@ -196,7 +196,7 @@ place_result_read (Work *w, GHashTable *updaters, Call *call)
 
 /* ---- results ------------------------------------------------------------- */
 
-/* TRUE if a move stands behind the instruction in the same part of the step, so that both may be one. */
+/* TRUE if a copy follows the instruction in the same part of the step, so that both can be one call. */
 static gboolean
 stands_behind (const WorkInstr *move, const WorkInstr *instr)
 {
@@ -204,7 +204,7 @@ stands_behind (const WorkInstr *move, const WorkInstr *instr)
          && move->recomputation == instr->recomputation;
 }
 
-/* Result o, part `part` of the call, goes where the only thing that happens to it puts it. */
+/* Makes the call write result o, its part `part`, where the result's only reader would copy it. */
 static void
 place_result (Work *w, Call *call, guint o, LoomAttentionPart part)
 {
@@ -216,7 +216,7 @@ place_result (Work *w, Call *call, guint o, LoomAttentionPart part)
   call->gone[o] = mover;
 }
 
-/* The three gradients become parts of what they are joined to, where that has no other part. */
+/* Makes the call write the three gradients as parts of their concatenation, if that has no other parts. */
 static gboolean
 place_together (Work *w, Call *call)
 {
@@ -249,7 +249,7 @@ place_together (Work *w, Call *call)
 
 /* ---- the call ------------------------------------------------------------ */
 
-/* What 16-bit floats among these take as f32. */
+/* The bytes that the 16-bit floats among these take as f32. */
 static gsize
 widened_bytes (Work *w, guint n, const guint *v)
 {
@@ -332,7 +332,7 @@ attend_in_place (Work *w, GHashTable *updaters, WorkInstr *instr)
     apply (w, &call);
 }
 
-/* Gradients first: what attention makes then has one reader, the move behind it. */
+/* Gradients first: then attention's result has one reader, the copy after it. */
 void
 work_attend_in_place (Work *w)
 {

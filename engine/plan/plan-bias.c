@@ -1,9 +1,9 @@
-/* The gradient of a bias beside that of its weights: both read the cotangent, so the product that makes the one sums it
- * for the other as well, where a device has such a product (kernels/product.h). */
+/* Fuses the gradient of a bias into the product that computes the gradient of the weights. Both read the cotangent, so
+ * the product sums it as well, on devices that have such a product (kernels/product.h). */
 #include "engine/plan/plan-private.h"
 #include "kernels/product.h"
 
-/* TRUE if what reads v, or something that has its bytes, stands behind the instruction. */
+/* TRUE if v, or a value with its bytes, is read after the instruction. */
 static gboolean
 is_read_behind (Work *w, guint v, const WorkInstr *instr)
 {
@@ -13,7 +13,7 @@ is_read_behind (Work *w, guint v, const WorkInstr *instr)
   return TRUE;
 }
 
-/* TRUE if sum adds up the rows of a, which are `k` of `m` elements, perhaps seen with more axes than two. */
+/* TRUE if `sum` adds up the rows of a, which has k · m elements, perhaps in a shape of more than two axes. */
 static gboolean
 is_sum_of_rows (Work *w, const WorkInstr *sum, guint a, gint64 k, gint64 m)
 {
@@ -24,7 +24,7 @@ is_sum_of_rows (Work *w, const WorkInstr *sum, guint a, gint64 k, gint64 m)
          && attrs->axes == (1u << (d->rank - 1)) - 1 && d->dtype == work_value (w, a)->desc.dtype;
 }
 
-/* Finds the sum among what reads a or its bytes. */
+/* Finds the sum among the readers of a or of its bytes. */
 static WorkInstr *
 find_sum (Work *w, guint v, guint a, gint64 k, gint64 m, const WorkInstr *product)
 {
@@ -39,8 +39,8 @@ find_sum (Work *w, guint v, guint a, gint64 k, gint64 m, const WorkInstr *produc
   return found;
 }
 
-/* The sum of operand k, if that is [inner, …] as the product reads it: the cotangent of y = x·Wᵀ, of whose weights the
- * product Gᵀ·x is the gradient, or that of y = x·W and xᵀ·G. */
+/* The sum of operand k, if the product reads it as [inner, …]: the cotangent G in y = x·Wᵀ, whose weights have the
+ * gradient Gᵀ·x, or in y = x·W and xᵀ·G. */
 static WorkInstr *
 sum_of_operand (Work *w, const WorkInstr *product, guint k)
 {

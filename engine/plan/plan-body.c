@@ -1,15 +1,15 @@
-/* The kernel that runs a body: a plan of its own, as often as the instruction says.
+/* Makes the kernel that runs a body: the body has a plan of its own, and the kernel loops over its instructions.
  *
- * To the plan around it a loop is a kernel like any other. Its scratch memory holds the body's arena and what carried
- * values alternate between, so a forecast of memory counts it, and its size does not depend on the number of runs. Rows
- * of operands and results are read and written where they lie: which addresses of the body's kernels move from run to
- * run is found out once, when the kernel is made, so that a run sets these, calls kernels, and does nothing else.
- * Copied are operands of kernels that bind addresses, values that are two results at once, and, on a device with memory
- * of its own, rows whose size is no multiple of 64 bytes, which its libraries count on.
+ * The outer plan sees one kernel. Its scratch memory holds the body's arena and the second buffers of carried values,
+ * so memory forecasts include it, and it does not depend on the number of iterations. Rows of operands and results are
+ * read and written in place: the addresses that change from iteration to iteration are found when the kernel is made,
+ * and an iteration only sets these and calls kernels. Values are copied only if a kernel binds their address, if a
+ * value is two results at once, or if, on a device with its own memory, a row's size is no multiple of 64 bytes, which
+ * its libraries require.
  *
- * A stacked result may be a carried value as a run finds it, which the gradients of recurrent cells read. Its rows are
- * those that the carried value takes one run later: either the runs write them there (PLACE_AHEAD), or, where these
- * rows lie in another stacked result already, all but the first are copied at once when the loop is over. */
+ * A stacked result may be a carried value as an iteration finds it, which the gradients of recurrent cells read. Its
+ * rows are those of the carried value shifted by one iteration: either iterations write them there (PLACE_AHEAD), or,
+ * if these rows are in another stacked result already, all but the first are copied at once after the loop. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -18,29 +18,31 @@
 
 typedef enum
 {
-  PLACE_WHOLE,     /* an operand of the loop as it is */
-  PLACE_ROW,       /* this run's row of an operand or result */
-  PLACE_ALTERNATE, /* of a carried value: the result, and a second place, by turns */
-  PLACE_FOLLOW,    /* of a carried value: the row of a stacked result, which has the same bytes */
-  PLACE_AHEAD      /* of a carried value: the next run's row of a stacked result, which is the value as that finds it */
+  PLACE_WHOLE,     /* the loop's operand, whole */
+  PLACE_ROW,       /* this iteration's row of an operand or result */
+  PLACE_ALTERNATE, /* of a carried value: alternates between the result and a second buffer */
+  PLACE_FOLLOW,    /* of a carried value: the row of a stacked result with the same bytes */
+  PLACE_AHEAD      /* of a carried value: the next iteration's row of a stacked result */
 } PlaceKind;
 
-/* Where an input or an output of the body lies. */
+/* Where an input or an output of the body is stored. */
 typedef struct
 {
   PlaceKind kind;
   gsize bytes;
-  guint value;         /* of the body's plan; G_MAXUINT: an input that nothing reads */
+  guint value;         /* of the body's plan; G_MAXUINT: the input is unused */
   guint buffer;        /* of the loop: operands first, then results */
-  guint follows;       /* output whose rows they are */
-  gboolean is_later;   /* of a stacked result: only the first run copies its row */
-  guint shifted; /* of such a one: the output whose rows it has one run later, and gets at the end; else G_MAXUINT */
-  gsize scratch;       /* offset of the second place, or of the copy */
-  gboolean is_copied;  /* inputs: each run copies them to `scratch`, where kernels read them */
-  gboolean is_written; /* outputs: kernels write here; else it is copied from `source` when the run is over */
-  int source;          /* input that it is, or ~output; G_MAXINT: an address that does not move */
-  GPtrArray *patch;    /* void **: the addresses of kernels that move with it */
-  char *at;            /* in this run, of an input what kernels read */
+  guint follows;       /* the output that owns the rows */
+  gboolean is_later;   /* of a stacked result: only the first iteration copies its row */
+  guint
+      shifted; /* of such a result: the output whose rows, shifted by one, it receives after the loop; else G_MAXUINT */
+  gsize scratch;      /* offset of the second buffer, or of the copy */
+  gboolean is_copied; /* inputs: each iteration copies them to `scratch` for the kernels */
+  gboolean
+      is_written;   /* outputs: kernels write them in place; else they are copied from `source` after each iteration */
+  int source;       /* an input, or ~output; G_MAXINT: a fixed address */
+  GPtrArray *patch; /* void **: the kernels' addresses that change with it */
+  char *at;         /* the address in this iteration; of an input the one that kernels read */
 } Place;
 
 typedef struct
@@ -63,7 +65,7 @@ typedef struct
   void **all_buffers;
   gsize once, arena; /* offsets in scratch */
   char *name;
-  /* The memory and the site that fixed addresses were made for. */
+  /* The memory and the site for which fixed addresses were set. */
   char *scratch;
   gint64 site;
 } Body;
@@ -102,7 +104,7 @@ is_bound (const Body *b, guint value)
   return FALSE;
 }
 
-/* The input whose bytes a value is, or the output that writes them; G_MAXINT where neither moves. */
+/* The input whose bytes a value has, or the output that writes them; G_MAXINT: neither, the address is fixed. */
 static int
 find_source (const Body *b, guint o)
 {
@@ -123,7 +125,7 @@ is_made_each_run (const Body *b, guint value)
   return loom_plan_value (b->plan, root_of (b, value))->location.kind == LOOM_LOCATION_ARENA;
 }
 
-/* Whether kernels take rows of so many bytes where they lie. A processor loads from any address. */
+/* TRUE if kernels can use rows of this size in place. A CPU loads from any address. */
 static gboolean
 may_lie_in_rows (const Body *b, gsize bytes)
 {
@@ -151,8 +153,8 @@ place_inputs (Body *b, gsize *scratch)
     }
 }
 
-/* Kernels write a value that they make in each run where its first result lies; stacked results, whose rows may be
- * used as they are, come first. */
+/* Lets kernels write each computed value to the first result that it is; stacked results, whose rows can be used in
+ * place, come first. */
 static void
 choose_written (Body *b)
 {
@@ -170,7 +172,7 @@ choose_written (Body *b)
     }
 }
 
-/* Finds the stacked results that are a carried value as a run finds it. */
+/* Finds the stacked results that are a carried value as an iteration finds it. */
 static void
 place_later (Body *b)
 {
@@ -197,7 +199,7 @@ place_later (Body *b)
     }
 }
 
-/* All others are copied; a carried value that is a stacked one has that row's place. */
+/* Copies the other outputs; a carried value that equals a stacked result shares that row. */
 static void
 place_outputs (Body *b, gsize *scratch)
 {
@@ -221,7 +223,7 @@ place_outputs (Body *b, gsize *scratch)
       }
 }
 
-/* How many copies each run but the first makes. */
+/* The copies of each iteration except the first. */
 static guint
 count_copies (const Body *b)
 {
@@ -275,7 +277,7 @@ make_rows (Body *b)
     }
 }
 
-/* An address that does not move; NULL for one that does. */
+/* An address that never changes, or NULL. */
 static void *
 fixed_address (const Body *b, guint value)
 {
@@ -298,7 +300,7 @@ set_address (Place *p, void *address)
     *(void **)g_ptr_array_index (p->patch, i) = address;
 }
 
-/* Sets the addresses that stay the same from step to step as long as the loop's memory stays where it is. */
+/* Sets the addresses that stay the same between steps while the loop's memory stays where it is. */
 static LoomStatus
 fix_addresses (Body *b, char *scratch, LoomMessage *message)
 {
@@ -351,7 +353,7 @@ row_address (const Body *b, void *const *buffers, const Place *p, gint64 i)
   return (char *)buffers[p->buffer] + (gsize)row * p->bytes;
 }
 
-/* Where run i leaves a carried value. The last one writes the result itself. */
+/* Where iteration i stores a carried value. The last iteration writes the result itself. */
 static char *
 carried_address (const Body *b, void *const *buffers, guint k, gint64 i)
 {
@@ -410,7 +412,7 @@ copy_results (Body *b, LoomStream *stream, gint64 i, LoomMessage *message)
   return status;
 }
 
-/* The rows of a stacked result that those of another one are a run later. */
+/* Copies the rows of stacked results that equal another result's rows shifted by one iteration. */
 static LoomStatus
 copy_shifted (const Body *b, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
@@ -453,7 +455,7 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 
   if (scratch != b->scratch || self->site != b->site)
     status = fix_addresses (b, scratch, message);
-  /* Constants of the body: between two steps its memory belongs to others. */
+  /* The body's constants: between steps its memory is used by others. */
   if (status == LOOM_STATUS_OK)
     status = run_rows (b, stream, 0, b->n_setup, message);
   for (gint64 i = 0; i < b->attrs.length && status == LOOM_STATUS_OK; i++)
@@ -553,7 +555,7 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   b->once = scratch;
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     scratch += memory.once[o];
-  /* Never 0, so that there is an address to know the memory by. */
+  /* Never 0, so that a non-NULL address identifies the memory. */
   scratch = aligned (scratch) + ALIGNMENT;
   b->site = -1;
   place_inputs (b, &scratch);

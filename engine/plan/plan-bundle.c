@@ -1,26 +1,26 @@
-/* Bundles: small element-wise work that stands together becomes one kernel with several results.
+/* Joins small, neighbouring element-wise instructions into one kernel with several results.
  *
- * On a device that is given its work call by call, a kernel takes some microseconds however little it does, and a step
- * of a recurrent cell is a product and a dozen element-wise calls on a few thousand numbers. Chains (plan-chain.c) join
- * what only one other instruction reads. Here neighbours of one shape are joined that need not read each other, and
- * whose results others may read as well: the gates of a cell, its states, and what its gradient wants to be kept. The
- * slices that cut a product's result into gates are not copied but read where they lie, and the gradients of gates
- * written where their concatenation has them. What was done to the whole in front of the slices is done to the parts.
+ * On a device with launched work a kernel takes microseconds however small it is, and one iteration of a recurrent cell
+ * is a product and a dozen element-wise calls on a few thousand numbers. Chains (plan-chain.c) fuse only a value with a
+ * single reader. This pass joins neighbours of one shape that need not read each other and whose results may have other
+ * readers: a cell's gates, its states, and the values kept for the gradient. Slices that cut a product's result into
+ * gates are read in place, and gradients of gates are written into their concatenation. Work on the whole tensor before
+ * the slices is done on the parts.
  *
- * A value that has been cut or concatenated in such a kernel is a step among its steps: WORK_STEP_TAKE has a part of an
- * operand, WORK_STEP_PUT is a part of a result. Each number is computed by the operations that it was computed by
- * before. Large tensors are left alone: their time is that of their bytes, and they would be alive for longer. */
+ * A sliced or concatenated value is a step of such a kernel: WORK_STEP_TAKE reads a part of an operand, WORK_STEP_PUT
+ * writes a part of a result. Every number is computed by the same operations as before. Large tensors are left alone:
+ * their time is memory traffic, and they would be alive longer. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
 
-/* Elements from which on a pass over memory takes longer than a launch. */
+/* The number of elements from which on a pass over memory takes longer than a launch. */
 #define LARGEST (1 << 18)
 
-/* How many instructions away a neighbour may stand. */
+/* The maximum distance of a neighbour, in instructions. */
 #define REACH 64
 
-/* An instruction as it would be. */
+/* An instruction under construction. */
 typedef struct
 {
   GArray *steps;    /* WorkStep */
@@ -69,7 +69,7 @@ has_step_for (const GArray *steps, guint v)
   return FALSE;
 }
 
-/* The limits of a kernel hold, and the device has it. */
+/* TRUE if it is within a kernel's limits and the device has it. */
 static gboolean
 is_possible (Work *w, const WorkInstr *instr, const Draft *d)
 {
@@ -81,7 +81,7 @@ is_possible (Work *w, const WorkInstr *instr, const Draft *d)
                              (const guint *)(const void *)d->out->data);
 }
 
-/* The instruction becomes what was drafted. Who made one of its results until now has been erased. */
+/* Turns the instruction into the draft. The former producers of its results have been erased. */
 static void
 become (Work *w, WorkInstr *instr, Draft *d)
 {
@@ -109,7 +109,7 @@ desc_of (Work *w, guint v)
   return &work_value (w, v)->desc;
 }
 
-/* TRUE if nothing has been written over v when `at` runs. */
+/* TRUE if v has not been overwritten when `at` runs. */
 static gboolean
 is_intact (Work *w, GHashTable *updaters, guint v, const WorkInstr *at)
 {
@@ -125,8 +125,7 @@ is_same_part_of_step (const WorkInstr *a, const WorkInstr *b)
          && a->recomputation == b->recomputation;
 }
 
-/* TRUE if v is cut from a larger value along one axis, and that can be read where `at` stands: the step that reads it.
- */
+/* TRUE if v is a slice of a larger value along one axis that can be read at `at`; take: the step that reads it. */
 static gboolean
 is_cut (Work *w, GHashTable *updaters, guint v, const WorkInstr *at, WorkStep *take)
 {
@@ -135,7 +134,7 @@ is_cut (Work *w, GHashTable *updaters, guint v, const WorkInstr *at, WorkStep *t
   const LoomSliceAttrs *a;
   int axis = -1;
 
-  /* Within one part of the step, so that the whole is not kept for the part's sake. */
+  /* Only within one part of the step, so that the whole is not kept for the part. */
   if (slice == NULL || !work_is (slice, "slice") || !is_same_part_of_step (slice, at))
     return FALSE;
   a = &((const LoomSliceTo *)slice->attrs)->kernel;
@@ -174,7 +173,7 @@ shape_of (Work *w, const WorkInstr *instr)
   return desc_of (w, step->kind == WORK_STEP_PUT ? step->arg[0] : step->result);
 }
 
-/* A concatenation of values of this shape, some of which `made` makes. */
+/* TRUE if instr concatenates values of this shape, some of which `made` produces. */
 static gboolean
 is_concat_of (Work *w, const WorkInstr *instr, const WorkInstr *made)
 {
@@ -207,7 +206,7 @@ is_neighbour (Work *w, const WorkInstr *instr, const WorkInstr *other)
 
 /* ---- places ------------------------------------------------------------------- */
 
-/* TRUE if all that `other` reads is there where instr stands, apart from what that makes. */
+/* TRUE if all operands of `other`, except results of instr, are available at instr. */
 static gboolean
 may_come_up (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkInstr *other)
 {
@@ -224,7 +223,7 @@ may_come_up (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkIn
   return TRUE;
 }
 
-/* TRUE if nobody in front of `other` reads v. */
+/* TRUE if no instruction before `other` reads v. */
 static gboolean
 is_unread_before (Work *w, guint v, const WorkInstr *other)
 {
@@ -234,7 +233,7 @@ is_unread_before (Work *w, guint v, const WorkInstr *other)
   return TRUE;
 }
 
-/* TRUE if instr may stand where `other` does. */
+/* TRUE if instr can be moved to other's position. */
 static gboolean
 may_go_down (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkInstr *other)
 {
@@ -247,7 +246,7 @@ may_go_down (Work *w, GHashTable *updaters, const WorkInstr *instr, const WorkIn
   return TRUE;
 }
 
-/* An operand would be a view, or a part, of what one of the two makes: it has no register that would be that. */
+/* TRUE if an operand would be a view, or a part, of a result of one of the two: no register holds that. */
 static gboolean
 reads_own_result (Work *w, const Draft *d, const WorkInstr *instr, const WorkInstr *other)
 {
@@ -272,7 +271,7 @@ is_taken (const WorkInstr *instr, guint v)
   return FALSE;
 }
 
-/* The operands of `from`, which is to be computed where `at` stands, and its steps. */
+/* Adds the operands of `from`, which is to be computed at `at`, and its steps. */
 static void
 draft_add (Work *w, GHashTable *updaters, Draft *d, const WorkInstr *from, const WorkInstr *at)
 {
@@ -285,7 +284,7 @@ draft_add (Work *w, GHashTable *updaters, Draft *d, const WorkInstr *from, const
 
       if (has_step_for (d->steps, v))
         continue;
-      /* What has been cut and is cut again is an operand that is read in parts. */
+      /* A slice of a slice becomes an operand that is read in parts. */
       if ((from->steps == NULL || !is_taken (from, v)) && is_cut (w, updaters, v, at, &take))
         {
           g_array_append_val (d->steps, take);
@@ -311,7 +310,7 @@ draft_add (Work *w, GHashTable *updaters, Draft *d, const WorkInstr *from, const
     }
 }
 
-/* TRUE if somebody else reads v. */
+/* TRUE if v has a reader other than `other`. */
 static gboolean
 is_used_besides (Work *w, guint v, const WorkInstr *other)
 {
@@ -334,7 +333,7 @@ erase_unread_slice (Work *w, guint v)
     work_erase (w, slice);
 }
 
-/* The steps of one behind those of the other; a name in brackets for several. */
+/* Appends a label; several are put in brackets. */
 static void
 join_labels (GString *label, const char *other)
 {
@@ -351,8 +350,8 @@ join_labels (GString *label, const char *other)
     g_string_append_printf (label, "%s)", other);
 }
 
-/* Reads the instruction's slices where they lie, and takes up `other`, unless that is NULL. FALSE, and nothing is
- * changed, where that cannot be. */
+/* Reads the instruction's slices in place and joins `other` (may be NULL) to it. Returns FALSE and changes nothing if
+ * that is not possible. */
 static gboolean
 join (Work *w, GHashTable *updaters, WorkInstr *instr, WorkInstr *other)
 {
@@ -404,14 +403,14 @@ holds (LoomDType compute, LoomDType dtype)
              : dtype == compute;
 }
 
-/* Others read v as well, which the instruction takes for itself: it writes v for them, and the slice is not needed. */
+/* If others read the slice v as well, makes the instruction write v for them, so that the slice is not needed. */
 static void
 write_taken (Work *w, WorkInstr *instr, guint v)
 {
   WorkInstr *slice = work_value (w, v)->producer;
   g_auto (Draft) d = { 0 };
 
-  /* It goes through a register, which holds no more than the type that is computed in. */
+  /* It passes through a register, which holds no more than the compute type. */
   if (slice == NULL || !work_is (slice, "slice") || !is_same_part_of_step (slice, instr)
       || !is_unread_before (w, v, instr) || !holds (instr->compute, desc_of (w, v)->dtype))
     return;
@@ -441,8 +440,8 @@ write_all_taken (Work *w, WorkInstr *instr)
 
 /* ---- what was done to the whole ------------------------------------------------- */
 
-/* The part of a value of its maker's that corresponds to a part of the maker's result; the value itself where it has
- * one element along that axis for all of them. */
+/* The slice of an operand of a value's producer that corresponds to a slice of the result; the operand itself if it has
+ * one element along that axis. */
 static guint
 part_of_operand (Work *w, Draft *d, guint v, const LoomTensorDesc *whole, const WorkStep *take)
 {
@@ -461,7 +460,7 @@ part_of_operand (Work *w, Draft *d, guint v, const LoomTensorDesc *whole, const 
   return step.result;
 }
 
-/* What `maker` does, for the part alone that `take` takes of its result. */
+/* Adds maker's computation for only the part of its result that `take` reads. */
 static void
 draft_part (Work *w, Draft *d, const WorkInstr *maker, const WorkStep *take)
 {
@@ -482,7 +481,7 @@ draft_part (Work *w, Draft *d, const WorkInstr *maker, const WorkStep *take)
 
       for (int a = 0; a < loom_scalar_arity (step.op); a++)
         step.arg[a] = GPOINTER_TO_UINT (g_hash_table_lookup (now, GUINT_TO_POINTER (step.arg[a])));
-      /* A constant among the steps may have a shape of its own. */
+      /* A constant step may have its own shape. */
       if (desc.rank == desc_of (w, whole)->rank && desc.dim[take->axis] == desc_of (w, whole)->dim[take->axis])
         desc.dim[take->axis] = take->length;
       step.result = step.result == whole ? take->result : work_new_value (w, &desc, work_value (w, step.result));
@@ -491,7 +490,7 @@ draft_part (Work *w, Draft *d, const WorkInstr *maker, const WorkStep *take)
     }
 }
 
-/* Computes operand v, of which the instruction alone reads parts, in these. */
+/* Computes operand v, of which only this instruction reads parts, within the instruction. */
 static gboolean
 take_up_maker (Work *w, GHashTable *updaters, WorkInstr *instr, guint v)
 {
@@ -554,7 +553,7 @@ reads_slice (Work *w, GHashTable *updaters, const WorkInstr *instr)
   return FALSE;
 }
 
-/* Images and filters, which have rank 4, are left to plan-layout.c: results of one call would have one layout. */
+/* Images and filters, which have rank 4, are left to plan-layout.c: all results of one call would have one layout. */
 static gboolean
 is_bundled (Work *w, const WorkInstr *instr)
 {

@@ -1,10 +1,9 @@
-/* Fuses conversions of type into the instruction that reads or writes their operand.
+/* Fuses type conversions into the instruction that reads or writes the converted value.
  *
- * An element-wise kernel converts as it loads, so a widened copy that only such kernels read is removed: each
- * reads the narrow value (bf16, a mask of one byte), and that is what stays in memory until the backward pass. A
- * product accumulates in f32 anyway, so one whose result is only wanted in f32 (the gradient of a weight) writes it so.
- * Sums and layer norms whose kernels take both types read narrow operands, or write narrow results, and so do losses of
- * scores and their gradients. */
+ * An element-wise kernel converts as it loads, so an f32 copy that only such kernels read is removed: each reads the
+ * smaller type (bf16, a 1-byte mask), which is also what the backward pass keeps. A product accumulates in f32 anyway,
+ * so if its result is wanted only in f32 (the gradient of a weight), it stores f32. Sums and layer norms read 16-bit
+ * operands or write 16-bit results if their kernels can, and so do losses of logits and their gradients. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -13,7 +12,7 @@ is_cast (const WorkInstr *instr)
   return work_is_step (instr, LOOM_SCALAR_ID);
 }
 
-/* The instruction that only converts v from something with fewer bytes, or NULL. */
+/* The conversion of v from a smaller type, if that is its whole producer; else NULL. */
 static WorkInstr *
 widening (Work *w, guint v)
 {
@@ -26,7 +25,7 @@ widening (Work *w, guint v)
   return instr;
 }
 
-/* Operand k becomes what the cast reads; FALSE, and nothing is changed, where the device has no such kernel. */
+/* Makes operand k the cast's operand. Returns FALSE and changes nothing if the device has no such kernel. */
 static gboolean
 absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
 {
@@ -36,7 +35,7 @@ absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
   GArray *before = instr->steps;
   gboolean seen = FALSE;
 
-  /* A result of its own: the wide value may live on for another reader. */
+  /* A result of its own: the f32 value may have another reader. */
   step.result = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
@@ -78,7 +77,7 @@ work_absorb_casts (Work *w)
           WorkInstr *cast = widening (w, work_in (instr, k));
           guint n = instr->in->len;
 
-          /* Twice over, as a cast of a cast has it, until the narrowest is reached. */
+          /* Repeats for a cast of a cast, down to the smallest type. */
           if (cast == NULL || cast == instr || instr->steps->len == LOOM_EW_MAX_STEPS
               || cast->device_name != instr->device_name || !absorb (w, instr, k, cast))
             k++;
@@ -103,8 +102,8 @@ work_only_widening (Work *w, guint v, const char *device_name)
   return wide->dtype == LOOM_F32 && work_same_dims (wide, d) ? reader : NULL;
 }
 
-/* Result o of a product, when all that happens to it is a conversion to f32: the product makes that. It has the sum in
- * f32 before it rounds; elsewhere rounding is part of the result. */
+/* If result o of a product is only converted to f32, makes the product store f32, which it has before it rounds. For
+ * other primitives rounding is part of the result. */
 static void
 take_wide_result (Work *w, WorkInstr *instr, guint o)
 {
@@ -134,7 +133,7 @@ work_widen_results (Work *w)
         take_wide_result (w, instr, o);
 }
 
-/* v's shape in another type. */
+/* A new value of v's shape in another type. */
 static guint
 value_in_type (Work *w, guint v, LoomDType dtype)
 {
@@ -144,7 +143,7 @@ value_in_type (Work *w, guint v, LoomDType dtype)
   return work_new_value (w, &desc, work_value (w, v));
 }
 
-/* A sum of 16-bit floats that were widened for it alone, perhaps seen in another shape. */
+/* Makes a sum read 16-bit floats that were converted to f32 for it alone, perhaps in another shape. */
 static void
 read_narrow (Work *w, WorkInstr *instr)
 {
@@ -162,8 +161,8 @@ read_narrow (Work *w, WorkInstr *instr)
   work_set_in (w, instr, 0, narrow);
 }
 
-/* A normalised f32, or the gradient of scores, that is only read, perhaps in another shape, after it was rounded to 16
- * bits. */
+/* Makes a layer norm, or a gradient of logits, write the 16-bit floats to which its f32 result is only converted,
+ * perhaps in another shape. */
 static void
 write_narrow (Work *w, WorkInstr *instr)
 {
@@ -204,9 +203,9 @@ work_join_casts (Work *w)
       write_narrow (w, instr);
 }
 
-/* ---- scores ----------------------------------------------------------------------------------- */
+/* ---- logits ----------------------------------------------------------------------------------- */
 
-/* Everybody who reads v or a view of it; FALSE where that is more than instructions. */
+/* Adds all readers of v or its views; FALSE if not all are instructions. */
 static gboolean
 add_readers (Work *w, guint v, GPtrArray *readers)
 {
@@ -222,7 +221,7 @@ add_readers (Work *w, guint v, GPtrArray *readers)
   return TRUE;
 }
 
-/* Whether the reader, of a loss's scores that were widened, has a kernel for them as they were. */
+/* TRUE if the reader of a loss's converted logits has a kernel for the unconverted ones. */
 static gboolean
 takes_narrow_scores (Work *w, const WorkInstr *reader, const WorkInstr *cast)
 {
@@ -245,9 +244,9 @@ takes_narrow_scores (Work *w, const WorkInstr *reader, const WorkInstr *cast)
                                 loom_desc_bytes (&work_value (w, wide)->desc));
 }
 
-/* What a loss reads, where nobody wants it in f32: the product then writes 2 bytes a score instead of 4, and each
- * reader reads 2. They are the numbers that a plan without fusion has, though take_wide_result() would have more of
- * their digits. */
+/* Makes a loss read 16-bit logits if nothing needs them in f32: the product writes 2 bytes a logit instead of 4, and
+ * each reader reads 2. The numbers are those of the unfused plan, although take_wide_result() would give them more
+ * digits. */
 static void
 read_narrow_scores (Work *w, const WorkInstr *loss)
 {

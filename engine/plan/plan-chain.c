@@ -1,4 +1,5 @@
-/* Element-wise fusion: an element-wise instruction that only another one reads is computed in its pass over memory. */
+/* Fuses element-wise chains: an element-wise instruction with a single element-wise reader is computed in that reader's
+ * pass over memory. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ count_outside_inputs (const WorkInstr *a, const WorkInstr *b, guint joint)
   return n;
 }
 
-/* TRUE if what `from` reads is still there at into's place: an optimiser's step overwrites what it updates. */
+/* TRUE if the operands of `from` are unchanged at into's position: an optimizer's step overwrites what it updates. */
 static gboolean
 may_move (Work *w, GHashTable *updaters, const WorkInstr *from, const WorkInstr *into)
 {
@@ -34,8 +35,8 @@ may_move (Work *w, GHashTable *updaters, const WorkInstr *from, const WorkInstr 
   return TRUE;
 }
 
-/* Puts the work of `from`, whose one result only `into` reads, in front of into's. `from` moves to a later place, which
- * is safe where no instruction in between updates its operands, since no other one reads its result. */
+/* Puts the steps of `from`, whose one result only `into` reads, in front of into's steps. This moves `from` later,
+ * which is safe if no instruction in between updates its operands. */
 static gboolean
 merge_into (Work *w, GHashTable *updaters, WorkInstr *from, WorkInstr *into, guint joint)
 {

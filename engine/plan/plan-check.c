@@ -1,5 +1,4 @@
-/* The working form's own consistency, for tests behind every pass: what the helpers promise and every pass relies on.
- */
+/* Verifies the planner's working form. Tests call it after every pass. */
 #include "engine/plan/plan-private.h"
 
 #define FAIL(...)                                                                                                      \
@@ -29,7 +28,7 @@ check_order (Work *w, char **why)
   return TRUE;
 }
 
-/* Every use on a value's list is an operand or a view that names the value, once. */
+/* Every use on a value's list is an operand or a view that names the value, and is listed once. */
 static gboolean
 check_uses (Work *w, guint v, GHashTable *listed, char **why)
 {
@@ -52,7 +51,7 @@ check_uses (Work *w, guint v, GHashTable *listed, char **why)
   return TRUE;
 }
 
-/* Nobody reads v behind who updates its bytes. */
+/* No instruction reads v after its bytes are updated. */
 static gboolean
 check_readers (Work *w, guint v, GHashTable *updaters, char **why)
 {
@@ -85,7 +84,7 @@ check_value (Work *w, guint v, GHashTable *listed, char **why)
   return TRUE;
 }
 
-/* Each step reads operands and results of steps before it, and what the instruction makes some step makes. */
+/* Each step reads operands and results of earlier steps, and each result is made by a step. */
 static gboolean
 check_steps (const WorkInstr *instr, char **why)
 {

@@ -1,26 +1,24 @@
-/* Minimal sums by variable elimination (dynamic programming over a graph: Bertelè and Brioschi, Nonserial Dynamic
- * Programming, 1972).
+/* Minimises a sum of costs by variable elimination (Bertelè and Brioschi, Nonserial Dynamic Programming, 1972).
  *
- * A variable is taken out by finding, for each combination of states of its neighbours, the best state that it can
- * have; the best sums become a cost of the neighbours together. The variable with the smallest such table goes first. A
- * network with its backward pass has a small tree width, so tables stay small. Where one would not, the
- * variable that makes it large is held at the state that it has in the best answer so far, and the whole is done again
- * with others held. */
+ * A variable is eliminated by finding its best state for each combination of its neighbours' states; the resulting sums
+ * become a joint cost of the neighbours. The variable with the smallest such table goes first. A network with its
+ * backward pass has a small tree width, so tables stay small. If a table would be too large, the variable that makes it
+ * so is fixed at its state in the best solution so far, and the elimination is repeated with other variables fixed. */
 #include "engine/plan/plan-choose.h"
 #include "engine/plan/plan-queue.h"
 
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS  48 /* of holding other variables, at most */
+#define ROUNDS  48 /* at most, each with other variables fixed */
 #define RESTART 6  /* rounds from one start */
-#define STARTS  3  /* so many that lead to nothing better are enough */
+#define STARTS  3  /* starts without improvement after which the search ends */
 
 typedef struct
 {
   guint n;      /* variables */
-  guint *of;    /* which, ascending */
-  double *cost; /* by their states, the last one's fastest */
+  guint *of;    /* their numbers, ascending */
+  double *cost; /* by their states; the last variable's vary fastest */
 } Factor;
 
 typedef struct
@@ -32,11 +30,11 @@ typedef struct
 struct _PlanChoice
 {
   GArray *variables;  /* Variable */
-  GPtrArray *factors; /* Factor of two */
+  GPtrArray *factors; /* Factor of two variables */
   guint64 n_visited;
 };
 
-/* An eliminated variable, and how its state follows from its neighbours'. */
+/* An eliminated variable, and its best state for each combination of its neighbours' states. */
 typedef struct
 {
   guint variable, n;
@@ -165,15 +163,15 @@ typedef struct
 {
   PlanChoice *choice;
   guint round;
-  GPtrArray **at; /* by variable: Factor that it is in; unowned */
+  GPtrArray **at; /* by variable: its factors; unowned */
   GPtrArray *all; /* every factor, owned */
-  double **own;   /* by variable: the costs of it alone */
-  double *size;   /* by variable: of the table that its elimination would make */
+  double **own;   /* by variable: its own costs */
+  double *size;   /* by variable: the size of the table of its elimination */
   gboolean *gone;
   GArray *steps;     /* Step */
-  PlanQueue by_size; /* the variables that are left, the one with the smallest table first */
-  PlanQueue crowded; /* those that may be held in this round, the one with most factors first */
-  gboolean holds;    /* some were held, so the second queue is kept */
+  PlanQueue by_size; /* the variables that are left, smallest table first */
+  PlanQueue crowded; /* the variables that may be fixed in this round, most factors first */
+  gboolean holds;    /* a variable was fixed, so `crowded` is maintained */
 } Solver;
 
 static void
@@ -240,7 +238,7 @@ neighbours (const Solver *s, guint v)
   return of;
 }
 
-/* Another third is passed over in each round, and another one is the first among equals. */
+/* Each round skips another third of the variables and prefers another one among equals, for variety. */
 static void
 queue_crowded (Solver *s, guint v)
 {
@@ -250,7 +248,7 @@ queue_crowded (Solver *s, guint v)
     plan_queue_push (&s->crowded, -(double)s->at[v]->len, (v + n - round * 7919 % n) % n, v);
 }
 
-/* Whenever the factors of v have changed. */
+/* Called whenever the factors of v have changed. */
 static void
 measure (Solver *s, guint v)
 {
@@ -275,7 +273,7 @@ next_by_size (Solver *s)
   return e.item;
 }
 
-/* The variable with most factors; `next`, which has too large a table, where none may be held. */
+/* The variable with most factors, or `next`, whose table is too large, if none may be fixed. */
 static guint
 next_crowded (Solver *s, guint next)
 {
@@ -300,7 +298,7 @@ remove_factor (Solver *s, Factor *f, guint but)
       g_ptr_array_remove_fast (s->at[f->of[k]], f);
 }
 
-/* Where in a factor's table the states of `of` and of v lead: a stride for each. */
+/* The strides of the variables `of` and of v in a factor's table. */
 static void
 find_strides (const Solver *s, const Factor *f, const GArray *of, guint v, gsize *stride, gsize *own)
 {
@@ -380,7 +378,7 @@ eliminate (Solver *s, guint v)
     measure (s, g_array_index (of, guint, i));
 }
 
-/* v keeps a state: its factors become costs of their other variables alone. */
+/* Fixes v at a state: its factors become costs of their other variables. */
 static void
 hold (Solver *s, guint v, guint state)
 {
@@ -456,7 +454,7 @@ solver_init (Solver *s, PlanChoice *choice, guint round)
     measure (s, v);
 }
 
-/* From the last one that was taken out to the first: each follows from those that were left then. */
+/* Computes the states from the last eliminated variable to the first: each depends on those that were left. */
 static void
 read_states (const Solver *s, guint *state)
 {
@@ -471,7 +469,7 @@ read_states (const Solver *s, guint *state)
     }
 }
 
-/* Once through: all variables but those that are held are chosen together. Returns how many were held. */
+/* One round: chooses all variables that are not fixed together. Returns how many were fixed. */
 static guint
 solve_once (PlanChoice *choice, gsize largest, guint round, const guint *start, guint *state)
 {
@@ -499,7 +497,7 @@ solve_once (PlanChoice *choice, gsize largest, guint round, const guint *start, 
   return held;
 }
 
-/* States to begin from, by a fixed sequence, so that the same problem has the same answer. */
+/* Pseudo-random initial states from a fixed sequence, so that the same problem has the same solution. */
 static void
 scatter (const PlanChoice *choice, guint32 seed, guint *state)
 {
@@ -515,7 +513,7 @@ plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
 {
   guint n = choice->variables->len;
   g_autofree guint *tried = g_new0 (guint, n + 1), *from = g_new0 (guint, n + 1);
-  guint since = 0; /* rounds without gain */
+  guint since = 0; /* rounds without improvement */
   double best;
 
   choice->n_visited = 0;
@@ -528,7 +526,7 @@ plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
       guint held;
       double cost;
 
-      /* A new start now and then, because a sum that no held set can better need not be the least. */
+      /* A new start now and then: a solution that no set of fixed variables improves need not be the minimum. */
       if (round > 0 && round % RESTART == 0)
         {
           if (since >= STARTS * RESTART)

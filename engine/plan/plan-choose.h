@@ -1,7 +1,7 @@
-/* Choosing a state for each of many variables so that the sum of all costs is least.
+/* Chooses a state for each of many variables so that the sum of all costs is minimal.
  *
- * Costs stand on single variables and on pairs of them. The planner's variables are instructions, whose states are the
- * options of their kernels, and values, whose states are the layouts in which they exist. */
+ * Costs belong to single variables and to pairs. The planner's variables are instructions, whose states are the options
+ * of their kernels, and values, whose states are the layouts in which they exist. */
 #pragma once
 
 #include <glib.h>
@@ -14,20 +14,20 @@ PlanChoice *plan_choice_new (void);
 void plan_choice_free (PlanChoice *choice);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PlanChoice, plan_choice_free)
 
-/* A variable of n states (at least one) with their costs; the number that it has from then on. INFINITY: never. */
+/* Adds a variable of n ≥ 1 states with their costs (INFINITY: never) and returns its number. */
 guint plan_choice_add (PlanChoice *choice, guint n, const double *cost);
-/* Further costs of two different variables together: cost[i·n_b + k] of state i of a with state k of b. */
+/* Adds joint costs of two different variables: cost[i·n_b + k] for state i of a and state k of b. */
 void plan_choice_pair (PlanChoice *choice, guint a, guint b, const double *cost);
-/* Further costs of a variable's states. */
+/* Adds costs to a variable's states. */
 void plan_choice_bias (PlanChoice *choice, guint a, const double *cost);
 guint plan_choice_n (const PlanChoice *choice);
 
-/* Fills state[] by variable and returns the sum; the same answer for the same problem. Exact where no table of more
- * than `largest` costs is needed on the way, which trees and ladders never do. Else some variables are held while the
- * others are chosen exactly, others in each round; rounds begin anew from scattered states now and then, and end, at
- * the latest after a fixed number, when several starts in a row have led to nothing better. */
+/* Fills state[] by variable and returns the sum; deterministic. Exact if no table of more than `largest` costs is
+ * needed, as for trees and ladders. Otherwise some variables are fixed while the others are chosen exactly, different
+ * ones in each round; rounds restart from pseudo-random states and end after a fixed number, or earlier if several
+ * starts improve nothing. */
 double plan_choice_solve (PlanChoice *choice, gsize largest, guint *state);
-/* Counts the comparisons, costs in tables and neighbours that the last solution visited. For tests of how it grows. */
+/* The comparisons, table entries and neighbours that the last solution visited, for tests of its growth. */
 guint64 plan_choice_n_visited (const PlanChoice *choice);
 /* The sum of given states. */
 double plan_choice_cost (const PlanChoice *choice, const guint *state);

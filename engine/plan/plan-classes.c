@@ -1,12 +1,12 @@
-/* Classes stay last: cross-entropy takes scores [N, C, d…], as PyTorch's does, but a language model makes them [N, d…,
- * C] and moves the classes forward for the loss. That is the largest value of such a step, moved twice, and while it is
- * moved there are two of it. A score's row is the same numbers wherever its classes lie, so the loss, its gradient and
- * the class of largest score are computed of rows × classes as they were made, and nothing is moved. */
+/* Keeps classes on the last axis of logits. Cross-entropy takes logits [N, C, d…], as in PyTorch, but a language model
+ * makes them [N, d…, C] and permutes them for the loss: the largest value of the step, copied twice, with both copies
+ * alive. A row's numbers are the same wherever the class axis is, so the loss, its gradient and argmax read rows ×
+ * classes as they were made, and the permutes are removed. */
 #include "engine/plan/plan-private.h"
 
 #define MOST_READERS 8
 
-/* [N, d…, C] to [N, C, d…], or back. */
+/* TRUE for [N, d…, C] to [N, C, d…], or back. */
 static gboolean
 moves_classes (const LoomPermuteAttrs *p, int rank, gboolean back)
 {
@@ -22,7 +22,7 @@ is_cast (const WorkInstr *instr)
   return work_is_step (instr, LOOM_SCALAR_ID) && instr->in->len == 1 && instr->out->len == 1;
 }
 
-/* The permute that made v, with a cast behind it or not. */
+/* The permute that made v, followed by a cast or not. */
 static WorkInstr *
 find_permute (Work *w, guint v, WorkInstr **cast)
 {
@@ -37,8 +37,8 @@ find_permute (Work *w, guint v, WorkInstr **cast)
              : NULL;
 }
 
-/* The permute that moves the classes of v back, with a cast in front of it or not; NULL where something else reads v.
- */
+/* The permute of v's classes back to the last axis, with or without a cast before it; NULL if something else reads
+ * v. */
 static WorkInstr *
 find_way_back (Work *w, guint v, WorkInstr **cast)
 {
@@ -67,12 +67,12 @@ reads_rows (Work *w, const WorkInstr *instr, guint scores, const char *device)
   return work_is (instr, "cross_entropy_grad") && find_way_back (w, work_out (instr, 0), &cast) != NULL;
 }
 
-/* A view of v, or a value of its own where v is 0, as rows × n; n 0: as rows alone. */
+/* A view of v (or, if v is 0, a new value) as rows × n; n 0: as rows alone. */
 static guint
 new_rows (Work *w, guint v, LoomDType dtype, gint64 rows, gint64 n, const WorkValue *like)
 {
   LoomTensorDesc desc = { .dtype = dtype, .rank = n > 0 ? 2 : 1, .dim = { rows, n } };
-  const WorkValue copy = *like; /* the array moves */
+  const WorkValue copy = *like; /* the array may be reallocated */
   guint flat = work_new_value (w, &desc, &copy);
 
   if (v != 0)
@@ -80,7 +80,7 @@ new_rows (Work *w, guint v, LoomDType dtype, gint64 rows, gint64 n, const WorkVa
   return flat;
 }
 
-/* Result o is made as rows, of which what it was before is a view. */
+/* Makes result o a matrix of rows, and its former value a view of it. */
 static void
 make_rows (Work *w, WorkInstr *instr, guint o, gint64 rows, gint64 n)
 {
@@ -101,7 +101,7 @@ read_rows (Work *w, WorkInstr *instr, guint k, gint64 rows)
   work_set_in (w, instr, k, new_rows (w, v, work_value (w, v)->desc.dtype, rows, 0, work_value (w, v)));
 }
 
-/* The gradient is made as rows, and what was moved back is a view of it, or of what it is cast to. */
+/* Makes the gradient a matrix of rows, and the value that was permuted back a view of it or of its cast. */
 static void
 turn_gradient (Work *w, WorkInstr *instr, gint64 rows, gint64 classes)
 {
@@ -123,7 +123,7 @@ turn_gradient (Work *w, WorkInstr *instr, gint64 rows, gint64 classes)
   work_set_alias (w, moved, flat);
 }
 
-/* All that reads these scores reads them as rows × classes instead; FALSE where it does not pay or cannot be. */
+/* Makes all readers of these logits read rows × classes; FALSE if that is not possible or saves nothing. */
 static gboolean
 turn_scores (Work *w, guint scores)
 {
@@ -172,7 +172,8 @@ work_keep_classes_last (Work *w)
 {
   gboolean changed;
 
-  /* What is cast for one reader and read as it is by another is free for the second once the first is turned. */
+  /* Logits that are cast for one reader and read uncast by another become free for the second after the first is
+   * changed. */
   do
     {
       changed = FALSE;

@@ -1,12 +1,12 @@
-/* Collectives of values on a device with streams: by its own link, on a stream beside the one that computes. Events
- * order the two, and the library makes one call of several.
+/* Runs collectives on values in a device's memory: with the device's own communicator, on a separate stream. Events
+ * order it with the compute stream, and several calls become one group.
  *
- * What stages of a pipeline send and receive behind one slot goes as one, too: NCCL's send waits for its receive, and
- * within a group neither side waits for the other's order. Where GPUs have no link, because NCCL is not there or two
- * ranks share a GPU, stages exchange by way of the host. */
+ * The sends and receives of pipeline stages after one slot are one group: NCCL's send waits for its receive, and within
+ * a group neither side waits for the other's order. If GPUs cannot communicate, because NCCL is missing or two ranks
+ * share a GPU, stages exchange through the host. */
 #include "engine/plan/plan-collective.h"
 
-/* With a time where the device's tools have such events, for traces. */
+/* With a timestamp for traces if the device's tools have such events. */
 static LoomStatus
 event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
 {
@@ -17,8 +17,8 @@ event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
   return d->backend->event_new (d->device, event, message);
 }
 
-/* At the first step, which is never recorded: ranks make a link together, and have agreed to begin by then. Of several
- * transfers as one the first is made ready for and the last is over. */
+/* Runs in the first step, which is never recorded: ranks open a link together and have agreed to begin by then. Of a
+ * group of transfers the first one waits for the operands, and the last one is waited for. */
 static LoomStatus
 join_device (Collective *c, LoomMessage *message)
 {
@@ -44,7 +44,7 @@ join_device (Collective *c, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* A group that is left open would take up what this thread asks of the next communicator. */
+/* An open group would absorb this thread's calls to the next communicator. */
 static LoomStatus
 close_group (LoomComm *comm, LoomStatus status, LoomMessage *message)
 {
@@ -89,8 +89,8 @@ open_letter (Collective *c, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* One value, which is given, or comes, or both. The host waits for the device: until it has the value, or until the
- * letter is free that it has of the step before. */
+/* Exchanges one value, sent, received, or both. The host waits for the device until it has the value, or until the
+ * previous step has read the host buffer. */
 static LoomStatus
 run_by_host (Collective *c, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {

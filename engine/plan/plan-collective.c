@@ -1,13 +1,13 @@
-/* The kernels of collectives: the plan's communicator, called with the addresses of the values.
+/* Makes the kernels of collectives, which call the plan's communicator with the values' addresses.
  *
- * A message costs as much as many bytes do, so small values that are exchanged together are laid one behind the other
- * in scratch memory, and one call serves all of them. Large ones are exchanged where they lie, without a copy. */
+ * A message has a cost of its own, so small values that are exchanged together are packed in scratch memory and sent in
+ * one call. Large ones are exchanged in place. */
 #include "engine/plan/plan-collective.h"
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
 
-#define LARGE (64 * 1024) /* bytes from which on a value is exchanged by a call of its own */
+#define LARGE (64 * 1024) /* bytes from which on a value has its own call */
 
 static gsize
 element (const Collective *c)
@@ -27,7 +27,7 @@ part (const Collective *c, gint64 count, int rank)
   return loom_comm_part (count, rank, c->comm->size);
 }
 
-/* Every rank's part of one value, in units of so many bytes. */
+/* Every rank's part of one value, in units of this many bytes. */
 static const gint64 *
 parts_of (Collective *c, gint64 count, gint64 unit)
 {
@@ -36,7 +36,7 @@ parts_of (Collective *c, gint64 count, gint64 unit)
   return c->by_rank;
 }
 
-/* The same of all small ones together. */
+/* Every rank's part of all small values together. */
 static const gint64 *
 packed_parts (Collective *c, gint64 unit)
 {
@@ -55,7 +55,7 @@ copy_bytes (char *to, const void *from, gint64 count, const Collective *c)
   return to + (gsize)count * element (c);
 }
 
-/* Small values to scratch memory or back, those of each rank together: all of them, or one rank's. */
+/* Copies the small values of all ranks, or of one, to scratch memory or back, grouped by rank. */
 static char *
 pack (const Collective *c, char *at, void *const *values, int rank, gboolean values_are_parts)
 {
@@ -205,7 +205,7 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 
   if (c->lane == NULL)
     return c->exchange (c, buffers, message);
-  plan_lane_wait (c->lane, &c->job, NULL); /* of a step that has failed before it came to wait */
+  plan_lane_wait (c->lane, &c->job, NULL); /* left by a failed step */
   c->buffers = buffers;
   plan_lane_post (c->lane, &c->job);
   return c->goes_ahead ? LOOM_STATUS_OK : plan_lane_wait (c->lane, &c->job, message);
@@ -321,7 +321,7 @@ collective_free (LoomKernel *self)
   g_free (c);
 }
 
-/* n values whose whole shapes these are. */
+/* n values with these whole shapes. */
 static void
 prepare_values (Collective *c, guint n, const LoomTensorDesc *whole)
 {

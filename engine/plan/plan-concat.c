@@ -1,22 +1,21 @@
-/* A sum of parts that were each padded to the whole becomes one concatenation.
+/* Replaces a sum of padded parts with one concatenation.
  *
- * Whoever cuts a tensor into slices (queries, keys and values of one product, the gates of a recurrent cell) gets its
- * gradient as a sum of padded parts: each part is written with zeros around it, and these are read again and added.
- * Where the parts lie side by side and leave no gap, that is their concatenation, which reads and writes each number
- * once. The bits are the same, but for the sign of a zero and, where other
- * summands stand between the parts, the order in which these are added.
+ * The gradient of a tensor that is split into slices (queries, keys and values of one product, gates of a recurrent
+ * cell) is a sum of padded parts: each part is written with zeros around it, read again and added. If the parts are
+ * adjacent without a gap, their sum is a concatenation, which reads and writes each number once. The bits are the same
+ * except for the sign of a zero and, if there are other summands between the parts, the order of addition.
  *
- * A sum of 16-bit floats is computed in f32 and rounded each time. Nothing is lost by that where zeros are added, so
- * parts alone are joined there, too, and so they are with one other summand: it meets one part at each place, whatever
- * the order. With more of them another order would round other sums, and 16 bits show that. */
+ * A sum of 16-bit floats is computed in f32 and rounded each time. Adding zeros loses nothing, so parts alone are
+ * joined there too, also with one other summand, which meets one part at each position in any order. With more summands
+ * another order would change the rounding visibly. */
 #include "engine/plan/plan-private.h"
 
 typedef struct
 {
   guint value;       /* the padded part */
-  WorkInstr *pad;    /* what makes it */
-  WorkInstr *reader; /* the sum that takes it */
-  gint64 first, n;   /* its place along the axis */
+  WorkInstr *pad;    /* its producer */
+  WorkInstr *reader; /* the sum that adds it */
+  gint64 first, n;   /* its range along the axis */
 } Part;
 
 static gboolean
@@ -40,7 +39,8 @@ is_sum (Work *w, const WorkInstr *instr)
          && work_value (w, work_in (instr, 1))->desc.dtype == out->dtype;
 }
 
-/* The axis along which a pad places its operand, where that is one alone, in steps of 1 between zeros; else -1. */
+/* The axis along which a pad extends its operand with zeros, if there is exactly one and no interior padding; else
+ * -1. */
 static int
 axis_of (Work *w, const WorkInstr *pad)
 {
@@ -63,7 +63,7 @@ axis_of (Work *w, const WorkInstr *pad)
   return axis;
 }
 
-/* Collects the padded parts of a sum of sums, in the order in which they are added, and counts the other summands. */
+/* Collects the padded parts of a sum of sums in the order of addition, and counts the other summands. */
 static void
 collect (Work *w, WorkInstr *sum, GArray *parts, guint *n_others)
 {
@@ -74,8 +74,8 @@ collect (Work *w, WorkInstr *sum, GArray *parts, guint *n_others)
 
       if (producer == NULL || producer->device_name != sum->device_name)
         ++*n_others;
-      /* A part may belong to several sums, each of which then reads it in its own concatenation: the gates of a GRU
-       * have one gradient in the input's product and another in the state's, of which two parts are the same. */
+      /* A part may belong to several sums, and then to several concatenations: of a GRU's gates two parts are the same
+       * in the gradients of the input's and the state's product. */
       else if (is_sum (w, producer) && work_only_reader (w, v, FALSE) == sum)
         collect (w, producer, parts, n_others);
       else if (work_is (producer, "pad") && axis_of (w, producer) >= 0)
@@ -97,7 +97,7 @@ compare_places (const void *a, const void *b)
   return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Sorts the parts by their place; FALSE where they do not make up the whole along this axis. */
+/* Sorts the parts by position; FALSE if they do not fill the axis exactly. */
 static gboolean
 are_whole (Work *w, GArray *parts, int axis)
 {
@@ -124,7 +124,7 @@ are_whole (Work *w, GArray *parts, int axis)
   return end == work_value (w, g_array_index (parts, Part, 0).value)->desc.dim[axis];
 }
 
-/* A sum without this operand is its other one, which, where it is a part, is read by the sum's reader from here on. */
+/* Replaces a sum by its other operand, which is read by the sum's reader from now on if it is a part. */
 static void
 leave_out (Work *w, GArray *parts, const Part *part)
 {
@@ -138,8 +138,8 @@ leave_out (Work *w, GArray *parts, const Part *part)
   work_replace (w, out, other);
 }
 
-/* The concatenation stands in front of the last sum, where all parts are there, and takes the place of its part; the
- * other parts leave their sums. */
+/* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part; the other
+ * parts leave their sums. */
 static void
 join (Work *w, GArray *parts, int axis)
 {
@@ -171,7 +171,7 @@ join (Work *w, GArray *parts, int axis)
       leave_out (w, parts, &g_array_index (parts, Part, i));
 }
 
-/* A sum whose reader is a sum is met with that one. */
+/* A sum whose reader is a sum is handled with that one. */
 static gboolean
 is_outermost (Work *w, const WorkInstr *sum)
 {

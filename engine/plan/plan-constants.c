@@ -1,10 +1,10 @@
-/* Constant folding: a value whose elements are all one number that is known when planning is computed here.
- * Element-wise work takes it as an immediate, and where a kernel needs the bytes one fill makes them. */
+/* Folds constants: computes values whose elements are all one number that is known at planning. Element-wise
+ * instructions take the number as an immediate; if a kernel needs the bytes, one fill makes them. */
 #include "engine/plan/plan-private.h"
 
 #include <math.h>
 
-/* One scalar operation in double, from the shared formulas. */
+/* One scalar operation in double, with the shared formulas. */
 static double
 evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 {
@@ -53,7 +53,7 @@ evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 #undef T
 }
 
-/* Marks results whose every element is one number. */
+/* Marks results whose elements are all one number. */
 static void
 find_uniform (Work *w, const WorkInstr *instr)
 {
@@ -109,8 +109,7 @@ make_fill (Work *w, WorkInstr *instr)
   g_string_assign (instr->label, "fill");
 }
 
-/* Operands that are uniform become immediates. No device is asked: a number is a scalar operation like any other, and
- * those every back end has. */
+/* Replaces uniform operands with immediates. Every back end has these scalar operations, so no device is queried. */
 static void
 inline_operands (Work *w, WorkInstr *instr)
 {

@@ -1,12 +1,12 @@
-/* Epilogue fusion: the bias and the activation behind a product or a convolution become part of it.
+/* Fuses the bias and the activation after a product or a convolution into its epilogue.
  *
- * A step of a small network is bound by the number of kernels, a large one by the bytes that element-wise work moves;
- * both fall here. Fusion comes after differentiation, so a value that the backward pass reads has a second use and is
+ * A step of a small network is bound by the number of kernels, a large one by the memory traffic of element-wise work;
+ * this reduces both. Fusion runs after differentiation, so a value that the backward pass reads has a second use and is
  * not fused away. */
 #include "engine/plan/plan-private.h"
 
-/* TRUE if v holds one number per output column (of a product) or channel (of a convolution), and nothing else: n
- * elements on the given axis counted from the end, 1 elsewhere. */
+/* TRUE if v holds one number per output column (of a product) or channel (of a convolution): n elements on the given
+ * axis counted from the end, 1 elsewhere. */
 static gboolean
 is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
 {
@@ -18,7 +18,7 @@ is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
   return TRUE;
 }
 
-/* Gives `instr` the result of its consumer, which dies. */
+/* Gives `instr` the result of its reader, which is erased. */
 static void
 take_result (Work *w, WorkInstr *instr, WorkInstr *consumer)
 {
@@ -27,8 +27,8 @@ take_result (Work *w, WorkInstr *instr, WorkInstr *consumer)
   work_erase (w, consumer);
 }
 
-/* Behind a 16-bit float only what commutes with rounding: a product then has the same bits with its activation and
- * without, as it is computed again for the backward pass. */
+/* After a 16-bit float only activations that commute with rounding are fused, so that a product has the same bits with
+ * its activation and without: the backward pass may recompute it. */
 static gboolean
 is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
 {
@@ -38,7 +38,7 @@ is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
          || op == LOOM_SCALAR_GELU_TANH;
 }
 
-/* The kernels want the bias as a plain vector. */
+/* Kernels take the bias as a vector. */
 static guint
 as_vector (Work *w, guint v, gint64 n)
 {
@@ -52,8 +52,8 @@ as_vector (Work *w, guint v, gint64 n)
   return flat;
 }
 
-/* TRUE if the device has the product or convolution with the attributes that it has now, a bias (0: none but its own)
- * and the result of what stands behind it. */
+/* TRUE if the device has the instruction with its current attributes, a bias (0: its own or none) and the result of its
+ * reader. */
 static gboolean
 has_joined (Work *w, const WorkInstr *instr, guint bias, guint result)
 {
@@ -65,8 +65,8 @@ has_joined (Work *w, const WorkInstr *instr, guint bias, guint result)
   return work_has_kernel (w, instr, in[2] != 0 ? 3 : 2, in, 1, &result);
 }
 
-/* Takes up what stands behind the instruction, a bias first and then an activation. channels: the axis that a bias goes
- * along, counted from the end. */
+/* Fuses the reader of the instruction, a bias first and then an activation. channels: the bias's axis, counted from the
+ * end. */
 static void
 fuse_epilogue (Work *w, WorkInstr *instr, int channels, bool *has_bias, LoomScalarOp *act)
 {
@@ -106,7 +106,7 @@ fuse_epilogue (Work *w, WorkInstr *instr, int channels, bool *has_bias, LoomScal
           *has_bias = false;
           return;
         }
-      while (instr->in->len > 2) /* an absent bias may hold its place already */
+      while (instr->in->len > 2) /* an absent bias may occupy operand 2 already */
         work_drop_in (w, instr, 2);
       work_add_in (w, instr, other);
       take_result (w, instr, next);

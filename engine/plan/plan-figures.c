@@ -1,5 +1,5 @@
-/* What a plan takes of each device's memory, by owner: what is alive at the moment when most is, and what that is made
- * of, which plan-nodes.c sorts by node. */
+/* Computes the memory of a plan on each device, by owner: the peak of live bytes and what it consists of. plan-nodes.c
+ * sorts the same by node. */
 #include "engine/plan/plan-private.h"
 
 static const char *const owner_names[LOOM_N_OWNERS] = {
@@ -31,11 +31,11 @@ loom_owner_of_slot (LoomSlotKind kind)
     }
 }
 
-/* The moment at which most bytes are alive, by sweeping over starts and ends of live ranges; -1 where nothing is. */
+/* The time at which most bytes are alive, by a sweep over the live ranges; -1: none are. */
 static int
 find_peak (Work *w, guint device, LoomPlanMemory *memory)
 {
-  guint n = w->schedule->len + 3; /* time -1 stands at 0 */
+  guint n = w->schedule->len + 3; /* time -1 has index 0 */
   g_autofree gssize *change = g_new0 (gssize, n * LOOM_N_OWNERS);
   gssize live[LOOM_N_OWNERS] = { 0 };
   int peak = -1;
@@ -76,7 +76,7 @@ hold (LoomPlan *plan, const WorkStorage *s, LoomOwner owner)
   g_array_append_val (plan->holdings, holding);
 }
 
-/* Whose the bytes are that are alive then; of a block, its parts'. */
+/* Records the owners of the bytes that are alive at the peak; of a block, those of its parts. */
 static void
 hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
 {
@@ -102,8 +102,8 @@ hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
     }
 }
 
-/* Values of several lanes may share bytes although the listed order has them alive together. What that counts twice is
- * taken off the holdings from `first` on, off the largest first, and off their owners in `peak`. */
+/* Corrects for values of several lanes that share bytes although the listed order has them alive together: subtracts
+ * the double-counted bytes from the holdings from `first` on, largest first, and from their owners in `peak`. */
 static void
 count_once (LoomPlan *plan, guint first, LoomPlanMemory *memory)
 {
@@ -148,7 +148,7 @@ work_tell_memory (Work *w, LoomPlan *plan)
 
       hold_peak (plan, w, d, find_peak (w, d, &memory));
       count_once (plan, first, &memory);
-      /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
+      /* Inputs that are read in place belong to the caller, but a step needs them. */
       for (guint i = 0; i < w->storages->len; i++)
         {
           const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
@@ -181,7 +181,7 @@ loom_plan_slot_bytes (const LoomSlot *slot)
 
   for (int r = 0; r < slot->rank; r++)
     bytes *= (gsize)slot->dim[r];
-  return (bytes + 63) / 64 * 64; /* each begins at a multiple of 64, see loom_state_memory() */
+  return (bytes + 63) / 64 * 64; /* each is aligned to 64 bytes, see loom_state_memory() */
 }
 
 void

@@ -1,35 +1,32 @@
-/* The head of a language model in chunks of its rows: a product makes a score for each row and class, and the loss of
- * it hands their gradient back. With tens of thousands of classes the scores are by far the largest value of a step,
- * though each row of them is done with as soon as its loss and its gradient are known. So the rows are taken in chunks:
- * the product, the loss, the gradient of the scores, and what that gives of the gradients of the product's operands,
- * for one chunk after the other in one place; losses and gradients of rows are joined, gradients of weights added in
- * the order of the chunks. Nothing is computed twice.
+/* Computes the head of a language model in chunks of its rows. The head is a product with one logit for each row and
+ * class, its loss, and their gradients. With tens of thousands of classes the logits are by far the largest value of a
+ * step, although each row is finished once its loss and gradient are known. So the product, the loss, the gradient of
+ * the logits, and its contribution to the gradients of the product's operands are computed for one chunk after another
+ * in the same memory. Losses and gradients of rows are concatenated; gradients of weights are added in the chunks'
+ * order. Nothing is computed twice.
  *
- * The gradient of the scores is wanted where the scores are, in the forward pass. It depends on the loss by a factor
- * alone, the derivative of a mean, which is known before; what computes it is moved in front. Where that factor follows
- * from the loss itself, or where anything else reads the scores, they stay whole. */
+ * The gradient of the logits is needed while the logits exist, so in the forward pass. It depends on the loss only by a
+ * factor, the derivative of a mean, whose computation is moved to the front. If that factor depends on the loss itself,
+ * or anything else reads the logits, the head is not split. */
 #include "engine/plan/plan-private.h"
 
-/* A chunk has so many bytes of scores, and no fewer rows. Each chunk behind the first costs a sum of the gradient of
- * the weight [classes, width]: its product writes a part, and the sum reads both and writes, 16 bytes an element, where
- * the products make 6 operations for each element and row. So the sums take 16·F / (6·rows·B) of the products' time,
- * whatever classes and width are, on a device of F operations and B bytes a second.
+/* A chunk has at least this many bytes of logits and at least this many rows. Each chunk after the first costs a sum of
+ * the weight's gradient [classes, width]: its product writes a part, and the sum reads two and writes one, 16 bytes an
+ * element in f32, while the products make 6 operations for each element and row. So the sums take 16·F / (6·rows·B) of
+ * the products' time, for any number of classes and any width, on a device of F operations and B bytes a second.
  *
- * CPU: F/B is about 10, so 1,024 rows cost 3 %. An H100 has 3.3 TB/s, 50 TFLOP/s in f32 and 700 in bf16, so 4,096 rows
- * cost 1 % of the products in f32. In bf16 parts are written and read in 2 bytes and their sum of two written in 4, 10
- * bytes an element, which is 9 % of the products; of the head with 768 features it is 6 %, as the scores are moved
- * besides, 12 bytes each at least. GPT-2 with 8 × 1,024 tokens (50,257 × 768, 0.39 GB for the sum, 0.12 ms) pays that
- * once in a step of about 18 ms, below 1 %, and has 0.41 GB of scores, with their gradient in the same place, where
- * it had 0.82. With 2,048 rows it would save 0.21 GB more for three sums, 3 %, and the gradient of rows would be 48
- * tiles of 128 × 256 for 132 multiprocessors, not 96. This is arithmetic, which no card has confirmed. */
+ * On a CPU F/B is about 10, so 1,024 rows cost 3 %. An H100 has 3.3 TB/s, 50 TFLOP/s in f32 and 700 in bf16: 4,096 rows
+ * cost 1 % of the products in f32. In bf16 parts take 2 bytes and their sum 4, 10 bytes an element or 9 % of the
+ * products; 6 % of a head of 768 features, which also copies the logits. Fewer rows would save little more memory and
+ * leave multiprocessors idle. These are estimates from the formula, not measurements. */
 #define CHUNK_BYTES    (16 << 20)
 #define LEAST_ROWS     1024
 #define LEAST_ROWS_GPU 4096
 
 typedef enum
 {
-  PART_SCORES, /* rows × classes: a chunk's own */
-  PART_ROWS,   /* one or several numbers for each row: sliced, or joined */
+  PART_SCORES, /* rows × classes: the chunk's own */
+  PART_ROWS,   /* one or several numbers for each row: sliced or concatenated */
   PART_WHOLE,  /* the same for all chunks */
   PART_SUM     /* a result to which each chunk adds */
 } Part;
@@ -37,8 +34,8 @@ typedef enum
 typedef struct
 {
   WorkScores s;
-  gint64 size;        /* bytes of a score, as the loss reads it */
-  GPtrArray *earlier; /* what is moved in front of the instructions, in order */
+  gint64 size;        /* bytes of a logit, as the loss reads it */
+  GPtrArray *earlier; /* instructions to move before the head, in order */
 } Head;
 
 static gboolean
@@ -55,7 +52,7 @@ is_matrix (const Head *h, guint v, gint64 m, gint64 n)
   return d->rank == 2 && (m == 0 || d->dim[0] == m) && (n == 0 || d->dim[1] == n);
 }
 
-/* What operand k of an instruction that makes or reads scores is; FALSE where it is nothing that can be cut. */
+/* The kind of operand k of an instruction that makes or reads logits; FALSE if it cannot be split. */
 static gboolean
 part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
 {
@@ -87,7 +84,7 @@ part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
   return loom_desc_count (&work_value (h->s.w, v)->desc) == h->s.rows && work_value (h->s.w, v)->desc.rank == 1;
 }
 
-/* The same of its results. */
+/* The kind of result o. */
 static gboolean
 part_out (const Head *h, const WorkInstr *instr, guint o, Part *part)
 {
@@ -113,7 +110,7 @@ part_out (const Head *h, const WorkInstr *instr, guint o, Part *part)
          && work_value (h->s.w, v)->desc.dim[0] == h->s.rows;
 }
 
-/* The kinds of instructions that can be cut, all of whose scores are rows × classes as they are read. */
+/* TRUE if the instruction can be split and all its logits are rows × classes. */
 static gboolean
 is_kind (const Head *h, const WorkInstr *instr)
 {
@@ -148,7 +145,7 @@ is_kind (const Head *h, const WorkInstr *instr)
   return work_is (instr, "cross_entropy") || work_is (instr, "cross_entropy_grad");
 }
 
-/* What makes v stands in front of the head, or can be moved there. */
+/* TRUE if the producer of v is before the head, or can be moved there. */
 static gboolean
 is_early (Head *h, guint v, const WorkInstr *first)
 {
@@ -168,7 +165,7 @@ is_early (Head *h, guint v, const WorkInstr *first)
   return TRUE;
 }
 
-/* Whether all of it can be cut, and computed where it begins. */
+/* TRUE if all instructions can be split, and computed where the head begins. */
 static gboolean
 can_cut (Head *h)
 {
@@ -192,7 +189,7 @@ can_cut (Head *h)
 
           if (!part_in (h, instr, k, &part))
             return FALSE;
-          /* What a chunk's instruction hands to another of the chunk is scores, or the ln Σ exp of its rows. */
+          /* Within a chunk, instructions pass each other only logits or the ln Σ exp of their rows. */
           if (part != PART_SCORES && g_hash_table_contains (h->s.members, (gpointer)producer))
             {
               if (part != PART_ROWS || !work_is (producer, "cross_entropy"))
@@ -211,7 +208,8 @@ least_rows (const Head *h)
   return work_is_on_gpu (h->s.w, h->s.device_name) ? LEAST_ROWS_GPU : LEAST_ROWS;
 }
 
-/* How many chunks; 1 where cutting saves too little: a chunk's share of a weight's gradient takes room, too. */
+/* The number of chunks; 1 if splitting saves too little, since a chunk's part of a weight's gradient takes memory
+ * too. */
 static gint64
 count_chunks (const Head *h)
 {
@@ -231,7 +229,7 @@ count_chunks (const Head *h)
   return n > 1 && more < row * (h->s.rows - h->s.rows / n) / 2 ? n : 1;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------- */
+/* ---- splitting -------------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -239,11 +237,11 @@ typedef struct
   WorkInstr *before;
   guint chunk;         /* its number, from 1 */
   gint64 from, n;      /* its rows */
-  GHashTable *here;    /* a value as the chunk has it, by key_of() */
+  GHashTable *here;    /* the chunk's version of a value, by key_of() */
   GHashTable *results; /* GArray of guint: the chunks' parts of a result, by its number */
 } Cut;
 
-/* An instruction of the chunk, in the place of one of the whole. */
+/* Inserts an instruction of the chunk that corresponds to `like`. */
 static WorkInstr *
 insert_for (Cut *c, const WorkInstr *like, const LoomPrim *prim, const void *attrs, const char *label)
 {
@@ -254,7 +252,7 @@ insert_for (Cut *c, const WorkInstr *like, const LoomPrim *prim, const void *att
   return instr;
 }
 
-/* A step of element-wise work with one or two operands. */
+/* Inserts an element-wise step with one or two operands. */
 static guint
 insert_step (Cut *c, const WorkInstr *like, LoomScalarOp op, LoomDType dtype, guint a, guint b)
 {
@@ -285,7 +283,7 @@ value_of (Cut *c, guint v, int rank, gint64 first, gint64 second)
   return work_new_value (c->h->s.w, &desc, &like);
 }
 
-/* The chunk's rows of a value that is there whole. */
+/* The chunk's rows of a value that exists whole. */
 static guint
 slice_of (Cut *c, const WorkInstr *like, guint v)
 {
@@ -307,7 +305,7 @@ slice_of (Cut *c, const WorkInstr *like, guint v)
   return part;
 }
 
-/* By what the chunk's part of v is found: all views of what the chunk makes itself are one. */
+/* The key of v among the chunk's values: all views of a value that the chunk makes have one key. */
 static gpointer
 key_of (const Cut *c, guint v)
 {
@@ -335,7 +333,7 @@ operand_of (Cut *c, const WorkInstr *instr, guint k)
   return now;
 }
 
-/* Adds the chunk's part to those before it, in f32 at least. */
+/* Adds the chunk's part to the previous ones, in f32 at least. */
 static void
 add_up (Cut *c, const WorkInstr *instr, guint v, guint part)
 {
@@ -351,7 +349,7 @@ add_up (Cut *c, const WorkInstr *instr, guint v, guint part)
         = insert_step (c, instr, LOOM_SCALAR_ADD, sum, g_array_index (parts, guint, 0), part);
 }
 
-/* What the chunk has of result o. */
+/* The chunk's version of result o. */
 static guint
 result_of (Cut *c, const WorkInstr *instr, guint o, Part part)
 {
@@ -365,7 +363,7 @@ result_of (Cut *c, const WorkInstr *instr, guint o, Part part)
   return work_new_value (c->h->s.w, &whole, work_value (c->h->s.w, v));
 }
 
-/* The instruction once more, for the chunk. */
+/* Repeats the instruction for the chunk. */
 static void
 cut_instr (Cut *c, const WorkInstr *instr)
 {
@@ -409,7 +407,7 @@ cut_instr (Cut *c, const WorkInstr *instr)
     }
 }
 
-/* What the chunks made becomes the result. */
+/* Makes the result from the chunks' parts. */
 static void
 join_result (Cut *c, WorkInstr *instr, guint o)
 {
@@ -426,7 +424,7 @@ join_result (Cut *c, WorkInstr *instr, guint o)
     return;
   if (part == PART_SUM)
     {
-      /* The sum is f32, so it is not rounded where that is wanted. */
+      /* The sum is f32, so a conversion to f32 is removed instead of rounding first. */
       WorkInstr *cast = work_only_widening (w, v, instr->device_name);
       const guint sum = g_array_index (parts, guint, 0), to = cast != NULL ? work_out (cast, 0) : v;
       const LoomDType dtype = work_value (w, to)->desc.dtype;

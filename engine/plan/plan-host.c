@@ -1,6 +1,6 @@
-/* The kernel of an instruction that the host computes (LoomPrim.on_host), and which instructions have none of a back
- * end's. On a device with memory of its own operands are brought to the host and results taken back, for which the
- * host waits: few small numbers that decide what happens next. */
+/* Makes the kernels of instructions that the host computes (LoomPrim.on_host), and decides which instructions have a
+ * kernel of the planner instead of a back end. On a device with its own memory the host waits, downloads the operands
+ * and uploads the results: a few small numbers that decide what happens next. */
 #include "engine/plan/plan-private.h"
 
 typedef struct
@@ -11,7 +11,7 @@ typedef struct
   gpointer attrs;
   guint n_in, n_out;
   LoomTensorDesc *desc;
-  void **mirror; /* host memory of operands and results; NULL on the host */
+  void **mirror; /* host copies of operands and results; NULL on the host */
 } Host;
 
 static LoomStatus
@@ -30,7 +30,7 @@ copy_all (const Host *h, LoomStream *stream, void *const *buffers, guint first, 
         status = b->copy (h->device->device, stream, out ? buffers[k] : h->mirror[k], out ? h->mirror[k] : buffers[k],
                           bytes, kind, message);
     }
-  /* The mirrors are written anew by the next run. */
+  /* The next run overwrites the host copies. */
   return status == LOOM_STATUS_OK ? b->stream_sync (h->device->device, stream, message) : status;
 }
 

@@ -1,4 +1,4 @@
-/* From a program to the planner's working form, as it is: the passes come after (plan-passes.c). */
+/* Converts a program, unchanged, to the planner's working form. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -47,9 +47,9 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
   return TRUE;
 }
 
-/* TRUE if the element-wise form of a conversion keeps its meaning when it is merged: to the registers' float from
- * anything, and between it and a 16-bit float, to which a step can round. A truncation to an integer would be lost in a
- * float register, so that one stays a kernel of its own. */
+/* TRUE if a conversion keeps its meaning when it is fused: to the registers' float type from anything, and between that
+ * and a 16-bit float, to which a step can round. A float register would lose a truncation to an integer, so that stays
+ * a kernel of its own. */
 static gboolean
 is_mergeable_cast (Work *w, const LoomInstr *instr)
 {
@@ -64,7 +64,7 @@ is_mergeable_cast (Work *w, const LoomInstr *instr)
              || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
 }
 
-/* The plan's own device is NULL however it was written, so that names can be compared by address: a program keeps
+/* NULL for the plan's own device, however it is spelled, so that names can be compared by address: a program stores
  * each once. */
 static const char *
 device_asked_for (const Work *w, const char *name)
@@ -73,7 +73,7 @@ device_asked_for (const Work *w, const char *name)
   return g_strcmp0 (name, w->options.device) == 0 ? NULL : name;
 }
 
-/* Each operand once: merging relies on it. */
+/* Each operand once: fusion relies on it. */
 static void
 add_operand_once (Work *w, WorkInstr *instr, guint v)
 {
@@ -107,7 +107,7 @@ import_instr (Work *w, const LoomInstr *from)
   const LoomPrim *prim = from->prim;
   gboolean cast = is_mergeable_cast (w, from), elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 || cast;
   WorkInstr *instr = work_insert (w, NULL, prim, elementwise ? NULL : from->attrs);
-  /* Further operands of a view served its gradient, which has been taken by now. */
+  /* The further operands of a view are for its gradient, which has been computed already. */
   guint n = prim->view == LOOM_VIEW_ALWAYS ? 1 : loom_instr_n_operands (from);
 
   instr->region = from->region;

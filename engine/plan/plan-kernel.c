@@ -1,5 +1,5 @@
-/* From an instruction to its kernel: the call that it is, which options a device has for that, what they cost by its
- * table, and the kernel of the one that was chosen. */
+/* Makes the kernel of each instruction: forms its call, queries the device's options, adds their costs from the cost
+ * table, and builds the kernel of the chosen one. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ work_estimates (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKe
   message->text[0] = '\0';
   n = device->backend->options (device->device, spec, &costs.base, option, LOOM_MAX_OPTIONS, message);
   if (n > 0)
-    message->text[0] = '\0'; /* of an option that there is not */
+    message->text[0] = '\0'; /* of an option that does not exist */
   return (guint)MAX (n, 0);
 }
 
@@ -68,9 +68,8 @@ loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, con
   return n;
 }
 
-/* The status of a device that names no option, from a request for the kernel itself: options() only counts them, and a
- * device that is lost, or has no memory to ask its libraries with, names none. message is left as it is
- * where nothing is added. */
+/* The status of a device that returns no options, by requesting the kernel itself: options() only counts, and a device
+ * that is lost or out of memory returns none. message is left unchanged if there is nothing to add. */
 static LoomStatus
 try_kernel (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -104,8 +103,8 @@ is_result (const WorkInstr *instr, guint v)
   return FALSE;
 }
 
-/* The type that a step's result must be rounded to before another step reads it: a 16-bit float that would have been
- * stored as one. So a chain has the bits of its links, however it was fused. */
+/* The type to which a step's result must be rounded before another step reads it: the 16-bit float in which it would
+ * have been stored. So a fused chain has the bits of its unfused instructions. */
 static LoomDType
 rounding (Work *w, const WorkInstr *instr, guint s)
 {
@@ -121,8 +120,7 @@ rounding (Work *w, const WorkInstr *instr, guint s)
   return LOOM_F64;
 }
 
-/* A conversion that the registers have made already (their type is f32), or that the store makes. The step stays where
- * it is all that the kernel does. */
+/* TRUE for a conversion that the registers (f32) or the store make anyway. It stays if it is all the kernel does. */
 static gboolean
 is_free_cast (Work *w, const WorkInstr *instr, guint s)
 {
@@ -134,7 +132,7 @@ is_free_cast (Work *w, const WorkInstr *instr, guint s)
          && rounding (w, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
 }
 
-/* A part of operand or result i, by its step. */
+/* The part of operand or result i that a step reads or writes. */
 static LoomElementwisePart
 part_of (const WorkStep *step, guint i)
 {
@@ -154,7 +152,7 @@ find (guint v, guint n, const guint *values)
   return i;
 }
 
-/* The steps over registers: the operands first, then their parts, then each step's result. */
+/* Fills the steps over registers: first the operands, then their parts, then each step's result. */
 static void
 fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
                   LoomElementwiseAttrs *attrs)
@@ -264,9 +262,9 @@ work_describe (const WorkInstr *instr)
   return g_string_free (s, FALSE);
 }
 
-/* ---- asking ------------------------------------------------------------------ */
+/* ---- queries ----------------------------------------------------------------- */
 
-/* Notes that a device failed while it was asked for a kernel; FALSE where the status is of another kind. */
+/* Reports that a device failed during a query for a kernel; FALSE if the status is of another kind. */
 static gboolean
 refuse_failure (Work *w, const LoomPlanDevice *device, const char *origin, LoomStatus status,
                 const LoomMessage *message)
@@ -296,7 +294,7 @@ work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, con
   refuse_failure (w, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
-  /* The device can name its options again: its failure was temporary. */
+  /* The device returns options again: its failure was temporary. */
   kernel->free (kernel);
   return work_estimates (device, spec, option, &message);
 }
@@ -309,7 +307,7 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   LoomKernelOption option[LOOM_MAX_OPTIONS];
   g_auto (WorkCall) call = { 0 };
 
-  /* A device that is not there is reported when the instruction is placed. */
+  /* A missing device is reported by the placement pass. */
   if (device == NULL)
     return FALSE;
   call_init (w, &call, instr, n_in, in, n_out, out);
@@ -381,7 +379,7 @@ loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, 
       call.algorithm = NULL;
       status = try_kernel (device, &call, kernel, message);
     }
-  /* A library may refuse in spite of its option: then the next one is taken, the same one every time. */
+  /* A library may refuse an option that it has listed: then the next one is taken, deterministically. */
   while (status == LOOM_STATUS_UNSUPPORTED)
     {
       guint best = n;

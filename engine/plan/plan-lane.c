@@ -1,4 +1,4 @@
-/* The lane of a plan that carries communication. */
+/* Implements the communication thread of a plan, see the header. */
 #include "engine/plan/plan-lane.h"
 
 #include <time.h>

@@ -1,14 +1,13 @@
-/* Algorithms and layouts, chosen for the whole graph at once, and the reorders between them.
+/* Chooses algorithms and layouts for the whole graph at once, and inserts the reorders between layouts.
  *
- * A device says in which ways it computes an instruction, each with its algorithm, the layouts of operands and results,
- * and an estimated cost. Where a value is wanted in another layout than it is made in, a reorder costs something, once
- * for all who read it. The sum of both is made as small as it can be (plan-choose.c): the variables are the
- * instructions, with a state for each combination of layouts, and the values between them, with a state for where they
- * come from and what exists of them. Values of the caller and of the state come as plain bytes; slots take plain bytes
- * back.
+ * A device returns the options of an instruction, each with its algorithm, the layouts of operands and results, and an
+ * estimated cost. If a value is needed in another layout than it is made in, a reorder costs something, once for all
+ * its readers. plan-choose.c minimises the sum of both: its variables are the instructions, with a state for each
+ * combination of layouts, and the values between them, with a state for the layout they are made in and those that
+ * exist. Inputs and state have plain layout, and slots take plain values.
  *
- * Nothing is measured here. Choices are recorded in the cost table, and earlier ones, of a checkpoint,
- * is chosen again. */
+ * Nothing is measured here. Choices are recorded in the cost table, and earlier choices, from a checkpoint, are used
+ * again. */
 #include "engine/plan/plan-choose.h"
 #include "engine/plan/plan-private.h"
 
@@ -21,17 +20,17 @@ typedef struct
 {
   WorkInstr *instr;
   guint number;
-  guint n; /* options; 0: there is no kernel */
+  guint n; /* options; 0: no kernel */
   LoomKernelOption option[LOOM_MAX_OPTIONS];
-  char *name[LOOM_MAX_OPTIONS]; /* as the cost table has them; only where there is a choice */
+  char *name[LOOM_MAX_OPTIONS]; /* as in the cost table; only if there is a choice */
   guint n_masks;
-  guint best[LOOM_MAX_OPTIONS]; /* of the options with one combination of layouts, the cheapest; by combination */
+  guint best[LOOM_MAX_OPTIONS]; /* by combination of layouts: its cheapest option */
   guint chosen;                 /* combination */
-  gboolean measured;            /* all options were; else they are estimated */
-  gint variable;                /* -1: there is only one */
+  gboolean measured;            /* all options were measured; else they are estimated */
+  gint variable;                /* -1: there is only one combination */
 } Node;
 
-/* A value's states. Bits: it exists in plain layout, it exists in NHWC; then, whether it is made in NHWC. */
+/* A value's states, as bits: it exists in plain layout, it exists in NHWC, it is made in NHWC. */
 enum
 {
   EXISTS_PLAIN = 1,
@@ -48,21 +47,19 @@ typedef struct
   GArray *nodes; /* Node */
   PlanChoice *choice;
   gint *variable;    /* by value; -1: it has one layout */
-  GPtrArray *ratios; /* by device: GArray of double, what was measured in units of what was estimated */
+  GPtrArray *ratios; /* by device: GArray of double, measured ÷ estimated time */
   double *scale;     /* by device, of estimates */
-  char *id;          /* of the plan, for the cost table */
+  char *id;          /* the plan's name in the cost table */
 } Layouts;
 
-/* Where both layouts are the same bytes no copy is needed: one channel, or one pixel. */
+/* With one channel or one pixel both layouts are the same bytes, and no copy is needed. */
 static gboolean
 layouts_coincide (const LoomTensorDesc *d)
 {
   return d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1;
 }
 
-/* The value whose layout v has: the value with its bytes, where that has its shape; a reshape of plain bytes is one of
- * its own.
- */
+/* The value that determines v's layout: its root if that has v's shape; a reshape of plain bytes is its own. */
 static guint
 layout_of (Work *w, guint v)
 {
@@ -80,7 +77,7 @@ clear_node (Node *node)
     g_free (node->name[i]);
 }
 
-/* A copy between devices moves bytes in whatever order they are. */
+/* A copy between devices works in any layout. */
 static void
 fill_transfer (Work *w, Node *node)
 {
@@ -99,7 +96,7 @@ drop_option (Node *node, guint i)
   node->name[node->n] = NULL;
 }
 
-/* Measurements in the place of estimates, which they are compared with. */
+/* Replaces estimates with measurements, and records their ratio. */
 static void
 weigh_node (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *words)
 {
@@ -127,9 +124,8 @@ ascending (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* How much longer this machine takes than the rates say, by the median of what was measured of this plan's calls on a
- * device: rates and times stand in one sum, and one that is right about nothing but proportions must not decide against
- * the other. */
+/* The median ratio of measured to estimated times among this plan's calls on a device. Rates and times are added in one
+ * sum, so rates that are right only in proportion are scaled first. */
 static double
 scale_of (GArray *ratios)
 {
@@ -153,7 +149,7 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
     }
   if (loom_plan_is_own (node->instr->prim))
     {
-      /* Rows of plain bytes; what a body computes with them is its own plan's choice. */
+      /* Rows are plain; the body's own plan chooses layouts inside it. */
       node->option[node->n++] = (LoomKernelOption){ .algorithm = node->instr->prim->bodies != NULL ? "loop" : "host" };
       g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
       return;
@@ -175,7 +171,7 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
   key = loom_cost_call_key (&call.spec, words);
   g_checksum_update (sum, (const guchar *)key, (gssize)strlen (key) + 1);
   g_checksum_update (sum, (const guchar *)device->name, (gssize)strlen (device->name) + 1);
-  /* A library that proposes one configuration today may propose another tomorrow: even a single one is remembered. */
+  /* A library may propose another configuration tomorrow, so even a single one is recorded. */
   for (guint i = 0; i < node->n && (node->n > 1 || strchr (node->option[0].algorithm, ':') != NULL); i++)
     node->name[i] = loom_cost_option_key (&call.spec, &node->option[i]);
   if (self->w->options.visit != NULL && node->n > 1)
@@ -191,7 +187,7 @@ keep_option (Node *node, guint i)
     drop_option (node, 0);
 }
 
-/* An option that the device does not list, but has when it is asked for by name. */
+/* An option that the device does not list but has when requested by name. */
 static gboolean
 ask_by_name (Layouts *self, Node *node, const char *name)
 {
@@ -224,7 +220,7 @@ ask_by_name (Layouts *self, Node *node, const char *name)
   return FALSE;
 }
 
-/* Keeps the choice of an earlier plan where that option still exists. */
+/* Keeps an earlier plan's choice if that option still exists. */
 static void
 keep_choice (Layouts *self, Node *node)
 {
@@ -251,7 +247,7 @@ keep_choice (Layouts *self, Node *node)
     }
 }
 
-/* Of the options with one combination of layouts only the cheapest is of interest. */
+/* Keeps only the cheapest option of each combination of layouts. */
 static void
 group_options (Node *node)
 {
@@ -288,7 +284,7 @@ n_operands (const WorkInstr *instr)
 
 /* ---- the problem ------------------------------------------------------------ */
 
-/* Seconds that a reorder of v takes where it lies; INFINITY: the device has none. */
+/* Seconds of a reorder of v on its device; INFINITY: the device has none. */
 static double
 reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 {
@@ -314,7 +310,7 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
   return least;
 }
 
-/* TRUE if an instruction reads the bytes of v under another shape, for which they must be in plain order. */
+/* TRUE if an instruction reads v in another shape, which needs the plain layout. */
 static gboolean
 is_reshaped (Work *w, guint v)
 {
@@ -360,7 +356,7 @@ add_value (Layouts *self, guint v)
   self->variable[v] = (gint)plan_choice_add (self->choice, N_VALUE_STATES, cost);
 }
 
-/* The cost of a value's state for an instruction that has operand i in a layout: 0, or INFINITY. */
+/* The cost of a value's state for an instruction that takes operand i in a layout: 0 or INFINITY. */
 static double
 fits (const WorkInstr *instr, guint i, gboolean nhwc, guint state)
 {
@@ -439,7 +435,7 @@ solve (Layouts *self)
 
 /* ---- reorders ------------------------------------------------------------------- */
 
-/* v, which has bytes of its own or is a reshape of plain ones, in the wanted layout; made in front of `at`. */
+/* v, a root or a reshape of plain bytes, in the wanted layout, which is made before `at`. */
 static guint
 in_layout (Work *w, WorkInstr *at, guint v, LoomLayout layout)
 {
@@ -467,8 +463,8 @@ in_layout (Work *w, WorkInstr *at, guint v, LoomLayout layout)
   return other;
 }
 
-/* A view made by a reshape means plain bytes: where its root turned out to be NHWC it is given a plain copy. One of
- * the root's own shape has the root's layout. */
+/* A reshaped view needs plain bytes: if its root is NHWC, the view becomes a reshape of a plain copy. A view of the
+ * root's own shape has the root's layout. */
 static void
 settle_view (Work *w, WorkInstr *at, guint v)
 {
@@ -491,7 +487,7 @@ apply_to_operand (Work *w, WorkInstr *instr, guint k, LoomLayout layout)
   if (v == 0)
     return;
   settle_view (w, instr, v);
-  /* A view of the same shape in the wanted layout stays what it is; else the root has the copy, for all to share. */
+  /* A view of the same shape in the wanted layout stays; otherwise the root gets a copy that all readers share. */
   wanted = work_value (w, v)->desc.layout == layout ? v : in_layout (w, instr, layout_of (w, v), layout);
   if (wanted != v)
     work_set_in (w, instr, k, wanted);
@@ -512,7 +508,7 @@ apply (Work *w, const Node *node)
       work_value (w, work_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
 }
 
-/* Outputs that are reshapes of an NHWC value need the plain bytes, and so does all that slots take. */
+/* Outputs that are reshapes of an NHWC value need plain bytes, and so do values for slots. */
 static void
 settle_results (Work *w)
 {

@@ -1,5 +1,5 @@
-/* Links of devices: see the header. Making one takes a library a good part of a second and its memory, so the plans of
- * a run share it. */
+/* Opens and shares device links. Opening one takes a library a large part of a second and memory, so the plans of a run
+ * share it. */
 #include "engine/plan/plan-link.h"
 
 #include "engine/core/loom-module.h"
@@ -57,7 +57,7 @@ link_new (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message)
   return NULL;
 }
 
-/* The lock is not held while ranks wait for one another: they may be threads of this process. */
+/* The lock is released while ranks wait for one another: they may be threads of this process. */
 PlanLink *
 plan_link_get (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message)
 {

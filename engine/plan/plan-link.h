@@ -1,4 +1,4 @@
-/* The communicator of ranks for what lies in a device's memory, with the stream on which its calls are enqueued. */
+/* A device link: the communicator of ranks for values in a device's memory, with its stream. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
@@ -8,13 +8,13 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomComm *comm; /* NULL: these ranks can have none, on all of them */
+  LoomComm *comm; /* NULL: these ranks cannot communicate through devices, which all of them know */
   LoomStream *stream;
   LoomMessage why_not;
 } PlanLink;
 
-/* One for each device and ranks, shared while anybody has it. All ranks ask together, since the first one is made
- * together. NULL with a message. */
+/* The link of a device and its ranks, shared while in use. All ranks must call together, because the first call opens
+ * it. NULL with a message. */
 PlanLink *plan_link_get (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message);
 void plan_link_put_back (PlanLink *link);
 

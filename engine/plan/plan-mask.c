@@ -1,12 +1,11 @@
-/* Random numbers that are only compared with a number become a mask as they are drawn: that is a quarter of what would
- * be written, and read again. So dropout decides what it keeps, by a probability that may change while a run goes on.
+/* Turns a comparison of random numbers into a mask that is drawn directly, which saves writing and reading four times
+ * as many bytes. Dropout decides in this way what it keeps, with a probability that may change during a run.
  *
- * What has four axes stays: it may be an image, in one layout or the other, and while a comparison is made in either,
- * numbers are drawn in the logical order alone. */
+ * Values of rank 4 are left alone: they may be images in either layout, but numbers are drawn in logical order only. */
 #include "engine/plan/plan-private.h"
 
-/* What u is compared with in u >= least: an f32 scalar, whose value this is; 0 for another comparison. A number that is
- * known stands in front as a step of its own, and needs a value again: *number. */
+/* The threshold of u >= threshold, an f32 scalar; 0 for another comparison. A constant threshold is a preceding step
+ * and needs a value of its own: *number. */
 static guint
 least_of (Work *w, const WorkInstr *compare, const WorkStep **number)
 {
@@ -25,7 +24,7 @@ least_of (Work *w, const WorkInstr *compare, const WorkStep **number)
              : 0;
 }
 
-/* u >= least as one call, where u are uniform numbers of f32 that nothing else reads. */
+/* Makes one call of u >= threshold if u are uniform f32 numbers that nothing else reads. */
 static void
 draw_mask (Work *w, WorkInstr *compare)
 {

@@ -1,8 +1,8 @@
-/* Memory: when each value is alive, which may share bytes, and what takes whose place.
+/* Assigns memory: computes when each value is alive, which values may share bytes, and which results overwrite an
+ * operand.
  *
- * Setup values lie beside the arena, side by side, because they outlive steps; gradients until the update, because no
- * parameter may change before every gradient is known to be finite. Where in the arena the storages lie is found by
- * plan-arena.c. */
+ * Setup results have a separate block, because they outlive steps. Gradients live until the update, because no
+ * parameter may change before every gradient is known to be finite. plan-arena.c then finds the offsets. */
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT 64
@@ -57,7 +57,7 @@ is_update (const WorkInstr *instr)
   return instr->prim != NULL && instr->prim->updates != NULL;
 }
 
-/* What the update reads, and what the ranks of a batch exchange in front of it. */
+/* TRUE for the update, and for what the ranks of a batch exchange before it. */
 static gboolean
 takes_gradients (const WorkInstr *instr)
 {
@@ -85,7 +85,7 @@ classify_owners (Work *w)
     }
 }
 
-/* The slot whose place the new value may take at once: all that reads the old value is over when it is written. */
+/* The slot that a new value can be written to directly, because all reads of the old value are finished. */
 static gboolean
 may_write_slot (Work *w, const WorkInstr *instr, guint op, guint result, const WorkSpan *uses)
 {
@@ -109,7 +109,7 @@ may_write_slot (Work *w, const WorkInstr *instr, guint op, guint result, const W
   return TRUE;
 }
 
-/* Gives result o the place of the operand that it updates. */
+/* Gives result o the memory of the operand that it updates. */
 static void
 stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const WorkSpan *uses)
 {
@@ -117,7 +117,7 @@ stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const WorkSpa
   guint old = work_root (w, work_in (instr, instr->prim->updates (instr->attrs, o)));
   WorkStorage *s = storage_of (w, old);
 
-  /* An optimiser's step comes after every use of its parameters. */
+  /* An optimizer's step comes after every use of its parameters. */
   g_assert (work_span_is_over (&uses[old], w->order, work_writes_at (w->order, position), TRUE));
   value->storage = work_value (w, old)->storage;
   if (s->slot >= 0)
@@ -129,8 +129,8 @@ stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const WorkSpa
     }
 }
 
-/* Lets result `o` take over the bytes of an operand that nothing else touches any more when the instruction begins,
- * when the kernel can work in place. */
+/* Gives result `o` the memory of an operand that nothing else uses after the instruction begins, if the kernel can work
+ * in place. */
 static gboolean
 take_over (Work *w, WorkInstr *instr, guint op, guint o)
 {
@@ -146,7 +146,7 @@ take_over (Work *w, WorkInstr *instr, guint op, guint o)
 
       if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)))
         continue;
-      /* What is no gradient may lie elsewhere, or live shorter. */
+      /* A gradient cannot take the memory of anything else, which may be elsewhere or live shorter. */
       if (work_value (w, out)->owner == LOOM_OWNER_GRADIENTS
           && (w->options.flat_gradients || work_value (w, work_root (w, v))->owner != LOOM_OWNER_GRADIENTS))
         continue;
@@ -155,7 +155,7 @@ take_over (Work *w, WorkInstr *instr, guint op, guint o)
           || !work_span_is_over (&s->span, w->order, op, TRUE)
           || loom_desc_bytes (&work_value (w, v)->desc) != loom_desc_bytes (&work_value (w, out)->desc))
         continue;
-      /* Every other operand in the same bytes must allow it as well, and no other result may have taken them. */
+      /* Every other operand in the same bytes must allow it too, and no other result may have taken them. */
       for (guint j = 0; j < instr->in->len; j++)
         if (j != k && work_in (instr, j) != 0 && storage_of (w, work_in (instr, j)) == s
             && (j >= 32 || !(instr->kernel->inplace[o] & (1u << j))))
@@ -177,7 +177,7 @@ storage_at (Work *w, int storage)
   return &g_array_index (w->storages, WorkStorage, (guint)storage);
 }
 
-/* What has v's bytes is touched by the operation that makes it, and by those that read it. */
+/* Extends the life of v's storage to the operation that makes v and those that read it. */
 static void
 extend (Work *w, guint v, guint op, const WorkSpan *uses)
 {
@@ -188,7 +188,7 @@ extend (Work *w, guint v, guint op, const WorkSpan *uses)
     s->span.ends[k] = MAX (s->span.ends[k], uses[v].ends[k]);
 }
 
-/* It stays beyond the step. */
+/* Keeps v's storage beyond the step. */
 static void
 keep (Work *w, guint v)
 {
@@ -198,7 +198,7 @@ keep (Work *w, guint v)
     s->span.ends[WORK_COMPUTE] = WORK_FOREVER;
 }
 
-/* Positions, for whatever looks at the schedule as one row. */
+/* Computes first and last positions for code that treats the schedule as a sequence. */
 static void
 find_times (Work *w)
 {
@@ -227,7 +227,7 @@ make_storages (Work *w)
       storage_at (w, value->storage)->input = value->input;
       storage_at (w, value->storage)->origin = value->origin;
       if (value->device >= 0)
-        extend (w, v, work_begins_at (value->device), uses); /* then what is fed is brought there */
+        extend (w, v, work_begins_at (value->device), uses); /* inputs are copied there at the step's start */
     }
   for (guint i = 0; i < w->schedule->len; i++)
     {
@@ -262,7 +262,7 @@ make_storages (Work *w)
             keep (w, v);
         }
     }
-  /* Aliases of committed values: the commit may name a reshape of what was computed. */
+  /* A commit may name a reshape of a computed value. */
   for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->commit >= 0)
       keep (w, v);
@@ -283,8 +283,8 @@ make_storages (Work *w)
   find_times (w);
 }
 
-/* Gives the gradients that one update reads a block of their own, in the order of the parameters, so that a
- * collective, a norm or a kernel meets one flat buffer. The block lives from the first of them to the update. */
+/* Puts the gradients that one update reads into one block, in the parameters' order, so that a collective, a norm or a
+ * kernel sees one flat buffer. The block lives from the first gradient to the update. */
 static void
 flatten_gradients (Work *w)
 {
@@ -307,7 +307,7 @@ flatten_gradients (Work *w)
           if (block < 0)
             {
               block = work_new_storage (w, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
-              s = storage_of (w, work_in (instr, k)); /* the array may have moved */
+              s = storage_of (w, work_in (instr, k)); /* the array may be reallocated */
               storage_at (w, block)->span = s->span;
             }
           b = &g_array_index (w->storages, WorkStorage, (guint)block);
@@ -324,7 +324,7 @@ flatten_gradients (Work *w)
     }
 }
 
-/* Offsets of the results of setup instructions, side by side. */
+/* Assigns offsets to the results of setup instructions. */
 static void
 assign_once (Work *w, int device)
 {
@@ -345,8 +345,8 @@ void
 work_assign_memory (Work *w)
 {
   classify_owners (w);
-  /* An input is read in place on a host device; elsewhere, and where a kernel wants addresses that
-   * never change, it is copied into the arena at the step's start. */
+  /* An input is read in place on a host device. On other devices, and if a kernel needs fixed addresses, it is copied
+   * into the arena at the step's start. */
   for (guint i = 0; i < w->schedule->len; i++)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);

@@ -1,10 +1,9 @@
-/* Moves that follow on one another become one: what is cut out of a tensor and has its axes put in another order is
- * read from where it lies in the whole, and what is concatenated is read from where it lay before its axes changed
- * places.
+/* Fuses successive copies (slice, permute, concatenate): a slice or permute of another one reads the original tensor at
+ * strides, and a concatenation reads the tensors from which its operands were copied.
  *
- * So queries, keys and values of one product are three copies and not six, and the gradients of the three are put
- * together by one copy of each. Between two moves there may be views, which give the same bytes other axes. Nothing is
- * joined where another one reads what lies in between, which would have to be made all the same. */
+ * So queries, keys and values of one product take three copies instead of six, and their gradients are put together
+ * with one copy of each. There may be views between two copies, which change only the axes. Nothing is fused if
+ * something else reads the intermediate value, which would have to be made anyway. */
 #include "engine/plan/plan-private.h"
 #include "kernels/move.h"
 #include "kernels/shape.h"
@@ -12,7 +11,7 @@
 gboolean
 work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride)
 {
-  gint64 n = 1, to_n = 1; /* of old and new axes that one stride leads along, from the last one on */
+  gint64 n = 1, to_n = 1; /* of consecutive old and new axes that share a stride, from the last on */
   int to = to_rank - 1;
 
   for (int i = rank - 1, last = i; i >= 0; i--)
@@ -34,7 +33,7 @@ work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, c
   return to < 0;
 }
 
-/* How a single move reads its operand, whose elements lie at these strides from `start` on. */
+/* How a single copy reads its operand, whose elements have these strides from `start` on. */
 static void
 read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 start, WorkReading *reading)
 {
@@ -84,9 +83,8 @@ work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading)
   return TRUE;
 }
 
-/* The move that made operand k, where nothing else reads what it made, be it by a view, and where both are done
- * together: neither is computed again without the other, and both belong to one micro-batch and to one chunk of a head.
- */
+/* The copy that made operand k, if nothing else reads its result or a view of it and both are computed together:
+ * neither is recomputed without the other, and both belong to one micro-batch and one chunk of a head. */
 static WorkInstr *
 find_front (Work *w, const WorkInstr *instr, guint k, WorkReading *reading)
 {
@@ -102,7 +100,7 @@ find_front (Work *w, const WorkInstr *instr, guint k, WorkReading *reading)
   return front;
 }
 
-/* From what is read to where it is written. */
+/* The copy from what `reading` reads to these strides. */
 static LoomMovePart
 part_of (const WorkReading *reading, gint64 to_start, const gint64 *to)
 {
@@ -130,16 +128,16 @@ work_move_of (Work *w, const WorkInstr *instr, LoomMovePart *part)
   return TRUE;
 }
 
-/* Where the parts of a concatenation come from. */
+/* The source of a part of a concatenation. */
 typedef struct
 {
-  WorkInstr *front; /* whose work is done here; NULL: the operand is read as it is */
+  WorkInstr *front; /* the copy to fuse; NULL: the operand is read as it is */
   guint from;
   LoomMovePart part;
 } Source;
 
-/* Puts one move in front of `before` and in the place of an instruction and of those whose work it does as well.
- * Nothing is changed where the device has no such kernel. */
+/* Inserts one copy before `before` that replaces an instruction and the copies fused with it. Changes nothing if the
+ * device has no such kernel. */
 static void
 join (Work *w, WorkInstr *instr, WorkInstr *before, const Source *source, guint n)
 {
@@ -176,7 +174,7 @@ join (Work *w, WorkInstr *instr, WorkInstr *before, const Source *source, guint 
       work_erase (w, source[k].front);
 }
 
-/* A permute or a slice behind another move takes that one's place, so that nothing is kept longer than it was. */
+/* A permute or slice of another copy takes that copy's position, so that nothing is kept longer than before. */
 static void
 join_one (Work *w, WorkInstr *instr)
 {
@@ -194,8 +192,8 @@ join_one (Work *w, WorkInstr *instr)
   join (w, instr, source.front, &source, 1);
 }
 
-/* TRUE if what the operand was moved from is as large, and still there where the concatenation runs: it is kept until
- * then in the place of what was made of it. */
+/* TRUE if the original of the operand is no larger than the operand and unchanged at the concatenation: it is kept
+ * until then in the operand's place. */
 static gboolean
 may_wait (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, guint from)
 {

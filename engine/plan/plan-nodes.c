@@ -1,4 +1,4 @@
-/* Memory by node; see the header. */
+/* Splits a plan's memory by node, see loom-plan-nodes.h. */
 #include "engine/plan/loom-plan-nodes.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 
 struct _LoomNodes
 {
-  GHashTable *rows;  /* LoomNodeBytes, its own key */
-  GHashTable *slots; /* names of those that were counted, interned */
+  GHashTable *rows;  /* LoomNodeBytes, each its own key */
+  GHashTable *slots; /* names of the slots counted so far, interned */
 };
 
 static guint
@@ -64,7 +64,7 @@ loom_nodes_add (LoomNodes *self, const char *node, const char *device, LoomOwner
 
 /* ---- slots ---------------------------------------------------------------------- */
 
-/* The node that computes with each value: the first reader that is of a node, or what such a reader has it from. */
+/* The node that uses each value: its first reader that belongs to a node, directly or through other values. */
 static const char **
 find_readers (const LoomProgram *p)
 {
@@ -95,8 +95,7 @@ node_of_parameter (GHashTable *nodes, const char *name)
   return node;
 }
 
-/* Paths of the nodes that slots belong to, in the order of the program's slots; NULL where a slot is of none. (transfer
- * container) */
+/* The node paths of the program's slots, in order; NULL for a slot of no node. (transfer container) */
 static GPtrArray *
 slot_nodes (const LoomProgram *p)
 {
@@ -137,7 +136,7 @@ add_slots (LoomNodes *self, const LoomPlan *plan)
 
 /* ---- plans ------------------------------------------------------------------------ */
 
-/* The plan whose arena on the device of this name is the largest; NULL: none has one there. */
+/* The plan with the largest arena on the device of this name, or NULL. */
 static const LoomPlan *
 largest_on (const char *device, guint n, const LoomPlan *const *plans)
 {

@@ -1,17 +1,16 @@
-/* Batch normalisation with what stands behind it, forward and backward: a ReLU, or the sum at the end of a residual
+/* Fuses normalisation with the instructions after it, forward and backward: a ReLU, or the sum at the end of a residual
  * block, y = relu(norm(x) + r).
  *
- * A ReLU's gradient wants to know where the ReLU was active, which the normalisation can compute anew from its own
- * input and statistics, and those are kept anyway. So the pair becomes one pass each way, and its result need not
- * outlive the forward pass for the ReLU's sake (the idea of Rota Bulò et al. 2018, with the kept and the recomputed
- * tensor exchanged).
+ * A ReLU's gradient needs to know where the ReLU was active, which the normalisation can recompute from its own input
+ * and statistics, which are kept anyway. So the pair becomes one pass in each direction, and the ReLU's result need not
+ * outlive the forward pass (the idea of Rota Bulò et al. 2018, with the kept and the recomputed tensor exchanged).
  *
- * Behind a sum the next block keeps y, from which the gradient reads where the ReLU was active. y's cotangent is most
- * often a sum itself, of what comes through the next block and around it; what of it passes the ReLU is r's gradient,
- * so the normalisation's gradient, which has to read it twice, makes it and writes it on its first pass.
+ * After a sum the next block keeps y, which tells the gradient where the ReLU was active. y's cotangent is usually a
+ * sum itself, of the paths through and around the next block. The part that passes the ReLU is r's gradient, so the
+ * normalisation's gradient, which reads it twice, computes and writes it on its first pass.
  *
- * The gradient of a layer norm is added to what goes around the norm, as a block of a transformer has it: it takes that
- * up as well, in f32, and so writes the sum of both at once. */
+ * In a transformer block the gradient of a layer norm is added to that of the path around it. The gradient's kernel
+ * adds it in f32 and writes the sum of both. */
 #include "engine/plan/plan-private.h"
 #include "kernels/norm.h"
 
@@ -21,7 +20,7 @@ is_norm (const WorkInstr *instr)
   return work_is (instr, "batch_norm") || work_is (instr, "batch_norm_apply");
 }
 
-/* How many operands the call has with nothing joined to it. */
+/* The number of operands of the call with nothing fused. */
 static guint
 n_own (const WorkInstr *instr)
 {
@@ -36,7 +35,7 @@ work_norm_residual (const WorkInstr *norm)
   return norm->in->len > own ? work_in (norm, own) : 0;
 }
 
-/* TRUE if v is as large as `like` and of its type, so that it may take its place. */
+/* TRUE if v has like's size and type, so that it can replace it. */
 static gboolean
 is_alike (Work *w, guint v, guint like)
 {
@@ -45,7 +44,7 @@ is_alike (Work *w, guint v, guint like)
   return !a->is_uniform && a->desc.dtype == b->desc.dtype && work_same_dims (&a->desc, &b->desc);
 }
 
-/* TRUE if grad is the gradient of this very normalisation, with nothing fused into it yet. */
+/* TRUE if grad is the gradient of exactly this normalisation, with nothing fused into it yet. */
 static gboolean
 is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
 {
@@ -71,7 +70,7 @@ has_joined (Work *w, const WorkInstr *instr, LoomNormAttrs with, const GArray *i
   return has;
 }
 
-/* The call takes on these attributes, operands and results, where the device has it so: FALSE where not. */
+/* Gives the call these attributes, operands and results; FALSE if the device has no such kernel. */
 static gboolean
 join (Work *w, WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out, WorkInstr *gone,
       const char *label)
@@ -111,7 +110,7 @@ operands (const WorkInstr *instr, guint n)
   return in;
 }
 
-/* Its results, the first being v where that is not 0. */
+/* Its results, with v (if not 0) instead of the first. */
 static GArray *
 results (const WorkInstr *instr, guint v)
 {
@@ -125,8 +124,8 @@ results (const WorkInstr *instr, guint v)
 
 /* ---- backward ---------------------------------------------------------- */
 
-/* The gradient of a normalisation takes the ReLU's cotangent itself. relu_grad(g, y) must be read by it alone, and g be
- * what it would have made of it when the ReLU is open everywhere: as large, and of the same type. */
+/* Makes the gradient of a normalisation take the ReLU's cotangent. relu_grad(g, y) must have no other reader, and g
+ * must have its size and type. */
 static void
 open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
 {
@@ -151,7 +150,7 @@ open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
   join (w, grad, with, in, out, gate, "+relu");
 }
 
-/* TRUE if element-wise work makes v for one reader: fusion will join both. */
+/* TRUE if v is element-wise work with one reader, which fusion will join. */
 static gboolean
 will_fuse (Work *w, guint v)
 {
@@ -160,8 +159,8 @@ will_fuse (Work *w, guint v)
   return producer != NULL && producer->steps != NULL && work_only_reader (w, v, FALSE) != NULL;
 }
 
-/* The two that g is the sum of, where nothing else wants g and they are no work that would be joined to the sum. FALSE
- * where it is no such sum. */
+/* The two summands of g, if nothing else reads g and neither summand would be fused into the sum; FALSE if g is no such
+ * sum. */
 static gboolean
 is_sum (Work *w, guint g, const WorkInstr *gate, guint of[2])
 {
@@ -176,7 +175,8 @@ is_sum (Work *w, guint g, const WorkInstr *gate, guint of[2])
          && !will_fuse (w, of[1]);
 }
 
-/* The same behind a sum, where dr = relu_grad(g, y) has readers besides. The gradient moves to where that was made. */
+/* Does the same after a residual sum, where dr = relu_grad(g, y) has further readers. The gradient moves to the
+ * position at which dr was made. */
 static void
 open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
 {
@@ -209,8 +209,8 @@ open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate
 
 /* ---- forward ----------------------------------------------------------- */
 
-/* What is added to the first result, behind the residual block or around a layer norm; it must be there when the call
- * is made. */
+/* Fuses a summand of the first result, of a residual block or around a layer norm, which must be available at the
+ * call. */
 static void
 fuse_sum (Work *w, WorkInstr *call)
 {

@@ -1,13 +1,13 @@
-/* What happens before what among the operations of a plan's lanes, found in one walk along the schedule.
+/* Computes the happens-before relation of a plan's operations in one walk along the schedule.
  *
- * A lane is a stream of a device and does its operations in their order. An event orders an operation behind one of
- * another lane, and with it behind all that this one was ordered behind. So one number a lane says what an operation is
- * behind: how many of that lane's operations are over when it begins (the vector clocks of Fidge and Mattern, 1988).
+ * A lane is a stream of a device and runs its operations in order. An event orders an operation after one of another
+ * lane, and so after everything that precedes that one. One number per lane describes what precedes an operation: how
+ * many of that lane's operations are finished when it begins (the vector clocks of Fidge and Mattern, 1988).
  *
- * An operation reads and writes memory of its lane's device alone. A copy between devices is two. Where the host makes
- * it, it reads on the one device's lane, and behind that writes on the other's. Where the devices make it, it is one
- * operation of its source's send lane, and in front of it one of the destination's computing lane: an event there says
- * that the place is free. */
+ * An operation accesses only the memory of its lane's device, so a copy between devices is two operations. If the host
+ * makes it, it reads on the source's lane and then writes on the destination's. If the devices make it, it is an
+ * operation of the source's send lane, preceded by one of the destination's compute lane: an event there says that the
+ * memory is free. */
 #include "engine/plan/plan-private.h"
 
 /* An operation of a device in the order of the schedule. */
@@ -15,17 +15,18 @@ typedef struct
 {
   int position;                /* in the schedule; -1: the beginning */
   guint op;
-  guint least[WORK_N_STREAMS]; /* of what it and those behind it in the schedule are behind, stream by stream */
+  guint least[WORK_N_STREAMS]; /* for each stream the minimum of `before` over this and all later operations of the
+                                  schedule */
 } Moment;
 
 struct _WorkOrder
 {
   guint n_lanes;
   GArray *lane, *number; /* guint by operation: its lane, and its number there, from 1 */
-  GArray *before;        /* guint by operation and lane: what it is behind */
+  GArray *before;        /* guint by operation and lane: the operations of that lane that precede it */
   guint *newest;         /* operation by lane; NONE */
   guint *reads, *writes; /* operation by position in the schedule */
-  guint *over;           /* likewise, the one with which all of it is over */
+  guint *over;           /* likewise, its last operation */
   GArray **moments;      /* Moment, by device */
 };
 
@@ -60,7 +61,7 @@ wait_for (WorkOrder *order, guint op, guint other)
   own[lane_of (order, other)] = MAX (own[lane_of (order, other)], number_of (order, other));
 }
 
-/* Behind those of its lane. */
+/* Adds an operation to the end of its lane. */
 static guint
 add (WorkOrder *order, guint lane, int position)
 {
@@ -90,7 +91,7 @@ is_copy (const WorkInstr *instr)
   return instr->prim == NULL;
 }
 
-/* The instruction of a position; `position` has those in front of it. */
+/* Adds the instruction at a position; `position` has the earlier ones. */
 static void
 add_instr (Work *w, WorkOrder *order, const WorkInstr *instr, guint at, GHashTable *position)
 {
@@ -119,7 +120,7 @@ add_instr (Work *w, WorkOrder *order, const WorkInstr *instr, guint at, GHashTab
   wait_for (order, order->writes[at], op);
 }
 
-/* From the last to the first, what each operation and all behind it in the schedule are behind. */
+/* Computes `least` of each moment, from the last to the first. */
 static void
 find_least (WorkOrder *order, guint n_devices)
 {
@@ -209,7 +210,7 @@ work_writes_at (const WorkOrder *order, guint position)
   return order->writes[position];
 }
 
-/* The streams of the operation's own device. */
+/* Its `before` for the streams of its own device. */
 static const guint *
 before_here (const WorkOrder *order, guint op)
 {

@@ -1,10 +1,9 @@
-/* Communication beside computation: what ranks exchange is handed to the plan's lane where it is ready, and waited for
- * in front of the first instruction that reads it. Shards are gathered one call ahead of where they are read.
+/* Overlaps communication with computation: gives the exchanges of ranks to the plan's communication thread as soon as
+ * their operands are ready, and waits before the first reader. Shards are gathered one call ahead.
  *
- * Collectives keep their order, which is the same on all ranks, and all of a plan go by its lane. Stages of a pipeline
- * have none on CPUs: what they send is on its way at once, and what they receive they wait for. On devices what they
- * exchange behind one slot of the schedule goes as one, beside what they compute until one of them reads it or they
- * exchange again. */
+ * Collectives keep their order, which is the same on all ranks, and all of a plan use one lane. Pipeline stages on CPUs
+ * use no lane: a send is asynchronous anyway, and a receive waits. On devices the transfers after one slot of the
+ * schedule are one group, which overlaps the computation until one of them is read or the next exchange begins. */
 #include "engine/core/loom-env.h"
 #include "engine/plan/plan-lane.h"
 #include "engine/plan/plan-private.h"
@@ -22,7 +21,8 @@ at (const Work *w, guint i)
   return g_ptr_array_index (w->schedule, i);
 }
 
-/* A lane on CPUs wants a processor: where ranks keep all of them busy it would take turns with the computation. */
+/* On CPUs a lane needs a processor of its own: if the ranks keep all of them busy, it would compete with the
+ * computation. */
 static gboolean
 has_processor (Work *w)
 {
@@ -38,7 +38,7 @@ has_processor (Work *w)
   return comm->sharing * (work_device (w, 0)->info.threads + 1) <= loom_processors ();
 }
 
-/* The first position behind `i` that reads a result; the end where none does. */
+/* The first position after `i` that reads a result, or the end. */
 static guint
 first_reader (Work *w, guint i)
 {
@@ -53,7 +53,7 @@ first_reader (Work *w, guint i)
   return w->schedule->len;
 }
 
-/* The first position where all operands of an instruction are there. */
+/* The first position at which all operands of an instruction are available. */
 static guint
 first_ready (Work *w, const WorkInstr *instr)
 {
@@ -67,7 +67,8 @@ first_ready (Work *w, const WorkInstr *instr)
   return ready;
 }
 
-/* What is there already, as shards of parameters are, is exchanged as soon as what was exchanged before it is read. */
+/* Moves an exchange whose operands are available early, such as the shards of parameters, to just after the first
+ * reader of the previous exchange. */
 static void
 gather_ahead (Work *w)
 {
@@ -91,7 +92,7 @@ gather_ahead (Work *w)
         }
       else
         to = i;
-      /* One call ahead, not all: what is gathered takes room. */
+      /* Only one call ahead, because gathered shards take memory. */
       earliest = MAX (to + 1, MIN (first_reader (w, to), i) + 1);
     }
 }
@@ -123,7 +124,7 @@ work_wait_for (WorkInstr *instr, WorkInstr *other)
   g_ptr_array_add (instr->after, other);
 }
 
-/* What is exchanged begins behind all that its device computes in front of it. */
+/* An exchange begins after all earlier instructions of its device. */
 static void
 begin_behind (Work *w)
 {
@@ -136,7 +137,7 @@ begin_behind (Work *w)
       work_wait_for (at (w, i), newest[at (w, i)->device]);
 }
 
-/* The transfers from position `first` on that go as one: returns the position behind the last. */
+/* The end of the group of transfers that begins at position `first`. */
 static guint
 end_of_meeting (Work *w, guint first)
 {
@@ -149,7 +150,7 @@ end_of_meeting (Work *w, guint first)
   return end;
 }
 
-/* Where what goes as one is waited for: in front of the first reader, or of what is exchanged next. */
+/* The position at which a group is waited for: the first reader, or the next exchange. */
 static guint
 end_of_meeting_beside (Work *w, guint first, guint end)
 {
@@ -188,7 +189,8 @@ meet_beside (Work *w)
     }
 }
 
-/* A stage waits for what another one has not made yet, and a send behind that must not wait for it, too. */
+/* TRUE for a pipeline stage. It waits for results that another stage has yet to make, and on a lane a later send would
+ * wait too. */
 static gboolean
 is_stage (Work *w)
 {

@@ -1,27 +1,25 @@
-/* Rows of scores that are longer than there are classes. A GPU's tensor cores take matrices whose rows begin at
- * multiples of 16 bytes; a vocabulary of 50,257 has its scores' rows begin anywhere, and products that make or read
- * them are then computed by kernels that load one element at a time. On an H100, of a head with 4,096 rows, 50,257
- * classes and 768 features in bf16, the scores took 3.3 ms, and the gradients of rows and weight 2.2 and 3.0
- * (tests/cuda/RESULTS.md), where tensor cores need half a millisecond for each.
+/* Pads the rows of logits beyond the number of classes. A GPU's tensor cores need rows that begin at multiples of 16
+ * bytes. With 50,257 classes rows begin anywhere, and the products that make or read the logits use kernels that load
+ * single elements: several times slower (measured in tests/cuda/RESULTS.md).
  *
- * So scores get as many columns more as they need for a multiple of eight: the weight is copied with rows of zeros
- * behind its own, losses and the class of the largest score leave the columns out (LoomCrossEntropyAttrs.classes), the
- * scores' gradient is 0 there, and what is summed over rows, the gradients of weight and bias, is cut to its length.
- * All of that is exact for finite rows, as a column's score, 0 or what is made of it, meets zeros alone.
+ * So logits get columns up to a multiple of eight. The weight is copied with rows of zeros after its own, losses and
+ * argmax ignore the extra columns (LoomCrossEntropyAttrs.classes), the logits' gradient is 0 there, and sums over rows
+ * (the gradients of weight and bias) are cut to size. This is exact for finite rows, because a column's logit, or a
+ * value computed from it, meets only zeros.
  *
- * It is done where all that reads the scores, or what is made of them, is one of these, and element-wise work cannot
- * make infinities of zeros. */
+ * It applies if all readers of the logits, or of values computed from them, are of these kinds, and element-wise work
+ * cannot make infinities of zeros. */
 #include "engine/plan/plan-private.h"
 
 #define UNIT          8   /* elements: 16 bytes of 16-bit floats */
-#define LEAST_CLASSES 256 /* below, products are small beside what is copied */
+#define LEAST_CLASSES 256 /* below, products are cheap compared with the copies */
 #define LEAST_SCORES  (1 << 20)
 
 typedef struct
 {
   WorkScores s;
   gint64 padded;     /* a row's length */
-  GHashTable *wider; /* by operand, and axis in the lowest bit: what it was copied to */
+  GHashTable *wider; /* by operand, with the axis in the lowest bit: its padded copy */
 } Pad;
 
 static gboolean
@@ -36,7 +34,7 @@ is_full (const Pad *p, guint v)
   return work_scores_is_rows_by (&p->s, v, p->s.classes);
 }
 
-/* A number for each class. */
+/* TRUE if v is one number for each class. */
 static gboolean
 is_by_class (const Pad *p, guint v)
 {
@@ -53,7 +51,7 @@ is_matrix (const Pad *p, guint v)
 
 /* ---- which ---------------------------------------------------------------------------------- */
 
-/* Steps that make a finite number of 0 and finite ones. */
+/* TRUE if its steps make finite numbers from 0 and finite ones. */
 static gboolean
 keeps_finite (const Pad *p, const WorkInstr *instr)
 {
@@ -69,7 +67,7 @@ keeps_finite (const Pad *p, const WorkInstr *instr)
       case LOOM_SCALAR_TANH:
       case LOOM_SCALAR_TANH_GRAD:
         break;
-      /* By one number for all, which would spoil every score if it were 0. */
+      /* A divisor for all elements would spoil every logit if it were 0. */
       case LOOM_SCALAR_DIV:
         if (loom_desc_count (&work_value (p->s.w, work_step (instr, s)->arg[1])->desc) != 1)
           return FALSE;
@@ -119,7 +117,7 @@ takes (const Pad *p, const WorkInstr *instr)
     return takes_elementwise (p, instr);
   if (work_is (instr, "matmul"))
     return takes_product (p, instr);
-  /* What another rank sends has no operands. */
+  /* A receive from another rank has no operands. */
   if (instr->in->len == 0 || !is_scores (p, work_in (instr, 0)) || !is_full (p, work_in (instr, 0)))
     return FALSE;
   if (work_is (instr, "reduce"))
@@ -136,7 +134,7 @@ takes (const Pad *p, const WorkInstr *instr)
   return work_is (instr, "cross_entropy") || work_is (instr, "cross_entropy_grad");
 }
 
-/* Where it says how many of a row's numbers are classes; NULL: nowhere. */
+/* The attribute with the number of classes in a row, or NULL. */
 static gint64 *
 classes_of (const WorkInstr *instr)
 {
@@ -145,7 +143,7 @@ classes_of (const WorkInstr *instr)
   return work_is (instr, "argreduce") ? &((LoomArgReduceAttrs *)instr->attrs)->classes : NULL;
 }
 
-/* Whether its device leaves columns out. */
+/* TRUE if its device can ignore extra columns. */
 static gboolean
 leaves_out (Pad *p, WorkInstr *instr)
 {
@@ -164,9 +162,9 @@ leaves_out (Pad *p, WorkInstr *instr)
   return has;
 }
 
-/* ---- doing it --------------------------------------------------------------------------------- */
+/* ---- padding ---------------------------------------------------------------------------------- */
 
-/* Operand k, whose axis has a place for each class, with zeros behind them. */
+/* Pads operand k with zeros along its axis of classes. */
 static void
 widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
 {
@@ -187,7 +185,7 @@ widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
           to.to.dim[i] = desc.dim[i];
         }
       wider = work_new_value (p->s.w, &desc, work_value (p->s.w, v));
-      /* In front of all of them where it is there by then, so that chunks of the head find it. */
+      /* Before all of them if the operand is available there, so that the chunks of a head can share it. */
       pad = work_insert_like (p->s.w, work_is_ready (p->s.w, v, first) ? first : instr, instr, loom_prim ("pad"), &to,
                               "pad");
       work_add_in (p->s.w, pad, v);
@@ -197,7 +195,8 @@ widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
   work_set_in (p->s.w, instr, k, wider);
 }
 
-/* The conversion that alone reads a product's result, which then writes that type itself (plan-cast.c); NULL: none. */
+/* The conversion that is a product's only reader, so that the product writes that type itself (plan-cast.c), or
+ * NULL. */
 static WorkInstr *
 find_cast (Pad *p, const WorkInstr *instr)
 {
@@ -211,7 +210,7 @@ find_cast (Pad *p, const WorkInstr *instr)
              : NULL;
 }
 
-/* A value like v with more places along the axis. */
+/* A new value like v with a longer axis. */
 static guint
 wider_value (Pad *p, guint v, int axis)
 {
@@ -221,8 +220,7 @@ wider_value (Pad *p, guint v, int axis)
   return work_new_value (p->s.w, &desc, work_value (p->s.w, v));
 }
 
-/* The result, whose axis has a place for each class, is made with more of them, and cut behind that, and behind a
- * conversion of it. */
+/* Pads a result along its axis of classes, and cuts it to size after that and after a conversion of it. */
 static void
 widen_result (Pad *p, WorkInstr *instr, int axis)
 {
@@ -286,13 +284,13 @@ widen_instr (Pad *p, WorkInstr *instr)
     *classes_of (instr) = p->s.classes;
 }
 
-/* The scores and all their views, whose rows become longer. */
+/* Makes the rows of the logits and of all their views longer. */
 static void
 lengthen (Pad *p, guint v)
 {
   WorkValue *value = work_value (p->s.w, v);
 
-  if (is_full (p, v)) /* not a view of another shape, which nobody reads */
+  if (is_full (p, v)) /* not an unread view of another shape */
     value->desc.dim[value->desc.rank - 1] = p->padded;
   for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
     if (use->instr == NULL)
@@ -335,10 +333,10 @@ work_pad_scores (Work *w)
     pad_scores (w, losses->pdata[i]);
 }
 
-/* ---- what was cut ----------------------------------------------------------------------------- */
+/* ---- slices to size --------------------------------------------------------------------------- */
 
-/* All rows of a matrix but the last few, which lie where the matrix begins. Of a value that is made here, that nothing
- * writes to later, and that is little larger, as it has to live as long. */
+/* TRUE for all rows of a matrix but the last few, which are a view of it. The matrix must be computed here, not be
+ * overwritten later, and be little larger, because it lives as long as the view. */
 static gboolean
 is_leading (Work *w, const WorkInstr *instr, GHashTable *updaters)
 {

@@ -1,15 +1,13 @@
-/* The planner's passes, in the order in which they run. A new one is a file with its function, declared in
- * plan-private.h, and a line here.
+/* The table of the planner's passes, in the order in which they run, and the loop that runs them. A new pass is a file
+ * with its function, declared in plan-private.h, and a row here.
  *
- * Behind each pass the driver erases dead instructions, so no pass has to clean up, and every pass finds the working
- * form without them. */
+ * After each pass the driver erases dead instructions, so no pass has to clean up. */
 #include "engine/plan/plan-private.h"
 
-/* Reasons for the order: common subexpressions and constant folding come before fusion, since only a value with one
- * reader can be merged. Views come behind constant folding, which follows them to their operands. Epilogue fusion comes
- * before element-wise fusion, because a bias costs nothing in a product, and an element-wise kernel would take it away.
- * Rematerialisation repeats kernels as fusion has left them; bundles have several results, of which it would know one.
- */
+/* Reasons for the order: common subexpressions and constant folding precede fusion, since only a value with one reader
+ * can be fused. Views come after constant folding, which follows them to their operands. Epilogue fusion precedes
+ * element-wise fusion, because a bias costs nothing in a product, and an element-wise kernel would take it away.
+ * Rematerialisation repeats kernels as fusion has left them; it handles one result, so bundles come after it. */
 const WorkPass work_passes[] = {
   { "dead code", "Instructions that no output and no state needs are erased.", work_remove_dead, 0 },
   { "common subexpressions", "Equal instructions become one.", work_share_common, WORK_IS_FUSION },
@@ -113,7 +111,7 @@ work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error)
           g_propagate_error (error, g_steal_pointer (&w->error));
           return FALSE;
         }
-      /* The schedule and the arena are made for the instructions that there are. */
+      /* The schedule and the arena depend on the set of instructions. */
       if (w->schedule->len == 0)
         work_remove_dead (w);
       work_sweep (w);

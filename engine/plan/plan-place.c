@@ -1,5 +1,5 @@
-/* Placement: each instruction gets a device, and where an operand lies on another one a visible copy is put in front,
- * once per value. Layouts (plan-layout.c) and kernels (plan-kernel.c) come behind it. */
+/* Places each instruction on a device and inserts a visible copy, once per value, for each operand on another device.
+ * Layouts (plan-layout.c) and kernels (plan-kernel.c) follow. */
 #include "engine/plan/plan-private.h"
 
 static int
@@ -16,7 +16,7 @@ device_index (Work *w, const char *name, GError **error)
   return (int)w->plan_devices->len - 1;
 }
 
-/* Notes what cannot be done at a node, once for each kind of fault: a node's kernels are many, forward and backward. */
+/* Reports a fault at a node, once for each kind: a node has many kernels, forward and backward. */
 void
 work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix,
              char *message /* taken */)
@@ -40,7 +40,7 @@ work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, co
   g_free (message);
 }
 
-/* The device of this name, which a node asked for; the plan's own, and a fault, where there is none. */
+/* The device of this name, requested by a node. If it does not exist, reports a fault and returns the plan's own. */
 static int
 device_of_name (Work *w, const char *name, const char *node)
 {
@@ -66,8 +66,7 @@ work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *
   return copy;
 }
 
-/* Begins with PyTorch's sentence to the letter, so that who has met it there, or searches for it, knows it again.
- * (transfer full) */
+/* Begins with PyTorch's sentence to the letter, so that users recognise it and find it. (transfer full) */
 static char *
 crossing_sentence (const WorkValue *value, const char *from, const char *to)
 {
@@ -78,9 +77,9 @@ crossing_sentence (const WorkValue *value, const char *from, const char *to)
                           value->origin, from, to);
 }
 
-/* v on another device, where `node` reads it, by a copy that the listing and the canvas show. It goes in front of `at`;
- * NULL: to the end. strict_devices is about wires, so it lets pass what belongs to no node: hyper-parameters, the
- * step's number. */
+/* v on another device, where `node` reads it: a copy that the listing and the canvas show, inserted before `at` (NULL:
+ * at the end). strict_devices concerns wires, so values of no node, such as hyper-parameters and the step number, are
+ * exempt. */
 static guint
 on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
 {
@@ -114,8 +113,7 @@ on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
   }
 }
 
-/* An instruction that only gives another view of its operand's bytes becomes that view, on its device a view of the
- * transfer. */
+/* An instruction that only makes a view becomes that view; on another device it is a view of the transfer. */
 static void
 place_alias (Work *w, WorkInstr *instr)
 {
@@ -125,8 +123,8 @@ place_alias (Work *w, WorkInstr *instr)
   work_erase (w, instr);
 }
 
-/* Brings operand k to the instruction's device. What works in place does so on the copy, whose slot place_commit()
- * gives the result. */
+/* Brings operand k to the instruction's device. An in-place instruction works on the copy, which place_commit() copies
+ * back to the slot. */
 static void
 place_operand (Work *w, WorkInstr *instr, guint k)
 {
@@ -154,7 +152,7 @@ place_instr (Work *w, WorkInstr *instr)
       work_value (w, work_out (instr, o))->device = instr->device;
 }
 
-/* A slot takes its next value where it lives. */
+/* Makes a slot take its next value on the slot's device. */
 static void
 place_commit (Work *w, guint v)
 {
@@ -203,7 +201,7 @@ work_place (Work *w)
       place_commit (w, v);
 }
 
-/* TRUE if anything about it can be computed before the first step. */
+/* TRUE if the instruction can run before the first step. */
 static gboolean
 is_setup (Work *w, const WorkInstr *instr)
 {

@@ -1,11 +1,11 @@
-/* A ReLU in front of a maximum over windows moves behind it.
+/* Moves a ReLU before a max pooling to after it.
  *
- * max(relu(x)) = relu(max(x)), and the gradients are the same numbers: where the largest of a window is above 0 it is
- * the same element, and elsewhere nothing flows. Behind the pooling the ReLU and its gradient have a quarter of the
- * work or less, and the large tensor before the pooling need not be kept to know where the ReLU was active. */
+ * max(relu(x)) = relu(max(x)), and the gradients are equal too: if the maximum of a window is above 0 it is the same
+ * element, otherwise nothing flows. After the pooling the ReLU and its gradient have a quarter of the work or less, and
+ * the large tensor before the pooling need not be kept to know where the ReLU was active. */
 #include "engine/plan/plan-private.h"
 
-/* Makes `instr`, element-wise work of one step, compute `result` from operands a and b. */
+/* Makes `instr`, one element-wise step, compute `result` from operands a and b. */
 static void
 rewire (Work *w, WorkInstr *instr, guint a, guint b, guint result)
 {
@@ -30,8 +30,8 @@ swap (Work *w, WorkInstr *earlier, WorkInstr *later)
     work_move (w, earlier, behind);
 }
 
-/* r = relu(x), read by (p, where) = max_pool2d(r) and, where there is a backward pass, by dx = relu_grad(dr, r) with
- * dr = max_pool2d_grad(g, where) that nothing else reads. */
+/* Rewrites r = relu(x), read by (p, where) = max_pool2d(r) and, if there is a backward pass, by dx = relu_grad(dr, r),
+ * where dr = max_pool2d_grad(g, where) has no other reader. */
 static void
 move_behind (Work *w, WorkInstr *relu)
 {
@@ -57,8 +57,8 @@ move_behind (Work *w, WorkInstr *relu)
         return;
     }
 
-  /* Where no element of a window is above 0 the place of its largest is another one behind the ReLU: its gradient is 0
-   * in either case, but no other instruction may read the place. */
+  /* If no element of a window is above 0, the position of the maximum changes. Its gradient is 0 either way, but no
+   * other instruction may read the position. */
   if (work_out (pool, 1) != 0 && work_readers (w, work_out (pool, 1), 1, of_place) > (grad != NULL ? 1 : 0))
     return;
 
@@ -88,7 +88,7 @@ work_move_relus (Work *w)
 {
   g_autoptr (GPtrArray) relus = g_ptr_array_new ();
 
-  /* The list is made first, because a ReLU that has moved must not be met again. */
+  /* The list is made first, so that a moved ReLU is not visited again. */
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     if (work_is_step (instr, LOOM_SCALAR_RELU))
       g_ptr_array_add (relus, instr);

@@ -1,4 +1,4 @@
-/* The listing of `gradloom plan`: what runs, where, and what it costs in memory. */
+/* Prints the listing of `gradloom plan`: kernels, devices and memory. */
 #include "engine/plan/plan-private.h"
 
 #include "engine/core/loom-bytes.h"
@@ -40,7 +40,7 @@ append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
     }
 }
 
-/* Pads to a column counted in characters, not bytes. */
+/* Pads to a column, counted in characters, not bytes. */
 static void
 pad_to (GString *s, gsize line_start, glong column)
 {
@@ -92,7 +92,7 @@ append_instr (GString *s, const LoomPlan *plan, guint i, guint depth)
       append_instr (s, instr->body[b], k, depth + 1);
 }
 
-/* Bytes of a step on a device by owner: the state, and all else at the moment of the peak. */
+/* Bytes of a step on a device by owner: the state, and everything else at the peak. */
 static void
 append_memory (GString *s, const LoomPlan *plan, guint device)
 {
@@ -120,7 +120,7 @@ append_memory (GString *s, const LoomPlan *plan, guint device)
   g_string_append_printf (s, "); in an arena of %s, of which %s are alive at once\n", arena, least);
 }
 
-/* "x, y: 3.1 KB", with the names joined by the caller. */
+/* "x, y: 3.1 KB"; the caller joins the names. */
 static void
 append_names (GString *s, const GString *names, gsize bytes)
 {
@@ -150,7 +150,7 @@ append_sends (GString *s, const LoomPlan *plan, guint device)
     }
 }
 
-/* What lies beside a device's instructions on lanes of its own, and where events order it with them. */
+/* The further lanes of a device, and the events that order them with its instructions. */
 static void
 append_lanes (GString *s, const LoomPlan *plan, guint device)
 {

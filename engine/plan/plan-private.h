@@ -1,11 +1,10 @@
-/* The planner's working form: a program whose instructions may be merged, moved and
- * given kernels.
+/* The planner's working form: a graph of instructions and values that passes fuse, move and give kernels.
  *
- * Values keep the program's numbers (0 is none) and new ones are appended. Each knows its producer and its uses, a list
- * that the helpers below keep right at every change, so no pass counts anything. Instructions are a list, too: an
- * erased one stays in it, marked dead, until the pass is over, so that a pass may go on behind it. An element-wise
- * instruction keeps its steps with value numbers as operands, so that merging two is concatenation; registers are
- * assigned once, when the kernel is made. */
+ * Values keep the program's numbers (0 is none), and new ones are appended. Each value has its producer and a list of
+ * uses, which the helpers below maintain, so no pass counts readers. An erased instruction stays in the list, marked
+ * dead, until the pass is over, so that a pass can continue from it. The steps of an element-wise instruction have
+ * value numbers as operands, so that fusing two is concatenation; registers are assigned once, when the kernel is
+ * made. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
@@ -17,12 +16,12 @@ typedef struct _WorkInstr WorkInstr;
 typedef struct _WorkUse WorkUse;
 typedef struct _WorkOrder WorkOrder;
 
-/* A value is read: by an operand of an instruction, or by another value that is a view of its bytes. */
+/* A use of a value: as an operand of an instruction, or as the base of a view. */
 struct _WorkUse
 {
-  guint value;          /* what is read; 0: an absent operand, which is on no list */
-  WorkInstr *instr;     /* who reads it; NULL: a view */
-  guint at;             /* which operand, or the view's number */
+  guint value;          /* the value used; 0: an absent operand, which is on no list */
+  WorkInstr *instr;     /* the reader; NULL: a view */
+  guint at;             /* the operand's index, or the view's number */
   WorkUse *prev, *next; /* the value's other uses */
 };
 
@@ -36,14 +35,14 @@ typedef struct
   gboolean is_output;
   gboolean is_uniform; /* every element is `uniform`, known at planning */
   double uniform;
-  guint alias;      /* it is a view of this value's bytes, which is no view itself; 0: bytes of its own */
-  WorkUse *as_view; /* its place among the uses of alias */
+  guint alias;      /* the root of which this is a view; 0: it has its own bytes */
+  WorkUse *as_view; /* its entry among the uses of alias */
   LoomRegion region;
   const char *origin;
-  const char *device_name; /* as asked for; NULL: the default */
+  const char *device_name; /* as requested; NULL: the default */
   int device;              /* once placed */
-  guint other_layout;      /* the same value in the other layout once a reorder made it, else 0 */
-  guint on_device;         /* the newest copy of it on another device, which has the one before it; else 0 */
+  guint other_layout;      /* the same value in the other layout, made by a reorder, else 0 */
+  guint on_device;         /* its newest copy on another device, which links to the one before; else 0 */
   LoomOwner owner;
   int storage;
 } WorkValue;
@@ -57,21 +56,21 @@ typedef enum
 
 typedef struct
 {
-  LoomScalarOp op; /* of parts LOOM_SCALAR_ID, so that who goes through arguments needs to know of no kind */
+  LoomScalarOp op; /* of parts LOOM_SCALAR_ID, so that code that walks arguments can ignore the kind */
   guint arg[3];
   double imm;
   guint result;
   WorkStepKind kind;
-  int axis; /* of parts: of the operand or the result, and what they are along it */
+  int axis; /* of parts: the axis of the operand or result, and the range along it */
   gint64 start, length;
 } WorkStep;
 
 struct _WorkInstr
 {
-  WorkInstr *prev, *next; /* in program order, dead ones among them; work_first() and work_next() leave those out */
+  WorkInstr *prev, *next; /* in program order, including dead ones, which work_first() and work_next() skip */
   guint64 order;          /* ascends along the list */
-  const LoomPrim *prim;   /* of the last instruction in it; NULL for a copy between devices */
-  gpointer attrs;         /* the primitive's own, prim->attrs_size bytes */
+  const LoomPrim *prim;   /* of its last fused instruction; NULL for a copy between devices */
+  gpointer attrs;         /* prim->attrs_size bytes */
   GPtrArray *in;          /* WorkUse */
   GArray *out;            /* guint */
   GArray *steps;          /* WorkStep; elementwise only */
@@ -79,56 +78,56 @@ struct _WorkInstr
   LoomRegion region;
   const char *origin, *device_name;
   guint recomputation, pass;
-  guint chunk; /* of a head, from 1; 0: of none */
+  guint chunk; /* of a head, from 1; 0: none */
   int device;
   gboolean dead, setup;
   gboolean crosses_only; /* the result is the operand's bytes on another device */
   LoomKernel *kernel;
-  const char *algorithm; /* the option that was chosen for it */
+  const char *algorithm; /* the chosen option */
   GString *label;
   gsize scratch_offset;
-  int stream; /* WORK_COMPUTE or another one of its device, on which it goes on beside that */
-  GPtrArray
-      *after; /* WorkInstr in front of it in the schedule, of other lanes, for which an event has it wait; or NULL */
+  int stream;       /* WORK_COMPUTE, or another stream of its device that overlaps it */
+  GPtrArray *after; /* earlier WorkInstr on other lanes that it waits for by an event; or NULL */
 };
 
 /* The streams of a device. Each is a lane. */
 enum
 {
   WORK_COMPUTE,
-  WORK_SEND,     /* copies to other devices of the back end, beside it */
-  WORK_EXCHANGE, /* what ranks exchange beside it: from here on one for each line of a mesh, as links have them */
+  WORK_SEND,     /* copies to other devices of the back end, overlapping WORK_COMPUTE */
+  WORK_EXCHANGE, /* exchanges of ranks that overlap it: from here on one stream for each axis of the mesh, as in
+                    PlanLink */
   WORK_N_STREAMS = WORK_EXCHANGE + LOOM_MESH_AXES
 };
 
-/* A copy from one device to another that both make on their streams, without the host. */
+/* TRUE for a copy between devices that they make on their streams, without the host. */
 static inline gboolean
 work_is_send (const WorkInstr *instr)
 {
   return instr->prim == NULL && instr->stream == WORK_SEND;
 }
 
-/* When memory of a device is in use, in the order of what happens on its lanes (plan-order.c): for each stream, how
- * many of its operations are over before anything touches it, and the number of the last one that does, from 1; 0:
- * none. */
+/* When memory of a device is in use, by the order of its lanes (plan-order.c): for each stream, the number of
+ * operations that are finished before the first access, and the number (from 1) of the last operation that accesses it;
+ * 0: none. */
 typedef struct
 {
   guint begins[WORK_N_STREAMS], ends[WORK_N_STREAMS];
 } WorkSpan;
 
-#define WORK_FOREVER G_MAXUINT /* of ends: whoever ran the step reads it */
+#define WORK_FOREVER G_MAXUINT /* in `ends`: the caller reads it after the step */
 
 typedef struct
 {
   gsize bytes;
-  WorkSpan span;   /* what decides whether it may share bytes */
-  int first, last; /* positions in the schedule between which that lies; setup is -1 */
+  WorkSpan span;   /* decides whether it may share bytes */
+  int first, last; /* the positions in the schedule that enclose the span; setup is -1 */
   int device;
-  int slot, input; /* not in the arena when either is ≥ 0 */
-  gboolean once;   /* made by a setup instruction: not in the arena, which other plans use between two steps */
-  int block;       /* the storage it is a part of, at `offset` in it, else -1 */
+  int slot, input; /* not in the arena if either is ≥ 0 */
+  gboolean once;   /* made by a setup instruction: not in the arena, which other plans use between steps */
+  int block;       /* the storage that contains it at `offset`, else -1 */
   LoomOwner owner;
-  const char *origin; /* the node of the value that it was made for; NULL: of none */
+  const char *origin; /* the node of the value for which it was made; NULL: none */
   gsize offset;
 } WorkStorage;
 
@@ -139,17 +138,17 @@ typedef struct
   LoomPlanOptions options;
   GArray *values; /* WorkValue, by number */
   WorkInstr *first, *last;
-  GPtrArray *schedule; /* borrowed WorkInstr, those that run, setup ones first */
+  GPtrArray *schedule; /* borrowed WorkInstr that run, setup ones first */
   WorkOrder *order;    /* of the schedule, once memory is assigned */
   GArray *storages;    /* WorkStorage */
   GPtrArray *plan_devices;
-  GArray *input_copied; /* gboolean by program input: it has a place in the arena */
+  GArray *input_copied; /* gboolean by program input: it has memory in the arena */
   GArray *uploads;      /* LoomPlanUpload */
-  GArray *staging;      /* int by device: the storage that uploads come to, else -1 */
+  GArray *staging;      /* int by device: the storage for uploads, else -1 */
   GArray *results;      /* int by device: the storage of small results, else -1 */
   GArray *output_value; /* guint by program output */
-  LoomFaults *faults;   /* what no device can do */
-  GError *error;        /* why planning cannot go on */
+  LoomFaults *faults;   /* everything that no device can do */
+  GError *error;        /* why planning failed */
 } Work;
 
 static inline WorkValue *
@@ -192,60 +191,60 @@ work_root (Work *w, guint v)
 }
 
 guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like);
-/* v becomes a view of what base has the bytes of, and its own views with it; base 0 gives v bytes of its own. */
+/* Makes v, and its views, views of base's root; base 0 gives v bytes of its own. */
 void work_set_alias (Work *w, guint v, guint base);
-/* A slot takes v when the step ends: v itself, or a view of it where another slot takes that. */
+/* Makes a slot take v when the step ends, or a view of v if another slot takes v itself. */
 void work_commit (Work *w, guint v, int slot);
-/* TRUE if v is used: by an instruction, the caller, a slot, or a view of it that is used. */
+/* TRUE if v is used: by an instruction, the caller, a slot, or a view that is used. */
 gboolean work_is_used (Work *w, guint v);
-/* The only living instruction that reads v itself (or, with views, something that has v's bytes), where v is neither
- * an output nor a state's next value and nothing else reads it; NULL otherwise. */
+/* The only living instruction that reads v itself (with `views`: v or its views), if v is neither an output nor a
+ * state's next value and nothing else reads it; else NULL. */
 WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
 
-/* The instructions of which a result takes an operand's place, by the value whose bytes they update: WorkInstr.
- * (transfer full) */
+/* The instructions that overwrite an operand with a result, by the root value that they update: WorkInstr. (transfer
+ * full) */
 GHashTable *work_find_updaters (Work *w);
-/* How many read v, none of them through a view: at most `max` of them are stored. More than that where the caller, a
- * slot or a view's reader knows of v. */
+/* The number of readers of v, none of them through a view; at most `max` are stored. More than `max` if the caller, a
+ * slot or a reader of a view uses v. */
 guint work_readers (Work *w, guint v, guint max, WorkInstr **reader);
 
-/* A new instruction in front of another one (NULL: at the end), without operands and results. attrs are copied. */
+/* Inserts an instruction without operands and results before another one (NULL: at the end). attrs are copied. */
 WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs);
-/* Likewise, for the same part of the step as `like`: its node, device, region, recomputation, micro-batch and chunk. */
+/* Does the same with like's node, device, region, recomputation, micro-batch and chunk. */
 WorkInstr *work_insert_like (Work *w, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
                              const char *label);
 void work_move (Work *w, WorkInstr *instr, WorkInstr *before);
-/* Takes its operands from it and leaves its results without a producer. */
+/* Drops its operands and leaves its results without a producer. */
 void work_erase (Work *w, WorkInstr *instr);
-/* Makes all readers of a read b. Where a is an output or a state's next value it becomes a view of b, so what
- * made it is to be erased. */
+/* Makes all readers of a read b. If a is an output or a state's next value it becomes a view of b, so its producer has
+ * to be erased. */
 void work_replace (Work *w, guint a, guint b);
 
 void work_add_in (Work *w, WorkInstr *instr, guint v);
-/* Operand k is v from now on, in the steps, too. */
+/* Replaces operand k with v, in the steps too. */
 void work_set_in (Work *w, WorkInstr *instr, guint k, guint v);
 void work_drop_in (Work *w, WorkInstr *instr, guint k);
 void work_add_out (Work *w, WorkInstr *instr, guint v);
-/* Result o is v from now on. */
+/* Replaces result o with v. */
 void work_set_out (Work *w, WorkInstr *instr, guint o, guint v);
 
-/* The living instructions in order. One that is inserted behind the place that is looked at is met. */
+/* The living instructions in order. One that is inserted after the current one is visited. */
 WorkInstr *work_first (const Work *w);
 WorkInstr *work_next (const WorkInstr *instr);
 gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
 void work_sort (GPtrArray *instrs /* WorkInstr */);
 
-/* TRUE if v, or what it is a view of, is there when the instruction runs. Who takes up what stands behind it makes the
- * result earlier than it was, and may read nothing that is made later. */
+/* TRUE if v, or its root, is available at the instruction. A pass that fuses a later instruction makes its result
+ * earlier and may read nothing that is made later. */
 gboolean work_is_ready (Work *w, guint v, const WorkInstr *instr);
 
-/* TRUE if it is a call of this primitive, and nothing merged: for the passes whose pattern it is. */
+/* TRUE if it is an unfused call of this primitive, for the passes whose pattern it is. */
 gboolean work_is (const WorkInstr *instr, const char *primitive);
 /* TRUE if it is this one scalar operation. */
 gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
-/* TRUE if a kernel may have so many steps and parts. */
+/* TRUE if the steps and parts are within a kernel's limits. */
 gboolean work_steps_fit (const GArray *steps);
-/* How an error calls an instruction that belongs to no node; NULL where it belongs to one. (transfer full) */
+/* The name, in errors, of an instruction that belongs to no node; else NULL. (transfer full) */
 char *work_purpose (Work *w, const WorkInstr *instr);
 /* The primitive of its kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
 const char *work_kernel (const WorkInstr *instr);
@@ -253,51 +252,51 @@ gboolean work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
 
 /* Erases instructions whose results are not used. */
 void work_remove_dead (Work *w);
-/* Frees what was erased; the driver does so behind each pass. */
+/* Frees erased instructions; the driver calls it after each pass. */
 void work_sweep (Work *w);
 
-/* plan-import.c: program → work, as it is. */
+/* plan-import.c: converts a program to the working form, unchanged. */
 Work *work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
 void work_free (Work *w);
 
-/* ---- plan-scores.c: what has to do with the scores of a loss -------------- */
+/* ---- plan-scores.c: the logits of a loss ---------------------------------- */
 
 typedef struct
 {
   Work *w;
   const char *device_name;
-  gint64 rows, classes; /* classes is 0 where a loss has other scores than rows × classes */
-  GHashTable *roots;    /* of what is rows × classes */
-  GHashTable *members;  /* WorkInstr: those that make or read them */
+  gint64 rows, classes; /* classes is 0 if a loss has logits other than rows × classes */
+  GHashTable *roots;    /* of the values that are rows × classes */
+  GHashTable *members;  /* WorkInstr that make or read them */
   GPtrArray *instrs;    /* the same, in program order */
 } WorkScores;
 
 void work_scores_init (WorkScores *s, Work *w, const WorkInstr *loss);
 void work_scores_clear (WorkScores *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkScores, work_scores_clear)
-/* FALSE where somebody else wants the scores: the caller, a slot, another device. */
+/* FALSE if anything else uses the logits: the caller, a slot, another device. */
 gboolean work_scores_find (WorkScores *s, const WorkInstr *loss);
 gboolean work_scores_has (const WorkScores *s, guint v);
-/* TRUE if v is n numbers for each row, one row after the other, whichever axes the rows have. */
+/* TRUE if v is n numbers for each row, in row order, for any shape of the rows. */
 gboolean work_scores_is_rows_by (const WorkScores *s, guint v, gint64 n);
 
 /* ---- plan-passes.c: the table ------------------------------------------- */
 
 typedef enum
 {
-  WORK_IS_FUSION = 1 << 0 /* it is left out where every primitive is to have a kernel of its own */
+  WORK_IS_FUSION = 1 << 0 /* skipped if every primitive is to have a kernel of its own */
 } WorkPassFlags;
 
-/* Properties of the working form once a pass has run. Which pass comes first among those that need the same is a matter
- * of what is gained, stated at the table. */
+/* Properties of the working form after a pass. The order of passes with equal requirements follows from what they gain,
+ * see the table. */
 typedef enum
 {
-  WORK_HAS_VIEWS = 1 << 0, /* an instruction that moves no byte is a view, or marked as one that only crosses devices */
-  WORK_HAS_DEVICES = 1 << 1, /* operands lie on their instruction's device */
-  WORK_HAS_LAYOUTS = 1 << 2, /* they lie in the layout that it reads: no instruction is inserted any more */
+  WORK_HAS_VIEWS = 1 << 0,   /* an instruction that moves no byte is a view, or marked crosses_only */
+  WORK_HAS_DEVICES = 1 << 1, /* operands are on their instruction's device */
+  WORK_HAS_LAYOUTS = 1 << 2, /* operands have the layout that is read; no instruction is inserted from here on */
   WORK_HAS_KERNELS = 1 << 3,
   WORK_HAS_SCHEDULE = 1 << 4,
-  WORK_HAS_MEMORY = 1 << 5 /* the arena is there */
+  WORK_HAS_MEMORY = 1 << 5 /* the arena is assigned */
 } WorkFacts;
 
 typedef struct
@@ -305,25 +304,25 @@ typedef struct
   const char *name, *doc; /* one line */
   void (*run) (Work *w);
   WorkPassFlags flags;
-  WorkFacts needs, gives; /* what must hold when it begins, and what holds besides when it is over */
+  WorkFacts needs, gives; /* what must hold before the pass, and what also holds after it */
 } WorkPass;
 
 extern const WorkPass work_passes[]; /* ends with a NULL name */
 
-/* Receives each pass when it is over; ran: FALSE where it was left out. */
+/* Called after each pass; ran: FALSE if it was skipped. */
 typedef void (*WorkPassFunc) (Work *w, const WorkPass *pass, gboolean ran, gpointer data);
 gboolean work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error);
 guint work_n_instrs (const Work *w);
-/* Of all that instructions make, views apart, as if nothing shared a place. */
+/* Of all results except views, as if no memory were shared. */
 gsize work_bytes (Work *w);
 
 /* plan-collective.c: the kernel of a collective; NULL with a message. */
 LoomKernel *work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
                                  const LoomKernelSpec *spec, LoomMessage *message);
 
-/* ---- plan-moves.c: what only moves elements ----------------------------------- */
+/* ---- plan-moves.c: copies (slice, permute, concatenate) ----------------------- */
 
-/* Elements as they are read: in an order of their own, at strides, from an operand. */
+/* Elements that are read from an operand: their shape, and their strides from `start` on. */
 typedef struct
 {
   guint from;
@@ -331,17 +330,16 @@ typedef struct
   gint64 dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK], start;
 } WorkReading;
 
-/* The strides of the same elements in the same order under another shape. FALSE where one of its axes runs over several
- * old ones that no single stride leads along. */
+/* Finds the strides of the same elements, in the same order, in another shape. FALSE if a new axis covers several old
+ * ones that have no common stride. */
 gboolean
 work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride);
-/* How what an instruction makes is read; FALSE where it does not only move elements of one operand. */
+/* How the result of an instruction is read from its operand; FALSE if it does not only copy elements of one operand. */
 gboolean work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading);
-/* Likewise, with where it is written. */
+/* Does the same, with where it is written. */
 gboolean work_move_of (Work *w, const WorkInstr *instr, LoomMovePart *part);
 
-/* plan-check.c: whether the form agrees with itself (uses with operands, producers with results, the order with both);
- * FALSE with a sentence, to be freed, where it does not. For tests. */
+/* plan-check.c: verifies the working form (uses, producers, order); FALSE with a sentence to be freed. For tests. */
 gboolean work_check (Work *w, char **why);
 
 /* ---- the passes, in the order of the table ------------------------------ */
@@ -362,11 +360,11 @@ void work_log_steps (Work *w);
 void work_move_relus (Work *w);
 void work_fuse_epilogues (Work *w);
 void work_fuse_norms (Work *w);
-/* What a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: nothing. */
+/* The operand that a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: none. */
 guint work_norm_residual (const WorkInstr *norm);
 void work_absorb_casts (Work *w);
 void work_widen_results (Work *w);
-/* The conversion of v to f32 that is all that happens to it; NULL: none, or v is no float of 16 bits. */
+/* The conversion of v, a 16-bit float, to f32 if that is its only reader; else NULL. */
 WorkInstr *work_only_widening (Work *w, guint v, const char *device_name);
 void work_join_casts (Work *w);
 void work_join_bias_gradients (Work *w);
@@ -376,32 +374,32 @@ void work_rematerialise (Work *w);
 void work_bundle (Work *w);
 void work_view_slices (Work *w);
 
-/* plan-place.c: devices and the copies between them. Where something cannot be done, here and in the two passes behind
- * it, the fault is noted and the rest goes on, so that all faults are found at once. */
+/* plan-place.c: devices and the copies between them. This pass and the next two report faults and continue, so that all
+ * faults are found at once. */
 void work_place (Work *w);
 void work_schedule (Work *w);
-/* Notes what cannot be done at a node, once for each kind of fault; message is taken, port and fix may be NULL. */
+/* Reports a fault at a node, once for each kind. message is taken; port and fix may be NULL. */
 void work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix, char *message);
-/* The first fault, as one sentence, becomes the error for callers that take no list. */
+/* Sets the error to the first fault, for callers that pass no list. */
 void work_faults_to_error (Work *w);
-/* A copy that the planner makes, in front of an instruction (NULL: at the end); prim NULL: between devices. */
+/* Inserts a copy before an instruction (NULL: at the end); prim NULL: between devices. */
 WorkInstr *work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to,
                              int device);
 
-/* plan-overlap.c: what ranks exchange, beside what they compute. */
+/* plan-overlap.c: exchanges of ranks that overlap the computation. */
 void work_overlap_exchanges (Work *w);
 
-/* plan-send.c: copies that devices make by themselves, beside what they compute. */
+/* plan-send.c: copies between devices that overlap the computation. */
 void work_send_copies (Work *w);
-/* The executor learns which these are, and who waits for them. */
+/* Marks these copies, and the instructions that wait for them, in the plan. */
 void work_tell_sends (Work *w, LoomPlan *plan);
 
-/* plan-layout.c: algorithms and layouts, chosen together for the whole graph, and the reorders between them. */
+/* plan-layout.c: algorithms and layouts, chosen for the whole graph, and the reorders between them. */
 void work_choose_layouts (Work *w);
 
 /* plan-kernel.c */
 void work_make_kernels (Work *w);
-/* The call that an instruction is, or would be with other operands and results. */
+/* The call of an instruction, or its call with other operands and results. */
 typedef struct
 {
   LoomKernelSpec spec;
@@ -411,58 +409,58 @@ typedef struct
 void work_call_of (Work *w, WorkCall *call, const WorkInstr *instr);
 void work_call_clear (WorkCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkCall, work_call_clear)
-/* The plan of a body on one device; what its nodes ask for elsewhere is a fault of theirs. */
+/* The plan of a body on one device. Nodes that request another device are faults. */
 LoomPlan *work_plan_body (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                           LoomProgram *program, GError **error);
 /* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);
 const LoomPlan *loom_plan_of_visit (const LoomKernel *kernel, guint body);
-/* Its attributes in words, as measurements are kept under. (transfer full) */
+/* Its attributes as text, the key of measurements. (transfer full) */
 char *work_describe (const WorkInstr *instr);
 /* loom_plan_options() with costs by rates alone. */
 guint work_estimates (const LoomPlanDevice *device, const LoomKernelSpec *spec,
                       LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message);
-/* Puts measurements in the place of estimates where all options were measured, for a clock and a rate are not compared;
- * FALSE where not. */
+/* Replaces estimates with measurements if all options were measured, since a time and a rate are not comparable; else
+ * FALSE. */
 gboolean work_take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                  LoomKernelOption *option, guint n);
-/* The same estimates of a call that instr is or would be. Where there is no option because the device failed, which is
- * not the same as having no kernel, that is noted. */
+/* work_estimates() for a call of instr. If there are no options because the device failed, that is reported as a
+ * fault. */
 guint work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
                     LoomKernelOption option[LOOM_MAX_OPTIONS]);
-/* TRUE if the instruction's device has a kernel for it, with its attributes and steps as they are now but these
- * operands and results. Whoever joins instructions asks this before. */
+/* TRUE if the instruction's device has a kernel for its current attributes and steps with these operands and results.
+ * Call it before fusing instructions. */
 gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);
-/* TRUE if that kernel also works in less than `limit` bytes of scratch: one that converts an operand there first wins
- * nothing over a conversion of its own. */
+/* TRUE if that kernel also needs less than `limit` bytes of scratch: converting an operand in scratch gains nothing
+ * over a separate conversion. */
 gboolean work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
                                 const guint *out, gsize limit);
-/* TRUE if this device has memory of its own, as a GPU has, and its work launched; NULL is the plan's. */
+/* TRUE if this device has its own memory and launched work, as a GPU has; NULL is the plan's device. */
 gboolean work_is_on_gpu (Work *w, const char *device_name);
 
-/* plan-overlap.c: an event has an instruction wait for one in front of it. */
+/* plan-overlap.c: makes an instruction wait for an earlier one by an event. */
 void work_wait_for (WorkInstr *instr, WorkInstr *other);
-/* What lies beside the others learns who waits for it. */
+/* Marks the instructions that wait for other lanes in the plan. */
 void work_tell_waits (Work *w, LoomPlan *plan);
 
 /* plan-figures.c: the memory figures of a finished plan, by device and owner. */
 void work_tell_memory (Work *w, LoomPlan *plan);
 
-/* plan-order.c: what happens before what, by the lanes of the schedule and the events between them. */
+/* plan-order.c: the happens-before relation, from lanes and events. */
 WorkOrder *work_order_new (Work *w);
 void work_order_free (WorkOrder *order, const Work *w);
-/* The operations that the instruction of a position is: the one that reads its operands, and the one from which on its
- * results' places are its own. They differ where it is a copy between devices. */
+/* The operations of the instruction at a position: the one that reads its operands, and the first one that may write
+ * its results. They differ for a copy between devices. */
 guint work_reads_at (const WorkOrder *order, guint position);
 guint work_writes_at (const WorkOrder *order, guint position);
-/* The operation with which a device's part of a step begins: what it is fed lies in the arena then. */
+/* The operation with which a device's part of a step begins: inputs are in the arena then. */
 guint work_begins_at (int device);
-/* An operation of the device's lanes touches it. */
+/* Adds an access by an operation. */
 void work_span_touch (WorkSpan *span, const WorkOrder *order, guint op);
-/* TRUE if all that touches it is over when the operation begins, apart from that itself where it touches it, too. */
+/* TRUE if all accesses are finished when the operation begins; but_for_itself: except its own. */
 gboolean work_span_is_over (const WorkSpan *span, const WorkOrder *order, guint op, gboolean but_for_itself);
-/* The last position in the schedule that is not behind all of it: as far as its device's instructions are concerned, it
+/* The last position in the schedule that is not ordered after the whole span: for its device's instructions the memory
  * is in use until there. */
 int work_span_last (const WorkSpan *span, const WorkOrder *order, guint device);
 
@@ -476,7 +474,7 @@ work_span_is_empty (const WorkSpan *span)
   return most == 0;
 }
 
-/* TRUE if all that touches the one happens before anything touches the other. */
+/* TRUE if all accesses of a happen before any access of b. */
 static inline gboolean
 work_span_precedes (const WorkSpan *a, const WorkSpan *b)
 {
@@ -486,14 +484,14 @@ work_span_precedes (const WorkSpan *a, const WorkSpan *b)
   return TRUE;
 }
 
-/* Both may have the same bytes: one is over before the other begins. */
+/* TRUE if both may share bytes: one is finished before the other begins. */
 static inline gboolean
 work_span_in_turn (const WorkSpan *a, const WorkSpan *b)
 {
   return work_span_precedes (a, b) || work_span_precedes (b, a);
 }
 
-/* The first covers the second, too. */
+/* Extends the first to cover the second. */
 static inline void
 work_span_join (WorkSpan *span, const WorkSpan *other)
 {
@@ -504,22 +502,22 @@ work_span_join (WorkSpan *span, const WorkSpan *other)
     }
 }
 
-/* plan-memory.c: liveness, in-place, offsets. */
+/* plan-memory.c: liveness, in-place results, offsets. */
 void work_assign_memory (Work *w);
-/* plan-upload.c: places for what goes up to devices and for small results that come down. */
+/* plan-upload.c: memory for uploads and for small results to download. */
 void work_stage_uploads (Work *w);
 void work_join_results (Work *w);
 int work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner);
-/* plan-arena.c: where in a device's arena each storage lies that is in no block. */
+/* plan-arena.c: offsets in a device's arena for the storages that are in no block. */
 void work_assign_offsets (Work *w, int device);
 gboolean work_in_arena (Work *w, const WorkStorage *s);
-/* The bytes of a device's arena. */
+/* The size of a device's arena. */
 gsize work_arena (Work *w, guint device);
 
-/* Bytes of a node, made once or alive at the moment of the peak. */
+/* Bytes of a node: of setup results, or alive at the peak. */
 typedef struct
 {
-  const char *node; /* NULL: of none */
+  const char *node; /* NULL: none */
   guint device;
   LoomOwner owner;
   gsize bytes;
@@ -532,13 +530,13 @@ struct _LoomPlan
   LoomDevices *devices;
   GPtrArray *plan_devices;            /* borrowed LoomPlanDevice */
   GArray *instrs;                     /* LoomPlanInstr */
-  guint n_setup;                      /* the first ones run once, when the plan is bound */
+  guint n_setup;                      /* instructions that run once, when the plan is bound */
   GArray *values;                     /* LoomPlanValue */
   GArray *input_value, *output_value; /* guint */
   GArray *commit_copy;                /* pairs of value, slot: copied when the step ends */
   GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
-  GArray *holdings;                   /* PlanHolding: what `once` and `peak` of these are made of */
+  GArray *holdings;                   /* PlanHolding: the parts of `once` and `peak` */
   GArray *uploads;                    /* LoomPlanUpload */
   GArray *staging, *results;          /* LoomPlanArea, by device */
 };

@@ -1,5 +1,5 @@
-/* Items by a key, the least first; of equal keys the one of least order. A key that changes is pushed again, and
- * whoever pops passes over entries that are out of date. */
+/* A priority queue: the smallest key first, and of equal keys the smallest order. To change a key, push the item again;
+ * the caller skips outdated entries when it pops. */
 #pragma once
 
 #include <glib.h>
@@ -21,7 +21,7 @@ typedef struct
 void plan_queue_init (PlanQueue *queue, guint64 *n_visited);
 void plan_queue_clear (PlanQueue *queue);
 void plan_queue_push (PlanQueue *queue, double key, guint order, guint item);
-/* FALSE: there is none. */
+/* FALSE: the queue is empty. */
 gboolean plan_queue_pop (PlanQueue *queue, PlanQueueEntry *entry);
 
 G_END_DECLS

@@ -1,16 +1,13 @@
-/* Rematerialisation: a value that is cheap to compute is computed a second time for the backward pass instead of being
- * kept.
+/* Rematerialisation: recomputes cheap values for the backward pass instead of keeping them.
  *
- * A gradient often reads a value that one pass over memory can compute from values that are kept in any case: the ReLU
- * of a normalised convolution, a GELU, what a layer norm gives, the sum at the end of a residual block. Such a value is
- * computed a second time in front of the first gradient that reads it, and its bytes are free in between. A deep
- * convolutional net so keeps little more than its convolutions' results, for a small part of the convolutions' time. No
- * value is kept only to rematerialise another. (Chen et al. 2016 trade whole segments of a net; here one instruction,
- * or two, are repeated.)
- */
+ * A gradient often reads a value that one pass over memory can compute from values that are kept anyway: the ReLU of a
+ * normalised convolution, a GELU, the result of a layer norm, the sum at the end of a residual block. Such a value is
+ * recomputed before the first gradient that reads it, and its bytes are free in between. A deep convolutional net then
+ * keeps little more than its convolutions' results, for a small part of the convolutions' time. No value is kept only
+ * to rematerialise another. (Chen et al. 2016 recompute whole segments; this pass repeats one or two instructions.) */
 #include "engine/plan/plan-private.h"
 
-/* Below this many bytes a second pass costs more than it saves. */
+/* For fewer bytes a second pass costs more than it saves. */
 #define MIN_BYTES (1 << 20)
 
 static gboolean
@@ -19,7 +16,7 @@ is_norm (const WorkInstr *instr)
   return work_is (instr, "batch_norm");
 }
 
-/* A conversion to a smaller type: of weights, which products read that way. */
+/* TRUE for a conversion to a smaller type, as of weights for products. */
 static gboolean
 is_narrowing (Work *w, const WorkInstr *instr)
 {
@@ -28,8 +25,8 @@ is_narrowing (Work *w, const WorkInstr *instr)
                 < loom_dtype_size (work_value (w, work_in (instr, 0))->desc.dtype);
 }
 
-/* One pass over memory. A conversion is one as well, but what it gives is smaller than what it reads, or its operand is
- * there for nothing else. */
+/* TRUE for one pass over memory. A conversion is one too, but its result is smaller than its operand, or its operand
+ * has no other reader. */
 static gboolean
 is_pass (Work *w, const WorkInstr *instr)
 {
@@ -38,8 +35,8 @@ is_pass (Work *w, const WorkInstr *instr)
              && (instr->prim->flags & LOOM_PRIM_CONVERTS) == 0);
 }
 
-/* TRUE if an instruction behind the forward pass reads v or a view of it. The backward pass comes last in a list of
- * uses, so the list is walked from its end. */
+/* TRUE if an instruction after the forward pass reads v or a view of it. Uses are in order, so the list is walked from
+ * its end. */
 static gboolean
 is_read_later (Work *w, guint v)
 {
@@ -49,8 +46,7 @@ is_read_later (Work *w, guint v)
   return FALSE;
 }
 
-/* TRUE if v is a vector of parameters of which each rank has a part (ZeRO-3): small beside what is computed of it, and
- * not worth a second exchange. */
+/* TRUE if v is a vector of parameters that is sharded over ranks (ZeRO-3): small, and not worth a second exchange. */
 static gboolean
 is_gathered_vector (Work *w, guint v)
 {
@@ -59,7 +55,7 @@ is_gathered_vector (Work *w, guint v)
   return producer != NULL && work_is (producer, "unshard") && work_value (w, v)->desc.rank <= 1;
 }
 
-/* TRUE if v is alive until the backward pass whatever this pass decides, or costs nothing to be so. */
+/* TRUE if v is alive until the backward pass in any case, or costs nothing to keep. */
 static gboolean
 is_kept (Work *w, guint v)
 {
@@ -71,8 +67,8 @@ is_kept (Work *w, guint v)
          || is_read_later (w, v);
 }
 
-/* The operands with which batch_norm_apply computes the normalisation's result from its statistics; returns how many.
- */
+/* The operands of the batch_norm_apply that recomputes the normalisation's result from its statistics; returns their
+ * number. */
 static guint
 apply_operands (const WorkInstr *norm, guint in[6])
 {
@@ -96,8 +92,8 @@ has_apply_kernel (Work *w, const WorkInstr *norm)
   return work_has_kernel (w, &apply, n, in, 1, &out);
 }
 
-/* What the sum at the end of a residual block adds to the normalisation, where it is not kept: another normalisation,
- * which one more pass gives. */
+/* The normalisation that the sum of a residual block adds to this one, if it is not kept but can be recomputed with one
+ * more pass. */
 static WorkInstr *
 residual_norm (Work *w, const WorkInstr *norm)
 {
@@ -121,7 +117,7 @@ can_rematerialise_norm (Work *w, const WorkInstr *norm)
   return is_kept (w, work_out (norm, 1)) && is_kept (w, work_out (norm, 2)) && has_apply_kernel (w, norm);
 }
 
-/* An operand of element-wise work: kept, or the result of a normalisation that one more pass gives. */
+/* TRUE if an operand of element-wise work is kept, or is a normalisation's result that one more pass recomputes. */
 static gboolean
 can_rematerialise_operand (Work *w, guint v)
 {
@@ -142,8 +138,8 @@ can_rematerialise (Work *w, const WorkInstr *instr)
   return instr->in->len > 0;
 }
 
-/* Finds the first instruction of the backward pass that reads y or a view of it, *first being NULL at the outset. FALSE
- * where y has to be kept: the update reads it, or the caller or a slot takes it. */
+/* Finds the first instruction of the backward pass that reads y or a view of it; *first is NULL at the outset. FALSE if
+ * y must be kept: the update, the caller or a slot reads it. */
 static gboolean
 find_first_reader (Work *w, guint y, WorkInstr **first)
 {
@@ -164,7 +160,7 @@ find_first_reader (Work *w, guint y, WorkInstr **first)
   return TRUE;
 }
 
-/* A value of v's type and device that the backward pass computes. */
+/* A new value of v's type and device that the backward pass computes. */
 static guint
 value_like (Work *w, guint v)
 {
@@ -189,7 +185,7 @@ copy_of (Work *w, const WorkInstr *instr, const LoomPrim *prim, WorkInstr *befor
   return copy;
 }
 
-/* The normalised values from the statistics, which are kept. */
+/* Recomputes the normalised values from the statistics, which are kept. */
 static guint
 make_norm (Work *w, const WorkInstr *norm, WorkInstr *before)
 {
@@ -206,7 +202,7 @@ make_norm (Work *w, const WorkInstr *norm, WorkInstr *before)
   return out;
 }
 
-/* The same pass once more, of which only the first result is wanted. */
+/* Repeats the instruction for its first result. */
 static guint
 make_pass (Work *w, const WorkInstr *instr, WorkInstr *before)
 {
@@ -241,7 +237,7 @@ make_pass (Work *w, const WorkInstr *instr, WorkInstr *before)
   return out;
 }
 
-/* Readers behind the forward pass take `now` in place of y. */
+/* Makes readers after the forward pass read `now` instead of y. */
 static void
 replace_later (Work *w, guint y, guint now)
 {

@@ -1,6 +1,6 @@
-/* The scores of a head, a row of them for each place and a number for each class: what makes them, what is made of them
- * element by element, and all that reads any of these. For passes that change how they lie (plan-pad.c) or when they
- * are there (plan-head.c), which say of each such instruction whether they know it. */
+/* Finds the logits of a head, with a row for each sample or token and a number for each class: the instructions that
+ * make them, that compute values from them element by element, and that read any of these. plan-pad.c (layout of rows)
+ * and plan-head.c (chunks) check whether they can handle each of these instructions. */
 #include "engine/plan/plan-private.h"
 
 gboolean
@@ -19,7 +19,7 @@ work_scores_is_rows_by (const WorkScores *s, guint v, gint64 n)
 
 static gboolean add_scores (WorkScores *s, guint v);
 
-/* Takes up an instruction that makes or reads scores, and the scores that it makes. */
+/* Adds an instruction that makes or reads logits, and the logits that it makes. */
 static gboolean
 add_instr (WorkScores *s, WorkInstr *instr)
 {
@@ -35,7 +35,7 @@ add_instr (WorkScores *s, WorkInstr *instr)
   return TRUE;
 }
 
-/* Everybody who reads v or a view of it. */
+/* Adds all readers of v or its views. */
 static gboolean
 add_readers (WorkScores *s, guint v)
 {

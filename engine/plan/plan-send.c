@@ -1,12 +1,11 @@
-/* Copies between devices that bring each other bytes on their own streams (LoomBackend.send): each goes beside what
- * both devices compute.
+/* Overlaps copies between devices that they make on their own streams (LoomBackend.send) with the computation of both.
  *
- * Such a copy lies on its source's send lane. It begins behind what made the value, and behind what the destination
- * computes in front of it, which is what used its place there; only who reads the copy waits for it. So it stands as
- * early in the schedule as its value is there. The source goes on meanwhile and keeps the bytes until events say that
- * they were read: what comes back from the other device says so, and at the latest the end of the step.
+ * Such a copy is on its source's send lane. It begins after its value is made and after the destination's earlier
+ * instructions, which used its memory; only its readers wait for it. So it comes in the schedule as soon as its value
+ * is available. The source computes meanwhile and keeps the bytes until events show that they were read: an event of a
+ * copy in the other direction, or the end of the step.
  *
- * All other copies are made by the host, in turns with both devices. */
+ * All other copies are made by the host, in turn with both devices. */
 #include "engine/plan/plan-private.h"
 
 static WorkInstr *
@@ -34,7 +33,8 @@ goes_by_itself (Work *w, const WorkInstr *instr)
          && from->backend->can_send (from->device, to->device);
 }
 
-/* Behind what makes its value. What ranks exchange is there only where it is waited for, which is behind that. */
+/* Moves a copy to just after its value is made. The result of an exchange is available where it is waited for, which is
+ * later. */
 static void
 begin_early (Work *w, guint position)
 {
@@ -49,7 +49,7 @@ begin_early (Work *w, guint position)
   for (guint i = position; producer != NULL && i-- > to;)
     if (at (w, i) == producer)
       to = i + 1;
-  /* Copies that began there before this one are wanted before it, and a lane is done in its order. */
+  /* Copies that were moved there before are needed earlier, and a lane keeps its order. */
   while (to < position && work_is_send (at (w, to)))
     to++;
   g_ptr_array_remove_index (w->schedule, position);
@@ -63,7 +63,7 @@ wait_once (WorkInstr *instr, WorkInstr *copy)
     work_wait_for (instr, copy);
 }
 
-/* TRUE if a result takes the place of operand k. */
+/* TRUE if a result overwrites operand k. */
 static gboolean
 updates (const WorkInstr *instr, guint k)
 {
@@ -73,8 +73,8 @@ updates (const WorkInstr *instr, guint k)
   return FALSE;
 }
 
-/* Who reads copies waits for them, but for those behind it on a lane that has waited. Who updates a value where it lies
- * waits for the copies of it. */
+/* Makes a reader of copies wait for them, unless an earlier instruction of its lane has waited. An instruction that
+ * updates a value in place waits for the copies of that value. */
 static void
 wait_for_copies (Work *w, WorkInstr *instr, GHashTable *made, GHashTable *taken)
 {
@@ -101,7 +101,7 @@ wait_for_copies (Work *w, WorkInstr *instr, GHashTable *made, GHashTable *taken)
 void
 work_send_copies (Work *w)
 {
-  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, those that nobody has waited for yet */
+  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, those not waited for yet */
   g_autoptr (GHashTable) taken = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
 
   for (guint i = 0; i < w->schedule->len; i++)

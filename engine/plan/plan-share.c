@@ -1,5 +1,5 @@
-/* Common subexpressions: two pure instructions with equal operands and attributes give one value. Random ones too: a
- * number is a function of its key. */
+/* Eliminates common subexpressions: two pure instructions with equal operands and attributes become one. This includes
+ * random ones, since a number is a function of its key. */
 #include "engine/plan/plan-private.h"
 
 typedef struct
@@ -38,7 +38,7 @@ same_operation (const WorkInstr *a, const WorkInstr *b)
   return x->op == y->op;
 }
 
-/* The types of results do not follow from the operands alone: an element-wise conversion has no attributes. */
+/* The results' types do not follow from the operands alone: an element-wise conversion has no attributes. */
 static gboolean
 same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
 {
@@ -56,7 +56,7 @@ same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
   return TRUE;
 }
 
-/* A recomputed instruction must not be merged with the one that it repeats, so the recomputation's number counts. */
+/* A recomputed instruction must not be merged with the original, so the recomputation's number counts. */
 static gboolean
 equal_calls (gconstpointer x, gconstpointer y)
 {

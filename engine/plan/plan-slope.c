@@ -1,13 +1,12 @@
-/* The gradient of an activation behind the product that makes the cotangent of its result: dY·Wᵀ, times the
- * activation's derivative, is one product where a device has it (kernels/product.h). What the derivative reads is kept
- * for the backward pass in any case, and the cotangent of the result is not written.
+/* Fuses the derivative of an activation into the epilogue of the product that computes the cotangent: dY·Wᵀ times the
+ * derivative is one product if the device has it (kernels/product.h). The derivative's operand is kept for the backward
+ * pass anyway, and the unmultiplied cotangent is not written.
  *
- * Chains are joined before: a derivative of 16-bit floats is one instruction then, with the conversions of what it
- * reads and of its result. */
+ * This runs after element-wise fusion, when a derivative of 16-bit floats is one instruction with its conversions. */
 #include "engine/plan/plan-private.h"
 #include "kernels/product.h"
 
-/* The step of the instruction that makes v by this operation, else NULL. */
+/* The step that makes v by this operation, else NULL. */
 static const WorkStep *
 step_of (const WorkInstr *instr, guint v, LoomScalarOp op)
 {
@@ -17,7 +16,7 @@ step_of (const WorkInstr *instr, guint v, LoomScalarOp op)
   return NULL;
 }
 
-/* The operand that v is, as it lies or widened; 0 where it is none. */
+/* The operand that v is, directly or converted to f32; 0: none. */
 static guint
 operand_of (const WorkInstr *instr, guint v)
 {
@@ -30,7 +29,7 @@ operand_of (const WorkInstr *instr, guint v)
   return 0;
 }
 
-/* The step that makes the instruction's result, but for a conversion to its type. */
+/* The step that makes the instruction's result, skipping a conversion to its type. */
 static const WorkStep *
 last_step (const WorkInstr *instr)
 {
@@ -42,8 +41,8 @@ last_step (const WorkInstr *instr)
   return last;
 }
 
-/* The operation that multiplies the operand g by an activation's derivative at the operand z, where the instruction
- * does that and nothing else; ID where it does not. */
+/* The operation that multiplies operand g by an activation's derivative at operand z, if the instruction does only
+ * that; else ID. */
 static LoomScalarOp
 slope_of (const WorkInstr *instr, guint *g, guint *z)
 {
@@ -58,7 +57,7 @@ slope_of (const WorkInstr *instr, guint *g, guint *z)
   return last->op == LOOM_SCALAR_RELU_GRAD || last->op == LOOM_SCALAR_GELU_TANH_GRAD ? last->op : LOOM_SCALAR_ID;
 }
 
-/* z's bytes with the axes of v. */
+/* z with v's shape, as a view. */
 static guint
 seen_as (Work *w, guint z, guint v)
 {

@@ -1,10 +1,11 @@
-/* State is what it was when the step began, to everybody who reads it: what would see it changed gets a copy.
+/* Copies state that is read after the step has changed it, so that every reader gets the value from the beginning of
+ * the step.
  *
- * An output that is state is copied out of the slot's place before anything is written there. An update reads gradients
- * while it writes parameters, and a gradient may be another parameter (that of y in x·y is x), or the same one. */
+ * An output that is state is copied before its slot is written. An update reads gradients while it writes parameters,
+ * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one. */
 #include "engine/plan/plan-private.h"
 
-/* Whether v is state, or a view of it, that the step changes. */
+/* TRUE if v is state that the step changes, or a view of it. */
 static gboolean
 is_changing_state (Work *w, guint v)
 {
@@ -14,7 +15,7 @@ is_changing_state (Work *w, guint v)
   return s != NULL && s->commit != 0 && s->commit != s->read;
 }
 
-/* A copy of v in front of an instruction. */
+/* A copy of v before an instruction. */
 static guint
 copy_before (Work *w, WorkInstr *at, guint v)
 {
@@ -71,7 +72,7 @@ find_updated (const WorkInstr *instr)
   return updated;
 }
 
-/* Copies stand in front of the first update, since a later one may read what an earlier one has written. */
+/* Copies come before the first update, since a later update may read what an earlier one has written. */
 static void
 copy_operands_of_updates (Work *w)
 {

@@ -1,4 +1,5 @@
-/* A product reads its operand transposed for nothing, so a permute that only swaps the last two axes is left out. */
+/* Folds transposes into products: a product reads a transposed operand at no cost, so a permute that only swaps the
+ * last two axes is dropped. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -10,7 +11,7 @@ swaps_last_axes (const LoomPermuteAttrs *p, int rank)
   return TRUE;
 }
 
-/* Operand k as it lies instead of its transpose; nothing is changed where the device has no such product. */
+/* Reads v transposed as operand k; changes nothing if the device has no such product. */
 static void
 fold (Work *w, WorkInstr *instr, guint k, guint v)
 {

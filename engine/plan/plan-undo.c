@@ -1,22 +1,22 @@
-/* SGD with an undo log: gradients are read once, where otherwise their statistics read them before the step does.
+/* Runs SGD with an undo log, so that gradients are read once; otherwise their statistics read them before the step
+ * does.
  *
- * No weight may have changed once a step turns out to have a gradient that is not finite, so grad_stats comes first and
- * sgd_step behind the gate. Where nothing else wants the gradients, sgd_step_logged takes the place of grad_stats: it
- * writes at once, and keeps each old weight where the gradient was. undo_step puts them back in front of the gate,
- * which raises the fault. The log costs no memory, since the gradients are alive until then in either case.
+ * No weight may have changed if a gradient turns out not to be finite, so grad_stats comes first, and sgd_step after
+ * the gate. If nothing else reads the gradients, sgd_step_logged replaces grad_stats: it writes the weights at once and
+ * stores each old weight in the gradient's memory. Before the gate, which raises the fault, undo_step restores them.
+ * The log costs no memory, since the gradients are alive until then in either case.
  *
- * It pays where a cache keeps a strip of the gradient between the sum and the write. A GPU moves as many bytes either
- * way, 16 for each weight (4 for the statistics, and 12 for the step; 8 read and 8 written with a log), fewer without a
- * log where its cache holds the gradients until the step, and the undoing is one launch more; so a GPU's steps are
- * left.
+ * It pays if a cache keeps a strip of the gradient between the sum and the write. A GPU moves as many bytes either way,
+ * 16 for each weight (4 for the statistics and 12 for the step; with a log 8 read and 8 written), fewer without a log
+ * if its cache holds the gradients until the step, and undoing takes another launch. So GPUs use no log.
  *
- * Steps with states are left alone: there are more old values than gradients to take their place. So is a step whose
- * scale follows from the gradients' norm (clipping), and any where something in between might end the step. */
+ * Steps with state are left alone, since there are more old values than gradients to hold them. So are steps whose
+ * scale depends on the gradients' norm (clipping), and steps that something in between might end. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
 
-/* Operands of sgd_step behind its lists. */
+/* Operands of sgd_step after its lists. */
 enum
 {
   LR,
@@ -28,7 +28,7 @@ enum
   STEP
 };
 
-/* The statistics and the step that belong together, and the gate between them. */
+/* The statistics and the step of one update, and the gate between them. */
 typedef struct
 {
   WorkInstr *stats, *step, *gate;
@@ -41,7 +41,7 @@ scalar_of (const Update *u, guint which)
   return work_in (u->step, 2 * u->n + which);
 }
 
-/* TRUE if an instruction does nothing but arithmetic: it cannot fail, nor wait for another device. */
+/* TRUE if an instruction does only arithmetic: it cannot fail or wait for another device. */
 static gboolean
 cannot_fail (const WorkInstr *instr)
 {
@@ -56,7 +56,7 @@ cannot_fail (const WorkInstr *instr)
   return FALSE;
 }
 
-/* Everything from the first statistics of the gradients to the gate stays on one device and cannot fail. */
+/* TRUE if everything from the first statistics of the gradients to the gate is on one device and cannot fail. */
 static gboolean
 is_undone_in_time (Work *w, const WorkInstr *gate)
 {
@@ -71,8 +71,8 @@ is_undone_in_time (Work *w, const WorkInstr *gate)
   return TRUE;
 }
 
-/* TRUE if v, and every view of it, is read by these two alone or by who stands in front of them, and the caller and the
- * slots want none. */
+/* TRUE if v and all its views are read only by these two or by earlier instructions, and neither the caller nor a slot
+ * uses them. */
 static gboolean
 is_read_before (Work *w, guint v, const Update *u)
 {
@@ -87,7 +87,7 @@ is_read_before (Work *w, guint v, const Update *u)
   return TRUE;
 }
 
-/* TRUE if no operand leads to an input or to state: such a value is made once, before the first step. */
+/* TRUE if the result depends on no input and no state: such a value is computed once, before the first step. */
 static gboolean
 is_made_once (const WorkInstr *instr, GHashTable *once)
 {
@@ -112,7 +112,7 @@ find_made_once (Work *w)
   return once;
 }
 
-/* TRUE if the old weights may lie where this gradient is. */
+/* TRUE if the old weights can overwrite this gradient. */
 static gboolean
 may_overwrite (Work *w, const Update *u, guint g, GHashTable *once, GHashTable *taken)
 {
@@ -146,7 +146,7 @@ is_loggable (Work *w, const Update *u, GHashTable *once)
   return is_undone_in_time (w, u->gate);
 }
 
-/* Gives the new instructions these operands and results, where the device has kernels for both. */
+/* Gives the new instructions these operands and results; FALSE if the device lacks a kernel for either. */
 static gboolean
 have_kernels (Work *w, const Update *u, const WorkInstr *logged, const WorkInstr *undo, const guint *in,
               const guint *undone, const guint *out)
@@ -209,7 +209,7 @@ log_step (Work *w, const Update *u)
     work_add_out (w, undo, out[o]);
 }
 
-/* The statistics that read the same gradients as the step; NULL where there are none. */
+/* The statistics of the gradients that the step reads, or NULL. */
 static WorkInstr *
 find_stats (Work *w, const WorkInstr *step, guint n)
 {

@@ -1,12 +1,12 @@
-/* What goes up to a device before a step, and what comes down behind it.
+/* Assigns memory for uploads to a device before a step and downloads after it.
  *
- * Inputs of a device with memory of its own go up on a lane of their own, into a staging area that is no value's place,
- * so that the next step's can come while this one is computed; a step takes them from there (loom-plan.h). Results that
- * are small, as the loss, the norm and the sums of metrics are, lie side by side, so that one copy fetches them all. */
+ * Inputs of a device with its own memory are uploaded on a separate lane to a staging area, so that the next step's
+ * inputs can arrive during this step, which takes its own from there at the beginning (loom-plan.h). Small results (the
+ * loss, the norm, sums of metrics) are adjacent, so that one copy downloads them all. */
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT     64
-#define LARGEST_BYTES 4096 /* of a result that lies with the others; larger ones are fetched where they are */
+#define LARGEST_BYTES 4096 /* of a result in the shared block; larger ones are downloaded separately */
 
 static int *
 storage_at (GArray *of_devices, int device)
@@ -43,7 +43,7 @@ work_stage_uploads (Work *w)
       WorkStorage *s;
       int *staging;
 
-      /* What a body is fed lies on the device already. */
+      /* A body's inputs are on the device already. */
       if (w->options.resident_inputs || !g_array_index (w->input_copied, gboolean, i) || !work_is_used (w, v)
           || !has_own_memory (w, value->device))
         continue;
@@ -79,7 +79,7 @@ work_join_results (Work *w)
       if (*results < 0)
         {
           *results = work_new_storage (w, 0, value->device, s->first, s->owner);
-          s = &g_array_index (w->storages, WorkStorage, (guint)value->storage); /* the array may have moved */
+          s = &g_array_index (w->storages, WorkStorage, (guint)value->storage); /* the array may be reallocated */
           g_array_index (w->storages, WorkStorage, (guint)*results).span = s->span;
         }
       all = &g_array_index (w->storages, WorkStorage, (guint)*results);

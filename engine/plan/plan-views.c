@@ -1,4 +1,4 @@
-/* Views: an instruction that moves no byte needs no kernel, since its result is a view of its operand's bytes. */
+/* Turns instructions that move no byte into views of their operand, which need no kernel. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -13,7 +13,7 @@ is_view (Work *w, const WorkInstr *instr)
   return a->dtype == b->dtype && loom_desc_count (a) == loom_desc_count (b);
 }
 
-/* Between two devices such an instruction is the transfer, which the placement makes of it. */
+/* Between two devices such an instruction is the transfer that the placement pass makes of it. */
 void
 work_find_views (Work *w)
 {

@@ -1,4 +1,4 @@
-/* Running the bodies of switch and visit; see plan-visit.c. */
+/* Runs the kernel of switch and visit, see plan-visit.c. */
 #include "engine/plan/plan-visit.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ clear (const Visit *v, LoomStream *stream, void *to, gsize bytes, LoomMessage *m
   return copy (v, stream, to, v->zeros, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
 }
 
-/* n numbers of a buffer as the host sees them, copied to `mirror` where it does not see the buffer. */
+/* n numbers of a buffer for the host, copied to `mirror` if the host cannot read the buffer. */
 static const gint64 *
 read_numbers (const Visit *v, LoomStream *stream, const void *buffer, gint64 n, gint64 *mirror, LoomStatus *status,
               LoomMessage *message)
@@ -83,7 +83,7 @@ set_input (VisitChoice *c, guint i, void *address)
     *(void **)g_ptr_array_index (c->patch[i], k) = address;
 }
 
-/* Sets the addresses that stay as long as the memory does. */
+/* Sets the addresses that stay the same while the memory stays where it is. */
 static LoomStatus
 fix_addresses (Visit *v, char *scratch, LoomMessage *message)
 {
@@ -121,7 +121,7 @@ mover_of (const Visit *v, guint body, guint link)
   return &v->movers[body / v->attrs.n_branches * v->attrs.n_links + link];
 }
 
-/* For the n rows of a group from `first` on: the places of their parents; what is filled up has the one of none. */
+/* Writes the parents' table rows of the n rows from `first` on; padding rows get the unused row. */
 static LoomStatus
 write_list (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
 {
@@ -146,7 +146,7 @@ run_kernel (const Visit *v, LoomKernel *kernel, LoomStream *stream, guint n, voi
   return kernel->run (kernel, stream, all, message);
 }
 
-/* Rows of a group from what waits on its links to the inputs' own places. */
+/* Copies the rows of a group from its links' tables to the body's inputs. */
 static LoomStatus
 take_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
 {
@@ -206,7 +206,7 @@ give_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
 
 /* ---- a call ------------------------------------------------------------------------- */
 
-/* Rows of an operand to the input's own place; the rest of that are zeros, or other rows. */
+/* Copies rows of an operand to the body's input; the rest is filled with zeros or other rows. */
 static LoomStatus
 copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64 first, gint64 n, gint64 size,
            LoomMessage *message)
@@ -225,7 +225,7 @@ copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64
   return status;
 }
 
-/* The counters begin where their operands do, and go on by the group. */
+/* The counters start at their operands and advance by the group. */
 static LoomStatus
 set_counter (const Visit *v, LoomStream *stream, guint k, gint64 group, LoomMessage *message)
 {
@@ -307,7 +307,7 @@ call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 fir
   VisitChoice *c = &v->choices[body];
   LoomStatus status = set_inputs (v, stream, buffers, body, first, n, group, message);
 
-  /* Its constants are made again with all else: the memory belonged to another body meanwhile. */
+  /* The body's constants are computed again too, because another body has used the memory since. */
   for (guint r = 0; r < c->n_rows && status == LOOM_STATUS_OK; r++)
     status = c->rows[r].kernel->run (c->rows[r].kernel, stream, c->rows[r].buffers, message);
   return status == LOOM_STATUS_OK ? take_outputs (v, stream, buffers, body, first, n, message) : status;
@@ -315,7 +315,7 @@ call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 fir
 
 /* ---- a run ---------------------------------------------------------------------------- */
 
-/* The smallest body with room for so many rows. */
+/* The smallest body for at least n rows. */
 static guint
 find_body (const Visit *v, gint64 n, gint64 group)
 {

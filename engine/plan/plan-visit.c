@@ -1,10 +1,10 @@
-/* The kernel of switch and visit: bodies that numbers of the data choose, each with a plan of its own.
+/* Makes the kernel of switch and visit: of several bodies, each with its own plan, numbers in the data choose which one
+ * runs.
  *
- * To the plan around it this is a kernel like any other. Its scratch memory holds one arena, which the bodies use in
- * turn, the rows that a call reads, and what waits on links between levels; its size does not depend on how many groups
- * there are. The host reads which rows are a group, and calls the plan of the smallest body that has room for them.
- * Rows are copied to the call's own place and results from there: the places of groups are no multiples of 64 bytes,
- * which kernels may count on. */
+ * The outer plan sees one kernel. Its scratch memory holds one arena, which the bodies use in turn, the rows of a call,
+ * and the tables of the links between levels; its size does not depend on the number of groups. The host reads the rows
+ * of each group and runs the smallest body for them. Rows are copied in and results copied out, because the addresses
+ * of groups are no multiples of 64 bytes, on which kernels may rely. */
 #include "engine/plan/plan-visit.h"
 
 static gsize
@@ -150,7 +150,7 @@ make_kernel (const Visit *v, LoomKernelSpec *spec, gsize *most, GError **error)
   return NULL;
 }
 
-/* What moves a link's rows: [rows, width] to places of [table, width] and back. */
+/* Makes the kernels that copy a link's rows, [rows, width], to rows of its table, [table, width], and back. */
 static gboolean
 make_mover (const Visit *v, VisitMover *m, gint64 rows, const LoomTensorDesc *d, gsize *most, GError **error)
 {
@@ -224,7 +224,7 @@ make_movers (Visit *v, gsize *most, GError **error)
   return ok;
 }
 
-/* Bytes of a row of each input and output, and of the whole of those that are no rows. */
+/* Computes the bytes of a row of each input and output, or of the whole if it has no rows. */
 static void
 measure (Visit *v)
 {
@@ -245,7 +245,7 @@ measure (Visit *v)
     v->out_bytes[o] = loom_desc_bytes (output_desc (v, 0, o)) / (o < links || o >= links + a->n_sums ? rows : 1);
 }
 
-/* The offsets of everything in scratch, and how much that is. */
+/* Computes all offsets in scratch, and its size. */
 static gsize
 lay_out (Visit *v, gsize most)
 {
@@ -296,7 +296,7 @@ lay_out (Visit *v, gsize most)
     largest = MAX (largest, v->out_bytes[visit_n_links_out (a) + s]);
   if (!v->device->info.host_memory)
     v->zeros = g_malloc0 (largest + 1);
-  /* Never 0, so that there is an address to know the memory by. */
+  /* Never 0, so that a non-NULL address identifies the memory. */
   return scratch + VISIT_ALIGNMENT;
 }
 

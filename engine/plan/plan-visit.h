@@ -1,4 +1,4 @@
-/* Shared by the files of the kernel of switch and visit. */
+/* The kernel of switch and visit, shared by the files that implement it. */
 #pragma once
 
 #include "engine/plan/plan-private.h"
@@ -15,21 +15,21 @@ typedef struct
   void **buffers;
 } VisitRow;
 
-/* What one body runs. */
+/* The plan of one body and its calls. */
 typedef struct
 {
   LoomPlan *plan;
   VisitRow *rows;
   guint n_rows, n_setup;
   void **all_buffers;
-  guint *in, *out;   /* values of the plan; G_MAXUINT: an input that nothing reads */
-  GPtrArray **patch; /* by input, void **: the addresses of kernels that are its */
-  void **at;         /* by input: where it lies now */
-  gboolean *fixed;   /* by input: kernels bind its address, so it always lies in the same place */
-  gboolean *is_zero; /* by sum: it has no part in it */
+  guint *in, *out;   /* values of the plan; G_MAXUINT: the input is unused */
+  GPtrArray **patch; /* by input, void **: the kernels' addresses of it */
+  void **at;         /* by input: its current address */
+  gboolean *fixed;   /* by input: kernels bind its address, so it never moves */
+  gboolean *is_zero; /* by sum: this body adds nothing to it */
 } VisitChoice;
 
-/* Moves what is given on a link to where others find it, for one number of rows. */
+/* Moves a link's rows to and from its table, for one number of rows. */
 typedef struct
 {
   LoomKernel *spread, *add, *take;
@@ -42,19 +42,19 @@ typedef struct
   const LoomPlanDevice *device;
   guint n_operands, n_in, n_out, n_bodies;
   VisitChoice *choices;
-  gsize *in_bytes, *out_bytes; /* by input and output of a body: of a row, or of all */
+  gsize *in_bytes, *out_bytes; /* by input and output of a body: of a row, or of the whole */
   VisitMover *movers;          /* by size and link */
   LoomKernel **add;            /* by sum */
   /* Offsets in scratch. */
   gsize arena, once, kernel, index, wide;
-  gsize *place; /* by input: its own place */
-  gsize *table; /* by link: what waits on it */
+  gsize *place; /* by input: its buffer */
+  gsize *table; /* by link: its table */
   char *scratch;
   gint64 site;
-  /* The host's copies on a device with memory of its own. */
+  /* The host's copies on a device with its own memory. */
   gint64 *group, *dest, *counter, *list;
   gpointer zeros;
-  gboolean *has_sum; /* in a run: something has been added to the sum */
+  gboolean *has_sum; /* in a run: the sum has a first summand */
   char *name;
 } Visit;
 
@@ -70,7 +70,7 @@ visit_n_rows (const Visit *v)
   return v->attrs.size[0];
 }
 
-/* Rows of what waits on a link: a place for each slot of each row, and one that no row has. */
+/* Rows of a link's table: one for each slot of each row, and one unused. */
 static inline gint64
 visit_table_rows (const Visit *v)
 {
@@ -84,7 +84,7 @@ visit_first_whole (const Visit *v)
 }
 
 /* plan-visit-run.c */
-/* The input of a body whose bytes a value of its plan has, or -1. */
+/* The input of a body that shares its bytes with a value of its plan, or -1. */
 int visit_input_with (const VisitChoice *c, guint n_in, guint value);
 /* LoomKernel.run. */
 LoomStatus visit_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);

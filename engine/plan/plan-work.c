@@ -1,8 +1,8 @@
-/* The working form's helpers: values with their uses, and the list of instructions.
+/* Implements the working form: values with their uses, and the list of instructions.
  *
- * Uses are nodes of doubly linked lists, so that each change costs the same however often a value is read: a learning
- * rate has as many readers as there are parameters. An instruction's place is a number with wide gaps, which says at
- * once which of two comes first; the list is numbered anew where a gap is used up. */
+ * Uses are nodes of doubly linked lists, so that a change costs the same however often a value is read: a learning rate
+ * has as many readers as there are parameters. An instruction's position is a number with wide gaps, so two positions
+ * compare at once; the list is renumbered when a gap is used up. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -122,7 +122,7 @@ work_is_used (Work *w, guint v)
   return FALSE;
 }
 
-/* Counts who wants v, up to two; the last one found is stored, with whether it reads v itself. */
+/* Counts the uses of v and its views up to two; stores the last one found. */
 static guint
 count_readers (Work *w, guint v, guint n, const WorkUse **one)
 {
@@ -180,7 +180,7 @@ work_replace (Work *w, guint a, guint b)
           work_set_alias (w, use->at, b);
           continue;
         }
-      /* Element-wise work names each operand once: merging relies on it. */
+      /* Element-wise work names each operand once: fusion relies on it. */
       for (guint k = 0; instr->steps != NULL && k < instr->in->len; k++)
         repeated |= work_in (instr, k) == b;
       work_set_in (w, instr, use->at, b);

@@ -1,15 +1,15 @@
-/* Reverse-mode differentiation, program to program.
+/* Reverse-mode differentiation, from program to program.
  *
- * One sweep forward marks what depends on a wanted value, one sweep backward asks each marked instruction for its
- * operands' cotangents. A cotangent is complete when its value's producer is reached, because every use comes later
- * in the program; uses are met in a fixed order, so sums are the same bits every time. A composite without a rule of
- * its own (the backward of a convolution, say) is expanded on the spot and its expansion differentiated. */
+ * A forward sweep marks the values that depend on a wanted one; a backward sweep asks each marked instruction for its
+ * operands' cotangents. A value's cotangent is complete when its producer is reached, because all uses come later in
+ * the program. Uses are visited in a fixed order, so sums have the same bits every time. A composite without a rule of
+ * its own (for example the backward of a convolution) is expanded and its expansion differentiated. */
 #include "engine/program/prim-private.h"
 
 typedef struct
 {
   LoomProgram *p;
-  GByteArray *active; /* by value: leads from something wanted, by floats */
+  GByteArray *active; /* by value: depends on a wanted value through floats */
   GArray *grad;       /* LoomValue by value: the cotangent so far */
 } Sweep;
 
@@ -55,8 +55,8 @@ accumulate (Sweep *s, LoomValue v, LoomValue g)
   const LoomTensorDesc *want = value_desc (s->p, v), *have = value_desc (s->p, g);
   LoomValue *sum = grad_of (s, v);
 
-  /* A rule may leave a cotangent unrepeated where the operand was larger; otherwise it is what broadcasting made of
-   * the operand, and is summed. */
+  /* If broadcasting enlarged the operand, its cotangent is summed; a rule may also return a smaller cotangent to be
+   * repeated. */
   if (!loom_desc_same_shape (want, have))
     {
       LoomTensorDesc both = { 0 };

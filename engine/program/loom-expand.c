@@ -1,6 +1,6 @@
-/* A program without composites: each is replaced by its own expansion into core primitives.
+/* Replaces each composite of a program with its expansion into core primitives.
  *
- * It is what an oracle in f64 walks and what a back end without a composite's kernel can still run. */
+ * The f64 oracle runs such programs, and so does a back end that lacks a composite's kernel. */
 #include "engine/program/program-body.h"
 
 static LoomProgram *

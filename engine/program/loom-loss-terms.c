@@ -1,18 +1,18 @@
-/* Follows a loss back from its value through what is linear (sums, factors that all batches share) to the divisions by
- * a count; see the header. */
+/* Finds the terms of a loss, see the header: follows the loss back through linear instructions (sums, factors that all
+ * batches share) to divisions by a count. */
 #include "engine/program/loom-loss-terms.h"
 
 #include "engine/program/partition-private.h"
 
-#define MAX_COMPARED 4096 /* instructions; two counts that are larger are taken to differ */
+#define MAX_COMPARED 4096 /* instructions; larger counts are taken to differ */
 
 typedef struct
 {
   LoomProgram *p;
-  gboolean *of_batch;   /* by value: differs from batch to batch */
-  gboolean *of_weights; /* by value: has a gradient to trainable weights */
+  gboolean *of_batch;   /* by value: differs between batches */
+  gboolean *of_weights; /* by value: has a gradient with respect to trainable weights */
   gboolean *reached;    /* by value: the loss is linear in it */
-  GArray **found;       /* by value: its terms; NULL: none yet */
+  GArray **found;       /* by value: its terms; NULL: not computed yet */
 } Terms;
 
 typedef enum
@@ -78,7 +78,7 @@ passes (const LoomInstr *instr)
   return (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 || instr->prim->share == loom_share_reshape;
 }
 
-/* A sum over all of something, under any type and shape of one number. */
+/* TRUE for a sum over all elements, in any type and any shape of one element. */
 static gboolean
 is_sum (const Terms *t, LoomValue v)
 {
@@ -113,7 +113,7 @@ classify (const Terms *t, const LoomInstr *instr)
              : LEAF;
 }
 
-/* Which operands of a LINEAR instruction vary from batch to batch together with it: bits. */
+/* The operands of a LINEAR instruction that vary between batches, as bits. */
 static guint
 linear_operands (const Terms *t, const LoomInstr *instr)
 {
@@ -124,8 +124,8 @@ linear_operands (const Terms *t, const LoomInstr *instr)
   return 3;
 }
 
-/* Marks what the loss is linear in, from its last instruction to the first: a long sum is no deep recursion. TRUE if
- * something is counted among it. */
+/* Marks the values in which the loss is linear, without recursion, since sums may be long. TRUE if a count is among
+ * them. */
 static gboolean
 reach (const Terms *t, LoomValue loss)
 {
@@ -182,7 +182,7 @@ add (const Terms *t, GArray *terms, LoomLossTerm term)
   g_array_append_val (terms, term);
 }
 
-/* The terms of v, whose sums have its type and shape; t owns them, since several values may need them. */
+/* The terms of v, whose sums have its type and shape. t owns them, since several values may need them. */
 static GArray *
 terms_of (const Terms *t, LoomValue v)
 {
@@ -194,8 +194,8 @@ terms_of (const Terms *t, LoomValue v)
   return t->found[v];
 }
 
-/* Finds the terms of what an instruction makes, unless that is one itself; those of its operands are found. The
- * instruction is a copy, because the program may move its own as it grows. */
+/* Finds the terms of an instruction's result, given those of its operands, unless the result is a term itself. The
+ * instruction is a copy, because the program may reallocate its own as it grows. */
 static void
 split (const Terms *t, LoomInstr instr)
 {

@@ -1,9 +1,9 @@
-/* The terms of a loss, and what each of them is a mean over.
+/* The terms of a loss, and the count over which each of them is a mean.
  *
- * A loss that is a mean over its samples is put together from those of several batches by the sizes of the batches. A
- * mean over targets that count (cross_entropy's ignore_index, weights of classes, a mask) is not: the batches differ in
- * what they count, and one may count nothing. So what is summed and what is counted are kept apart until all batches
- * of the step, or of the evaluation, are there. */
+ * If a loss is a mean over samples, the losses of several batches are combined with the batch sizes as weights. A mean
+ * over counted targets (cross_entropy's ignore_index, class weights, a mask) is not: batches differ in what they count,
+ * and one may count nothing. So sums and counts are kept apart until all batches of the step, or of the evaluation, are
+ * complete. */
 #pragma once
 
 #include "engine/program/loom-program.h"
@@ -12,12 +12,12 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomValue sum;   /* rank 0, of the loss's type; where count is 0, a mean over the batch's samples */
-  LoomValue count; /* rank 0: what the sum is divided by, which depends on no trainable weight; 0: the samples */
+  LoomValue sum;   /* rank 0, of the loss's type; if count is 0, a mean over the batch's samples */
+  LoomValue count; /* rank 0: the divisor of the sum, which depends on no trainable weight; 0: the number of samples */
 } LoomLossTerm;
 
-/* An array of LoomLossTerm, no two with the same count, which are appended to the program: the loss is the sum of
- * sum / count over all of them. NULL where the loss is a mean over samples alone. */
+/* An array of LoomLossTerm with different counts, appended to the program: the loss is the sum of sum / count over all
+ * of them. NULL if the loss is a mean over samples. (transfer full) */
 GArray *loom_loss_terms_new (LoomProgram *p, LoomValue loss);
 
 G_END_DECLS

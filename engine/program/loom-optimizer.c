@@ -1,4 +1,4 @@
-/* The optimisers' registry, and what they share when they emit their step; an optimiser's file says only its
+/* The registry of optimizers, and the helpers with which they emit their steps. An optimizer's own file has only its
  * hyper-parameters, its state and its step. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/optim-private.h"
@@ -68,7 +68,7 @@ loom_optim_scalar (const LoomOptimizerCall *call, guint k)
   return loom_program_scalar (call->p, slot, call->hyper[k]);
 }
 
-/* The slot of a state tensor of parameter i. */
+/* The slot of state tensor k of parameter i. */
 static int
 state (const LoomOptimizerCall *call, const LoomOptimStep *step, guint k, guint i)
 {

@@ -1,16 +1,15 @@
-/* Dividing a program among ranks: one program for the whole batch becomes each rank's part of it.
+/* Partitions a program among ranks: the program of the whole batch becomes each rank's program.
  *
  * Every value is whole (each rank has all of it), split (each rank has a part along one axis), or pending (each rank
- * has a summand, and the value is their sum). What begins as split is a choice: inputs along their first axis, so that
- * each rank has some of the samples (data parallel), or weights along one of theirs, so that each rank has some of the
- * features (Shoeybi et al. 2019, arXiv:1909.08053). Ranks that do both lie in a mesh, and a program is divided twice:
- * first by weights, then, exchanges included, by samples. A primitive's `share` says in which form it takes its
- * operands and what its results then are; one without it takes whole operands. Where a value is wanted in another form
- * than it has, a collective or a slice stands between. So counts, means and losses are those of the whole batch,
- * whatever is divided how.
+ * has a summand, and the value is their sum). Inputs may be split along their first axis, so that each rank has some of
+ * the samples (data parallel), or weights along one of theirs, so that each rank has some of the features (Shoeybi et
+ * al. 2019, arXiv:1909.08053). With both, ranks form a mesh, and a program is partitioned twice: first by weights,
+ * then, with the exchanges, by samples. A primitive's `share` rule chooses the forms of its operands and results; a
+ * primitive without one takes whole operands. A value that is needed in another form gets a collective or a slice. So
+ * counts, means and losses are those of the whole batch, however values are partitioned.
  *
- * What the update keeps and makes may be divided, too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054): each rank then
- * has a range of the elements of every tensor, and updates that. */
+ * The state and results of the update may be sharded too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054): each rank
+ * has a range of the elements of every tensor and updates only that. */
 #pragma once
 
 #include "engine/program/loom-program.h"
@@ -18,22 +17,22 @@
 
 G_BEGIN_DECLS
 
-/* What each rank has a part of; each includes those before it. */
+/* What is sharded; each includes those before it. */
 typedef enum
 {
   LOOM_SHARDS_NONE,
-  LOOM_SHARDS_OPTIMIZER,  /* states of the optimiser, and averages of weights (ZeRO-1) */
-  LOOM_SHARDS_GRADIENTS,  /* exchanged as they are made, each rank keeping its part of the sums (ZeRO-2) */
-  LOOM_SHARDS_PARAMETERS, /* gathered where they are needed (ZeRO-3) */
+  LOOM_SHARDS_OPTIMIZER,  /* optimizer states and averages of weights (ZeRO-1) */
+  LOOM_SHARDS_GRADIENTS,  /* gradients: exchanged as they are computed, each rank keeps its part of the sums (ZeRO-2) */
+  LOOM_SHARDS_PARAMETERS, /* parameters: gathered where they are needed (ZeRO-3) */
 } LoomShards;
 
-/* A weight of which each rank has a part of one axis, which is a multiple of blocks · ranks: a part of each of so many
- * blocks that lie in it one behind the other, as those for queries, keys and values do. */
+/* A weight that is split along one axis, whose size is a multiple of blocks · ranks. The axis consists of consecutive
+ * blocks (such as queries, keys and values), and each rank has a part of every block. */
 typedef struct
 {
   char *weight;
   int axis;
-  gint64 size; /* of that axis, whole */
+  gint64 size; /* of the whole axis */
   gint64 blocks;
 } LoomSplitWeight;
 
@@ -41,28 +40,28 @@ typedef struct
 
 typedef struct
 {
-  LoomMeshAxis along; /* LOOM_MESH_DATA: samples are divided, LOOM_MESH_TENSOR: weights */
-  gint64 samples; /* of the whole batch; where there are fewer than ranks, each rank computes all of it */
+  LoomMeshAxis along;            /* LOOM_MESH_DATA: samples are split, LOOM_MESH_TENSOR: weights */
+  gint64 samples;                /* of the whole batch; if fewer than ranks, each rank computes all of them */
   int rank, ranks;               /* along that axis */
-  const LoomSplitWeight *splits; /* of weights that are divided; the states of their optimiser are so, too */
+  const LoomSplitWeight *splits; /* of split weights; their optimizer states are split alike */
   guint n_splits;
   LoomShards shards;
-  gsize bucket;             /* bytes of gradients that are exchanged in one call; 0: each alone */
-  gboolean bf16;            /* gradients of f32 travel as bf16; their sums are made in f32 and rounded once */
-  gboolean sync_batch_norm; /* statistics of batch norms are those of the whole batch; else of the rank's samples */
-  const char *told;         /* an output: what it would be if the whole batch were as the rank's own samples are is the
-                             * last output, LOOM_PARTITION_TOLD, where ranks have samples of their own; NULL: none */
+  gsize bucket;             /* bytes of gradients in one exchange; 0: each gradient separately */
+  gboolean bf16;            /* f32 gradients are sent as bf16; sums are computed in f32 and rounded once */
+  gboolean sync_batch_norm; /* batch norms use statistics of the whole batch; else of the rank's samples */
+  const char *told; /* an output of which each rank with its own samples also reports a local version, computed as if
+                       the whole batch were like the rank's samples: the last output, LOOM_PARTITION_TOLD; NULL: none */
 } LoomPartition;
 
-/* The part of one rank. Slots and outputs keep their indices, and are whole on every rank but for slots of which it has
- * a part (LoomSlot.part, LoomSlot.is_shard), and for sums of gradients over several batches, of which each rank has a
- * summand where the gradients are not divided. Inputs whose first axis is the samples are a part of it. Scalars and
- * shapes that every rank has are as before, so all ranks run the same instructions in the same order. */
+/* The program of one rank. Slots and outputs keep their indices. They are whole on every rank, except slots that are
+ * split or sharded (LoomSlot.part, LoomSlot.is_shard) and accumulated gradients, of which each rank has a summand if
+ * gradients are not sharded. Inputs whose first axis is the samples are split. All ranks run the same instructions in
+ * the same order. */
 LoomProgram *loom_program_partition (const LoomProgram *p, const LoomPartition *partition);
 
-/* All parts in one program, each on one of these devices (two or more, NULL-terminated) and what they exchange computed
- * on the first one, which has the slots, the inputs whole, and the update: torch.nn.DataParallel. Batch norms see the
- * samples of their device. NULL where more is exchanged than sums and their like. */
+/* Puts all parts into one program on these devices (two or more, NULL-terminated): torch.nn.DataParallel. The first
+ * device has the slots, the whole inputs, the exchanges and the update. Batch norms use the samples of their device.
+ * NULL if the program needs exchanges other than sums and the like. */
 LoomProgram *loom_program_replicate (const LoomProgram *p, gint64 samples, const char *const *devices);
 
 G_END_DECLS

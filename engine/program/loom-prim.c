@@ -1,6 +1,6 @@
-/* The registry of primitives, and the small helpers that shape rules share.
+/* The registry of primitives, and helpers of shape rules.
  *
- * Families are lists in their own files; here they become one array, in the order that listings show, and one hash. */
+ * Each family is a list in its own file; here they become one array, in the order of listings, and one hash table. */
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
 
@@ -96,7 +96,7 @@ loom_dtype_promote (LoomDType a, LoomDType b)
 {
   if (a == b)
     return a;
-  /* Neither of the two 16-bit floats holds the other. */
+  /* Neither 16-bit float includes the other. */
   if (MIN (a, b) == LOOM_F16 && MAX (a, b) == LOOM_BF16)
     return LOOM_F32;
   return MIN (a, b);

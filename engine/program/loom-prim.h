@@ -1,8 +1,8 @@
-/* One primitive, one entry: shape rule, gradient, expansion, cost.
+/* The descriptor of a primitive: shape rule, gradient, expansion, cost, and the properties that passes need.
  *
- * Each lives in engine/program/prim-<family>.c as a const struct. Primitive names and attribute structs are
- * those of kernels/backend.h; an elementwise primitive ("add", "exp") carries its scalar operation here and
- * reaches a back end as an "elementwise" call. */
+ * Each primitive is a const struct in engine/program/prim-<family>.c. Primitive names and attribute structs are those
+ * of kernels/backend.h. An elementwise primitive ("add", "exp") has its scalar operation here and reaches a back end as
+ * an "elementwise" call. */
 #pragma once
 
 #include "engine/program/loom-program.h"
@@ -16,43 +16,43 @@ typedef enum
   LOOM_TIER_COMPOSITE
 } LoomTier;
 
-/* Facts that passes need of a primitive; a pass asks for one by name only where the primitive is its pattern. */
+/* Properties of primitives for passes. A pass tests a primitive's name only if it is the pass's pattern. */
 typedef enum
 {
   LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */
   LOOM_PRIM_RANDOM = 1 << 1,
-  LOOM_PRIM_CONVERTS = 1 << 2,   /* the result is operand 0 in the result's type, and nothing else happens */
+  LOOM_PRIM_CONVERTS = 1 << 2,   /* the result is operand 0 in the result's type, unchanged otherwise */
   LOOM_PRIM_REARRANGES = 1 << 3, /* each element of the result is one of operand 0 */
-  LOOM_PRIM_GATE = 1 << 4, /* it lets a step write: on several devices all must have reported their faults before */
+  LOOM_PRIM_GATE = 1 << 4, /* it lets a step write: on several devices all must have reported their faults before it */
   LOOM_PRIM_COLLECTIVE
-  = 1 << 6,                /* all ranks call it together, in one order: never shared, moved or dropped by one alone */
+  = 1 << 6,                /* all ranks call it together, in one order: a single rank must not merge, move or drop it */
   LOOM_PRIM_LOOP = 1 << 7, /* its attributes are LoomScanAttrs, whose body runs for each row */
-  LOOM_PRIM_KEPT = 1 << 8, /* another rank waits for it: kept although nobody here reads its result */
-  LOOM_PRIM_PRODUCT = 1 << 5, /* sums of products of its operands, which TF32 may round where the program allows it */
+  LOOM_PRIM_KEPT = 1 << 8, /* another rank waits for it: kept even if its result is unused */
+  LOOM_PRIM_PRODUCT = 1 << 5, /* sums of products of its operands, for which the program may allow TF32 */
   LOOM_PRIM_ONE_PASS = 1 << 9 /* its first result costs little more than reading the operands and writing it */
 } LoomPrimFlags;
 
-/* TRUE if the result is another view of operand 0's bytes, in plain layout. */
+/* Whether the result is a view of operand 0's bytes, in plain layout. */
 typedef enum
 {
   LOOM_VIEW_NEVER,
-  LOOM_VIEW_WHERE_EQUAL, /* where both have one type and equally many elements; elsewhere a kernel makes it */
-  LOOM_VIEW_ALWAYS       /* there is no kernel; what else it names is there for its gradient */
+  LOOM_VIEW_WHERE_EQUAL, /* if both have the same type and number of elements; otherwise it needs a kernel */
+  LOOM_VIEW_ALWAYS       /* it has no kernel; further operands are for its gradient */
 } LoomView;
 
-/* In which type mixed precision computes it (program-precision.c). */
+/* The type in which mixed precision computes a primitive (program-precision.c). */
 typedef enum
 {
-  LOOM_PRECISION_FOLLOW, /* that of its operands: a longer formula in f32, all else in their type where they have one */
-  LOOM_PRECISION_LOW,    /* its first two operands go down, and others of the first one's rank; a bias stays */
-  LOOM_PRECISION_F32,    /* every operand goes up */
-  LOOM_PRECISION_NORM, /* the first operand stays as it is, the rest goes up: statistics and scale are f32 beside it */
+  LOOM_PRECISION_FOLLOW, /* its operands': formulas of several operations in f32, others in the operands' common type */
+  LOOM_PRECISION_LOW,  /* the first two operands, and others of the first one's rank, become 16-bit; a bias does not */
+  LOOM_PRECISION_F32,  /* every operand becomes f32 */
+  LOOM_PRECISION_NORM, /* the first operand stays, the others (statistics, scale) become f32 */
   LOOM_PRECISION_ROUNDS_ONCE /* element-wise: the result is an operand, or is rounded once, and so is its gradient */
 } LoomPrecision;
 
-/* The operands of gradient(). in/out are the instruction's operands and results, grad the cotangents of its
- * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] says which
- * operands lead to something wanted: the others need not be computed. */
+/* The arguments of gradient(). grad: the cotangents of the instruction's results (0: none). gradient() stores operand
+ * cotangents in in_grad (0: zero). needed[i]: whether operand i leads to a wanted value; others need not be
+ * computed. */
 typedef struct
 {
   LoomProgram *p;
@@ -60,7 +60,7 @@ typedef struct
   const LoomValue *grad;
   const gboolean *needed;
   LoomValue *in_grad;
-  GError **error; /* for a sentence of its own where it returns FALSE; the caller has a general one */
+  GError **error; /* for a specific error if it returns FALSE; else the caller sets a general one */
 } LoomGradCall;
 
 typedef struct _LoomShareCall LoomShareCall;
@@ -69,75 +69,74 @@ struct _LoomPrim
 {
   const char *name;
   const char *doc;     /* one line, for listings */
-  const char *purpose; /* how an error calls it where it belongs to no node; NULL: by what it makes */
+  const char *purpose; /* its name in errors if it belongs to no node; NULL: named by its results */
   LoomTier tier;
   LoomPrimFlags flags;
   gsize attrs_size;
-  LoomScalarOp scalar; /* of elementwise ones */
+  LoomScalarOp scalar; /* elementwise only */
   guint max_out;
-  /* Whether a call draws random numbers, where not all of this primitive do (LOOM_PRIM_RANDOM). NULL: none does. */
+  /* Whether a call draws random numbers, if not all calls of this primitive do (LOOM_PRIM_RANDOM). NULL: none does. */
   gboolean (*draws) (const void *attrs);
-  /* Fills out[0 … n_out-1] and *n_out from operand descriptions; on FALSE *why (a sentence; free it) says what is
-   * wrong. An absent optional operand has dtype LOOM_N_DTYPES. */
+  /* Fills out[0 … n_out-1] and *n_out from the operands' descriptions. On FALSE *why is the reason, a sentence to be
+   * freed. An absent optional operand has dtype LOOM_N_DTYPES. */
   gboolean (*infer) (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                      char **why);
-  /* NULL: not differentiable (an error on the way to a loss) unless gradient_is_zero. */
+  /* NULL: not differentiable (an error on the path to a loss) unless gradient_is_zero. */
   gboolean (*gradient) (const LoomGradCall *call);
   gboolean gradient_is_zero;
-  /* Composites: the same values in core primitives; fills out[]. */
+  /* Composites: emits the same computation in core primitives and fills out[]. */
   void (*expand) (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out);
-  /* "stride=2 padding=1" for listings; NULL prints nothing. */
+  /* Attributes for listings, "stride=2 padding=1". May be NULL. */
   char *(*describe) (const void *attrs);
-  /* Floating-point operations of one call; NULL means one per output element. */
+  /* Floating-point operations of one call. NULL: one per output element. */
   double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
   LoomPrecision precision;
   LoomView view;
-  /* TRUE if attributes mean the same call. NULL: there are none, or two calls are never the same. */
+  /* TRUE if both mean the same call. NULL: there are no attributes, or two calls are never the same. */
   gboolean (*equal) (const void *a, const void *b);
-  /* Of attributes, for primitives that often differ in nothing else; equal ones have one hash. May be NULL. */
+  /* A hash of attributes, for primitives whose calls often differ only in them. May be NULL. */
   guint (*hash) (const void *attrs);
-  /* Every element is this number, which follows from the attributes alone. NULL where they do not. */
+  /* The value of every element, if the attributes alone determine it. NULL: they do not. */
   double (*constant) (const void *attrs);
-  /* The operand whose place a result takes, for those that work in place (an optimiser's step): a result lies at its
-   * address, and the operand may not be read afterwards. LOOM_UPDATES_NOTHING for a result with a place of its own.
-   * NULL: all have. */
+  /* The operand that a result overwrites in place (in an optimizer's step); it may not be read afterwards.
+   * LOOM_UPDATES_NOTHING: the result has its own memory. NULL: all results do. */
   guint (*updates) (const void *attrs, guint result);
-  /* Of a result that is to be summed over many runs of a loop, as a weight's gradient is: that sum by one call on
-   * operands which hold all runs, stack[k] of shape [runs, …in[k]…], into sum (the result's shape, or one that can be
-   * reshaped to it). FALSE where there is no such call; with p NULL it only says so. */
+  /* Emits the sum of a result over all iterations of a loop (such as a weight's gradient) as one call on stacked
+   * operands: stack[k] is [iterations, …in[k]…]; *sum has the result's shape, or can be reshaped to it. FALSE: there is
+   * no such call. p NULL: only returns whether there is. */
   gboolean (*sum_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
                         LoomValue *sum);
-  /* The same call for all runs of a loop at once. in[]: the operands of one run; value[k] holds a row of it for each
-   * run where is_stack[k], as at least one does, and else is what every run is given. all receives the results of all
-   * runs, a row each. FALSE where there is no such call; with p NULL it only says so. */
+  /* Emits one call for all iterations of a loop. in[]: an iteration's operands. value[k] has a row for each iteration
+   * if is_stack[k], which at least one does, and is the same for every iteration otherwise. all[] receives the results,
+   * stacked. FALSE: there is no such call. p NULL: only returns whether there is. */
   gboolean (*over_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
                          const gboolean *is_stack, const LoomValue *value, LoomValue *all);
-  /* Which parts of its operands each rank needs, where values are divided among ranks (loom-partition.h). NULL: all
-   * of them, and every rank computes all of the results. */
+  /* Chooses the forms of operands and results if values are partitioned among ranks (loom-partition.h). NULL: whole
+   * operands, and every rank computes all results. */
   void (*share) (LoomShareCall *call);
-  /* The offset in the attributes, plus 1, of the LoomDims that are the first result's shape; 0: there are none. */
+  /* The offset in the attributes, plus 1, of the LoomDims with the first result's shape; 0: none. */
   gsize dims_at;
-  /* The programs inside the attributes, n places in them, each of which holds a reference. NULL: it has none. What
-   * walks through programs walks into these (program-body.h). */
+  /* The programs in the attributes: n pointers, each of which holds a reference. NULL: none. Code that walks programs
+   * must also walk these (program-body.h). */
   LoomProgram **(*bodies) (gpointer attrs, guint *n);
-  /* So many of the bodies, the first ones, say what is done; the others do the same on fewer rows, and listings leave
-   * them out. NULL: all differ. */
+  /* The number of leading bodies that differ in their computation; the others do the same on fewer rows, and listings
+   * omit them. NULL: all differ. */
   guint (*n_distinct) (gconstpointer attrs);
-  /* Computed by the host whatever the device, as what it decides is for the host: which body runs on what. in[] and
-   * out[] are in the host's memory. The message of a fault is the rest of a sentence that begins with the node. */
+  /* Computes the results on the host for any device, for results on which the host decides (which body runs on which
+   * rows). in[] and out[] are in host memory. A fault's message continues a sentence that begins with the node. */
   LoomStatus (*on_host) (const void *attrs, const LoomTensorDesc *desc, const void *const *in, void *const *out,
                          LoomMessage *message);
 };
 
 #define LOOM_UPDATES_NOTHING G_MAXUINT
 
-/* TRUE if two calls of it with these attributes are the same: shared attributes, equal ones, or none. */
+/* TRUE if two calls with these attributes are the same: shared attributes, equal ones, or none. */
 gboolean loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b);
 
 /* ---- attributes -------------------------------------------------------
  *
- * Where a result's shape does not follow from the operands alone, the program's attributes are the back end's struct
- * followed by that shape: a planner may pass instr->attrs to kernel_new() as they are. */
+ * If a result's shape does not follow from the operands, the program's attributes are the back end's struct followed by
+ * that shape, so a planner can pass instr->attrs to kernel_new() unchanged. */
 typedef struct
 {
   int rank;
@@ -177,14 +176,14 @@ typedef struct
   LoomDims to;
 } LoomPadTo;
 
-/* size: input rows and columns for conv2d_input_grad, the kernel's for conv2d_weight_grad, unused by conv2d. */
+/* size: input rows and columns of conv2d_input_grad, the kernel's of conv2d_weight_grad, unused by conv2d. */
 typedef struct
 {
   LoomConv2dAttrs kernel;
   gint64 size[2];
 } LoomConv2dTo;
 
-/* size: output rows and columns of max_pool2d and avg_pool2d (ceil mode is decided there), the input's for their
+/* size: output rows and columns of max_pool2d and avg_pool2d (so ceil mode is resolved), the input's of their
  * gradients. */
 typedef struct
 {
@@ -202,10 +201,10 @@ typedef struct
   gint64 rows;
 } LoomScatterTo; /* scatter_add_rows */
 
-/* reshape and expand have LoomDims itself. */
+/* The attributes of reshape and expand are LoomDims. */
 
-/* A straight-line program of scalars, written by users as formulas: registers 0 … n_in-1 are inputs, register
- * n_in + k is the result of step k. Unlike LoomElementwiseAttrs it is no kernel's: it is emitted as primitives. */
+/* A straight-line scalar program, from a user's formula: registers 0 … n_in-1 are inputs, register n_in + k is the
+ * result of step k. Unlike LoomElementwiseAttrs it is emitted as primitives. */
 #define LOOM_FORMULA_MAX_IN    16
 #define LOOM_FORMULA_MAX_OUT   16
 #define LOOM_FORMULA_MAX_STEPS 192
@@ -217,31 +216,30 @@ typedef struct
   guint8 out[LOOM_FORMULA_MAX_OUT]; /* registers */
 } LoomFormula;
 
-/* TRUE if a register holds bools: a comparison, or what “and” and “or” make of two. Inputs are floats. */
+/* TRUE if a register holds bools: a comparison, or “and” or “or” of two. Inputs are floats. */
 gboolean loom_formula_is_bool (const LoomFormula *formula, guint reg);
-/* Emits it on the given inputs, which are floats, with constants of the given type, and fills out[0 … n_out-1]. */
+/* Emits it for float inputs, with constants of the given type, and fills out[0 … n_out-1]. */
 void
 loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in, LoomValue *out);
 
 /* scan: carried…, sequence [length, …]…, whole… → carried…, stacked [length, …]…
  *
- * The body runs `length` times. Its inputs are, in this order, each carried value, each sequence's row and each whole
- * value; its outputs each carried value as the next run finds it, and a row of each stacked result. It reads no state
- * and commits none: what it needs of that are whole operands, and a running index is a sequence. */
+ * Runs the body `length` times. Its inputs are, in order, each carried value, each sequence's row and each whole value;
+ * its outputs are each carried value for the next iteration, and a row of each stacked result. It reads and commits no
+ * state: state it needs is a whole operand, and an index is a sequence. */
 typedef struct
 {
   LoomProgram *body;
   gint64 length; /* at least 1 */
   guint n_carried, n_sequences, n_stacked;
-  gboolean reverse;   /* from the last row to the first; stacked rows lie beside those they were made from */
-  gboolean recompute; /* the backward pass runs the body again in place of reading what it kept of each run */
-  gboolean
-      no_hoist; /* every run computes all of it: neither products nor sums of gradients are taken out of the loop */
+  gboolean reverse;   /* from the last row to the first; a stacked row has the index of the rows it was computed from */
+  gboolean recompute; /* the backward pass recomputes each iteration instead of reading kept values */
+  gboolean no_hoist;  /* every iteration computes everything: neither products nor sums of gradients leave the loop */
 } LoomScanAttrs;
 
-/* Collectives: what is done by all ranks is done by those along one axis of a mesh.
+/* Collectives run among the ranks along one axis of a mesh.
  *
- * all_reduce: in… → out…, of one type; each result is the reduction of its operand over all ranks. */
+ * all_reduce: in… → out…, of one type; each result is the reduction of its operand over the ranks. */
 typedef struct
 {
   guint n;
@@ -249,8 +247,8 @@ typedef struct
   LoomReduceOp op;
 } LoomAllReduceAttrs;
 
-/* reduce_scatter: in… → out…, of one type; each result is a rank's part, flat, of the reduction of its operand over all
- * ranks. */
+/* reduce_scatter: in… → out…, of one type; each result is the rank's part, flat, of the reduction of its operand over
+ * the ranks. */
 typedef struct
 {
   guint n;
@@ -259,8 +257,8 @@ typedef struct
   int rank, ranks;
 } LoomReduceScatterAttrs;
 
-/* unshard: part… → whole…, of one type. Each operand is what a rank has of the elements of a result, flat, as
- * loom_comm_part() divides them. */
+/* unshard: part… → whole…, of one type. Each operand is the rank's shard of a result, flat, as divided by
+ * loom_comm_part(). */
 #define LOOM_UNSHARD_MAX 32
 typedef struct
 {
@@ -269,8 +267,8 @@ typedef struct
   LoomDims to[LOOM_UNSHARD_MAX];
 } LoomUnshardTo;
 
-/* all_gather: part → whole. Along the first axis `to` counts samples, each of equally many rows, of which every rank
- * has a part (loom_comm_part() in kernels/comm.h). */
+/* all_gather: part → whole. The first axis of `to` is `samples` groups of equally many rows, of which every rank has a
+ * part (loom_comm_part() in kernels/comm.h). */
 typedef struct
 {
   gint64 samples;
@@ -278,41 +276,42 @@ typedef struct
   LoomDims to;
 } LoomAllGatherTo;
 
-/* send: value → nothing; receive: → value; broadcast: [value] → value, where `rank` alone has the operand. rank: whom
- * it goes to or comes from. A tag tells what is under way between two ranks apart. */
+/* send: value → nothing; receive: → value; broadcast: [value] → value, where only `rank` has the operand. rank: the
+ * receiver or the sender. tag: identifies the transfer between two ranks. */
 typedef struct
 {
   int rank, tag;
-  int micro; /* the micro-batch that it belongs to, for listings; -1: none */
-  int meeting; /* 1 + the slot of a schedule behind which all stages exchange what it made; 0: it is by itself */
+  int micro;   /* its micro-batch, for listings; -1: none */
+  int meeting; /* 1 + the schedule slot after which all stages exchange that slot's results; 0: not part of such an
+                  exchange */
   LoomDType dtype;
   LoomDims to; /* the value's shape */
 } LoomTransferAttrs;
-/* The axis of a collective, of its attributes. */
+/* The mesh axis of a collective, from its attributes. */
 LoomMeshAxis loom_collective_along (const LoomPrim *prim, const void *attrs);
 
 /* switch: index, whole… → results…
  *
- * Runs the one of its bodies whose number the index is, i64 []. Every body has all whole operands as its inputs and all
- * results as its outputs. An index that is no body's is a fault.
+ * Runs body number `index`, i64 []. Every body takes all whole operands and returns all results. An index out of range
+ * is a fault.
  *
  * visit: group, [dest], rows [rows, …]…, whole… → sums…, rows [rows, …]…
  *
- * Rows with equal numbers in group, i64 [rows], lie together, in ascending order; a body runs once for all rows of a
- * number. It is the number's body or, with `levels`, always the first, for the numbers are levels of trees. A body is
- * there several times, for a different number of rows each, and the smallest is taken that has room for a group. The
- * rest of its room is filled up: with other rows or, of the first n_zeroed operands, with zeros. So a body has to
- * compute each row by itself, and what it sums over rows has to be linear in what is zeroed.
+ * Rows are sorted by their number in `group`, i64 [rows], ascending; a body runs once for all rows of a group. The
+ * group's number selects the body; with `levels` the numbers are tree levels, and body 0 runs for all. Each body exists
+ * for several numbers of rows, and the smallest one that holds the group is used. Its unused rows are filled with other
+ * rows or, for the first n_zeroed operands, with zeros. So a body must compute each row independently, and its sums
+ * over rows must be linear in the zeroed operands.
  *
- * Links lead from one level to others, by dest, i64 [rows]: dest = slot·rows + place, where place is the row of the
- * parent and slot which of its children the row is; slots·rows for a root. Upwards (from children to parents, levels in
- * ascending order) a body gives one value a row for a link, which is added to what stands in the parent's slot, and
- * finds one value for each of its slots, which begin as zeros. Downwards, levels in descending order, it gives one for
- * each slot and finds that which its row's parent has given for it, zeros for a root.
+ * Links connect levels through dest, i64 [rows]: dest = slot·rows + row of the parent, where slot is the row's index
+ * among its parent's children; slots·rows for a root. Upwards (from children to parents, levels ascending) a body
+ * outputs one value a row for a link, which is added to the parent's slot, and has one input for each of its slots,
+ * which start at zero. Downwards (levels descending) it outputs one value for each slot, and its input is the value of
+ * its parent's slot, zero for a root.
  *
- * A body's inputs are rows…, links…, whole…; its outputs links…, sums…, rows…. Sums are added over all groups, and zero
- * where no group has a part in them. To the first n_counters whole operands, i64 [], a body's group is added, and what
- * it draws at random by them differs from level to level. */
+ * A body's inputs are rows…, links…, whole…; its outputs links…, sums…, rows…. Sums are added over all groups, and are
+ * zero without any. The group's number is added to the first n_counters whole operands, i64 [], so that random numbers
+ * drawn with them differ between levels. */
 #define LOOM_VISIT_MAX_BODIES 128
 #define LOOM_VISIT_MAX_SIZES  8
 
@@ -320,76 +319,75 @@ typedef struct
 {
   guint n_branches, n_sizes;                /* n_sizes 0: switch */
   LoomProgram *body[LOOM_VISIT_MAX_BODIES]; /* size · n_branches + branch */
-  gint64 size[LOOM_VISIT_MAX_SIZES];        /* in descending order; the first is how many rows there are */
+  gint64 size[LOOM_VISIT_MAX_SIZES];        /* in descending order; the first is the number of all rows */
   guint n_zeroed, n_rows, n_links, n_counters, n_whole;
   guint slots; /* of each link, at least 1 */
   guint n_sums, n_row_results;
   gboolean levels, down;
-  gboolean is_gradient; /* what links carry are cotangents: they are linear in what is zeroed */
-  gboolean recompute;   /* as LoomScanAttrs has it */
+  gboolean is_gradient; /* links carry cotangents, which are linear in the zeroed operands */
+  gboolean recompute;   /* see LoomScanAttrs */
 } LoomVisitAttrs;
 
-/* group_rows: index [rows] → order, place, group: the rows' order by their index, each row's place in it, and the index
- * in this order. An index outside 0 … groups-1 is a fault.
+/* group_rows: index [rows] → order, place, group: the rows sorted by index, each row's position in that order, and the
+ * sorted indices. An index outside 0 … groups-1 is a fault.
  *
- * level_rows: parent [trees, nodes] → order, place, group, dest: the same for the levels of nodes, of which leaves have
- * 0 and others one more than the highest of their children; and where visit finds each one's parent. A node that does
- * not stand before its parent, and more than `slots` children (0: any number), are faults. All i64. */
+ * level_rows: parent [trees, nodes] → order, place, group, dest: the same for the levels of tree nodes (0 for leaves,
+ * else one more than the highest child), and each node's link to its parent (see visit). Faults: a node that does not
+ * precede its parent, and more than `slots` children (slots 0: any number). All i64. */
 typedef struct
 {
   gint64 groups; /* of group_rows */
   gint64 slots;  /* of level_rows */
 } LoomOrderAttrs;
 
-/* custom_gradient: y, x…, saved… → y, the first operand under a gradient of the user's own. `backward` takes the
- * cotangent of y, the n_inputs x, the saved values in their order and y itself last, and gives the cotangent of each
- * x. */
+/* custom_gradient: y, x…, saved… → y with a gradient by the user. `backward` takes the cotangent of y, the n_inputs x,
+ * the saved values and y itself, in this order, and returns the cotangent of each x. */
 typedef struct
 {
   guint n_inputs;
   LoomFormula backward;
 } LoomCustomGradientAttrs;
 
-/* Every primitive, for generic tests and listings; NULL-terminated. */
+/* All primitives, for generic tests and listings; NULL-terminated. */
 const LoomPrim *const *loom_prims (void);
-const LoomPrim *loom_prim (const char *name); /* NULL when there is none */
+const LoomPrim *loom_prim (const char *name); /* NULL if there is none */
 
 /* ---- convenience emitters (prim-emit.c) ------------------------------- */
 /* Elementwise; operands broadcast. */
 LoomValue loom_unary (LoomProgram *p, LoomScalarOp op, LoomValue a);
 LoomValue loom_binary (LoomProgram *p, LoomScalarOp op, LoomValue a, LoomValue b);
 LoomValue loom_ternary (LoomProgram *p, LoomScalarOp op, LoomValue a, LoomValue b, LoomValue c);
-/* A scalar constant (rank 0) of the given type; fused as an immediate. */
+/* A scalar constant (rank 0); fused as an immediate. */
 LoomValue loom_const (LoomProgram *p, LoomDType dtype, double value);
 LoomValue loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double value);
-LoomValue loom_cast (LoomProgram *p, LoomValue a, LoomDType dtype); /* a itself when nothing changes */
+LoomValue loom_cast (LoomProgram *p, LoomValue a, LoomDType dtype); /* a itself if it has that type */
 LoomValue loom_matmul (LoomProgram *p, LoomValue a, LoomValue b, gboolean trans_a, gboolean trans_b);
-/* Bit i of axes; with keepdim a 1 stays, else a reshape drops the axis. */
+/* Reduces the axes of the bits set in axes; without keepdim a reshape drops them. */
 LoomValue loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolean keepdim);
 LoomValue loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
 LoomValue loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
-/* Elements start, start + step, … (counts of them in `to`) along each axis; a step below 0 walks backwards. */
+/* Elements start, start + step, … along each axis, as many as `to` has; a negative step goes backwards. */
 LoomValue loom_slice (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to);
-/* The opposite: a is placed at start with the step in between, in a tensor of shape `to` filled with value. */
+/* The inverse: puts a at start with this step into a tensor of shape `to` filled with value. */
 LoomValue
 loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to, double value);
 LoomValue loom_concat (LoomProgram *p, guint n, const LoomValue *parts, int axis);
-/* Along an axis by index, see LoomGatherAttrs and LoomScatterAttrs; base and src have one type. */
+/* Along an axis by index, see LoomGatherAttrs and LoomScatterAttrs; base and src must have one type. */
 LoomValue loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis);
 LoomValue loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode);
-/* Sorted along an axis; where (may be NULL) receives the positions. */
+/* Sorts along an axis; indices (may be NULL) receives the positions. */
 LoomValue loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *indices);
 LoomValue loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse);
-/* The value where `ok` (bool) holds everywhere; else running ends with an error that says `what`, which is followed by
- * the place: "a weight is negative". */
+/* The value, if `ok` (bool) holds everywhere; else the run fails with an error that says `what` and the position: "a
+ * weight is negative". */
 LoomValue loom_require (LoomProgram *p, LoomValue value, LoomValue ok, const char *what);
-/* The same value behind a barrier that no gradient passes. */
+/* The same value without a gradient. */
 LoomValue loom_detach (LoomProgram *p, LoomValue a);
-/* A description for error messages: "f32 [4, 3]"; free it. */
+/* For error messages: "f32 [4, 3]". (transfer full) */
 char *loom_desc_to_string (const LoomTensorDesc *desc);
-/* TRUE and the constant when v is a fill. */
+/* TRUE with the constant if v is a fill. */
 gboolean loom_value_is_fill (const LoomProgram *p, LoomValue v, double *value);
-/* Sums a down to the given shape, undoing a broadcast: the gradient of broadcasting. */
+/* Sums a down to the given shape: the gradient of broadcasting. */
 LoomValue loom_sum_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
 LoomValue loom_permute (LoomProgram *p, LoomValue a, const int *perm);
 LoomValue loom_sum_all (LoomProgram *p, LoomValue a);  /* rank 0 */

@@ -1,7 +1,6 @@
-/* The listing of a program: what comes in, then one line an instruction by region, then what goes out.
+/* Prints the listing of a program: inputs, one line per instruction by region, outputs.
  *
- * It is read by people beside the drawn graph and kept as golden text by tests, so the columns are plain and stable:
- * results, operation with attributes, types, and the node it came from. */
+ * Columns are fixed (results, operation with attributes, types, origin), because tests compare listings. */
 #include "engine/program/prim-private.h"
 
 static const char *const region_title[LOOM_N_REGIONS] = { "forward", "backward", "update" };
@@ -24,7 +23,7 @@ append_type (GString *s, const LoomTensorDesc *desc)
   g_string_append (s, text);
 }
 
-/* Pads the line that began at `start` to a column, counting characters and not bytes. */
+/* Pads the line that began at `start` to a column, counting characters, not bytes. */
 static void
 pad_to (GString *s, gsize start, glong column)
 {
@@ -75,7 +74,7 @@ append_instr (GString *s, const LoomProgram *p, const LoomInstr *instr)
   g_string_append_c (s, '\n');
 }
 
-/* The listings of its bodies, four places in. */
+/* Appends the listings of its bodies, indented by four. */
 static void
 append_bodies (GString *s, const LoomInstr *instr)
 {
@@ -113,7 +112,7 @@ append_slot (GString *s, const LoomSlot *slot)
   g_string_append_c (s, '\n');
 }
 
-/* A stage's passes in their order. */
+/* Appends the passes of a stage, in order. */
 static void
 append_passes (GString *s, const LoomProgram *p)
 {

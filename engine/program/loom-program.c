@@ -1,7 +1,7 @@
-/* The program builder: values, instructions, slots, inputs and outputs, and nothing about any one primitive.
+/* The program builder: values, instructions, slots, inputs and outputs.
  *
- * Values and instructions are separate allocations behind pointer arrays, so that what loom_value_info() and
- * loom_program_instr() return stays valid while a gradient appends more of them. */
+ * Values and instructions are allocated separately, so that pointers from loom_value_info() and loom_program_instr()
+ * stay valid while more are appended. */
 #include "engine/program/loom-program.h"
 #include "engine/program/prim-private.h"
 
@@ -22,13 +22,13 @@ struct _LoomProgram
   GPtrArray *ports;    /* LoomProgramPort */
   GHashTable *slot_of; /* name → index + 1 */
   GHashTable *port_of; /* likewise */
-  /* Paths and devices, each once. Not quarks: their table is never freed, and copied whenever it grows. */
+  /* Paths and devices, each once. Not quarks, which are never freed and whose table is copied whenever it grows. */
   GStringChunk *strings;
   GArray *passes;  /* LoomProgramPass */
-  char *too_large; /* a sentence, once a value had more elements than can be counted */
+  char *too_large; /* the error, once a value had too many elements to count */
 };
 
-/* Takes a reference on each program inside attributes, or gives it back. */
+/* Takes or drops a reference on each program in the attributes. */
 static void
 hold_bodies (const LoomPrim *prim, gpointer attrs, gboolean hold)
 {
@@ -205,8 +205,8 @@ loom_program_get_remade (const LoomProgram *p)
   return p->is_remade;
 }
 
-/* A broadcast value inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a
- * value is kept, so that building goes on, and the program says that it cannot be planned. */
+/* A broadcast value inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a value is
+ * kept, so that building continues, and the program reports that it cannot be planned. */
 static void
 check_size (LoomProgram *p, const LoomTensorDesc *desc)
 {
@@ -246,7 +246,7 @@ add_value (LoomProgram *p, const LoomTensorDesc *desc)
   return p->values->len - 1;
 }
 
-/* A body's results are as many as it has outputs; those of any other primitive are few more than its operands. */
+/* A body's outputs limit the results; other primitives have few more results than operands. */
 static guint
 most_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in)
 {
@@ -262,7 +262,7 @@ most_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_i
   return most;
 }
 
-/* The types of an instruction's results; how many in *n_out. (transfer full) */
+/* The types of an instruction's results, *n_out of them. (transfer full) */
 static LoomTensorDesc *
 infer_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, guint *n_out)
 {
@@ -306,7 +306,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
     {
       LoomValueInfo *info;
 
-      /* Shape rules mark a result that the attributes do not ask for. */
+      /* Shape rules mark results that the attributes do not request. */
       if (desc_is_absent (&result[i]))
         continue;
       instr->out[i] = add_value (p, &result[i]);

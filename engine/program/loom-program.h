@@ -1,11 +1,9 @@
-/* A program: typed primitives in single-assignment form.
+/* A program: typed primitives in single-assignment form, between the graph (engine/graph) and the plan (engine/plan).
  *
- * Between what the user drew (engine/graph) and what runs (engine/plan). Values are
- * small integers; an instruction names a primitive, its attributes, operands and
- * results. Shapes are concrete: a program is built for one binding of the graph's
- * symbols, and another batch size is another program over the same state slots.
- * State is values in, values out: a slot is read by loom_program_read() and its
- * next value is declared by loom_program_commit(); the run commits when a step ends. */
+ * Values are small integers; an instruction has a primitive, attributes, operands and results. Shapes are concrete: a
+ * program is built for one binding of the graph's symbols, and another batch size is another program over the same
+ * slots. State is explicit: loom_program_read() reads a slot, loom_program_commit() declares its next value, and the
+ * run commits when a step ends. */
 #pragma once
 
 #include <glib.h>
@@ -32,34 +30,34 @@ typedef enum
 {
   LOOM_SLOT_PARAMETER, /* trained, saved */
   LOOM_SLOT_BUFFER,    /* running statistics: saved, not trained */
-  LOOM_SLOT_OPTIMIZER, /* momentum and such; name "optimizer.KIND.PARAMETER" */
+  LOOM_SLOT_OPTIMIZER, /* momentum and the like; named "optimizer.KIND.PARAMETER" */
   LOOM_SLOT_SCALAR     /* lr, momentum, dropout rate, seed, step: set between steps */
 } LoomSlotKind;
 
-/* How a slot begins. Random ones depend on (seed, slot name) only. */
+/* How a slot is initialised. Random kinds depend only on (seed, slot name). */
 typedef enum
 {
   LOOM_INIT_ZEROS,
   LOOM_INIT_CONSTANT, /* a */
   LOOM_INIT_UNIFORM,  /* in [a, b) */
-  LOOM_INIT_NORMAL,   /* mean a, deviation b */
-  LOOM_INIT_DATA      /* the values given in data, row major, as doubles */
+  LOOM_INIT_NORMAL,   /* mean a, standard deviation b */
+  LOOM_INIT_DATA      /* the values in data, row major, as doubles */
 } LoomInitKind;
 
 typedef struct
 {
   LoomInitKind kind;
   double a, b;
-  const double *data;           /* borrowed: lives as long as the net that made it; copied into the slot */
-  gint64 zero_from, zero_count; /* these elements begin as 0 whatever the kind: an embedding's row for padding */
+  const double *data;           /* borrowed: owned by the net that made it; copied into the slot */
+  gint64 zero_from, zero_count; /* these elements start as 0 for every kind: an embedding's padding row */
 } LoomInit;
 
-/* Of an axis of a tensor, `blocks` blocks one behind the other, part `index` of `of` equal parts of each. */
+/* A part of an axis: of each of its `blocks` consecutive blocks, part `index` of `of` equal ones. */
 typedef struct
 {
   int axis;
   gint64 blocks;
-  int index, of; /* of 0: it is no part */
+  int index, of; /* of 0: the whole axis */
 } LoomSlotPart;
 
 typedef struct
@@ -70,51 +68,51 @@ typedef struct
   int rank;
   gint64 dim[LOOM_MAX_RANK];
   LoomInit init;      /* of the whole tensor */
-  gboolean trainable; /* parameters only: false when frozen */
-  /* On one of several ranks that have parts of weights: the tensor is a part, rank and dim are the part's. */
+  gboolean trainable; /* parameters only: FALSE if frozen */
+  /* Split weights: the tensor is this rank's part; rank and dim are the part's. */
   LoomSlotPart part;
-  /* On one of several ranks: rank and dim are those of a list, elements `first` … of the tensor in row-major order. */
+  /* Sharded: a flat list of elements `first` … of the tensor, in row-major order; rank and dim are the list's. */
   gboolean is_shard;
   gint64 first;
-  /* One stage alone has it, as it is or a shard of it; elsewhere it is an empty list. */
+  /* Placed: only one stage has the slot, whole or a shard; on others it is an empty list. */
   gboolean is_placed, is_here;
-  int whole_rank; /* of what is sharded or placed: its own shape */
+  int whole_rank; /* of the unsharded tensor, if sharded or placed */
   gint64 whole_dim[LOOM_MAX_RANK];
-  LoomValue read;     /* its value at the start of the step; 0 if never read */
-  LoomValue commit;   /* its value after the step; 0 if unchanged */
+  LoomValue read;   /* the value at the start of the step; 0 if never read */
+  LoomValue commit; /* the value after the step; 0 if unchanged */
 } LoomSlot;
 
-/* A value from outside: a batch's tensor, --in of `gradloom run`. */
+/* An external value: a batch's tensor, --in of `gradloom run`. */
 typedef struct
 {
   char *name; /* PATH.PORT */
   LoomValue value;
 } LoomProgramInput;
 
-/* A value that is wanted by name: loss, metric inputs, --out, gradients. */
+/* A value that is requested by name: loss, metric inputs, --out, gradients. */
 typedef struct
 {
   char *name;
   LoomValue value;
 } LoomProgramOutput;
 
-/* The value that a node's port has in the program. */
+/* The value of a node's port in the program. */
 typedef struct
 {
-  char *name; /* "fc", "data.x": as loom_net_port_name() calls it */
+  char *name; /* "fc", "data.x", see loom_net_port_name() */
   LoomValue value;
 } LoomProgramPort;
 
 typedef struct
 {
-  LoomTensorDesc desc; /* layout is always PLAIN here */
+  LoomTensorDesc desc; /* the layout is always PLAIN here */
   guint producer;      /* index of the instruction; G_MAXUINT for inputs and slots */
-  guint16 result;      /* which of its results */
+  guint16 result;      /* its index among the results */
   LoomRegion region;
-  const char *origin; /* path of the node it belongs to, owned by the program; NULL for none */
-  const char *device; /* likewise, as the node asked for ("cuda:0"); NULL for the graph's */
+  const char *origin; /* path of its node, owned by the program, or NULL */
+  const char *device; /* likewise: the device that the node requested ("cuda:0"); NULL for the graph's */
   int slot;           /* index of the slot it reads, else -1 */
-  int input;          /* index of the program input it is, else -1 */
+  int input;          /* index of the program input, else -1 */
 } LoomValueInfo;
 
 typedef struct
@@ -122,18 +120,18 @@ typedef struct
   const LoomPrim *prim;
   gpointer attrs; /* owned; prim->attrs_size bytes, or NULL */
   guint n_in, n_out;
-  LoomValue *in, *out; /* owned; an absent optional operand or unwanted result is 0 */
+  LoomValue *in, *out; /* owned; 0 for an absent optional operand or unwanted result */
   LoomRegion region;
   const char *origin;
   const char *device;
-  gboolean is_remade;  /* in a loop's body: its results are not kept of each run, but made again by the backward pass */
-  guint pass; /* 0, or 1 + 2·micro-batch of a pipeline's stage, and 1 more for its backward pass: never merged with what
-                 belongs to another one */
-  guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of
-                          others */
+  gboolean is_remade; /* in a loop's body: its results are not kept but recomputed by the backward pass */
+  guint pass; /* 0, or 1 + 2·micro-batch of a pipeline stage, plus 1 for its backward pass; instructions of different
+                 passes are never merged */
+  guint recomputation; /* 0, or the number of the scope that recomputes; never merged with instructions of other numbers
+                        */
 } LoomInstr;
 
-/* How many operands a back end is given: absent ones behind the last present one are left out. */
+/* The number of operands for a back end: trailing absent ones are dropped. */
 guint loom_instr_n_operands (const LoomInstr *instr);
 
 LoomProgram *loom_program_new (void);
@@ -141,10 +139,10 @@ LoomProgram *loom_program_ref (LoomProgram *p);
 void loom_program_unref (LoomProgram *p);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomProgram, loom_program_unref)
 
-/* The float type that "float" means in this program: F32, or F64 for `--dtype f64`. */
+/* The type of "float" in this program: F32, or F64 for `--dtype f64`. */
 void loom_program_set_float (LoomProgram *p, LoomDType dtype);
 LoomDType loom_program_get_float (const LoomProgram *p);
-/* TRUE if devices may round the operands of its f32 products to TF32 (LoomKernelSpec.tf32). FALSE in a new program. */
+/* Whether devices may round operands of f32 products to TF32 (LoomKernelSpec.tf32). FALSE in a new program. */
 void loom_program_set_tf32 (LoomProgram *p, gboolean tf32);
 gboolean loom_program_get_tf32 (const LoomProgram *p);
 
@@ -154,57 +152,56 @@ LoomRegion loom_program_get_region (const LoomProgram *p);
 void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
 void loom_program_get_origin (const LoomProgram *p, const char **path, const char **device);
 void loom_program_set_recomputation (LoomProgram *p, guint number);
-/* As LoomInstr has it; stays until it is set again. */
+/* The pass (LoomInstr.pass) of instructions appended from here on. */
 void loom_program_set_pass (LoomProgram *p, guint pass);
 void loom_program_set_remade (LoomProgram *p, gboolean is_remade);
 gboolean loom_program_get_remade (const LoomProgram *p);
 
 /* ---- building --------------------------------------------------------- */
 
-/* Appends an instruction, infers its results' types and returns the first result; all n_out results
- * are in out[] when it is not NULL. attrs is copied. A wrong call is a programmer's
- * mistake and asserts with the primitive's sentence: what a user can get wrong is caught by
- * the operators' infer(). Elementwise primitives broadcast. */
+/* Appends an instruction, infers its results' types and returns the first result; out (may be NULL) receives all n_out
+ * results. attrs is copied. An invalid call is a programming error and asserts with the primitive's sentence; user
+ * errors are caught by the operators' infer(). Elementwise operands broadcast. */
 LoomValue
 loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, LoomValue *out);
 
-/* Gives an instruction other attributes, under which it has further results behind those that it has: what a gradient
- * needs of a forward pass that was emitted before. out[] receives the new ones. */
+/* Replaces the attributes of an instruction with ones that have further results after the existing ones, which a
+ * gradient needs from a forward pass that was emitted before. out[] receives the new results. */
 void loom_program_extend (LoomProgram *p, guint index, const void *attrs, LoomValue *out);
 
 LoomValue loom_program_input (LoomProgram *p, const char *name, LoomDType dtype, int rank, const gint64 *dims);
-/* The slot's index; a second declaration of the same name returns the first. */
+/* Declares a slot and returns its index; a second declaration of a name returns the first. */
 int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDType dtype, int rank,
                        const gint64 *dims, const LoomInit *init, gboolean trainable);
-/* The slot is this part of its tensor; the part's axis is to be a multiple of blocks · of. To be called before it is
- * sharded or read. */
+/* Makes a slot this part of its tensor, whose axis must be a multiple of blocks · of. Call before it is sharded or
+ * read. */
 void loom_program_part_slot (LoomProgram *p, int slot, const LoomSlotPart *part);
-/* The slot has these elements of the tensor, or of its part, alone. To be called before it is read. */
+/* Makes a slot these elements of the tensor, or of its part. Call before it is read. */
 void loom_program_shard_slot (LoomProgram *p, int slot, gint64 first, gint64 count);
-/* One stage alone has the slot, or a shard of it; on others than that (`here`) it is an empty list. To be called before
- * it is read, and behind the two above. */
+/* Gives a slot, or its shard, to one stage alone; on others (`here` FALSE) it is an empty list. Call before it is read
+ * and after the two functions above. */
 void loom_program_place_slot (LoomProgram *p, int slot, gboolean here);
-/* The shape of a slot's tensor, of which a rank may have a part and of that a shard; dim has room for LOOM_MAX_RANK. */
+/* The shape of a slot's unsplit, unsharded tensor; returns its rank. dim must hold LOOM_MAX_RANK. */
 int loom_slot_whole (const LoomSlot *slot, gint64 *dim);
 LoomValue loom_program_read (LoomProgram *p, int slot);
 void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
-/* The program reads and writes the state under another name, which no other slot of it has. */
+/* Makes the program use the state under another name, which must be unused. */
 void loom_program_rename_slot (LoomProgram *p, int slot, const char *name);
-/* Every slot keeps its value: the program only looks. */
+/* Drops all commits, so that the program changes no state. */
 void loom_program_forget_commits (LoomProgram *p);
-/* A scalar slot of the program's float type (or i64 for "seed" and "step") with its start value. */
+/* A scalar slot of the program's float type (i64 for "seed" and "step") with its start value. */
 LoomValue loom_program_scalar (LoomProgram *p, const char *name, double initial);
 LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 initial);
 void loom_program_output (LoomProgram *p, const char *name, LoomValue value);
 LoomValue loom_program_find_output (const LoomProgram *p, const char *name);
 
-/* Lowering notes the value of every port that it lowers, and passes carry the table: so whoever looks at a program
- * finds a node's values by name, and needs to say nothing when it is made. A later note of the same name wins. */
+/* Records the value of a node's port. Lowering records every port and passes map the table, so that observers can find
+ * values by name later. A later record of a name replaces the earlier one. */
 void loom_program_set_port (LoomProgram *p, const char *name, LoomValue value);
-LoomValue loom_program_find_port (const LoomProgram *p, const char *name); /* 0 when there is none */
+LoomValue loom_program_find_port (const LoomProgram *p, const char *name); /* 0 if there is none */
 
-/* FALSE, with a SHAPE error naming the node, when some value has more elements than LOOM_MAX_ELEMENTS: planners and
- * executors ask before they count bytes. */
+/* FALSE with a SHAPE error that names the node if a value has more than LOOM_MAX_ELEMENTS elements. Planners and
+ * executors check before they count bytes. */
 gboolean loom_program_is_countable (const LoomProgram *p, GError **error);
 
 /* ---- accessors -------------------------------------------------------- */
@@ -214,77 +211,76 @@ guint loom_program_n_instrs (const LoomProgram *p);
 const LoomInstr *loom_program_instr (const LoomProgram *p, guint i);
 guint loom_program_n_slots (const LoomProgram *p);
 const LoomSlot *loom_program_get_slot (const LoomProgram *p, guint i);
-int loom_program_find_slot (const LoomProgram *p, const char *name); /* -1 when there is none */
+int loom_program_find_slot (const LoomProgram *p, const char *name); /* -1 if there is none */
 guint loom_program_n_inputs (const LoomProgram *p);
 const LoomProgramInput *loom_program_get_input (const LoomProgram *p, guint i);
 guint loom_program_n_outputs (const LoomProgram *p);
 const LoomProgramOutput *loom_program_get_output (const LoomProgram *p, guint i);
-/* The purpose of an instruction that belongs to no node, by its results: "The update of fc.weight and 3 more", "The
- * computation of grad_norm". out: its results; those that are no values of p are passed over. prim may be NULL. */
+/* The name, in errors, of an instruction that belongs to no node, from its results: "The update of fc.weight and 3
+ * more", "The computation of grad_norm". out: its results; numbers that are no values of p are skipped. prim may be
+ * NULL. (transfer full) */
 char *
 loom_program_purpose (const LoomProgram *p, const LoomPrim *prim, LoomRegion region, guint n_out, const guint *out);
 guint loom_program_n_ports (const LoomProgram *p); /* in the order of lowering */
 const LoomProgramPort *loom_program_get_port (const LoomProgram *p, guint i);
-/* The listing of `gradloom program`: regions, one instruction a line, types at the right. */
+/* The listing of `gradloom program`: regions, one instruction a line, types at the right. (transfer full) */
 char *loom_program_print (const LoomProgram *p);
 
 /* ---- differentiation -------------------------------------------------- */
 
-/* Appends in region BACKWARD the gradients of `of` with respect to each wrt[i], from each primitive's own rule;
- * fan-out is summed in a fixed order. seed is the cotangent, or 0 for ones. grads[i] is 0 where nothing reaches.
- * Only what lies between is differentiated. SHAPE error naming primitive and node where one on the
- * way has no gradient (argmax, comparisons stop silently: their gradient is zero). */
+/* Appends, in region BACKWARD, the gradients of `of` with respect to each wrt[i] by the primitives' rules; fan-out is
+ * summed in a fixed order. seed is the cotangent, or 0 for ones. grads[i] is 0 if `of` does not depend on wrt[i]. SHAPE
+ * error, naming primitive and node, if one on the path has no gradient (argmax and comparisons have a zero
+ * gradient). */
 gboolean loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const LoomValue *wrt,
                              LoomValue *grads, GError **error);
-/* The same of Σ of[i]·seed[i] over n_of values, each with a cotangent of its shape. */
+/* Does the same for Σ of[i]·seed[i] over n_of values, each with a cotangent of its shape. */
 gboolean loom_differentiate_sum (LoomProgram *p, guint n_of, const LoomValue *of, const LoomValue *seed, guint n,
                                  const LoomValue *wrt, LoomValue *grads, GError **error);
 
 /* ---- passes ------------------------------------------------------------ */
 
-/* The state that a pass from program to program left. */
+/* The state of a program after a pass. */
 typedef struct
 {
   const char *name, *doc; /* one line */
   guint n_instrs;
-  gsize bytes; /* of all that its instructions make, as if nothing shared a place */
+  gsize bytes; /* of all results, as if no memory were shared */
 } LoomProgramPass;
 
-/* The passes that made this program of others, the first one first; what was appended since is not in their figures. */
+/* The passes that made this program, in order; their figures exclude what was appended since. */
 guint loom_program_n_passes (const LoomProgram *p);
 const LoomProgramPass *loom_program_pass (const LoomProgram *p, guint i);
-/* Bytes of all that the instructions make. */
+/* The bytes of all results. */
 gsize loom_program_bytes (const LoomProgram *p);
 
-/* A copy in which what was computed inside a scope (a set of node paths) is not kept for the backward pass but computed
- * again there (program-recompute.c). Same values to the bit; slots, inputs and outputs keep their indices. */
+/* A copy in which values computed inside a scope (a set of node paths) are recomputed for the backward pass instead of
+ * kept (program-recompute.c). Bit-identical; slots, inputs and outputs keep their indices. */
 LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
 
-/* A copy of a forward program in mixed precision, as torch.autocast has it (program-precision.c): products and
- * convolutions in the 16-bit type (F16 or BF16), what needs range or digits in f32, the rest as its operands. dtype_of:
- * node path → GUINT_TO_POINTER (LoomDType + 1) where a node has a type of its own; may be NULL. values[n] are of p and
- * become those of the copy. */
+/* A copy of a forward program in mixed precision, as torch.autocast (program-precision.c): products and convolutions in
+ * the 16-bit type (F16 or BF16), primitives that need range or precision in f32, the rest in their operands' type.
+ * dtype_of: node path → GUINT_TO_POINTER (LoomDType + 1) for nodes with their own type; may be NULL. values[n] of p are
+ * replaced with those of the copy. */
 LoomProgram *
 loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values);
 
-/* A copy of a forward program, or p itself where there is nothing to do, in which products that do not depend on what a
- * loop carries are computed for all its runs at once in front of it, and what depends on no run, once
- * (program-hoist.c). Unlike a product of one run, one over all may round its last bit otherwise. values[n] as above.
- * (transfer full) */
+/* A copy of a forward program, or p itself if nothing changes, in which products that do not depend on a loop's carried
+ * values are computed before it for all iterations at once, and loop-invariant values once (program-hoist.c). The
+ * product of all iterations may differ from single products in the last bit. values[n] as above. (transfer full) */
 LoomProgram *loom_program_hoist (LoomProgram *p, guint n, LoomValue *values);
 
-/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale
- * (scalar slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may
- * be of any type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end; where sound is 0
- * it stays. */
+/* Dynamic loss scaling for f16, whose gradients underflow below 6e-8, as torch.amp.GradScaler. The scale (scalar slots
+ * "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may have any type.
+ * It is halved if finite is 0, doubled after 2000 consecutive finite steps, and unchanged if sound is 0. */
 LoomValue loom_loss_scale (LoomProgram *p);
 LoomValue loom_loss_unscale (LoomProgram *p, LoomValue grad);
-/* 1 where halving leaves a scale of 1 or more: what overflows may then be the scale's doing. */
+/* 1 if halving leaves a scale of at least 1: then the scale may be the cause of an overflow. */
 LoomValue loom_loss_scale_can_shrink (LoomProgram *p);
 void loom_loss_scale_update (LoomProgram *p, LoomValue finite, LoomValue sound);
 
-/* A copy with every composite replaced by its expansion into core primitives; what eager f64 oracles and
- * second derivatives use. */
+/* A copy with every composite replaced by its expansion into core primitives, for the f64 oracle and second
+ * derivatives. */
 LoomProgram *loom_program_expand (const LoomProgram *p, GError **error);
 
 G_END_DECLS

@@ -1,4 +1,5 @@
-/* Adadelta: steps in the unit of the weights, from running means of both, as torch.optim.Adadelta. */
+/* The descriptor of Adadelta: steps in the units of the weights, from running means of squared gradients and squared
+ * steps, as torch.optim.Adadelta. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

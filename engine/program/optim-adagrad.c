@@ -1,4 +1,4 @@
-/* Adagrad: steps divided by the root of all squared gradients so far, as torch.optim.Adagrad. */
+/* The descriptor of Adagrad: steps divided by the root of the sum of squared gradients, as torch.optim.Adagrad. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

@@ -1,4 +1,4 @@
-/* Adam: steps scaled by running moments of the gradient, as torch.optim.Adam. */
+/* The descriptor of Adam: steps from running moments of the gradient, as torch.optim.Adam. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = LOOM_HYPER_ADAM (0, LOOM_DECAY_BY_GRADIENT);

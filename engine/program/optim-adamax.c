@@ -1,4 +1,5 @@
-/* Adamax: Adam with the largest recent gradient in place of the root of squares, as torch.optim.Adamax. */
+/* The descriptor of Adamax: Adam with a running maximum of the gradient instead of the root of squares, as
+ * torch.optim.Adamax. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

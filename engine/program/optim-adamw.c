@@ -1,4 +1,4 @@
-/* AdamW: Adam whose weight decay shrinks the weights directly, as torch.optim.AdamW. */
+/* The descriptor of AdamW: Adam with weight decay applied to the weights directly, as torch.optim.AdamW. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = LOOM_HYPER_ADAM (0.01, "Shrinks weights by lr times this at each step.");

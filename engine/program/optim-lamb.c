@@ -1,4 +1,4 @@
-/* LAMB: Adam whose step is as long as the tensor's norm says, for large batches (You et al. 2020). */
+/* The descriptor of LAMB: Adam with a step length from the tensor's norm, for large batches (You et al. 2020). */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

@@ -1,4 +1,4 @@
-/* LARS: momentum with a learning rate for each tensor from its norms (You, Gitman and Ginsburg 2017). */
+/* The descriptor of LARS: momentum with a learning rate per tensor from its norms (You, Gitman and Ginsburg 2017). */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

@@ -1,5 +1,5 @@
-/* L-BFGS: a quasi-Newton step from the last gradients' differences, as torch.optim.LBFGS. Its step is taken by
- * engine/train, which evaluates the loss as often as the line search asks. */
+/* The descriptor of L-BFGS: a quasi-Newton step from the last gradients' differences, as torch.optim.LBFGS.
+ * engine/train drives the step, which evaluates the loss as often as the line search requires. */
 #include "engine/program/optim-private.h"
 
 static const char *const searches[] = { "none", "strong_wolfe", NULL };

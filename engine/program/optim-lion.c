@@ -1,4 +1,4 @@
-/* Lion: steps of one length, by the sign of a running mean (Chen et al. 2023). */
+/* The descriptor of Lion: steps of fixed length by the sign of a running mean (Chen et al. 2023). */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

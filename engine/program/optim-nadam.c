@@ -1,7 +1,7 @@
-/* NAdam: Adam that looks a momentum step ahead, as torch.optim.NAdam. */
+/* The descriptor of NAdam: Adam with Nesterov momentum, as torch.optim.NAdam. */
 #include "engine/program/optim-private.h"
 
-/* Places in the table below. */
+/* Indices in the table below. */
 enum
 {
   BETA1 = 1,
@@ -24,8 +24,8 @@ static const LoomHyper hyper[] = {
   { .name = NULL },
 };
 
-/* The product of the momentum's values so far. Its terms depend on the step alone, so it is one number
- * for all tensors, whatever their group or device. */
+/* The product of the momentum's values so far. It depends on the step alone, so all tensors, groups and devices share
+ * it. */
 static LoomValue
 mu_product (const LoomOptimizerCall *call)
 {

@@ -1,5 +1,5 @@
-/* Newton's method: the Hessian by differentiating twice, and one step to where its parabola is lowest. Its step
- * is taken by engine/train. */
+/* The descriptor of Newton's method: the Hessian from second derivatives, and one step to the minimum of the quadratic
+ * model. engine/train drives the step. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

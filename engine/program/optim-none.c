@@ -1,4 +1,4 @@
-/* No optimiser: weights change by the assign nodes of the graph alone. */
+/* The descriptor of no optimizer: only the graph's assign nodes change weights. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = { { .name = NULL } };

@@ -1,4 +1,4 @@
-/* Shared by the optimisers' files: their descriptors and the helpers of loom-optimizer.c. */
+/* Shared by the optimizers' files: their descriptors, and the helpers of loom-optimizer.c. */
 #pragma once
 
 #include "engine/program/loom-optimizer.h"
@@ -10,7 +10,7 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
     loom_optim_adadelta, loom_optim_nadam, loom_optim_adamax, loom_optim_radam, loom_optim_lion, loom_optim_lamb,
     loom_optim_lars, loom_optim_lbfgs, loom_optim_newton, loom_optim_none;
 
-/* ---- hyper-parameters that several have ------------------------------- */
+/* ---- hyper-parameters of several optimizers ---------------------------- */
 
 /* clang-format off */
 #define LOOM_HYPER_LR_OF(start)                                                                           \
@@ -35,7 +35,7 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
 #define LOOM_HYPER_MAXIMIZE LOOM_HYPER_FLAG ("maximize", "Climbs instead of descending.")
 #define LOOM_DECAY_BY_GRADIENT "Pulls weights to zero: this times the weight joins the gradient."
 
-/* Adam's whole table; AdamW's differs in its decay. */
+/* Adam's table; AdamW's differs in its decay. */
 #define LOOM_HYPER_ADAM(decay, decay_text)                                                                \
   {                                                                                                       \
     LOOM_HYPER_LR,                                                                                        \
@@ -53,27 +53,28 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
 
 /* A hyper-parameter's start value. */
 double loom_optim_hyper (const LoomOptimizerCall *call, const char *name);
-/* A step's primitive and what it keeps of each parameter. */
+/* A step's primitive and its state tensors per parameter. */
 typedef struct
 {
   const char *prim;
   const void *attrs;
   guint n_states;
   const char *const *states;
-  double start;    /* with which the states begin */
-  guint n_extra;   /* scalars that the optimiser computes itself */
-  LoomValue extra; /* one at most */
+  double start;    /* initial value of the states */
+  guint n_extra;   /* scalars that the optimizer computes itself */
+  LoomValue extra; /* at most one */
 } LoomOptimStep;
 
-/* One step over all tensors, its results committed to parameters and states. The hyper-parameters that are numbers
- * become the primitive's operands in the table's order, from scalar slots where they may change, and after them the
- * extra one, the gradients' scale, the finite flag and the step. */
+/* Emits one step over all tensors and commits its results to parameters and states. The numeric hyper-parameters become
+ * operands in the table's order, as scalar slots if they may change, followed by the extra scalar, the gradients'
+ * scale, the finite flag and the step. */
 void loom_optim_emit (const LoomOptimizerCall *call, const LoomOptimStep *step);
-/* The same for the steps of kernels/optim.h: fills in the number of tensors, maximize and decoupled_weight_decay. */
+/* Does the same for the steps of kernels/optim.h: fills in the number of tensors, maximize and
+ * decoupled_weight_decay. */
 void loom_optim_emit_step (const LoomOptimizerCall *call, LoomStepAttrs attrs, const LoomOptimStep *step);
-/* The scalar slot of hyper-parameter k, or a constant where it is fixed. */
+/* The scalar slot of hyper-parameter k, or a constant if it is fixed. */
 LoomValue loom_optim_scalar (const LoomOptimizerCall *call, guint k);
-/* The step of Adam (optim-adam.c); decoupled: the decay stays apart from the gradient, as AdamW has it. */
+/* The step of Adam (optim-adam.c); decoupled: the decay is not added to the gradient, as in AdamW. */
 void loom_optim_emit_adam (const LoomOptimizerCall *call, gboolean decoupled);
 
 G_END_DECLS

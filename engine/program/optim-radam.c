@@ -1,4 +1,5 @@
-/* RAdam: Adam that trusts its second moment only when there is enough of it, as torch.optim.RAdam. */
+/* The descriptor of RAdam: Adam that uses its second moment only once its variance is reliable, as
+ * torch.optim.RAdam. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

@@ -1,4 +1,4 @@
-/* RMSprop: steps divided by the running root of squared gradients, as torch.optim.RMSprop. */
+/* The descriptor of RMSprop: steps divided by the running root of squared gradients, as torch.optim.RMSprop. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

@@ -1,4 +1,4 @@
-/* Stochastic gradient descent with momentum, as torch.optim.SGD. */
+/* The descriptor of stochastic gradient descent with momentum, as torch.optim.SGD. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {
@@ -25,7 +25,7 @@ static void
 emit (const LoomOptimizerCall *call)
 {
   static const char *const states[] = { "momentum_buffer" };
-  /* Without momentum there is no buffer: a third of the memory traffic. */
+  /* Without momentum there is no buffer, which saves a third of the memory traffic. */
   gboolean momentum = loom_optim_hyper (call, "momentum") != 0;
   LoomSgdAttrs attrs = { .n = (int)call->n,
                          .momentum = momentum,

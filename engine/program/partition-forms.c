@@ -1,10 +1,9 @@
-/* The forms of a value on one rank, and the exchanges that lead from one to another.
+/* Converts a rank's values between forms (whole, split, pending, shard) with collectives and slices.
  *
- * A value is brought into another form once, where it is first wanted so. What only the update wants waits in buckets,
- * in the order in which the backward pass makes it, and is exchanged as soon as a bucket is full. Whole values of
- * shards are forgotten with the region in which they were gathered, unless they are vectors, so that parameters of
- * which each rank has a part are gathered for the forward pass and once more for the backward pass, and take no room in
- * between. */
+ * A value is converted once, at its first use in a form. Values that only the update uses wait in buckets, in the order
+ * of the backward pass, and are exchanged as soon as a bucket is full. Gathered shards, unless they are vectors, are
+ * dropped at the end of their region, so sharded parameters are gathered once for the forward pass and once for the
+ * backward pass and take no memory in between. */
 #include "engine/program/partition-forms.h"
 
 gint64
@@ -59,7 +58,7 @@ bytes_of (const Partition *self, LoomValue v)
   return loom_desc_bytes (desc_from (self, v));
 }
 
-/* In which type a value is exchanged. Scalars are no gradients: a norm that clipping uses, or a loss. */
+/* The type in which a value is exchanged. Scalars (a norm for clipping, a loss) are no gradients. */
 static LoomDType
 travel_type (const Partition *self, LoomValue v)
 {
@@ -68,7 +67,7 @@ travel_type (const Partition *self, LoomValue v)
   return self->options->bf16 && d->dtype == LOOM_F32 && d->rank > 0 && !self->exact[v] ? LOOM_BF16 : d->dtype;
 }
 
-/* The first values of a list, as many as one call takes: of one type, up to a bucket's bytes and to `most`. */
+/* The length of the first bucket of a list: values of one type, up to a bucket's bytes and to `most`. */
 static guint
 first_bucket (const Partition *self, guint n, const LoomValue *values, guint most)
 {
@@ -132,7 +131,7 @@ partition_put (Partition *self, LoomValue v)
 
 /* ---- whole ------------------------------------------------------------------------ */
 
-/* perm that brings an axis to the front, or from there back to its place. */
+/* Permutes an axis to the front, or back from there. */
 static LoomValue
 move_axis (LoomProgram *p, LoomValue v, int axis, gboolean back)
 {
@@ -148,7 +147,7 @@ move_axis (LoomProgram *p, LoomValue v, int axis, gboolean back)
   return loom_permute (p, v, perm);
 }
 
-/* An axis as blocks and what each has, or both as one axis again. */
+/* Reshapes an axis to blocks × size of a block, or back. */
 static LoomValue
 part_blocks (LoomProgram *p, LoomValue v, int axis, gint64 blocks)
 {
@@ -306,7 +305,7 @@ along (LoomShare share, int axis)
   return share;
 }
 
-/* Rows or columns of a product, by those of an operand. 0: it is of another axis. */
+/* A part of a product, computed from a part of the operand with its rows or columns; 0: the axis is neither. */
 static LoomValue
 make_part_of_product (Partition *self, const LoomInstr *instr, LoomShare share)
 {
@@ -320,7 +319,7 @@ make_part_of_product (Partition *self, const LoomInstr *instr, LoomShare share)
   for (guint i = 0; i < instr->n_in; i++)
     {
       const LoomTensorDesc *d = instr->in[i] != 0 ? desc_from (self, instr->in[i]) : NULL;
-      /* Rows of the first operand, columns of the second, and those of the bias. */
+      /* Rows of the first operand, columns of the second, and the bias's. */
       int axis = d == NULL ? -1 : i == 0 ? d->rank - (a->trans_a ? 1 : 2) : i == 1 ? d->rank - (a->trans_b ? 2 : 1) : 0;
 
       in[i] = d == NULL                      ? 0
@@ -330,8 +329,8 @@ make_part_of_product (Partition *self, const LoomInstr *instr, LoomShare share)
   return loom_emit (self->r.to, instr->prim, instr->attrs, instr->n_in, in, NULL);
 }
 
-/* The part of what an instruction makes of operands that every rank has: made of parts of those, where that is as easy.
- * 0: it is not. */
+/* A part of an instruction's result if all ranks have its operands: computed from parts of these if that is as cheap;
+ * else 0. */
 static LoomValue
 make_part (Partition *self, LoomValue v, LoomShare share)
 {
@@ -446,7 +445,7 @@ pad_axis (const Partition *self, LoomValue own, int axis)
   return loom_pad (self->r.to, own, start, NULL, d.dim, 0);
 }
 
-/* A part, with zeros where the parts of others lie. */
+/* A part padded with zeros to the whole. */
 static LoomValue
 pad_part (Partition *self, LoomValue v)
 {
@@ -470,7 +469,7 @@ pad_shard (Partition *self, LoomValue v)
   return loom_reshape (self->r.to, flat, d->rank, (const gint64 *)d->dim);
 }
 
-/* Zeros in the shape of v, made of none of its elements. */
+/* Zeros in v's shape that do not depend on v. */
 static LoomValue
 zeros_of (LoomProgram *p, LoomValue v)
 {
@@ -481,9 +480,9 @@ zeros_of (LoomProgram *p, LoomValue v)
   return loom_reshape (p, loom_pad (p, flat, &at, NULL, &total, 0), d.rank, (const gint64 *)d.dim);
 }
 
-/* What a rank adds where the value is wanted as a sum. What every rank has whole the first one adds alone; the others
- * read it, too, unless it is there from the beginning: an exchange that leads to it would be dead on them otherwise,
- * and they would leave it out. */
+/* The rank's summand of a value. Of a whole value the first rank adds all, the others zeros that read it too, unless it
+ * is an input or state: otherwise an exchange that computes it would be dead code on those ranks, and they would drop
+ * it. */
 static LoomValue
 summand_of (Partition *self, LoomValue v)
 {

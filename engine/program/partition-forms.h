@@ -1,4 +1,5 @@
-/* Shared by the files that write a rank's program: what they know of the undivided one, and the forms of its values. */
+/* The state of partitioning for one rank: what is known of the original program, and the forms of its values. Shared by
+ * the files that write the rank's program. */
 #pragma once
 
 #include "engine/program/partition-private.h"
@@ -7,18 +8,18 @@
 
 G_BEGIN_DECLS
 
-/* Values of r.from of one type that wait to be exchanged in one call. */
+/* Values of r.from of one type that wait for a common exchange. */
 typedef struct
 {
   GArray *values;
   gsize bytes;
-  gboolean scatter; /* each rank gets its part of the sums; else all of them */
+  gboolean scatter; /* each rank gets its part of the sums, else all of them */
 } PartitionBucket;
 
 typedef enum
 {
-  PARTITION_EARLY,     /* made whole where it is wanted */
-  PARTITION_LATE,      /* pending, and wanted by the update alone */
+  PARTITION_EARLY,     /* made whole where it is used */
+  PARTITION_LATE,      /* pending, and used by the update alone */
   PARTITION_LATE_SHARD /* likewise, and only as a shard */
 } PartitionTime;
 
@@ -28,31 +29,30 @@ typedef struct
   const LoomPartition *options;
   gboolean divides;    /* there are samples for all ranks; else each computes all of them */
   LoomCommPart own;    /* of the samples */
-  LoomShare *have;     /* by value of r.from: how its value in r.to is divided */
+  LoomShare *have;     /* by value of r.from: the form of its value in r.to */
   LoomShare **want;    /* by instruction: of its operands */
   PartitionTime *time; /* by value */
-  gboolean *exact;     /* by value: it is told to people, as losses and counts are, and so is never rounded */
-  LoomValue *whole;    /* by value: where it was made whole; 0: not yet */
-  LoomValue *shard;    /* by value: this rank's shard of it, where it has another form */
-  GHashTable *parts;   /* value and axis → the rank's part of it */
+  gboolean *exact;     /* by value: reported to the user (losses, counts), so never rounded */
+  LoomValue *whole;    /* by value: the whole value once it was made, else 0 */
+  LoomValue *shard;    /* by value: this rank's shard of it, if it has another form */
+  GHashTable *parts;   /* value and axis → the rank's part */
   PartitionBucket bucket[2];
-  gboolean divides_norm, keeps_sums; /* as in LoomShareCall */
-  gboolean is_body;                  /* it runs many times, so nothing is exchanged in it */
+  gboolean divides_norm, keeps_sums; /* see LoomShareCall */
+  gboolean is_body;                  /* it is a loop's body, so it exchanges nothing */
   gboolean holds;                    /* buckets wait until the backward pass is over */
-  GArray *gathered;                  /* shards of r.from that are whole in the region that is being written */
+  GArray *gathered;                  /* shards of r.from that are whole in the current region */
   LoomRegion region;
   LoomValue *next; /* by slot */
-  /* Of a micro-batch of a pipeline: values whose parts cannot be made of what they were made of. */
+  /* Of a micro-batch of a pipeline: values whose parts cannot be computed from their operands' parts. */
   const gboolean *opaque;
   gconstpointer pipeline;
   gboolean of_weights;
-  gboolean *settled;      /* by value: where it would be pending, it is made whole where it is made */
-  gboolean *is_reduced;   /* likewise: so it is */
-  gboolean *is_weight;    /* by value: it is state, in whatever type */
-  gboolean *is_order;     /* by value: an order of rows, which each rank has of its own */
-  GHashTable *row_tables; /* indices of rows → the form of the table that they are looked up in */
-  GHashTable
-      *loops; /* index of an instruction → the forms of its body's inputs, LoomShare, and behind them its outputs */
+  gboolean *settled;      /* by value: if pending, it is made whole at once */
+  gboolean *is_reduced;   /* by value: that was done */
+  gboolean *is_weight;    /* by value: it is state, in any type */
+  gboolean *is_order;     /* by value: a permutation of the rank's own rows */
+  GHashTable *row_tables; /* indices of rows → the form of the table that they index */
+  GHashTable *loops;      /* index of an instruction → the forms of its body's inputs, then outputs, LoomShare */
 } Partition;
 
 static inline const LoomTensorDesc *
@@ -61,7 +61,7 @@ desc_from (const Partition *self, LoomValue v)
   return value_desc (self->r.from, v);
 }
 
-/* v of r.from in r.to as it is. */
+/* v's value in r.to, in its current form. */
 static inline LoomValue
 local_value (const Partition *self, LoomValue v)
 {
@@ -70,85 +70,85 @@ local_value (const Partition *self, LoomValue v)
 
 /* ---- program-partition.c ---------------------------------------------------- */
 
-/* Of a program that begins with these forms of its inputs: to be set in have[], and then the rewriting to be begun. */
+/* Prepares the partitioning. The caller then sets the inputs' forms in have[] and begins the rewriting. */
 void partition_init (Partition *self, const LoomProgram *p, const LoomPartition *options);
 void partition_clear (Partition *self);
-/* Finds the forms of an instruction's operands and results, and writes it. */
+/* Chooses the forms of an instruction's operands and results, and writes it. */
 void partition_decide (Partition *self, guint i);
 void partition_write (Partition *self, guint i);
 
 /* ---- partition-weights.c ------------------------------------------------------ */
 
-/* The parameter that a slot is or belongs to, as a state of the optimiser or an average: "optimizer.KIND.PARAMETER";
- * NULL: none. An evaluation has an average in the place of a parameter. */
+/* The parameter of a slot: of "optimizer.KIND.PARAMETER" and averages too; NULL: none. In an evaluation an average
+ * replaces a parameter. */
 const char *partition_parameter_of (const LoomSlot *slot);
-/* Of a slot where ranks have parts of weights. */
+/* The form of a slot if weights are split. */
 LoomShare partition_weight_share (const Partition *self, const LoomSlot *slot);
 gboolean partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part);
-/* Settles pending values that somebody wants whole before the update, so that nobody keeps both forms; TRUE where that
- * changes anything, and all is to be decided again. */
+/* Makes pending values whole at once if they are needed whole before the update, so that no rank keeps both forms. TRUE
+ * if that changes anything and all forms must be chosen again. */
 gboolean partition_weight_settle (Partition *self);
-/* The forms of operands and results of what becomes several instructions; FALSE: it becomes one. */
+/* Chooses the forms of an instruction that becomes several; FALSE: it becomes one. */
 gboolean partition_weight_decide (Partition *self, guint i, LoomShareCall *call);
-/* Writes those, of operands in these forms. */
+/* Writes these instructions, from operands in these forms. */
 gboolean partition_weight_write (Partition *self, guint i, const LoomValue *in, LoomValue *out);
 
 /* ---- partition-loss.c --------------------------------------------------------- */
 
-/* Likewise of cross-entropy where ranks have parts of the classes; logits: the form in which it takes them. */
+/* Does the same for cross-entropy with split classes. */
 gboolean partition_loss_decide (LoomShareCall *call);
 gboolean
 partition_loss_write (Partition *self, const LoomInstr *instr, LoomShare logits, const LoomValue *in, LoomValue *out);
 
 /* ---- partition-told.c ---------------------------------------------------------- */
 
-/* Of r.to, before anything leaves the program: the output that is to be told as this rank has it alone; 0: it has none.
- */
+/* This rank's local version, in r.to, of the output that has one, before the outputs are written; 0: none. */
 LoomValue partition_told (Partition *self);
 
 /* ---- partition-update.c ------------------------------------------------------- */
 
-/* Writes a step that needs whole tensors (loom_share_step_by_kind()) of shards in `in`; FALSE: it is none. */
+/* Writes a step that needs whole tensors (loom_share_step_by_kind()) from shards in `in`; FALSE: it is no such step. */
 gboolean partition_write_step (const Partition *self, guint i, const LoomValue *in, LoomValue *out);
 
 /* ---- partition-visit.c -------------------------------------------------------- */
 
-/* The forms of an order of rows, and of what reads one that each rank has of its own rows; FALSE: it is neither. */
+/* Chooses the forms of a permutation of rows, and of instructions that read one of the rank's own rows; FALSE: it is
+ * neither. */
 gboolean partition_visit_decide (Partition *self, guint i, LoomShareCall *call);
-/* Makes the attributes of such readers those of the rank's rows; bodies that are new, to be kept until they are
+/* Sets the attributes of such readers to the rank's number of rows. Returns new bodies, to be kept until they are
  * emitted. (transfer full) (nullable) */
 GPtrArray *partition_visit_attrs (Partition *self, guint i, gpointer attrs);
 
 /* ---- partition-loops.c -------------------------------------------------------- */
 
-/* A loop is divided where its body can be without an exchange. */
+/* Splits a loop if its body needs no exchange. */
 void partition_decide_loop (Partition *self, guint i, LoomShareCall *call);
-/* The forms of a body's outputs where its inputs have these; FALSE where ranks would have to exchange something. */
+/* The forms of a body's outputs for inputs of these forms; FALSE if ranks would have to exchange data. */
 gboolean
 partition_decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output);
-/* Whether a value can be brought into another form by a rank alone. */
+/* TRUE if a rank can convert a value to another form without an exchange. */
 gboolean partition_is_near (LoomShare have, LoomShare want);
-/* The body with inputs, and behind them outputs, in these forms. (transfer full) */
+/* The body with inputs, then outputs, in these forms. (transfer full) */
 LoomProgram *partition_body (const Partition *outer, LoomProgram *body, const LoomShare *forms);
 /* The body for this rank. (transfer full) */
 LoomProgram *partition_loop_body (Partition *self, guint i);
 
 /* ---- partition-forms.c -------------------------------------------------------- */
 
-/* Of values of the rank's program. */
+/* Emits an all_reduce of values of the rank's program. */
 LoomValue partition_all_reduce (const Partition *self, LoomReduceOp op, guint n, const LoomValue *in, LoomValue *out);
 gint64 partition_rows (const Partition *self, gint64 size, gint64 samples);
 void partition_init_buckets (Partition *self);
 void partition_clear_buckets (Partition *self);
-/* A late value was made. */
+/* Call for each late value that was computed. */
 void partition_put (Partition *self, LoomValue v);
-/* v of r.from in a form that it has or can be brought into. */
+/* The value of v of r.from in this form, converted if necessary. */
 LoomValue partition_value (Partition *self, LoomValue v, LoomShare want);
-/* Whole tensors of these shards, in one call of at most LOOM_UNSHARD_MAX; and this rank's shard of one. */
+/* Whole tensors of these shards, in one call of at most LOOM_UNSHARD_MAX; and this rank's shard of a tensor. */
 void partition_unshard (const Partition *self, guint n, const LoomTensorDesc *const *whole, const LoomValue *in,
                         LoomValue *out);
 LoomValue partition_slice_shard (const Partition *self, LoomValue whole);
-/* Whole values of shards, in as few calls as buckets allow. */
+/* Gathers values from shards, in as few calls as buckets allow. */
 void partition_gather (Partition *self, guint n, const LoomValue *values);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
-/* Loops divided among ranks: each rank runs the loop for its samples.
+/* Partitions loops: each rank runs the loop for its samples.
  *
- * The forms of a body's results follow from those of its inputs, as in any program; those of carried values have to be
- * the same in front of a run and behind it, so they are looked for until they are. A body that would have to exchange
- * something, in each of its runs, is not divided: its operands are gathered once in front of the loop. */
+ * The forms of a body's results follow from its inputs' forms; carried values must have the same form before and after
+ * an iteration, so the forms are iterated to a fixed point. A body that would need an exchange in each iteration is not
+ * split: its operands are gathered once before the loop. */
 #include "engine/program/partition-forms.h"
 
 gboolean
@@ -36,7 +36,7 @@ partition_decide_body (const Partition *outer, const LoomProgram *body, const Lo
   return ok;
 }
 
-/* A row of it, and what has rows of this form. */
+/* The form of a row, and the form of a tensor with rows of this form. */
 static LoomShare
 row_of (LoomShare share)
 {
@@ -51,8 +51,8 @@ rows_of (LoomShare share)
   return share;
 }
 
-/* Takes over what the body makes of carried values that every rank has whole in front of it: zeros mostly. FALSE where
- * they cannot agree. */
+/* Adopts the forms of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
+ * agree. */
 static gboolean
 settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *output, gboolean *changed)
 {

@@ -1,10 +1,10 @@
-/* Cross-entropy of logits of which each rank has some classes, as a head that is divided by columns, or shares the
- * divided table of words, makes them (Shoeybi et al. 2019, arXiv:1909.08053, section 3). The logits are never put
- * together: each rank takes ln Σ exp of its own, and the target's logit where it has that class, and what is exchanged
- * are three numbers for each sample: the greatest ln Σ exp, and the sums of the rest. */
+/* Partitions cross-entropy over classes, for a head that is split by columns or shares a split embedding table (Shoeybi
+ * et al. 2019, arXiv:1909.08053, section 3). The logits are never gathered: each rank computes ln Σ exp of its own
+ * logits, and the target's logit if it has that class. The ranks exchange three numbers for each sample: the maximum of
+ * ln Σ exp, and two sums. */
 #include "engine/program/partition-forms.h"
 
-/* No class, and what stands in the targets for samples whose class another rank has. A double has it exactly. */
+/* No class: replaces targets whose class another rank has. Exact in a double. */
 #define NO_CLASS (-9007199254740992)
 
 gboolean
@@ -30,7 +30,7 @@ both (LoomProgram *p, LoomValue a, LoomValue b)
   return loom_binary (p, LOOM_SCALAR_AND, a, b);
 }
 
-/* Where class numbers lie in [first, end). */
+/* 1 if a class number is in [first, end). */
 static LoomValue
 within (LoomProgram *p, LoomValue target, gint64 first, gint64 end)
 {
@@ -58,7 +58,7 @@ counted (LoomProgram *p, const LoomInstr *instr, LoomValue target)
   return loom_binary (p, LOOM_SCALAR_NE, target, number (p, (double)a->ignore_index));
 }
 
-/* logits, target → loss, ln Σ exp, both whole. What is no class at all stays so, and is the fault that it is. */
+/* logits, target → loss, ln Σ exp, both whole. An invalid class stays invalid, so that it is a fault. */
 static void
 write_loss (Partition *self, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {
@@ -98,7 +98,7 @@ with_class_axis (LoomProgram *p, LoomValue v)
   return loom_reshape (p, v, d.rank + 1, dim);
 }
 
-/* logits, target, ln Σ exp, g → g (softmax - 1 at the target's class), of the rank's own classes. */
+/* logits, target, ln Σ exp, g → g (softmax - 1 at the target's class), for the rank's own classes. */
 static void
 write_gradient (Partition *self, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {

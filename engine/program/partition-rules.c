@@ -1,5 +1,5 @@
-/* How primitives are divided among ranks. A rule looks at the forms that its operands have and picks a form for each in
- * which a rank can work on its own; what it leaves alone is wanted whole. */
+/* The partitioning rules of primitives: each rule reads the forms of the operands and chooses, for each, a form in
+ * which a rank can compute alone. The default is whole. */
 #include "engine/program/partition-private.h"
 
 static const LoomShare pending = { .kind = LOOM_SHARE_PENDING };
@@ -10,7 +10,7 @@ split (int axis)
   return (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
 }
 
-/* The same along another axis. */
+/* The same form along another axis. */
 static LoomShare
 split_like (LoomShare share, int axis)
 {
@@ -50,14 +50,14 @@ set_results (LoomShareCall *call, LoomShare share)
 
 /* ---- element by element ------------------------------------------------------ */
 
-/* The axis of the result that operand k is split along, counted from the last one, as broadcasting does; 0: none. */
+/* The axis of the result along which operand k is split, counted from the last one, as in broadcasting; 0: none. */
 static int
 axis_from_end (const LoomShareCall *call, guint k)
 {
   return is_split (call, k) ? call->in[k].rank - call->have[k].axis : 0;
 }
 
-/* Sums pass what is linear in them: a sum of pending values, or the product of one with a number that all have. */
+/* Pending values pass through linear operations: a sum of pending values, or the product of one with a whole scalar. */
 static gboolean
 passes_sums (const LoomShareCall *call, LoomScalarOp op)
 {
@@ -164,7 +164,7 @@ loom_share_reduce (LoomShareCall *call)
     }
 }
 
-/* Along one axis, that of the operation, every rank needs all. */
+/* Along the operation's axis every rank needs all elements. */
 static void
 share_but_axis (LoomShareCall *call, int axis)
 {
@@ -188,7 +188,7 @@ loom_share_cumsum (LoomShareCall *call)
   share_but_axis (call, ((const LoomCumsumAttrs *)call->attrs)->axis);
 }
 
-/* Operands that are read or written by index along an axis, and have the same samples along another one. */
+/* Operands that are indexed along an axis and split alike along another one. */
 static void
 share_by_index (LoomShareCall *call, int axis)
 {
@@ -248,7 +248,7 @@ share_lead (LoomShareCall *call, int from_end)
   call->result[0] = split (call->out[0].rank - from_end);
 }
 
-/* The operand whose form the product takes first: weights stay where they are, and what meets them moves. */
+/* The operand whose form takes precedence: weights are not exchanged, the other operand is. */
 static guint
 first_factor (const LoomShareCall *call)
 {
@@ -284,7 +284,7 @@ loom_share_matmul (LoomShareCall *call)
             return;
           call->want[k] = call->have[k];
           call->want[other] = split_like (call->have[k], summed_axis (&call->in[other], other == 1, trans[other]));
-          /* One rank adds the bias, or as many as have a summand of it. */
+          /* One rank adds the bias, or each adds its summand. */
           if (a->has_bias)
             call->want[2] = pending;
           call->result[0] = pending;
@@ -324,7 +324,7 @@ loom_share_conv_weight_grad (LoomShareCall *call)
   set_results (call, pending);
 }
 
-/* ---- what has samples in front ------------------------------------------------- */
+/* ---- samples on the first axis ------------------------------------------------- */
 
 void
 loom_share_samples (LoomShareCall *call)
@@ -366,7 +366,7 @@ loom_share_cross_entropy (LoomShareCall *call)
 
 /* ---- normalisation -------------------------------------------------------------- */
 
-/* x, [weight, bias] → y, mean, var: statistics of the samples that a rank has, as torch.nn.BatchNorm2d under
+/* x, [weight, bias] → y, mean, var: statistics of the rank's samples, as torch.nn.BatchNorm2d under
  * DistributedDataParallel. */
 void
 loom_share_batch_norm (LoomShareCall *call)
@@ -414,7 +414,7 @@ is_leading (const LoomShareCall *call, guint k)
   return is_split (call, k) && call->have[k].axis < call->in[k].rank - a->axes;
 }
 
-/* x, [weight, bias] → y, mean, rstd, which have the leading axes of x */
+/* x, [weight, bias] → y, mean, rstd; these have the leading axes of x */
 void
 loom_share_layer_norm (LoomShareCall *call)
 {
@@ -488,7 +488,7 @@ loom_share_permute (LoomShareCall *call)
       call->result[0] = split_like (call->have[0], i);
 }
 
-/* The axis of the result in which the operand's samples are counted, with its blocks, or -1. */
+/* The axis of the result that counts the operand's samples, with its blocks, or -1. */
 static int
 find_axis (const LoomShareCall *call, gint64 *blocks)
 {
@@ -539,8 +539,7 @@ is_left_alone (const LoomTensorDesc *x, const LoomTensorDesc *y, int axis, const
   return x->dim[axis] == y->dim[axis] && start[axis] == 0 && (step[axis] == 1 || step[axis] == 0);
 }
 
-/* So many whole blocks of what is split, blocks of a longer or shorter axis from `start` on; 0: it is not whole ones.
- */
+/* The number of whole blocks of the split axis that a slice or pad from `start` on covers; 0: it cuts a block. */
 static gint64
 count_blocks (const LoomShareCall *call, const int64_t *start, const int64_t *step)
 {

@@ -1,6 +1,6 @@
-/* What an output would be if the whole batch were as this rank's samples are, for people who look: a value of which
- * each rank has a summand is taken that many times as there are samples for one of the rank's, and what is computed of
- * such numbers is computed of these. So a mean over a count that is exchanged is the mean of the rank's own samples. */
+/* Computes a rank's local version of an output, for display: its value if the whole batch were like this rank's
+ * samples. A pending value is scaled by (samples of the batch) / (samples of the rank), and the computation continues
+ * from such values. So a mean over an exchanged count becomes the mean over the rank's own samples. */
 #include "engine/program/partition-forms.h"
 
 static gboolean
@@ -9,8 +9,7 @@ is_number (const LoomTensorDesc *d)
   return loom_desc_count (d) == 1 && (d->dtype == LOOM_F32 || d->dtype == LOOM_F64);
 }
 
-/* v of r.from: in r.to, as this rank has it alone; *is_own is set where that is another value than all have together.
- * 0: it has none. */
+/* The local version of v of r.from, in r.to; *is_own: it differs from the global value. 0: there is none. */
 static LoomValue
 own_value (Partition *self, LoomValue v, gboolean *is_own)
 {

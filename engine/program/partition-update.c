@@ -1,9 +1,8 @@
-/* How the update is divided among ranks: each has a range of the elements of every tensor.
+/* Partitions the update: each rank has a range of the elements of every tensor.
  *
- * What works element by element works on such ranges as on whole tensors. A step whose length is that of a tensor's
- * norm has each tensor put together in its turn: what it needs whole at once is the largest one. The sum of squares of
- * all gradients is a sum over ranges, whichever of them are divided, so its bits are the same for every way of
- * dividing. */
+ * Element-wise work runs on such ranges as on whole tensors. For a step that scales by a tensor's norm the tensors are
+ * gathered one at a time, so the memory needed is that of the largest. The sum of squares of all gradients is always a
+ * sum over ranges, so its bits do not depend on what is sharded. */
 #include "engine/program/partition-forms.h"
 
 #include "kernels/optim.h"
@@ -26,8 +25,8 @@ want_all (LoomShareCall *call, guint n, LoomShare share)
     call->want[k] = share;
 }
 
-/* Gradients → the sum of their squares, and whether all are finite. While batches are only gathered, the sum is over
- * what each rank has, since it belongs to no step. */
+/* Gradients → the sum of their squares, and whether all are finite. While gradients are accumulated, each rank sums
+ * only its own, since no step uses the result. */
 void
 loom_share_grad_stats (LoomShareCall *call)
 {
@@ -41,7 +40,7 @@ loom_share_grad_stats (LoomShareCall *call)
   call->result[1] = (LoomShare){ .kind = LOOM_SHARE_LEAST };
 }
 
-/* Each tensor's operands and results as the rank has the parameter. */
+/* Each tensor's operands and results have the form of the parameter. */
 static void
 share_step_of_parts (LoomShareCall *call, guint n)
 {
@@ -88,7 +87,7 @@ loom_share_step_by_kind (LoomShareCall *call)
     }
   if (call->of_weights || (!call->divides_update && !has_kind (call, LOOM_SHARE_SHARD)))
     return;
-  /* Gradients and states come as shards, and are put together a tensor at a time. */
+  /* Gradients and states are shards, and are gathered one tensor at a time. */
   want_all (call, n + call->n_out, shard);
   for (guint o = 0; o < call->n_out; o++)
     call->result[o] = shard;
@@ -97,7 +96,7 @@ loom_share_step_by_kind (LoomShareCall *call)
       call->want[k] = call->result[k] = call->have[k];
 }
 
-/* Tensor t alone: its parameter, gradient and states whole, and the shards of what comes of them. */
+/* Step for tensor t alone: whole parameter, gradient and states, and the shards of its results. */
 static void
 write_step_of (const Partition *self, guint i, guint t, const LoomValue *in, LoomValue *out)
 {
@@ -148,7 +147,7 @@ loom_share_is_step (const LoomPrim *prim)
   return prim->share == loom_share_step || prim->share == loom_share_step_by_kind;
 }
 
-/* Every operand has the result's shape or is a scalar. */
+/* TRUE if every operand has the result's shape or is a scalar. */
 static gboolean
 is_flat (const LoomShareCall *call)
 {

@@ -1,10 +1,10 @@
-/* Rows that data choose bodies for, divided among ranks: each rank sorts the rows of its own samples, or the nodes of
- * its own trees, and visits those.
+/* Partitions `visit` and its permutations of rows: each rank sorts the rows of its own samples, or the nodes of its own
+ * trees, and visits those.
  *
- * An order of a rank's own rows is no part of the order of all, and only what is looked up by it means the same. So
- * rows are sorted by each rank where all that reads the order looks rows up, adds them up or visits them, and where
- * bodies compute each row by itself without an exchange. What they draw at random depends on where in its group a row
- * lies: such bodies see the rows of all. */
+ * A permutation of a rank's own rows is no part of the global permutation, but the rows it looks up are the same. So
+ * each rank sorts its own rows if all readers of the permutation look up, add up or visit rows, and if bodies compute
+ * each row independently without an exchange. Random numbers depend on a row's position in its group, so bodies that
+ * draw them take the rows of all ranks. */
 #include "engine/program/partition-forms.h"
 
 #include "engine/program/program-visit.h"
@@ -29,7 +29,7 @@ is_by_rows (const LoomShare *share)
   return share->kind == LOOM_SHARE_SPLIT && share->axis == 0 && share->blocks <= 1;
 }
 
-/* What a body's inputs and outputs are on a rank, one behind the other. */
+/* The forms of a body's inputs, then outputs, on a rank. */
 static LoomShare *
 body_forms (const LoomVisitAttrs *a)
 {
@@ -80,7 +80,7 @@ can_divide (const Partition *self, const LoomVisitAttrs *a)
   return TRUE;
 }
 
-/* Whether operand k of an instruction may be an order of a rank's own rows. */
+/* TRUE if operand k of an instruction may be a permutation of a rank's own rows. */
 static gboolean
 may_read (const Partition *self, const LoomInstr *instr, guint k, gint64 rows)
 {
@@ -186,7 +186,7 @@ partition_visit_attrs (Partition *self, guint i, gpointer attrs)
   to->n_sizes = 1;
   for (guint b = 0; b < from->n_branches; b++)
     g_ptr_array_add (bodies, to->body[b] = partition_body (self, from->body[b], forms));
-  /* Bodies for fewer rows are as they were. */
+  /* Bodies for fewer rows are unchanged. */
   for (guint k = 1; k < from->n_sizes; k++)
     if (from->size[k] < to->size[0])
       {

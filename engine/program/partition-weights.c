@@ -1,8 +1,10 @@
-/* Weights divided among ranks: which slots follow them, and what is more than one instruction where a rank has a part.
+/* Partitions weights (tensor parallelism): which slots are split, and how instructions on split weights are written if
+ * they become several.
  *
- * A product whose weights are divided by columns gives each rank columns of the result, one by rows takes those and
- * gives summands, so that the two cost one exchange in either direction (Shoeybi et al. 2019, arXiv:1909.08053, section
- * 3). A table divided by rows is one by rows: each rank looks up what it has, zeros stand for the rest. */
+ * A product with weights split by columns gives each rank columns of the result; one split by rows takes those and
+ * gives summands, so that the pair needs one exchange in each direction (Shoeybi et al. 2019, arXiv:1909.08053, section
+ * 3). An embedding table split by rows is of the second kind: each rank looks up its own rows, and zeros replace the
+ * others. */
 #include "engine/program/partition-forms.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -64,7 +66,7 @@ partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part)
   return TRUE;
 }
 
-/* ---- deciding ------------------------------------------------------------------ */
+/* ---- choosing forms ------------------------------------------------------------- */
 
 static gboolean
 has_rows (const LoomShareCall *call)
@@ -93,7 +95,7 @@ partition_weight_decide (Partition *self, guint i, LoomShareCall *call)
       g_hash_table_insert (self->row_tables, GUINT_TO_POINTER (instr->in[1]), GSIZE_TO_POINTER (call->in[0].dim[0]));
       return TRUE;
     }
-  /* The gradient of such a table: rows are added up where they were looked up. */
+  /* The gradient of a split table: rows are added where they were looked up. */
   if (instr->prim->share == loom_share_scatter_add_rows
       && g_hash_table_lookup (self->row_tables, GUINT_TO_POINTER (instr->in[0]))
              == GSIZE_TO_POINTER (call->out[0].dim[0]))
@@ -104,7 +106,7 @@ partition_weight_decide (Partition *self, guint i, LoomShareCall *call)
   return FALSE;
 }
 
-/* What a value is another view of. */
+/* The value of which v is a view. */
 static LoomValue
 root_of (const Partition *self, LoomValue v)
 {
@@ -145,7 +147,7 @@ partition_weight_settle (Partition *self)
 
 /* ---- writing ------------------------------------------------------------------- */
 
-/* Sums of squares of what each rank has a part of are summed over ranks, and those of what all have are there once. */
+/* Sums of squares of split gradients are summed over ranks, those of whole gradients are added once. */
 static gboolean
 write_grad_stats (Partition *self, const LoomInstr *instr, const LoomShare *want, const LoomValue *in, LoomValue *out)
 {
@@ -167,7 +169,7 @@ write_grad_stats (Partition *self, const LoomInstr *instr, const LoomShare *want
   part[1] = loom_cast (p, part[1], dtype);
   partition_all_reduce (self, LOOM_REDUCE_SUM, 2, part, sum);
   out[0] = sum[0];
-  /* All are finite where so many ranks say 1. */
+  /* All are finite if the sum of the flags is the number of ranks. */
   out[1] = loom_cast (p, loom_binary (p, LOOM_SCALAR_GE, sum[1], loom_const (p, dtype, self->options->ranks)), dtype);
   if (n_all.n == 0)
     return TRUE;
@@ -177,8 +179,8 @@ write_grad_stats (Partition *self, const LoomInstr *instr, const LoomShare *want
   return TRUE;
 }
 
-/* Where the rank finds the rows of a table of so many that it has, 0 for those that others have, and which those are
- * that it has. What is no row of the table at all stays so. */
+/* Indices into the rank's own `rows` rows of a table, 0 for rows of other ranks, and a mask of its own. An invalid
+ * index stays invalid. */
 static LoomValue
 own_rows (Partition *self, LoomValue index, gint64 rows, LoomValue *mine)
 {

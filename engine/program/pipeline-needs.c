@@ -1,5 +1,5 @@
-/* What the stages of a pipeline need of each other, and when that can be: micro-batch by micro-batch, or in front of
- * all passes, or behind them. */
+/* Determines which values pipeline stages need from each other, and when they are available: per micro-batch, before
+ * all passes, or after them. */
 #include "engine/program/pipeline-private.h"
 
 /* ---- parts of micro-batches ------------------------------------------------------- */
@@ -10,8 +10,8 @@ is_whole (LoomShare share)
   return share.kind == LOOM_SHARE_WHOLE;
 }
 
-/* Replicas of a stage exchange what all micro-batches have together, and sums go over these first: so ranks meet once
- * in a step. What is exchanged for a sample by itself, as features are, is for each micro-batch. */
+/* Replicas of a stage exchange values of all micro-batches together, after summing over these, so ranks exchange once
+ * in a step. A per-sample exchange, as of features, runs for each micro-batch. */
 static void
 decide_exchange (Partition *part, guint i)
 {
@@ -27,13 +27,13 @@ decide_exchange (Partition *part, guint i)
       part->have[instr->out[o]] = (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
-/* In which form each micro-batch has its operands and results. Sums are completed where they are made: what reads one
- * finds all of it. The update knows whole values alone.
+/* Chooses the forms of each micro-batch's operands and results. Sums are completed where they are computed, so a reader
+ * gets the whole sum. The update reads only whole values.
  *
- * A single micro-batch is the batch, so nothing of it is divided: stages then compute one behind the other, in the
- * order of the undivided program. The rules could not divide a batch of one sample anyway, because an axis of size 1
- * looks to them like one that is broadcast. It depends on the number of micro-batches and not on that of samples,
- * because replicas with one and two samples have to exchange in one order. */
+ * A single micro-batch is the batch, so nothing is split: stages then compute one after another, in the order of the
+ * undivided program. The rules could not split a batch of one sample anyway, because an axis of size 1 looks like a
+ * broadcast one. This depends on the number of micro-batches, not of samples, because replicas with one and two samples
+ * must exchange in one order. */
 static void
 decide (Pipeline *self, Partition *part)
 {
@@ -76,7 +76,7 @@ decide (Pipeline *self, Partition *part)
     }
 }
 
-/* ---- what is needed at all --------------------------------------------------------- */
+/* ---- live values ------------------------------------------------------------------- */
 
 static void
 mark_producer (Pipeline *self, LoomValue v)
@@ -101,7 +101,7 @@ find_live (Pipeline *self)
 
 /* ---- when ------------------------------------------------------------------------------ */
 
-/* TRUE if an instruction reads the whole of what its stage makes micro-batch by micro-batch. */
+/* TRUE if an instruction reads the whole of a value that its stage computes per micro-batch. */
 static gboolean
 joins (const Pipeline *self, guint i, guint k)
 {
@@ -116,7 +116,7 @@ joins (const Pipeline *self, guint i, guint k)
   return self->summed[v] || (!is_whole (have) && !loom_share_equal (have, want));
 }
 
-/* For what has to be waited, once operand k is to be read. */
+/* The passes that must finish before operand k can be read. */
 static guint8
 lateness_of (const Pipeline *self, guint i, guint k)
 {
@@ -162,7 +162,7 @@ find_late (Pipeline *self)
     }
 }
 
-/* A pass that has to wait for other micro-batches; with GPipe a backward pass may wait for all forward passes of its
+/* Checks a pass that waits for other micro-batches: with GPipe a backward pass may wait for all forward passes of its
  * own stage. */
 static gboolean
 check_pass (const Pipeline *self, guint i, guint8 late, GError **error)
@@ -190,7 +190,7 @@ not_by_parts (const LoomInstr *instr, const LoomInstr *maker, GError **error)
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
 
-/* Operand k of instruction i, which another stage makes. */
+/* Records that operand k of instruction i comes from another stage. */
 static gboolean
 note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
 {
@@ -219,7 +219,7 @@ note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
   return TRUE;
 }
 
-/* Of lists of tensors each stage needs what belongs to its own parameters, and all scalars. */
+/* Of lists of tensors each stage needs those of its own parameters, and all scalars. */
 static gboolean
 spread_needs (Pipeline *self, guint i, GError **error)
 {
@@ -280,7 +280,7 @@ find_needs (Pipeline *self, GError **error)
   return TRUE;
 }
 
-/* What leaves the program is the same on every rank. */
+/* Outputs are needed on every rank. */
 static void
 need_ends (Pipeline *self)
 {

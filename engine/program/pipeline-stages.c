@@ -1,9 +1,9 @@
-/* Who computes what in a pipeline.
+/* Assigns instructions and slots to pipeline stages.
  *
- * An instruction of a node is its stage's, and so is its gradient's; what is made of inputs and hyper-parameters alone
- * is everybody's. The update of a parameter is the stage's that has it; of what is a scalar and made of several stages'
- * scalars (a norm, whether all is finite) everybody has all. Where replicas of stages exchange several values in one
- * call, each stage has a call for its own. */
+ * An instruction of a node and its gradient belong to the node's stage; values of inputs and hyper-parameters alone are
+ * computed on every stage. The update of a parameter belongs to the parameter's stage; scalars from several stages'
+ * scalars (a norm, whether all is finite) are computed on every stage. If replicas of stages exchange several values in
+ * one call, each stage has a call for its own. */
 #include "engine/program/pipeline-private.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -106,7 +106,7 @@ own_slot (Pipeline *self, int slot, int stage)
     self->owner[s->read] = stage;
 }
 
-/* The slot of the parameter that a state belongs to; -1 where it is none's. */
+/* The slot of the parameter of a state, or -1. */
 static int
 parameter_slot (const Pipeline *self, const LoomSlot *slot)
 {
@@ -118,12 +118,11 @@ parameter_slot (const Pipeline *self, const LoomSlot *slot)
 static const char *
 own_name (const LoomSlot *slot)
 {
-  /* An evaluation that reads averages has them under their names. */
+  /* An evaluation with averages has them under their own names. */
   return g_str_has_prefix (slot->name, LOOM_SLOT_EMA) ? slot->name + strlen (LOOM_SLOT_EMA) : slot->name;
 }
 
-/* Those that an earlier program knows, and of the others those that nodes with a stage read: the first of these stages
- * has them. */
+/* Assigns the slots that an earlier program has assigned, and others to the first stage whose nodes read them. */
 static void
 own_slots (Pipeline *self)
 {
@@ -168,7 +167,7 @@ own_states (Pipeline *self)
     }
 }
 
-/* An exchange of what several stages have: each exchanges its own. */
+/* TRUE for an exchange of values of several stages: each exchanges its own. */
 static gboolean
 is_spread (const Pipeline *self, const LoomInstr *instr)
 {
@@ -189,8 +188,8 @@ spread (Pipeline *self, guint i)
       self->owner[instr->out[o]] = self->owner[instr->in[o]];
 }
 
-/* Of a pass; without a stage of its own it follows its operands, in the forward pass the last one's, in the backward
- * pass the first one's. */
+/* The stage of an instruction of a pass; without a node's stage, that of its last operand in the forward pass and of
+ * its first in the backward pass. */
 static gboolean
 stage_of_pass (Pipeline *self, guint i, GError **error)
 {
@@ -282,7 +281,7 @@ stage_of_update (Pipeline *self, guint i, GError **error)
   return TRUE;
 }
 
-/* A slot that somebody else gives its next value belongs to whom that is, unless it is everybody's. */
+/* Assigns a slot to the stage that computes its next value, unless every stage does. */
 static void
 own_written_slots (Pipeline *self)
 {
@@ -309,7 +308,7 @@ pipeline_find_owners (Pipeline *self, GError **error)
 
       if (!(updates ? stage_of_update (self, i, error) : stage_of_pass (self, i, error)))
         return FALSE;
-      /* A parameter that the pass has given to a stage brings its states there. */
+      /* States follow a parameter that the pass has assigned to a stage. */
       if (!updates && i + 1 < loom_program_n_instrs (self->p)
           && loom_program_instr (self->p, i + 1)->region == LOOM_REGION_UPDATE)
         own_states (self);

@@ -1,4 +1,4 @@
-/* The values of a stage's program: what micro-batches have of them, the whole of that, and how stages exchange both. */
+/* Manages the values of a stage's program: per micro-batch, whole, and exchanged with other stages. */
 #include "engine/program/pipeline-private.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ transfer_attrs (const Pipeline *self, const LoomTensorDesc *d, LoomValue v, int 
   return attrs;
 }
 
-/* Exchanges are of the node, and in the region, of what they exchange. */
+/* Exchanges get the node and the region of the exchanged value. */
 static void
 place_exchange (Pipeline *self, LoomValue v)
 {
@@ -120,9 +120,9 @@ pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together)
     }
 }
 
-/* ---- whole values of parts --------------------------------------------------------- */
+/* ---- whole values from parts ------------------------------------------------------- */
 
-/* Blocks of an axis as an axis of their own, in front of what each has; or both as one axis again. */
+/* Reshapes an axis to blocks × size of a block, or back. */
 static LoomValue
 fold_axis (LoomProgram *p, LoomValue v, int axis, gint64 blocks)
 {
@@ -167,7 +167,7 @@ concat_parts (Pipeline *self, LoomValue v)
   return blocks ? fold_axis (pipeline_target (self), whole, share.axis, 0) : whole;
 }
 
-/* The mean of micro-batches' statistics, weighed by their samples. */
+/* The mean of micro-batches' statistics, weighted by their samples. */
 static LoomValue
 mean_of_parts (Pipeline *self, LoomValue v)
 {
@@ -191,7 +191,7 @@ pipeline_join_parts (Pipeline *self, LoomValue v)
   return self->part[0].have[v].kind == LOOM_SHARE_LOCAL ? mean_of_parts (self, v) : concat_parts (self, v);
 }
 
-/* Of 16-bit floats in f32. */
+/* 16-bit floats are summed in f32. */
 void
 pipeline_add_summand (Pipeline *self, LoomValue v, int m)
 {

@@ -1,10 +1,9 @@
-/* Writes the program of one stage of a pipeline.
+/* Writes the program of one pipeline stage.
  *
- * Passes come in the order of the schedule: in front of each the values that it is sent, then its instructions, then
- * what it sends; or, where stages meet, behind each slot what its passes made, in the order of stages, on those that
- * send it and those that receive it. Everything else is written where it is first needed. What all ranks exchange
- * behind the passes, norms and losses and gradients of shared weights, they exchange in the order in which the
- * undivided program makes it. */
+ * Passes come in the order of the schedule: each receives its values, computes, and sends; or, if stages exchange after
+ * each slot, the values of the slot's passes follow, in the order of stages, on both senders and receivers. Everything
+ * else is written at its first use. Values that all ranks exchange after the passes (norms, losses, gradients of shared
+ * weights) keep the order of the undivided program. */
 #include "engine/program/pipeline-private.h"
 
 #include <string.h>
@@ -43,7 +42,7 @@ write_divided (Pipeline *self, guint i, int m)
   if (*written)
     return;
   *written = TRUE;
-  /* Summands are added up in the order of micro-batches. */
+  /* Summands are added in the order of micro-batches. */
   for (guint o = 0; o < instr->n_out; o++)
     for (int before = 0; instr->out[o] != 0 && self->summed[instr->out[o]] && before < m; before++)
       write_divided (self, i, before);
@@ -79,7 +78,7 @@ write_undivided (Pipeline *self, guint i)
       pipeline_set_whole (self, instr->out[o], local_value (&self->part[0], instr->out[o]));
 }
 
-/* What of lists is here: which of n; returns how many. */
+/* The indices, in `at`, of those of n values that are on this stage; returns their number. */
 static guint
 find_own (const Pipeline *self, guint n, const LoomValue *values, guint *at)
 {
@@ -91,7 +90,7 @@ find_own (const Pipeline *self, guint n, const LoomValue *values, guint *at)
   return own;
 }
 
-/* An exchange of the operands that are here. */
+/* Writes an exchange of the operands that are on this stage. */
 static void
 write_exchange (Pipeline *self, guint i)
 {
@@ -119,7 +118,7 @@ write_exchange (Pipeline *self, guint i)
       pipeline_set_whole (self, instr->out[at[k]], out[k]);
 }
 
-/* An optimiser's step over the parameters that are here. */
+/* Writes an optimizer's step over the parameters of this stage. */
 static void
 write_step (Pipeline *self, guint i)
 {
@@ -164,7 +163,7 @@ reduce_stages (LoomProgram *p, LoomReduceOp op, LoomValue v)
   return loom_emit (p, loom_prim ("stage_reduce"), &attrs, 1, &v, NULL);
 }
 
-/* The sum of squares of all gradients and whether they are finite: each stage's, and then all stages' together. */
+/* Writes the sum of squares of all gradients and the finite flag: each stage's own, then all stages' together. */
 static void
 write_stats (Pipeline *self, guint i)
 {
@@ -204,7 +203,7 @@ ensure_made (Pipeline *self, LoomValue v, int m)
     return;
   if (instr == NULL)
     {
-      /* An input: whole batches come from outside. */
+      /* An input is a whole batch. */
       LoomTensorDesc d = pipeline_part_desc (self, v, m);
       gint64 start[LOOM_MAX_RANK]
           = { partition_rows (&self->part[m], value_desc (self->p, v)->dim[0], self->part[m].own.first) };
@@ -263,7 +262,7 @@ is_of_pass (const Pipeline *self, guint i, const LoomPipelineEvent *e)
 
   if (!self->is_live[i] || !self->divided[i] || self->stage[i] != e->stage || instr->region != region)
     return FALSE;
-  /* What has to wait for other micro-batches is written where it is needed. */
+  /* An instruction that waits for other micro-batches is written where it is needed. */
   for (guint o = 0; o < instr->n_out && !e->backward; o++)
     if (instr->out[o] != 0 && self->late[instr->out[o]] != 0)
       return FALSE;
@@ -295,7 +294,7 @@ send_of (Pipeline *self, guint i, int micro, int meeting)
         pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro, meeting);
 }
 
-/* What another stage's pass has made of it for this one. */
+/* Receives the value of another stage's pass for this one. */
 static void
 receive_of (Pipeline *self, guint i, int micro, int meeting)
 {
@@ -338,7 +337,7 @@ write_pass (Pipeline *self, const LoomPipelineEvent *e)
       }
 }
 
-/* What the passes of a slot made that another stage needs. */
+/* Writes the exchange after a slot: the values of its passes that other stages need. */
 static void
 write_meeting (Pipeline *self, const GArray *events, guint first, guint end)
 {
@@ -377,7 +376,7 @@ write_passes (Pipeline *self)
   loom_program_set_pass (pipeline_target (self), 0);
 }
 
-/* ---- in front of the passes, and behind them ---------------------------------------------- */
+/* ---- before and after the passes ---------------------------------------------------------- */
 
 static void
 exchange_slots (Pipeline *self, const guint64 *need, gboolean together)
@@ -428,7 +427,7 @@ write_after (Pipeline *self)
         continue;
       if (self->stage[i] == PIPELINE_SPREAD && loom_program_instr (self->p, i)->prim->share == loom_share_grad_stats)
         write_stats (self, i);
-      /* Where a step ends on all ranks, none waits for what another one would have sent behind that. */
+      /* If a step ends on all ranks here, none may wait for a send after this point. */
       if (loom_program_instr (self->p, i)->prim->flags & LOOM_PRIM_GATE)
         write_undivided (self, i);
       exchange_results (self, i, self->need_after, TRUE);
@@ -450,7 +449,7 @@ write_ends (Pipeline *self, LoomValue *next)
         continue;
       if (!pipeline_is_here (self, self->slot_owner[s]))
         {
-          next[s] = loom_program_read (pipeline_target (self), (int)s); /* nothing is here */
+          next[s] = loom_program_read (pipeline_target (self), (int)s); /* not on this stage */
           continue;
         }
       ensure_whole (self, slot->commit);
@@ -462,7 +461,7 @@ write_ends (Pipeline *self, LoomValue *next)
   self->part[0].r.next = next;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the program ---------------------------------------------------------------------------- */
 
 static gboolean
 place_slot (LoomRewrite *r, guint slot, gboolean *here)
@@ -539,7 +538,7 @@ pipeline_clear (Pipeline *self)
   g_free (self->slot_owner);
 }
 
-/* All micro-batches write into one program. Inputs come whole. */
+/* All micro-batches write into one program. Inputs are whole. */
 static void
 begin (Pipeline *self)
 {

@@ -1,5 +1,5 @@
-/* Attention of a sequence that grows from run to run: keys and values of the places before are kept in two tensors, to
- * which each run adds its own in place. It only answers, so it has no gradient. */
+/* The primitive of attention with a key-value cache, for inference: each run appends its keys and values to two tensors
+ * in place and attends to all positions so far. It has no gradient. */
 #include "engine/program/prim-private.h"
 
 /* q, k, v, keys, values, place → keys', values', y */
@@ -33,7 +33,7 @@ infer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *
   return TRUE;
 }
 
-/* Keys and values stay where they are. */
+/* Keys and values are updated in place. */
 static guint
 updates (const void *attrs, guint result)
 {
@@ -48,7 +48,7 @@ describe (const void *attrs)
   return g_strdup_printf ("scale=%g", a->scale);
 }
 
-/* As if half of the room were filled. */
+/* Assumes that half of the cache is filled. */
 static double
 flops (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {

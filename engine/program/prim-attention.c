@@ -1,5 +1,5 @@
-/* Scaled dot-product attention, whole, so that back ends need no matrix of all scores; expand() says the same in core
- * primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
+/* Scaled dot-product attention and its gradient as composites, so that back ends need not store the matrix of logits;
+ * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
 #include "engine/program/partition-private.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
 #define MAX_IN    11 /* of attention_grad */
-#define NUMBERS   4  /* where seed, step and place stand: of attention, and of attention_grad */
+#define NUMBERS   4  /* the index of seed, step and position: of attention, and of attention_grad */
 #define NUMBERS_G 8
 
-/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions the heads that share keys have an axis of their own: queries are
- * [N, K, H/K, T, E], keys [N, K, 1, S, E]. */
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions heads that share keys are a separate axis: queries are [N, K,
+ * H/K, T, E], keys [N, K, 1, S, E]. */
 typedef struct
 {
   LoomDType dtype;
@@ -35,7 +35,7 @@ sizes_of (const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc
                   .depth = v->dim[3] };
 }
 
-/* in: q, k, v and, behind `between` other operands, the mask. */
+/* in: q, k, v and, after `between` other operands, the mask. */
 static gboolean
 check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint between, char **why)
 {
@@ -62,7 +62,7 @@ check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint 
   return TRUE;
 }
 
-/* in: seed, step and place, behind n_in - 3 others where the attributes want them. */
+/* in: seed, step and position after `before` others, if the attributes request them. */
 static gboolean
 check_numbers (const LoomAttentionAttrs *a, guint n_in, guint before, const LoomTensorDesc *in, const LoomTensorDesc *q,
                char **why)
@@ -132,7 +132,7 @@ wide_keys (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
   return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, 1, s->keys, columns });
 }
 
-/* [N or 1, H or 1, T or 1, S] beside scores [N, K, H/K, T, S]. */
+/* [N or 1, H or 1, T or 1, S] to match logits [N, K, H/K, T, S]. */
 static LoomValue
 wide_mask (LoomProgram *p, const Sizes *s, LoomValue mask)
 {
@@ -152,7 +152,7 @@ count_along (LoomProgram *p, gint64 rows, gint64 columns)
   return loom_emit (p, loom_prim ("iota"), &attrs, 0, NULL, NULL);
 }
 
-/* The scores [N, K, H/K, T, S], -∞ where a key is not kept; *kept is where all keys of a mask are kept, or 0. */
+/* The logits [N, K, H/K, T, S], -∞ for masked keys. */
 static LoomValue
 scores (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q, LoomValue k, LoomValue mask)
 {
@@ -171,7 +171,7 @@ scores (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q
   return v;
 }
 
-/* x, or 0 where x is -∞: what may be taken off such a score without giving NaN. */
+/* x, or 0 where x is -∞, so that subtracting it from such a logit does not give NaN. */
 static LoomValue
 finite_or_zero (LoomProgram *p, const Sizes *s, LoomValue x)
 {
@@ -179,7 +179,7 @@ finite_or_zero (LoomProgram *p, const Sizes *s, LoomValue x)
                        x, loom_const (p, s->dtype, 0));
 }
 
-/* 16-bit floats as f32, in which a softmax is taken; wide has MAX_IN values. */
+/* Converts 16-bit floats to f32, in which the softmax is computed; wide has MAX_IN values. */
 static void
 widen (LoomProgram *p, guint n, const LoomValue *in, LoomValue *wide)
 {
@@ -191,7 +191,7 @@ widen (LoomProgram *p, guint n, const LoomValue *in, LoomValue *wide)
     }
 }
 
-/* What shares [N, K, H/K, T, S] are times: 0 or 1/(1 - dropout), by seed, step and place. */
+/* The dropout factors of the weights [N, K, H/K, T, S]: 0 or 1/(1 - dropout), from seed, step and position. */
 static LoomValue
 kept (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in)
 {
@@ -219,7 +219,7 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given
   top = loom_detach (p, finite_or_zero (p, &s, loom_reduce (p, LOOM_REDUCE_MAX, score, 1u << 4, TRUE)));
   e = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, top));
   sum = loom_reduce (p, LOOM_REDUCE_SUM, e, 1u << 4, TRUE);
-  /* The sum is 0 where no key is kept, and then so is e. */
+  /* If no key is kept the sum is 0, and so is e. */
   some = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, sum, loom_const (p, s.dtype, 0)), sum,
                        loom_const (p, s.dtype, 1));
   e = loom_binary (p, LOOM_SCALAR_DIV, e, some);
@@ -230,8 +230,8 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given
   out[1] = loom_reshape (p, ADD (loom_unary (p, LOOM_SCALAR_LOG, sum), top), 3, (gint64[]){ s.n, s.heads, s.queries });
 }
 
-/* The shares P of the softmax, as far as dropout keeps them (K), and the gradient P·(K·g·vᵀ - delta) of the scores,
- * both [N, K, H/K, T, S]. in: those of attention_grad. */
+/* The softmax weights P with dropout factors K, and the gradient P·(K·g·vᵀ - delta) of the logits, both [N, K, H/K, T,
+ * S]. in: those of attention_grad. */
 static LoomValue
 score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in, LoomValue *shares)
 {
@@ -277,7 +277,7 @@ expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *
 
 /* ---- gradient --------------------------------------------------------- */
 
-/* A mask that is learnt is small beside the scores as a rule, but its gradient needs all of them. */
+/* A trained mask is usually small compared with the logits, but its gradient needs all of them. */
 static LoomValue
 mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *given)
 {
@@ -303,7 +303,7 @@ gradient_attention (const LoomGradCall *call)
 
   if (g == 0)
     g = loom_fill (p, y.dtype, 4, y.dim, 0);
-  /* What an lse's gradient makes of delta no kernel sums by itself. */
+  /* No kernel adds the contribution of lse's gradient to delta, so delta is computed here. */
   if (call->grad[1] != 0)
     delta = SUB (loom_reduce (p, LOOM_REDUCE_SUM,
                               MUL (loom_cast (p, g, rows.dtype), loom_cast (p, instr->out[0], rows.dtype)), 1u << 3,
@@ -336,7 +336,8 @@ gradient_attention (const LoomGradCall *call)
 
 /* ---- listings --------------------------------------------------------- */
 
-/* " in-place" with the sizes, and of each part that lies somewhere where its rows do: measurements are kept by it. */
+/* " in-place" with the sizes and, for each operand or result with strides, its rows' strides: measurements are stored
+ * by it. */
 static char *
 describe_places (const LoomAttentionAttrs *a)
 {
@@ -368,7 +369,7 @@ describe_attention (const void *attrs)
                           drops != NULL ? drops : "", lies != NULL ? lies : "");
 }
 
-/* Two products of all queries with all keys, or five, and five operations a score. q is operand number `first`. */
+/* Two products of all queries with all keys, or five, and five operations a logit. q is operand `first`. */
 static double
 flops_of (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first, double products_q, double products_v)
 {
@@ -411,8 +412,9 @@ draws_attention (const void *attrs)
 
 /* ---- ranks -------------------------------------------------------------- */
 
-/* Samples stand in front, heads behind them, and each attends by itself. An operand that has one for all is whole, and
- * what all of them do to it is a sum. Several heads of queries may share one of keys, which then lie together. */
+/* Samples are on the first axis and heads on the second, and each is independent. An operand that all samples or heads
+ * share is whole, and its gradient is a sum. Several heads of queries may share one of keys and are then kept
+ * together. */
 static void
 share_attention (LoomShareCall *call)
 {

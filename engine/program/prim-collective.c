@@ -1,6 +1,6 @@
-/* What the ranks of a run do together. A program has these once it is divided among ranks (program-partition.c); no
- * back end has kernels for them: the planner makes them of a communicator (plan-collective.c). Without gradients of
- * their own, because a program is divided after it was differentiated. */
+/* The primitives of collectives (all_reduce, reduce_scatter, unshard, all_gather), which partitioning inserts
+ * (program-partition.c). The planner makes their kernels from a communicator (plan-collective.c), not a back end. They
+ * have no gradients, because a program is partitioned after differentiation. */
 #include "engine/program/partition-private.h"
 
 static gboolean
@@ -34,7 +34,7 @@ infer_all_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
-/* Along samples is what nobody has to be told. */
+/* The axis of samples is the default and is not printed. */
 static const char *
 along (LoomMeshAxis axis)
 {
@@ -52,7 +52,7 @@ describe_all_reduce (const void *attrs)
   return g_strdup_printf ("%s n=%u%s", name[a->op], a->n, along (a->along));
 }
 
-/* Along another axis of the mesh each rank reduces what it has: its samples, its shard, or its summand of a sum. */
+/* Along another axis of the mesh each rank reduces what it has: its samples, its shard, or its summand. */
 static void
 share_all_reduce (LoomShareCall *call)
 {
@@ -171,7 +171,7 @@ describe_all_gather (const void *attrs)
                           a->samples, to, along (a->along));
 }
 
-/* The same of what is put together along the first axis. */
+/* The same for gathering along the first axis. */
 static void
 share_all_gather (LoomShareCall *call)
 {
@@ -199,7 +199,7 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
   G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomReduceScatterAttrs, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
   G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomUnshardTo, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
 
-  /* What goes from stage to stage. */
+  /* Transfers between stages. */
   if (prim->flags & LOOM_PRIM_KEPT)
     return LOOM_MESH_PIPELINE;
   return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;

@@ -1,5 +1,5 @@
-/* Two-dimensional convolution and its two gradients, whole for the back ends; expansions are matrix products over
- * the windows' elements, with columns [N, groups, C/groups·R·S, P·Q] that are shared by all three. */
+/* Two-dimensional convolution and its two gradients as composites. Expansions are matrix products over the elements of
+ * windows, with columns [N, groups, C/groups·R·S, P·Q] shared by all three. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-private.h"
 
@@ -82,10 +82,10 @@ gradient_conv2d (const LoomGradCall *call)
   gboolean bias = attrs.kernel.has_bias && call->needed[2];
   LoomValue g = call->grad[0], out[2];
 
-  /* An activation inside is the planner's, after differentiation. */
+  /* Only the planner fuses an activation, after differentiation. */
   if (attrs.kernel.act != LOOM_SCALAR_ID)
     return FALSE;
-  /* The weight's gradient first: behind it x is often free, and its own gradient takes its place in memory. */
+  /* The weight's gradient first: after it x is often free, and x's gradient can take its memory. */
   if (call->needed[1])
     {
       LoomValue in[2] = { g, instr->in[0] };
@@ -111,8 +111,8 @@ gradient_conv2d (const LoomGradCall *call)
   return TRUE;
 }
 
-/* dx = A(w)ᵀ g is linear in both: its gradient by g is the convolution itself, that by w the kernel's gradient with g
- * and dx's cotangent in the places of g and x. */
+/* dx = A(w)ᵀ g is linear in both: its gradient with respect to g is the convolution itself, that with respect to w is
+ * the kernel's gradient with g and dx's cotangent instead of g and x. */
 static gboolean
 gradient_input_grad (const LoomGradCall *call)
 {
@@ -138,8 +138,8 @@ gradient_input_grad (const LoomGradCall *call)
   return TRUE;
 }
 
-/* dw and dbias are linear in g, with x as a kernel's input: their gradients reach g as a convolution of x with
- * their cotangents, and x as an input's gradient with dw's cotangent for a kernel. */
+/* dw and dbias are linear in g, with x as a kernel's input: their gradients reach g as a convolution of x with their
+ * cotangents, and x as an input's gradient with dw's cotangent as the kernel. */
 static gboolean
 gradient_weight_grad (const LoomGradCall *call)
 {
@@ -307,7 +307,7 @@ describe_conv2d (const void *attrs)
   return g_string_free (s, FALSE);
 }
 
-/* Two operations for each result element, input channel of its group and tap. */
+/* Two operations for each result element, input channel of its group and kernel offset. */
 static double
 flops_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -337,7 +337,7 @@ equal_conv2d (const void *a, const void *b)
          && x->kernel.algorithm == y->kernel.algorithm && loom_same_ints (2, x->size, y->size);
 }
 
-/* The images of all runs are one batch. */
+/* The images of all iterations are one batch. */
 static gboolean
 over_runs_conv2d (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
                   const LoomValue *value, LoomValue *all)

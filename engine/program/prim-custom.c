@@ -1,8 +1,7 @@
-/* Formulas of the user's own: emitting them, and the primitive that puts a formula in the place of a gradient.
+/* User formulas: emits them as primitives, and defines custom_gradient, which replaces a gradient with a formula.
  *
- * custom_gradient passes its first operand on unchanged, so it costs nothing once a program is differentiated; the
- * other operands are only there for the rule. The rule emits the backward formula as plain primitives, which therefore
- * has derivatives itself. */
+ * custom_gradient returns its first operand, so it costs nothing after differentiation; the other operands are for the
+ * rule. The rule emits the backward formula as primitives, which therefore have derivatives themselves. */
 #include "engine/program/partition-private.h"
 
 gboolean
@@ -19,7 +18,7 @@ loom_formula_is_bool (const LoomFormula *formula, guint reg)
          && loom_formula_is_bool (formula, step->arg[1]);
 }
 
-/* Operand i of a step: what was compared counts as 1 or 0 in arithmetic, so that two of them can be 2. */
+/* Operand i of a step: a comparison counts as 1 or 0 in arithmetic, so that two can add up to 2. */
 static LoomValue
 operand (LoomProgram *p, const LoomFormula *formula, guint k, guint i, LoomDType dtype, const LoomValue *value)
 {
@@ -75,8 +74,8 @@ infer_custom_gradient (const void *attrs, guint n_in, const LoomTensorDesc *in, 
   return TRUE;
 }
 
-/* The last register is the result itself and not the first operand: where the formula uses it, a second derivative
- * comes through here again. */
+/* The last register is the result, not the first operand: if the formula uses it, a second derivative passes through
+ * this primitive again. */
 static gboolean
 gradient_custom_gradient (const LoomGradCall *call)
 {

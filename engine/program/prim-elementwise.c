@@ -1,13 +1,13 @@
 /* Elementwise primitives: one per scalar formula of kernels/scalar.h, each with its gradient.
  *
- * Gradients are written at the result's shape; loom_differentiate() sums them down to an operand that was
- * broadcast, so no rule here thinks about shapes. Where a formula has its derivative in its own result (relu,
- * sigmoid, tanh, exp, sqrt) the rule uses that, so the argument need not be kept for the backward pass. */
+ * Gradients have the result's shape; loom_differentiate() sums them down for broadcast operands. A formula whose
+ * derivative follows from its result (relu, sigmoid, tanh, exp, sqrt) uses the result, so the argument need not be kept
+ * for the backward pass. */
 #include "engine/program/prim-private.h"
 
 #include <math.h>
 
-/* Type rules: what the result of the promoted operand type is. */
+/* Type rules: the result's type for the promoted operand type. */
 static gboolean
 infer_broadcast (guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -51,7 +51,7 @@ infer_compare (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
   return TRUE;
 }
 
-/* The condition's type has no part in the result's. */
+/* The condition's type does not affect the result's. */
 static gboolean
 infer_select (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -61,7 +61,7 @@ infer_select (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* Short hands for the rules below. */
+/* Abbreviations for the rules below. */
 #define X(i)           (call->instr->in[i])
 #define Y              (call->instr->out[0])
 #define G              (call->grad[0])
@@ -339,7 +339,7 @@ RULE (grad_atan2)
   return TRUE;
 }
 
-/* a^b: the exponent 0 has no derivative even at a = 0, and 0^b with b ≥ 0 none in b, as in PyTorch. */
+/* a^b: the derivative in a is 0 for exponent 0, even at a = 0, and so is that in b of 0^b with b ≥ 0, as in PyTorch. */
 RULE (grad_pow)
 {
   LoomValue a = X (0), b = X (1);
@@ -365,7 +365,7 @@ RULE (grad_pow)
   return TRUE;
 }
 
-/* The winner takes the gradient; equals share it, as torch.maximum does. */
+/* The larger or smaller operand takes the gradient; equal operands take half each, as in torch.maximum. */
 static void
 extreme (const LoomGradCall *call, LoomScalarOp wins)
 {
@@ -415,11 +415,8 @@ RULE (grad_tanh_grad)
   return TRUE;
 }
 
-/* With u = k(x + c·x³) and t = tanh u the slope of gelu is
- *   ½(1 + t) + ½·x·(1 - t²)·u',
- * and that of the slope
- *   (1 - t²)·(2u' - k - x·t·u'²),
- * as u'' is 6kc·x. */
+/* With u = k(x + c·x³) and t = tanh u the derivative of gelu is ½(1 + t) + ½·x·(1 - t²)·u', and its second derivative
+ * is (1 - t²)·(2u' - k - x·t·u'²), as u'' is 6kc·x. */
 RULE (grad_gelu_tanh_grad)
 {
   const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;
@@ -482,7 +479,7 @@ RULE (grad_fma)
                                       .gradient_is_zero = TRUE,                                                        \
                                       .precision = LOOM_PRECISION_##type };
 
-/* The third word is the type that mixed precision computes it in (LoomPrecision). */
+/* The third argument is the primitive's LoomPrecision. */
 PRIM (ID, id, ROUNDS_ONCE, same, grad_id, "The value itself.")
 PRIM (NEG, neg, ROUNDS_ONCE, same, grad_neg, "-a")
 PRIM (ABS, abs, ROUNDS_ONCE, same, grad_abs, "|a|")

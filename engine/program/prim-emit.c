@@ -1,7 +1,7 @@
-/* Convenience emitters: one call for one primitive, with the trivial cases already gone.
+/* Convenience emitters: one function per primitive, which folds trivial cases.
  *
- * They fold what costs nothing to see here (a reshape to the same shape, arithmetic on constants), because a
- * gradient begins with ones and would otherwise drag them through the whole backward region. */
+ * Trivial cases (a reshape to the same shape, arithmetic on constants) are folded here because a gradient begins with
+ * ones, which would otherwise pass through the whole backward region. */
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
 
@@ -32,7 +32,7 @@ loom_unary (LoomProgram *p, LoomScalarOp op, LoomValue a)
   return loom_emit (p, scalar_prim (op), NULL, 1, &a, NULL);
 }
 
-/* Arithmetic on constants; FALSE where it is not worth the trouble. */
+/* Folds arithmetic on constants; FALSE if that is not worthwhile. */
 static gboolean
 fold (LoomScalarOp op, double a, double b, double *result)
 {
@@ -91,7 +91,7 @@ loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double
 LoomValue
 loom_const (LoomProgram *p, LoomDType dtype, double value)
 {
-  /* Never a 16-bit type: what is computed with it would begin with its rounding. */
+  /* Never a 16-bit type, which would round the constant. */
   return loom_fill (p, dtype_wide (dtype), 0, NULL, value);
 }
 
@@ -112,7 +112,7 @@ loom_require (LoomProgram *p, LoomValue value, LoomValue ok, const char *what)
   LoomValue in[2] = { value, ok };
 
   if (g_strlcpy (attrs.what, what, sizeof attrs.what) >= sizeof attrs.what)
-    g_assert_not_reached (); /* of the operators' own sentences, none is so long */
+    g_assert_not_reached (); /* no operator's sentence is that long */
   return loom_emit (p, loom_prim ("require"), &attrs, 2, in, NULL);
 }
 
@@ -147,7 +147,7 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
       else if (x.dim[i] != 1)
         trivial = FALSE;
     }
-  /* Sums of 16-bit floats stay f32: their readers add more, or ask for a type of their own. */
+  /* Sums of 16-bit floats stay f32: their readers add more, or request a type. */
   if (!trivial && op != LOOM_REDUCE_MAX && op != LOOM_REDUCE_MIN)
     a = loom_cast (p, a, dtype_wide (x.dtype));
   if (!trivial)
@@ -155,7 +155,7 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
   return keepdim ? a : loom_reshape (p, a, rank, dims);
 }
 
-/* a under other dimensions, by "reshape" or "expand": nothing where they are its own, and a fill is filled anew. */
+/* a in other dimensions, by "reshape" or "expand": a itself if they are equal, and a new fill for a fill. */
 static LoomValue
 under (LoomProgram *p, const char *prim, LoomValue a, int rank, const gint64 *dims)
 {
@@ -218,8 +218,7 @@ loom_permute (LoomProgram *p, LoomValue a, const int *perm)
   return same ? a : loom_emit (p, loom_prim ("permute"), &attrs, 1, &a, NULL);
 }
 
-/* Where a slice or a padding of x begins, its steps (NULL: 1) and the sizes that come out; TRUE where that is x itself.
- */
+/* Sets the starts, steps (step NULL: 1) and sizes of a slice or pad of x; TRUE if it is x itself. */
 static gboolean
 set_steps (const LoomTensorDesc *x, const gint64 *start, const gint64 *step, const gint64 *to, gint64 *starts,
            gint64 *steps, gint64 *sizes)

@@ -1,4 +1,4 @@
-/* Rows of a table by index, and their gradient: embeddings. */
+/* The primitives of embeddings: gather_rows (rows of a table by index) and its gradient scatter_add_rows. */
 #include "engine/program/partition-private.h"
 
 /* table [V, d…], index [i…] → y [i…, d…] */

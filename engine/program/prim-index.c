@@ -1,4 +1,4 @@
-/* Work along one axis by position: gather and scatter, sort, running sums. Their gradients are one another. */
+/* Primitives along one axis by index: gather, scatter, sort and cumsum. Their gradients are one another. */
 #include "engine/program/partition-private.h"
 
 static gboolean
@@ -7,7 +7,7 @@ check_axis (int axis, const LoomTensorDesc *x, char **why)
   return (axis >= 0 && axis < x->rank) || loom_prim_refuse (why, "has no axis %d in rank %d", axis, x->rank);
 }
 
-/* An index points into x: integers of its rank, no longer than it on every axis but one. */
+/* Checks an index into x: integers of x's rank, no longer than x on any axis but one. */
 static gboolean
 check_index (const LoomTensorDesc *x, const LoomTensorDesc *index, int axis, char **why)
 {
@@ -115,8 +115,8 @@ infer_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
   return TRUE;
 }
 
-/* 1 where an element of src is the one that stayed of all that were put into its place, else 0. Each writes its number;
- * who reads its own was last. */
+/* 1 for each element of src that was the last one written to its position, else 0: each element writes its number, and
+ * the one that reads its own number back was last. */
 static LoomValue
 stayed (LoomProgram *p, LoomValue base, LoomValue index, int axis, LoomDType dtype)
 {
@@ -144,7 +144,7 @@ gradient_replace (const LoomGradCall *call, int axis)
                                     stayed (p, base, index, axis, value_desc (p, g)->dtype));
 }
 
-/* All that equal the extreme share its gradient, the base among them: PyTorch's rule of amax and amin. */
+/* All elements equal to the extreme share its gradient, base included: PyTorch's rule for amax and amin. */
 static void
 gradient_extreme (const LoomGradCall *call, int axis)
 {
@@ -258,7 +258,7 @@ describe_sort (const void *attrs)
   return g_strdup_printf ("axis=%d%s", a->axis, a->descending ? " descending" : "");
 }
 
-/* Comparisons of a sort by halves, the usual measure. */
+/* Comparisons of a merge sort, the usual measure. */
 static double
 flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
@@ -312,7 +312,7 @@ infer_cumsum (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* An element adds to the sums at and after its place, so its gradient is the sum from the other end. */
+/* An element contributes to the sums from its position on, so its gradient is the sum from the other end. */
 static gboolean
 gradient_cumsum (const LoomGradCall *call)
 {

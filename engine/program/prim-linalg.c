@@ -1,8 +1,8 @@
 /* Linear algebra on batches of square matrices: Cholesky, triangular systems, systems, determinants.
  *
- * Gradients are again systems, so that a second derivative is one more use of the same rules. Sources: Mike Giles, “An
- * extended collection of matrix derivative results” (2008), for systems and determinants; Iain Murray, “Differentiation
- * of the Cholesky decomposition” (2016), for Cholesky. */
+ * Gradients are systems again, so second derivatives use the same rules. Sources: Mike Giles, “An extended collection
+ * of matrix derivative results” (2008), for systems and determinants; Iain Murray, “Differentiation of the Cholesky
+ * decomposition” (2016), for Cholesky. */
 #include "engine/program/prim-private.h"
 
 static gboolean
@@ -84,7 +84,7 @@ infer_cofactor (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTen
   return TRUE;
 }
 
-/* ---- pieces ------------------------------------------------------------ */
+/* ---- helpers ----------------------------------------------------------- */
 
 static LoomValue
 transposed (LoomProgram *p, LoomValue a)
@@ -114,8 +114,7 @@ line (LoomProgram *p, LoomDType dtype, gint64 n, gboolean down)
   return loom_emit (p, loom_prim ("iota"), &attrs, 0, NULL, NULL);
 }
 
-/* a where the row is related to the column by `keep` (GE: the lower triangle), with the diagonal times `diagonal`,
- * and 0 elsewhere. */
+/* a where (row `keep` column) holds (GE: the lower triangle), with the diagonal times `diagonal`, and 0 elsewhere. */
 static LoomValue
 triangle (LoomProgram *p, LoomValue a, LoomScalarOp keep, double diagonal)
 {
@@ -191,7 +190,7 @@ gradient_solve (const LoomGradCall *call)
   return TRUE;
 }
 
-/* One number for each matrix, to be multiplied with all of it. */
+/* One number per matrix, shaped to multiply all of it. */
 static LoomValue
 for_matrix (LoomProgram *p, LoomValue v, const LoomTensorDesc *a)
 {
@@ -207,7 +206,7 @@ cofactors (LoomProgram *p, LoomValue a)
   return loom_emit (p, loom_prim ("cofactor"), NULL, 1, &a, NULL);
 }
 
-/* Jacobi's formula: Ā = d̄ cof (A), which is det (A) A⁻ᵀ where there is an inverse. */
+/* Jacobi's formula: Ā = d̄ cof (A), which is det (A) A⁻ᵀ if A has an inverse. */
 static gboolean
 gradient_det (const LoomGradCall *call)
 {
@@ -219,8 +218,8 @@ gradient_det (const LoomGradCall *call)
   return TRUE;
 }
 
-/* Of C = cof (A) with cotangent G: of 2 × 2 matrices C is linear, with cof (G) as gradient; of larger ones, from
- * C = det (A) A⁻ᵀ, it is (⟨G, C⟩ C - C Gᵀ C) / det (A). */
+/* Of C = cof (A) with cotangent G: for 2 × 2 matrices C is linear, with gradient cof (G); for larger ones, from C = det
+ * (A) A⁻ᵀ, it is (⟨G, C⟩ C - C Gᵀ C) / det (A). */
 static gboolean
 gradient_cofactor (const LoomGradCall *call)
 {
@@ -244,7 +243,7 @@ gradient_cofactor (const LoomGradCall *call)
   return TRUE;
 }
 
-/* ---- entries ------------------------------------------------------------ */
+/* ---- the primitives ----------------------------------------------------- */
 
 static char *
 describe_triangular (const void *attrs)
@@ -261,7 +260,7 @@ describe_solve (const void *attrs)
   return ((const LoomSolveAttrs *)attrs)->transpose ? g_strdup ("transpose") : NULL;
 }
 
-/* Multiplications and additions, to the leading order. */
+/* Multiplications and additions, to leading order. */
 static double
 flops_cubic (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {

@@ -1,4 +1,4 @@
-/* Softmax and cross-entropy in one: the loss per sample and log Σ exp, from which the gradient is one pass.
+/* The composite of softmax and cross-entropy: the loss per sample and log Σ exp, from which the gradient is one pass.
  *
  * logits [N, C, d…], target [N, d…] of classes; loss and lse [N, d…]. */
 #include "engine/program/partition-private.h"
@@ -91,7 +91,7 @@ gradient_cross_entropy (const LoomGradCall *call)
   return TRUE;
 }
 
-/* 1 at the target's class, as a float of the logits' type. */
+/* 1 at the target's class, in the logits' type. */
 static LoomValue
 one_hot (LoomProgram *p, LoomValue logits, LoomValue target)
 {
@@ -106,7 +106,7 @@ one_hot (LoomProgram *p, LoomValue logits, LoomValue target)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, with_class_axis (p, target), classes), x.dtype);
 }
 
-/* TRUE (1) where the target counts, in the targets' shape. */
+/* TRUE (1) where the target is not ignored, in the targets' shape. */
 static LoomValue
 counted (LoomProgram *p, const LoomCrossEntropyAttrs *a, LoomValue target)
 {

@@ -1,7 +1,7 @@
 /* Matrix multiplication with batch axes, transposition flags, bias and activation.
  *
- * A gradient is again one multiplication: flags say how operands lie, so that nothing is ever transposed in memory.
- * For y = x·Wᵀ that gives dW = gᵀ·x and dx = g·W. */
+ * Its gradients are multiplications with other flags, so nothing is transposed in memory: for y = x·Wᵀ, dW = gᵀ·x and
+ * dx = g·W. */
 #include "engine/program/partition-private.h"
 
 static gboolean
@@ -47,10 +47,10 @@ gradient_matmul (const LoomGradCall *call)
   LoomValue a = call->instr->in[0], b = call->instr->in[1], g = call->grad[0], v;
   const LoomTensorDesc *da = value_desc (p, a), *db = value_desc (p, b);
 
-  /* An activation inside the multiplication is the planner's, after differentiation. */
+  /* Only the planner fuses an activation, after differentiation. */
   if (at->act != LOOM_SCALAR_ID)
     return FALSE;
-  /* The weight's gradient first: `a` is often free behind it, and its own gradient takes its place in memory. */
+  /* The weight's gradient first: after it `a` is often free, and a's gradient can take its memory. */
   if (call->needed[1])
     {
       v = at->trans_b ? loom_matmul (p, g, a, TRUE, at->trans_a) : loom_matmul (p, a, g, !at->trans_a, FALSE);
@@ -70,7 +70,7 @@ gradient_matmul (const LoomGradCall *call)
   return TRUE;
 }
 
-/* aᵀ·b, summed over runs, is one product whose rows are those of all runs. */
+/* The sum of aᵀ·b over iterations is one product over the rows of all iterations. */
 static gboolean
 sum_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
                  LoomValue *sum)
@@ -89,7 +89,7 @@ sum_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensor
   return TRUE;
 }
 
-/* A stack of matrices as rows of one, which a matrix that is the same in every run multiplies at once. */
+/* A stack of matrices as the rows of one, to be multiplied by a matrix that is the same in every iteration. */
 static LoomValue
 rows_over_runs (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *x, const LoomValue *value)
 {
@@ -107,7 +107,8 @@ rows_over_runs (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *
   return loom_reshape (p, y, x->rank + 1, dims);
 }
 
-/* Else the runs are one more batch axis in front, and an operand of fewer axes gets some of size 1 behind it. */
+/* Otherwise the iterations are one more leading batch axis, after which an operand of lower rank gets axes of size
+ * 1. */
 static gboolean
 over_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
                   const LoomValue *value, LoomValue *all)

@@ -1,7 +1,7 @@
 /* Batch and layer normalisation with their gradients (Ioffe and Szegedy 2015, section 3; Ba et al. 2016).
  *
- * Both are x̂ = (x - mean)·rstd, scaled and shifted; they differ in the axes that share statistics and in the shape
- * of the scale, so one description of those two serves all four expansions. */
+ * Both are x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes that share statistics and in the shape of
+ * the scale, which one struct describes for all four expansions. */
 #include "engine/program/partition-private.h"
 
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
@@ -9,18 +9,18 @@
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
 #define DIV(a, b) loom_binary (p, LOOM_SCALAR_DIV, a, b)
 
-/* How statistics and scale lie beside x. */
+/* The axes of statistics and scale in relation to x. */
 typedef struct
 {
   guint32 pooled;    /* axes that share one mean and variance */
   guint32 scale_sum; /* axes that share one weight */
   int stat_rank;     /* of mean and var, as results */
   gint64 stat[LOOM_MAX_RANK];
-  gint64 stat_wide[LOOM_MAX_RANK]; /* mean with 1 in pooled places: broadcasts against x */
+  gint64 stat_wide[LOOM_MAX_RANK]; /* mean with size 1 on pooled axes, to broadcast against x */
   int scale_rank;
   gint64 scale[LOOM_MAX_RANK];
   gint64 scale_wide[LOOM_MAX_RANK];
-  double count; /* elements that share statistics */
+  double count; /* number of elements that share statistics */
 } Norm;
 
 static Norm
@@ -150,8 +150,8 @@ infer_layer_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
 
 /* ---- gradients -------------------------------------------------------- */
 
-/* The gradient that reaches x by its statistics: mean gives g/n to each element; var gives 2(x - mean)/n·g; rstd =
- * (var + eps)^-½ gives -rstd³(x - mean)/n·g. */
+/* The gradient of x through its statistics: mean gives g/n to each element; var gives 2(x - mean)/n·g; rstd = (var +
+ * eps)^-½ gives -rstd³(x - mean)/n·g. */
 static LoomValue
 through_statistics (const LoomGradCall *call, const Norm *n, gboolean batch)
 {

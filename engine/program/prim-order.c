@@ -1,4 +1,5 @@
-/* The orders in which rows are visited: by the number of a body, and by levels of trees. The host computes them. */
+/* The primitives that sort rows for `visit`: by body number (group_rows), and by tree level (level_rows). The host
+ * computes them. */
 #include "engine/program/partition-private.h"
 
 static void
@@ -23,7 +24,7 @@ flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return 0;
 }
 
-/* Sorts rows by group, 0 … n_groups-1, those of one group in the order in which they stand. */
+/* Sorts rows by group, 0 … n_groups-1, stably. */
 static void
 sort_rows (gint64 rows, const gint64 *group, gint64 n_groups, gint64 *order, gint64 *place, gint64 *sorted)
 {
@@ -41,7 +42,7 @@ sort_rows (gint64 rows, const gint64 *group, gint64 n_groups, gint64 *order, gin
     }
 }
 
-/* ---- by number -------------------------------------------------------------- */
+/* ---- by body number --------------------------------------------------------- */
 
 static gboolean
 infer_groups (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -94,7 +95,7 @@ static const LoomPrim group_rows = { .name = "group_rows",
                                      .equal = equal_order,
                                      .on_host = group_on_host };
 
-/* ---- by levels -------------------------------------------------------------- */
+/* ---- by tree level ---------------------------------------------------------- */
 
 static gboolean
 infer_levels (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -107,7 +108,7 @@ infer_levels (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* The level of each node, and which of its parent's children it is; FALSE with a message. */
+/* The level of each node, and its index among its parent's children; FALSE with a message. */
 static gboolean
 find_levels (gint64 trees, gint64 nodes, gint64 slots, const gint64 *parent, gint64 *level, gint64 *child,
              gint64 *children, LoomMessage *message)

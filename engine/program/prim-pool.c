@@ -1,6 +1,6 @@
-/* Pooling over windows: the largest or the mean, with their gradients.
+/* Max and average pooling over windows, with their gradients.
  *
- * Output sizes are attributes, because ceil mode is decided by the operator and a window may hang over the edge. */
+ * Output sizes are attributes, because the operator resolves ceil mode, and a window may extend beyond the edge. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-private.h"
 
@@ -61,7 +61,7 @@ infer_one (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDe
   return TRUE;
 }
 
-/* The same windows, sized for the gradient's result. */
+/* The same windows with the size of the gradient's result. */
 static LoomPool2dTo
 to_input (const LoomGradCall *call)
 {
@@ -161,8 +161,7 @@ expand_max_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, Lo
   out[0] = loom_window_crop (p, &w, sum);
 }
 
-/* How many places each window divides by, [1,1,P,Q] or a scalar: the sum over windows of a 1 wherever a place counts.
- */
+/* The divisor of each window, [1,1,P,Q] or a scalar: the window sum of a tensor that is 1 at each counted position. */
 static LoomValue
 window_counts (LoomProgram *p, const LoomPool2dAttrs *a, const LoomWindow *w, LoomDType dtype)
 {
@@ -173,7 +172,7 @@ window_counts (LoomProgram *p, const LoomPool2dAttrs *a, const LoomWindow *w, Lo
     return loom_const (p, dtype, (double)a->divisor);
   for (int i = 0; i < 2; i++)
     {
-      /* Padding counts as far as it was asked for; what hangs over beyond it never does. */
+      /* Requested padding may count; positions beyond it never do. */
       if (a->count_include_pad)
         ones[2 + i] = MIN (w->in[i] + 2 * a->pad[i], w->padded[i]);
       else

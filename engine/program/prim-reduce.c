@@ -1,5 +1,5 @@
-/* Reductions along axes. The result keeps the rank with 1 in each reduced place, so it broadcasts back against the
- * operand without a reshape: gradients are plain elementwise work. */
+/* The primitive of reductions along axes. The result keeps the rank, with size 1 on reduced axes, so it broadcasts
+ * against the operand without a reshape, and gradients are elementwise. */
 #include "engine/program/partition-private.h"
 
 static gboolean
@@ -24,7 +24,7 @@ infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* x is one of several equals at its extreme: they share the gradient evenly (torch.amax). */
+/* Several elements equal to the extreme share the gradient evenly (torch.amax). */
 static LoomValue
 extreme_gradient (const LoomGradCall *call, guint32 axes)
 {
@@ -32,15 +32,15 @@ extreme_gradient (const LoomGradCall *call, guint32 axes)
   LoomDType dtype = value_desc (p, call->grad[0])->dtype;
   LoomValue x = call->instr->in[0], hit = loom_binary (p, LOOM_SCALAR_EQ, x, call->instr->out[0]), count;
 
-  /* NaN wins over all and equals nothing. */
+  /* NaN is the extreme if present, and equals nothing. */
   hit = loom_cast (p, loom_binary (p, LOOM_SCALAR_OR, hit, loom_unary (p, LOOM_SCALAR_ISNAN, x)), dtype);
   count = loom_reduce (p, LOOM_REDUCE_SUM, hit, axes, TRUE);
 
   return loom_binary (p, LOOM_SCALAR_MUL, hit, loom_binary (p, LOOM_SCALAR_DIV, call->grad[0], count));
 }
 
-/* ∂(Π x)/∂x is the product of the others: y/x away from zeros; where exactly one factor is 0 only that factor has a
- * derivative, and where two or more are 0 there is none. */
+/* ∂(Π x)/∂x is the product of the others: y/x for a nonzero factor; if exactly one factor is 0 only that one has a
+ * derivative, and if two or more are 0 none has. */
 static LoomValue
 product_gradient (const LoomGradCall *call, guint32 axes)
 {

@@ -1,7 +1,8 @@
-/* The loop over a body: recurrent layers, and `scan` of a graph. Its gradient is in scan-gradient.c. */
+/* The primitive `scan`, a loop over a body, for recurrent layers and `scan` of a graph. Its gradient is in
+ * scan-gradient.c. */
 #include "engine/program/scan-private.h"
 
-/* Whether the operand, or a row of it for a sequence, is of the type and shape that the body has for input i. */
+/* TRUE if the operand (a row of it for a sequence) has the type and shape of the body's input i. */
 static gboolean
 check_operand (const LoomScanAttrs *a, guint i, const LoomTensorDesc *have, char **why)
 {
@@ -81,7 +82,7 @@ flops_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)a->length * loom_program_flops (a->body);
 }
 
-/* Bodies are the same where they are one program: a node that stands twice in a graph has two. */
+/* Bodies are equal if they are the same program: a node that occurs twice in a graph has two. */
 static gboolean
 equal_scan (const void *a, const void *b)
 {

@@ -1,4 +1,5 @@
-/* Primitives that move elements without computing: their gradients are one another. */
+/* The primitives that rearrange elements: reshape, detach, expand, permute, slice, pad, concat, move and copy. Their
+ * gradients are one another. */
 #include "engine/program/partition-private.h"
 #include "kernels/move.h"
 
@@ -51,7 +52,7 @@ equal_dims (const void *a, const void *b)
   return loom_same_dims (a, b);
 }
 
-/* Never nothing: the result is a value of its own, as that of one run was. */
+/* Never the value itself: the result must be a new value, as an iteration's was. */
 static gboolean
 over_runs_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
                    const LoomValue *value, LoomValue *all)
@@ -183,7 +184,7 @@ gradient_permute (const LoomGradCall *call)
   return TRUE;
 }
 
-/* The rank is not among the attributes: a trailing run of zeros is not part of the permutation. */
+/* The attributes lack the rank: trailing zeros are not part of the permutation. */
 static char *
 describe_permute (const void *attrs)
 {
@@ -243,7 +244,7 @@ static const LoomPrim permute = { .name = "permute",
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
-/* TRUE when n elements from start with this step, which may lead backwards, lie inside size. */
+/* TRUE if n elements from start with this step, which may be negative, are within size. */
 static gboolean
 fits (gint64 n, gint64 start, gint64 step, gint64 size)
 {
@@ -300,7 +301,7 @@ equal_slice (const void *a, const void *b)
          && loom_same_ints (x->to.rank, x->kernel.step, y->kernel.step);
 }
 
-/* A sequence is taken apart into slices that differ in their start alone. */
+/* Slices of a sequence differ only in their start. */
 static guint
 hash_slice (const void *attrs)
 {
@@ -486,7 +487,7 @@ infer_move (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-/* Of each part its shape, and where and in what strides it is read and written. */
+/* For each part its shape, and the starts and strides with which it is read and written. */
 static char *
 describe_move (const void *attrs)
 {

@@ -1,5 +1,5 @@
-/* Softmax and log-softmax along an axis, whole so that back ends can do them in one pass; expand() says the same in
- * core primitives. */
+/* Softmax and log-softmax along an axis as composites, so that back ends can compute them in one pass; expand() has the
+ * formulas in core primitives. */
 #include "engine/program/partition-private.h"
 
 static gboolean
@@ -34,7 +34,7 @@ gradient_softmax (const LoomGradCall *call)
   return TRUE;
 }
 
-/* The largest is taken off first, so that no exponential overflows; it cancels, so no gradient goes through it. */
+/* The maximum is subtracted first, so that no exponential overflows. It cancels, so it needs no gradient. */
 static void
 expand_softmax (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {

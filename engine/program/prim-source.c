@@ -1,5 +1,5 @@
-/* Primitives that make values of nothing: constants, counters and random numbers. And the one that lets a value pass
- * only on a condition. */
+/* Primitives without data operands (constants, counters, random numbers), and `require`, which returns a value only if
+ * a condition holds. */
 #include "engine/program/prim-private.h"
 
 static gboolean
@@ -142,7 +142,7 @@ equal_random (const void *a, const void *b)
          && x->kernel.stream == y->kernel.stream;
 }
 
-/* All of a graph's read the one seed and step. */
+/* All random calls of a graph read the same seed and step, so attributes tell them apart. */
 static guint
 hash_random (const void *attrs)
 {

@@ -1,6 +1,6 @@
-/* What one rank gives to another, or to all others: between the stages of a pipeline (pipeline-write.c), whose ranks
- * run different programs. As with all that ranks do together, no back end has kernels for it (plan-collective.c), and
- * there are no gradients, because a program is divided after it was differentiated. */
+/* The primitives of transfers between ranks (send, receive, broadcast), for pipeline stages, whose ranks run different
+ * programs (pipeline-write.c). The planner makes their kernels (plan-collective.c). They have no gradients, because a
+ * program is partitioned after differentiation. */
 #include "engine/program/prim-private.h"
 
 #include "kernels/comm.h"

@@ -1,6 +1,7 @@
-/* The update region's primitives: statistics over all gradients, and the optimisers' steps over many tensors at once.
+/* The primitives of the update region: statistics over all gradients, and the optimizers' steps over many tensors at
+ * once.
  *
- * They end a program, so they have no gradient; results lie at their operands' addresses. */
+ * They end a program, so they have no gradient; results overwrite their operands. */
 #include "engine/program/partition-private.h"
 
 #include "kernels/optim.h"
@@ -106,8 +107,8 @@ infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc
   return TRUE;
 }
 
-/* Results are p and the states in their order, each at its operand's address; of the operands the gradients stand
- * between them. Every step's attributes begin with n. */
+/* Results are p and the states in order, each at its operand's address; among the operands the gradients are between
+ * them. Every step's attributes begin with n. */
 static guint
 updates_list (const void *attrs, guint result)
 {
@@ -143,7 +144,7 @@ static const LoomPrim sgd_step = { .name = "sgd_step",
                                    .flops = flops_per_operand,
                                    .updates = updates_list };
 
-/* p and g of n tensors each, three scalars; new p at p, old p at g, and what grad_stats has of g. */
+/* p and g of n tensors each, three scalars → new p at p, old p at g, and grad_stats of g. */
 static gboolean
 infer_sgd_logged (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                   char **why)
@@ -174,7 +175,7 @@ describe_sgd_logged (const void *attrs)
   return g_strdup_printf ("n=%d%s", a->n, a->maximize ? " maximize" : "");
 }
 
-/* Weights and gradients; the statistics behind them have places of their own. */
+/* Weights and gradients are overwritten; the statistics after them have their own memory. */
 static guint
 updates_both (const void *attrs, guint result)
 {

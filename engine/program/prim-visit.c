@@ -1,5 +1,5 @@
-/* Bodies that data choose: one of several (`switch`), and one for each group of rows (`visit`), which runs branches on
- * the samples that chose them and a module on trees level by level. Their gradient is in visit-gradient.c. */
+/* The primitives `switch` (one of several bodies) and `visit` (a body for each group of rows), whose bodies are chosen
+ * by data: branches for samples, and a module for trees level by level. Their gradient is in visit-gradient.c. */
 #include "engine/program/partition-private.h"
 #include "engine/program/program-visit.h"
 
@@ -9,7 +9,7 @@ is_visit (const LoomVisitAttrs *a)
   return a->n_sizes > 0;
 }
 
-/* d is row_type's with so many rows in front. */
+/* TRUE if d has body's row type and `rows` rows. */
 static gboolean
 is_rows (const LoomTensorDesc *d, gint64 rows, const LoomTensorDesc *body, gint64 size)
 {
@@ -157,7 +157,7 @@ describe_visit (const void *attrs)
   return g_string_free (text, FALSE);
 }
 
-/* Each row is visited once; of branches, as if each were chosen equally often. */
+/* Each row is visited once; branches are assumed to be chosen equally often. */
 static double
 flops_visit (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {

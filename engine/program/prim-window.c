@@ -1,4 +1,4 @@
-/* Slices of sliding windows; see prim-window.h. */
+/* Implements slices of sliding windows, see prim-window.h. */
 #include "engine/program/prim-window.h"
 
 void

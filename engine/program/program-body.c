@@ -1,9 +1,9 @@
-/* Bodies: cutting a program out of another one, putting one into another, and rewriting those of an instruction. */
+/* Extracts a program from another one as a body, inlines bodies, and rewrites those of an instruction. */
 #include "engine/program/program-body.h"
 
 #include <string.h>
 
-/* By instruction: whether one of out[] needs it, where in[] are given. */
+/* By instruction: whether one of out[] needs it, given in[]. */
 static gboolean *
 find_needed (const LoomProgram *p, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out)
 {
@@ -29,8 +29,8 @@ find_needed (const LoomProgram *p, guint n_in, const LoomValue *in, guint n_out,
   return needed;
 }
 
-/* The instruction with its operands and results mapped. A result that is known already is computed for the others' sake
- * and keeps its first value. */
+/* Copies the instruction with mapped operands and results. A result that is mapped already is computed only for the
+ * others and keeps its first value. */
 static void
 copy_instr (LoomProgram *to, const LoomInstr *instr, LoomValue *map)
 {

@@ -1,18 +1,18 @@
-/* Taking work out of loops: what a step computes without what is carried into it is computed for all steps at once, in
- * front of the loop.
+/* Hoists work out of loops: computations that do not depend on carried values are done for all iterations at once,
+ * before the loop.
  *
- * x·W of a recurrent cell is then one large product instead of one small one a step, and so are its gradients, since
- * the pass runs before differentiation: the loop's backward pass only stacks what the product's own gradient needs.
- * Taken out are products (`over_runs` of a primitive makes the one call), whatever these are computed from, and
- * element-wise work on nothing but their results. What depends on no step at all, as a weight's copy in another type,
- * is computed once. Anything else stays, because a stack of it would only cost memory. */
+ * x·W of a recurrent cell becomes one large product instead of a small one per iteration, and so do its gradients,
+ * since the pass runs before differentiation: the loop's backward pass only stacks what the product's gradient needs.
+ * Hoisted are products (a primitive's `over_runs` emits the one call), the values these are computed from, and
+ * element-wise work on only their results. Loop-invariant values, such as a weight's copy in another type, are computed
+ * once. Everything else stays, because a stack of it would only cost memory. */
 #include "engine/program/program-body.h"
 
-/* What a value of the body depends on. */
+/* The dependences of a value of the body. */
 typedef enum
 {
-  ON_NO_RUN, /* on whole operands alone */
-  ON_ROWS,   /* on rows of sequences, too */
+  ON_NO_RUN, /* on whole operands only */
+  ON_ROWS,   /* also on rows of sequences */
   ON_CARRIED
 } Dependence;
 
@@ -20,13 +20,13 @@ typedef struct
 {
   LoomRewrite *r;
   const LoomInstr *instr; /* the loop, of r->from */
-  LoomScanAttrs attrs;    /* with the body that is looked at */
+  LoomScanAttrs attrs;    /* with the current body */
   const LoomValue *in;    /* its operands, of r->to */
   Dependence *on;         /* by value of the body */
   gboolean *may_leave;    /* by value: it can be computed outside */
-  gboolean *is_given;     /* by value: it is computed outside, and the body no longer makes it */
+  gboolean *is_given;     /* by value: it is computed outside, and no longer in the body */
   gboolean *taken;        /* by instruction: it is computed outside */
-  LoomValue *outside;     /* by value: what it is of r->to, a stack where it depends on rows; 0: unknown there */
+  LoomValue *outside;     /* by value: its value in r->to, a stack if it depends on rows; 0: none */
 } Loop;
 
 static LoomProgram *hoist (const LoomProgram *p, guint n, LoomValue *values);
@@ -37,9 +37,9 @@ can_hoist (const LoomInstr *instr)
   return (instr->prim->flags & LOOM_PRIM_LOOP) != 0 && !((const LoomScanAttrs *)instr->attrs)->no_hoist;
 }
 
-/* ---- what can leave ------------------------------------------------------------- */
+/* ---- candidates ----------------------------------------------------------------- */
 
-/* One call on stacks is that of each run, as it computes every element by itself. */
+/* TRUE if a call on stacks computes the same as a call per iteration, since it works element by element. */
 static gboolean
 is_by_element (const LoomPrim *prim)
 {
@@ -110,9 +110,9 @@ look_at (Loop *l, const LoomInstr *instr)
       }
 }
 
-/* ---- what is worth it ----------------------------------------------------------- */
+/* ---- benefit -------------------------------------------------------------------- */
 
-/* TRUE for numbers that the planner knows: each place has its own. */
+/* TRUE for constants that the planner folds: each reader has its own. */
 static gboolean
 is_constant (const LoomInstr *instr)
 {
@@ -127,7 +127,7 @@ producer_of (const Loop *l, LoomValue v)
   return producer == G_MAXUINT ? NULL : loom_program_instr (l->attrs.body, producer);
 }
 
-/* TRUE if it computes on results of what is taken out, and makes no more of them. */
+/* TRUE if it works on results of hoisted instructions without making them larger. */
 static gboolean
 follows (const Loop *l, const LoomInstr *instr)
 {
@@ -142,7 +142,7 @@ follows (const Loop *l, const LoomInstr *instr)
   return TRUE;
 }
 
-/* Of what depends on no run: what only moves or repeats elements costs a body nothing. */
+/* FALSE for loop-invariant instructions that only move or repeat elements, which cost a body nothing. */
 static gboolean
 computes (const Loop *l, const LoomInstr *instr)
 {
@@ -169,7 +169,7 @@ is_worth (const Loop *l, const LoomInstr *instr)
   return l->on[instr->out[0]] == ON_ROWS ? follows (l, instr) : computes (l, instr);
 }
 
-/* The instruction, and whatever its operands are made by. */
+/* Hoists the instruction and the producers of its operands. */
 static void
 take (Loop *l, const LoomInstr *instr)
 {
@@ -190,7 +190,7 @@ take (Loop *l, const LoomInstr *instr)
     }
 }
 
-/* TRUE if there is anything to take out. */
+/* TRUE if there is anything to hoist. */
 static gboolean
 choose (Loop *l)
 {
@@ -210,9 +210,9 @@ choose (Loop *l)
   return any;
 }
 
-/* ---- in front of the loop -------------------------------------------------------- */
+/* ---- before the loop ------------------------------------------------------------- */
 
-/* An operand of fewer axes than the result broadcasts as before once it has axes of size 1 behind that of the runs. */
+/* An operand of lower rank than the result broadcasts as before with axes of size 1 after that of the iterations. */
 static LoomValue
 aligned (LoomProgram *p, LoomValue stack, int rank)
 {
@@ -276,9 +276,9 @@ emit_taken (Loop *l)
     }
 }
 
-/* ---- the loop that is left -------------------------------------------------------- */
+/* ---- the remaining loop ----------------------------------------------------------- */
 
-/* By value: what the outputs need, and the body still reads. */
+/* By value: whether the outputs need it and the body reads it. */
 static gboolean *
 find_read (const Loop *l, guint n_out, const LoomValue *out)
 {
@@ -300,7 +300,7 @@ find_read (const Loop *l, guint n_out, const LoomValue *out)
   return read;
 }
 
-/* The body's inputs: those of the carried values, then of this dependence whatever is read and comes from outside. */
+/* Adds the body's inputs: those of carried values, then external values of this dependence that are read. */
 static void
 add_operands (const Loop *l, const gboolean *read, Dependence on, GArray *in, GArray *operands)
 {

@@ -1,14 +1,14 @@
-/* Divides a program among ranks (loom-partition.h).
+/* Partitions a program among ranks (loom-partition.h).
  *
- * First every instruction says in which form it takes its operands and what its results then are. Then the rank's
- * program is written: an operand in another form is made on the way (partition-forms.c). */
+ * First each instruction chooses the forms of its operands and results; then the rank's program is written, with
+ * conversions between forms (partition-forms.c). */
 #include "engine/program/partition-forms.h"
 
 #include "engine/program/loom-optimizer.h"
 
 #include <string.h>
 
-/* ---- deciding ------------------------------------------------------------------ */
+/* ---- choosing forms ------------------------------------------------------------ */
 
 static LoomShare
 share_of (const Partition *self, LoomValue v)
@@ -18,7 +18,7 @@ share_of (const Partition *self, LoomValue v)
 
 /* ---- state ---------------------------------------------------------------------- */
 
-/* Of which slots a rank has a part. Scalars stay whole: there is nothing to divide. */
+/* The form of a slot. Scalars stay whole. */
 static LoomShare
 slot_share (const Partition *self, const LoomSlot *slot)
 {
@@ -65,8 +65,7 @@ decide_slots (Partition *self)
     }
 }
 
-/* TRUE if the norm of gradients changes what an optimiser writes: its bits then have to be the same whatever is
- * divided. */
+/* TRUE if the norm of gradients affects what an optimizer writes: then its bits must not depend on the partitioning. */
 static gboolean
 norm_matters (const LoomProgram *p)
 {
@@ -81,7 +80,7 @@ norm_matters (const LoomProgram *p)
         any = any || follows[instr->in[k]];
       if (any && loom_share_is_step (instr->prim))
         return TRUE;
-      /* Whether they are finite changes nothing but whether it writes. */
+      /* The finite flags affect only whether it writes. */
       for (guint o = 0; o < instr->n_out && any; o++)
         if (instr->out[o] != 0 && (o == 0 || instr->prim->share != loom_share_grad_stats))
           follows[instr->out[o]] = TRUE;
@@ -89,7 +88,7 @@ norm_matters (const LoomProgram *p)
   return FALSE;
 }
 
-/* TRUE if this only gathers the gradients of a batch: an update over several of them is another program. */
+/* TRUE if the program only accumulates gradients: the update over several batches is another program. */
 static gboolean
 is_accumulating (const LoomProgram *p)
 {
@@ -176,7 +175,7 @@ partition_decide (Partition *self, guint i)
     self->is_weight[instr->out[0]] = is_weight[0];
 }
 
-/* The values that leave the program: the next ones of slots, then outputs; 0 where a slot stays as it is. */
+/* The values that leave the program: the next ones of slots, then outputs; 0 for an unchanged slot. */
 static guint
 n_ends (const LoomProgram *p)
 {
@@ -199,7 +198,7 @@ end_share (const Partition *self, guint i)
   return (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
-/* Who wants a pending value otherwise. */
+/* Records a reader that wants a pending value in another form. */
 static void
 note_want (Partition *self, LoomValue v, LoomShareKind want, gboolean is_late, gboolean *early)
 {
@@ -212,7 +211,7 @@ note_want (Partition *self, LoomValue v, LoomShareKind want, gboolean is_late, g
     self->time[v] = PARTITION_LATE_SHARD;
 }
 
-/* Pending values that somebody wants otherwise, but nobody before the update. */
+/* Finds the pending values that are wanted in another form, but not before the update. */
 static void
 find_late (Partition *self)
 {
@@ -237,7 +236,7 @@ find_late (Partition *self)
 
 /* ---- writing the rank's program ------------------------------------------------------ */
 
-/* Where a slice or what is padded begins, along an axis of which each rank has a part. */
+/* Adjusts the start of a slice or pad along a split axis. */
 static void
 localise_start (const Partition *self, const LoomPrim *prim, gpointer attrs, int axis)
 {
@@ -249,7 +248,7 @@ localise_start (const Partition *self, const LoomPrim *prim, gpointer attrs, int
     start[axis] = partition_rows (self, start[axis], self->own.count);
 }
 
-/* The attributes, with the result's own shape where it is split. */
+/* The attributes, with the rank's result shape if it is split. */
 static gpointer
 local_attrs (const Partition *self, const LoomInstr *instr)
 {
@@ -266,9 +265,9 @@ local_attrs (const Partition *self, const LoomInstr *instr)
   return attrs;
 }
 
-/* What was gathered for the forward pass is gathered again for the backward pass, but for vectors: they take no room to
- * speak of, a call less each, and with a norm's scale and shift at hand its result is computed again in place of being
- * kept (plan-rematerialise.c). */
+/* Values gathered for the forward pass are gathered again for the backward pass, except vectors: they need little
+ * memory, and with a norm's scale and shift at hand its result can be recomputed instead of kept
+ * (plan-rematerialise.c). */
 static void
 enter_region (Partition *self, LoomRegion region)
 {
@@ -314,7 +313,8 @@ add_gathered (const Partition *self, guint i, GArray *values)
     }
 }
 
-/* With the shards that an instruction wants whole, those that others of its node want next. */
+/* Gathers the shards that an instruction needs whole, together with those that other instructions of its node need
+ * next. */
 static void
 gather_operands (Partition *self, guint i)
 {
@@ -335,7 +335,7 @@ gather_operands (Partition *self, guint i)
   partition_gather (self, values->len, (const LoomValue *)values->data);
 }
 
-/* Outputs that are state as it was: it is put together before the update changes it. */
+/* Outputs that are unchanged state are gathered before the update changes it. */
 static void
 read_state_at_ends (Partition *self)
 {
@@ -383,7 +383,7 @@ partition_write (Partition *self, guint i)
       partition_put (self, instr->out[o]);
 }
 
-/* What leaves the program does so whole, but for slots of another form. */
+/* Writes the values that leave the program, whole except for split or sharded slots. */
 static void
 write_ends (Partition *self)
 {
@@ -438,7 +438,7 @@ decide_inputs (Partition *self)
     }
 }
 
-/* Sums over several batches wait for their exchange from the beginning. */
+/* Queues accumulated sums for their exchange from the beginning. */
 static void
 put_slots (Partition *self)
 {
@@ -540,7 +540,7 @@ divide (const LoomProgram *p, const LoomPartition *options)
   return to;
 }
 
-/* Batch norms in core primitives, whose sums then go over all ranks. */
+/* Expands batch norms into core primitives, whose sums then go over all ranks. */
 static LoomProgram *
 expand_batch_norms (const LoomProgram *p)
 {
@@ -569,7 +569,7 @@ loom_program_partition (const LoomProgram *p, const LoomPartition *options)
 
   if (options->along == LOOM_MESH_TENSOR)
     {
-      /* Each rank has one part of as many as there are ranks, in place of samples. */
+      /* Instead of samples, there is one part for each rank. */
       LoomPartition parts = { .along = LOOM_MESH_TENSOR,
                               .samples = options->ranks,
                               .rank = options->rank,

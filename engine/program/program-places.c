@@ -1,15 +1,15 @@
-/* Which dimension of each value is that of places, and who looks across it.
+/* Detects whether a program mixes positions of a sequence: finds the sequence axis of each value, and the instructions
+ * that combine elements along it.
  *
- * No shape rule is repeated here: the net is lowered for two lengths, and the dimension that differs is the one. What
- * an instruction does along it then says whether it mixes places. Whatever is not known to keep them apart mixes them.
- */
+ * Shape rules are not repeated: the net is lowered for two lengths, and the axis whose size differs is the sequence
+ * axis. A rule per primitive then tells whether it keeps positions apart; a primitive without one mixes them. */
 #include "engine/program/loom-places.h"
 #include "engine/program/prim-private.h"
 
 #include <string.h>
 
 #define NO_AXIS (-1)
-#define UNCLEAR (-2) /* it differs in several dimensions, or not in proportion */
+#define UNCLEAR (-2) /* several axes differ, or not in proportion */
 
 typedef struct
 {
@@ -17,15 +17,15 @@ typedef struct
   int *axis; /* by value */
 } Places;
 
-/* What a rule sees of an instruction. */
+/* A rule's view of an instruction. */
 typedef struct
 {
   const LoomInstr *instr;
   const LoomTensorDesc *in[8], *out; /* of the first operands, and the first result */
-  int axis[8], to;                   /* their dimensions of places */
+  int axis[8], to;                   /* their sequence axes */
 } Call;
 
-/* TRUE if places stay apart. One operand or result at least has a dimension of places, and none is unclear. */
+/* TRUE if positions stay apart. At least one operand or result has a sequence axis, and none is unclear. */
 typedef gboolean (*Rule) (const Call *c);
 
 /* ---- values ------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ axis_of (const LoomTensorDesc *a, gint64 n_a, const LoomTensorDesc *b, gint64 n_
   return axis;
 }
 
-/* Elements in front of a dimension. */
+/* The number of elements before an axis. */
 static gint64
 before (const LoomTensorDesc *d, int axis)
 {
@@ -67,7 +67,7 @@ always (const Call *c)
   return c->to != NO_AXIS;
 }
 
-/* Dimensions are matched from the last one on. */
+/* Axes are matched from the last one on. */
 static gboolean
 element_wise (const Call *c)
 {
@@ -96,7 +96,7 @@ reduce (const Call *c)
   return c->axis[0] >= 0 && !(attrs->axes >> c->axis[0] & 1);
 }
 
-/* Those that work along one axis, which their attributes name, and have operands of the result's rank. */
+/* For primitives that work along one axis and have operands of the result's rank. */
 static gboolean
 along (const Call *c, int axis)
 {
@@ -126,7 +126,7 @@ layer_norm (const Call *c)
   return c->axis[0] >= 0 && c->axis[0] < c->in[0]->rank - attrs->axes;
 }
 
-/* Channels are dimension 1, and have numbers of their own. */
+/* Channels are axis 1 and have their own parameters. */
 static gboolean
 by_channel (const Call *c)
 {
@@ -136,7 +136,7 @@ by_channel (const Call *c)
   return c->axis[0] >= 0 && c->axis[0] != 1;
 }
 
-/* Samples are dimension 0. */
+/* Samples are axis 0. */
 static gboolean
 by_sample (const Call *c)
 {
@@ -152,14 +152,14 @@ gather_rows (const Call *c)
   return c->axis[0] == NO_AXIS;
 }
 
-/* Places stay in order where as much lies before them as before. */
+/* Positions keep their order if the same number of elements precedes the axis. */
 static gboolean
 reshape (const Call *c)
 {
   return c->axis[0] >= 0 && c->to >= 0 && before (c->in[0], c->axis[0]) == before (c->out, c->to);
 }
 
-/* What is as large as there are places must not be a part of something else. */
+/* A value with as many elements as positions must not be a slice of something else. */
 static gboolean
 slice (const Call *c)
 {
@@ -181,7 +181,7 @@ iota (const Call *c)
   return c->to >= 0 && c->to != ((const LoomIotaAttrs *)c->instr->attrs)->axis;
 }
 
-/* Queries of places that look at keys which are none. */
+/* Queries at positions attend to keys without a sequence axis. */
 static gboolean
 attention (const Call *c)
 {
@@ -224,7 +224,8 @@ static const struct
 
 /* ---- instructions ----------------------------------------------------------------- */
 
-/* Of a node that keeps what it needs of earlier places: a loop's steps are the places, and nothing else has them. */
+/* TRUE for a node that keeps what it needs of earlier positions: a loop iterates over positions, and nothing else has a
+ * sequence axis. */
 static gboolean
 is_trusted (const Places *w, const LoomInstr *instr, GHashTable *keepers)
 {
@@ -285,7 +286,7 @@ keeps_apart (const Places *w, const LoomInstr *instr)
   return FALSE;
 }
 
-/* TRUE if both programs have the same instructions, and the same state. */
+/* TRUE if both programs have the same instructions and the same state. */
 static gboolean
 are_alike (const LoomProgram *a, const LoomProgram *b)
 {

@@ -1,12 +1,11 @@
-/* Mixed precision: a forward program whose large products are computed on 16-bit floats (bf16, f16) while parameters,
- * statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
- * torch.autocast on a CPU). The rule of each primitive is its LoomPrecision.
+/* Mixed precision: converts a forward program so that its large products use 16-bit floats (bf16, f16), while
+ * parameters, statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
+ * torch.autocast on a CPU). Each primitive's rule is its LoomPrecision.
  *
- * The pass runs before differentiation, so gradients flow back through the same casts and arrive at the parameters in
- * f32. A parameter's cast is one instruction however often the parameter is used. Element-wise work follows its
- * operands: what cannot round, or rounds once, is said in the 16-bit type; any longer formula goes up to f32 and comes
- * back, so that its gradient, too, is computed in f32 and rounded where it leaves. The planner joins all that into one
- * pass over memory, in which going up costs nothing. */
+ * The pass runs before differentiation, so gradients flow back through the same casts and reach the parameters in f32.
+ * A parameter is cast once however often it is used. An element-wise formula that rounds at most once uses its
+ * operands' 16-bit type; a longer one is computed in f32 and cast back, so that its gradient is also computed in f32
+ * and rounded at the end. The planner fuses these casts into one pass over memory, where they cost nothing. */
 #include "engine/program/program-body.h"
 
 typedef struct
@@ -15,7 +14,8 @@ typedef struct
   LoomDType dtype;
   GHashTable *dtype_of; /* borrowed, may be NULL */
   GHashTable *casts;    /* (value, type) of the new program → its cast */
-  gboolean *weak;       /* by value of the old program: made of no data (a constant, a mask), so it widens nothing */
+  gboolean
+      *weak; /* by value of the old program: independent of data (a constant, a mask), so it does not widen results */
 } Pass;
 
 static gboolean
@@ -30,8 +30,8 @@ type_of (Pass *pass, LoomValue v)
   return v == 0 ? LOOM_N_DTYPES : value_desc (pass->r.to, v)->dtype;
 }
 
-/* v in another float type, made once. The value of a slot belongs to no node: a weight's copy serves all its
- * readers, and no scope recomputes it. */
+/* v in another float type, made once. The value of a slot belongs to no node: a weight's copy serves all its readers,
+ * and no scope recomputes it. */
 static LoomValue
 in_type (Pass *pass, LoomValue v, LoomDType dtype)
 {
@@ -53,7 +53,7 @@ in_type (Pass *pass, LoomValue v, LoomDType dtype)
   return cast;
 }
 
-/* The 16-bit type that the node computes in, or F32. */
+/* The 16-bit type in which the node computes, or F32. */
 static LoomDType
 requested_dtype (Pass *pass, const LoomInstr *instr)
 {
@@ -72,8 +72,7 @@ widen (Pass *pass, guint n, LoomValue *in, guint from)
       in[k] = in_type (pass, in[k], LOOM_F32);
 }
 
-/* The one 16-bit type of what carries data among the operands; F32 when there is none, or they differ, or one is wide.
- */
+/* The common 16-bit type of the operands that depend on data; F32 if there is none, they differ, or one is f32. */
 static LoomDType
 followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
 {
@@ -92,7 +91,7 @@ followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
   return followed != LOOM_N_DTYPES && is_reduced (followed) ? followed : LOOM_F32;
 }
 
-/* Casts operands as the rule says; the type that a float result takes afterwards, or N_DTYPES to leave it. */
+/* Casts operands by the rule; returns the type of a float result, or N_DTYPES to leave it. */
 static LoomDType
 settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
 {
@@ -134,11 +133,11 @@ static LoomProgram *autocast (const LoomProgram *p, LoomDType dtype, GHashTable 
 typedef struct
 {
   Pass *pass;
-  const LoomValue *in; /* a loop's operands in the new program; NULL: all are of the body's own types */
+  const LoomValue *in; /* a loop's operands in the new program; NULL: all have the body's own types */
 } Around;
 
-/* The body in mixed precision, whose results have their types again: what is carried goes in as it came out. What comes
- * in with 16 bits is read so. */
+/* The body in mixed precision. Its results keep their types, because carried values must go in as they came out; 16-bit
+ * inputs are read as such. */
 static LoomProgram *
 autocast_body (LoomProgram *body, gpointer data)
 {
@@ -183,7 +182,7 @@ copy_instr (Pass *pass, const LoomInstr *instr)
     widen (pass, ((const LoomScanAttrs *)instr->attrs)->n_carried, in, 0);
   else
     result = settle_operands (pass, instr, in);
-  /* What goes into modules that the data choose is f32, since one is there for several numbers of rows. */
+  /* Operands of data-dependent bodies are f32, since each body exists for several numbers of rows. */
   if (loom_prim_has_bodies (instr->prim))
     {
       loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(Around){ pass, is_loop ? in : NULL });
@@ -195,8 +194,8 @@ copy_instr (Pass *pass, const LoomInstr *instr)
   loom_rewrite_results (&pass->r, instr, out);
 }
 
-/* types (NULL: those of p's inputs): of another type than p has it, an input of the new program. in: those that p's
- * inputs become. */
+/* types (NULL: those of p's inputs): the types of inputs; one that differs from p's is a new input. in: receives the
+ * inputs. */
 static LoomProgram *
 autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, const LoomDType *types, LoomValue *in, guint n,
           LoomValue *values)

@@ -1,10 +1,10 @@
-/* Names for what belongs to no node: a fault in the update has to say which parameter's update it was.
+/* Names instructions that belong to no node, for errors: a fault in the update must say which parameter's.
  *
- * An instruction of a node is called by the node. All others stand between the gradients and the state, so they are
- * called by what they make. */
+ * An instruction of a node is named after the node. Others lead from gradients to state and are named after their
+ * results. */
 #include "engine/program/prim-private.h"
 
-/* The first slot of a kind whose next value is among the results, and how many there are. */
+/* The first slot of a kind whose next value is among the results, and their number. */
 static const LoomSlot *
 first_slot (const LoomProgram *p, LoomSlotKind kind, guint n_out, const guint *out, guint *n)
 {

@@ -1,13 +1,12 @@
-/* Activation recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016): what is computed
- * inside a marked node is not kept for the backward pass but recomputed there.
+/* Activation recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016): values computed inside
+ * a marked node are recomputed for the backward pass instead of kept.
  *
- * A scope is a marked node, one copy of it where it is repeated; scopes nest as paths do. Where a backward instruction
- * of a scope reads a value that the scope made, the instructions behind that value are written once more, in front of
- * the first reader, down to what came into the scope from outside. Nothing else moves, so the later copies are as late
- * as they can be, and what they compute is the same to the bit: random numbers are functions of their keys, and commits
- * keep naming the first computation. In a scope within a scope the copies of the outer one pass through and are
- * dropped, and the inner one makes its own when its turn comes. Each scope's copies have a number, by which the planner
- * knows that they are not to be shared with what they repeat. */
+ * A scope is a marked node, one for each of its repetitions; scopes nest as paths do. If a backward instruction of a
+ * scope reads a value that the scope computes, the instructions of that value are repeated before the first reader,
+ * back to the scope's inputs. Nothing else moves, so repetitions are as late as possible, and they are bit-identical:
+ * random numbers are functions of their keys, and commits name the first computation. In nested scopes the repetition
+ * of the outer one skips the inner one's values, and the inner scope makes its own later. Each scope's repetitions have
+ * a number, so that the planner does not merge them with the originals. */
 #include "engine/program/program-body.h"
 
 #include <string.h>
@@ -25,7 +24,7 @@ typedef struct
   LoomRewrite r;
   GHashTable *marked;    /* paths of marked nodes; borrowed */
   GHashTable *by_path;   /* path → Scope; owned */
-  GHashTable *by_origin; /* interned origin → Scope, NULL where there is none */
+  GHashTable *by_origin; /* interned origin → Scope, or NULL */
   gboolean *kept;        /* by value: lives until the backward pass anyway */
 } Pass;
 
@@ -38,7 +37,7 @@ scope_free (gpointer data)
   g_free (scope);
 }
 
-/* The innermost scope that a path lies in. */
+/* The innermost scope that contains a path. */
 static Scope *
 scope_of_path (Pass *pass, const char *path)
 {
@@ -85,7 +84,7 @@ scope_of (Pass *pass, const char *origin)
   return known;
 }
 
-/* The innermost scope that holds both; NULL when none does. */
+/* The innermost scope that contains both, or NULL. */
 static Scope *
 common (Scope *a, Scope *b)
 {
@@ -109,8 +108,8 @@ outermost (Scope *scope)
   return scope;
 }
 
-/* The instruction of the forward pass that makes v inside a scope, else NULL. A loop is not run again as a whole: what
- * its steps make is made again by those of its backward pass (scan-gradient.c), from what was carried into each. */
+/* The instruction of the forward pass that computes v inside a scope, else NULL. A loop is not repeated: its backward
+ * pass recomputes each iteration (scan-gradient.c) from the carried values. */
 static const LoomInstr *
 maker (Pass *pass, LoomValue v, Scope **scope)
 {
@@ -127,8 +126,8 @@ maker (Pass *pass, LoomValue v, Scope **scope)
   return *scope != NULL ? instr : NULL;
 }
 
-/* A value that leaves its scope for a reader in the backward pass, be it in another scope that is recomputed from it,
- * stays in memory in any case; then its own scope reads it too instead of making it again. */
+/* A value that leaves its scope for a reader in the backward pass, even in another scope that is recomputed from it,
+ * stays in memory anyway; then its own scope reads it too. */
 static void
 find_kept (Pass *pass)
 {
@@ -152,7 +151,7 @@ find_kept (Pass *pass)
     pass->kept[loom_program_get_output (p, i)->value] = TRUE;
 }
 
-/* The scope whose repetition of v a reader in `reader` takes; NULL when it takes v itself. */
+/* The scope whose repetition of v a reader in `reader` takes; NULL: it takes v itself. */
 static Scope *
 repeating_scope (Pass *pass, LoomValue v, Scope *reader)
 {
@@ -198,9 +197,8 @@ repeat_instr (Pass *pass, const LoomInstr *instr, Scope *scope)
       g_hash_table_insert (scope->recomputed, GUINT_TO_POINTER (instr->out[k]), GUINT_TO_POINTER (out[k]));
 }
 
-/* Makes sure that v can be looked up by a reader in `reader`: emits what is missing, in the order of the forward pass.
- * A scope may hold a very long chain, so what is missing is gathered with a stack of its own; the function calls itself
- * only for a scope around this one. */
+/* Emits what a reader in `reader` needs to look up v, in the order of the forward pass. A scope may contain a very long
+ * chain, so it uses an explicit stack; it recurses only for an enclosing scope. */
 static void
 ensure (Pass *pass, LoomValue v, Scope *reader)
 {

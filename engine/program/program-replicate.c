@@ -1,10 +1,9 @@
-/* The program of a batch with replicas on several devices of one process, as torch.nn.DataParallel computes it: the
- * first device has the weights and the batch; each step it scatters the batch, replicates the weights, gathers what the
- * replicas have made, and updates alone. All that travels does so by copies, each of which begins or ends at the first
- * device.
+/* Replicates a program on several devices of one process, as torch.nn.DataParallel: the first device has the weights
+ * and the batch; each step scatters the batch, replicates the weights, gathers the replicas' results, and updates on
+ * the first device alone. Every copy begins or ends at the first device.
  *
- * The replicas are the parts that ranks would have (loom_program_partition()), instruction by instruction side by side.
- * What ranks exchange is computed on the first device instead, from what has been gathered there. */
+ * The replicas are the parts of ranks (loom_program_partition()), instruction by instruction. Exchanges of ranks are
+ * computed on the first device from gathered values. */
 #include "engine/program/loom-partition.h"
 #include "engine/program/prim-private.h"
 #include "kernels/comm.h"
@@ -18,8 +17,8 @@ typedef struct
   int n;
   const char *const *device;
   LoomProgram **part;
-  GArray **map;        /* by replica: its values' in the new program; of the first, r.map */
-  gboolean *exchanged; /* by value: a replica computes it for what is exchanged */
+  GArray **map;        /* by replica: value → value in the new program; of the first, r.map */
+  gboolean *exchanged; /* by value: an operand of an exchange */
 } Replicas;
 
 static LoomValue
@@ -34,7 +33,7 @@ is_exchange (const LoomInstr *instr)
   return (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
 }
 
-/* FALSE where ranks exchange otherwise than by sums and their like. */
+/* FALSE if ranks use exchanges other than sums and the like. */
 static gboolean
 find_exchanged (Replicas *self)
 {
@@ -55,7 +54,7 @@ find_exchanged (Replicas *self)
   return TRUE;
 }
 
-/* The first device has all of the batch. */
+/* The first device has the whole batch. */
 static void
 keep_whole (LoomRewrite *r, guint input, LoomTensorDesc *desc)
 {
@@ -64,13 +63,13 @@ keep_whole (LoomRewrite *r, guint input, LoomTensorDesc *desc)
   *desc = loom_value_info (whole, loom_program_get_input (whole, input)->value)->desc;
 }
 
-/* Each replica's part of the inputs, and the weights of the first device. */
+/* Each replica's part of the inputs, and copies of the first device's weights. */
 static void
 scatter (Replicas *self, gint64 samples)
 {
   const LoomProgram *p = self->part[0];
 
-  /* The first one's map has the whole inputs until it is its turn. */
+  /* The first replica's map has the whole inputs until its turn. */
   for (int k = self->n - 1; k >= 0; k--)
     for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
       {
@@ -94,7 +93,7 @@ scatter (Replicas *self, gint64 samples)
       }
 }
 
-/* On the first device, from what lies there and what is copied there. */
+/* Computes an exchange on the first device. */
 static void
 gather (Replicas *self, const LoomInstr *instr)
 {

@@ -1,11 +1,10 @@
-/* Shared by the passes from program to program: a second program that begins with the same slots and inputs, a map from
- * the values of the first to those of the second, and the same commits, outputs and ports at the end.
+/* Shared by the passes from program to program: begins a second program with the same slots and inputs, maps the values
+ * of the first to those of the second, and copies commits, outputs and ports at the end.
  *
- * A pass is then only what it does with instructions. Slots keep their order and inputs theirs, so whoever holds an
- * index of the first program may use it with the second. */
+ * Slots and inputs keep their order, so an index of the first program is valid for the second. */
 #include "engine/program/prim-private.h"
 
-/* Values from outside, in the order in which they were made, so that listings of the two forms read alike. */
+/* Slots' values and inputs, in their original order, so that listings of both programs read alike. */
 static void
 copy_sources (LoomRewrite *r)
 {
@@ -115,7 +114,7 @@ loom_rewrite_end (LoomRewrite *r)
 
       LoomValue next = r->next != NULL ? r->next[i] : loom_rewrite_value (r, slot->commit);
 
-      /* State keeps its type, whatever the pass computes its next value in. */
+      /* State keeps its type, whatever type the pass computes its next value in. */
       if (slot->commit != 0)
         loom_program_commit (r->to, (int)i, loom_cast (r->to, next, slot->dtype));
     }

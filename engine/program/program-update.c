@@ -1,11 +1,12 @@
-/* The update region around an optimiser: gradient statistics, clipping, the gate, the step counter, averages. */
+/* Emits the update region around an optimizer's step: gradient statistics, clipping, the gate, the step counter,
+ * averages. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"
 
 #include <string.h>
 
-/* 1 when x - x is 0, which neither infinity nor NaN gives. */
+/* 1 if x - x is 0, which is false for infinity and NaN. */
 static LoomValue
 is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
 {
@@ -14,8 +15,8 @@ is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
 }
 
-/* State that the forward pass updates (running statistics, counters) is kept only from a step without a fault: it
- * destroys nothing, and the step can be repeated to find where it began. Each choice is made where the slot lives. */
+/* State that the forward pass updates (running statistics, counters) is committed only by a step without a fault, so
+ * that the step can be repeated to find its cause. Each selection is on the slot's device. */
 static void
 guard_commits (LoomProgram *p, LoomValue go)
 {
@@ -25,8 +26,8 @@ guard_commits (LoomProgram *p, LoomValue go)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
 
-      /* Optimisers guard what they write, and have not written yet: a parameter with a value is one that the graph
-       * assigns to. */
+      /* Optimizers guard their own writes, which come later: a parameter with a commit is one that the graph assigns
+       * to. */
       if (slot->commit == 0 || (slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY)))
         continue;
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
@@ -40,7 +41,7 @@ guard_commits (LoomProgram *p, LoomValue go)
 typedef struct
 {
   const char *device;
-  guint group; /* as in LoomUpdateOptions */
+  guint group; /* see LoomUpdateOptions */
   guint n;
   int *slot;
   LoomValue *grad;
@@ -55,8 +56,8 @@ clear_share (gpointer data)
   g_free (share->grad);
 }
 
-/* Parameters are updated where they live, so each device has statistics and a step of its own, and each group too. The
- * order is that of the first parameters. */
+/* Groups parameters by device, since they are updated where they are, and by hyper-parameter group, in the order of the
+ * first parameters. */
 static GArray *
 share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, const guint *group_of)
 {
@@ -89,7 +90,7 @@ share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, cons
   return shares;
 }
 
-/* The sum of squares of all gradients, and whether all are finite, over every device. */
+/* The sum of squares of all gradients and the finite flag, over all devices. */
 static void
 emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, LoomValue *finite)
 {
@@ -109,9 +110,9 @@ emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, Loo
     }
 }
 
-/* The gradients' norm, whether they and the loss are finite, and whether the step may write, each as an output; behind
- * the gate stands all that it writes. With `driven` nothing is a fault: a driver looks at points where the loss may be
- * infinite. Gradients that overflow are no fault where they are scaled, as long as there is a scale to shrink. */
+/* Declares outputs for the gradients' norm, the finite flag, and whether the step may write; all writes come after the
+ * gate. With `driven` nothing is a fault, since a driver may evaluate points with an infinite loss. Overflow of scaled
+ * gradients is no fault as long as the scale can shrink. */
 static void
 emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, gboolean driven, LoomValue *norm, LoomValue *go)
 {
@@ -140,7 +141,7 @@ emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, gboolean dri
   loom_program_output (p, LOOM_OUTPUT_SOUND, gate[1]);
 }
 
-/* Each gradient's elements to -limit … limit. */
+/* Clips each gradient's elements to -limit … limit. */
 static void
 clip_values (LoomProgram *p, GArray *shares, double limit)
 {
@@ -172,7 +173,7 @@ clip_norm (LoomProgram *p, LoomValue norm, double limit)
   return loom_binary (p, LOOM_SCALAR_MIN, loom_const (p, dtype, 1), loom_binary (p, LOOM_SCALAR_DIV, most, safe));
 }
 
-/* Hyper-parameters live on the graph's device, independent of their first reader. */
+/* Hyper-parameters are on the graph's device, independent of their first reader. */
 static void
 declare_scalars (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, const char *prefix, guint64 own)
 {
@@ -207,8 +208,7 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
     }
   if (options->clip_norm > 0)
     scale = clip_norm (p, norm, options->clip_norm);
-  /* A step that writes nothing does not count: the next one has the same number. The optimiser sees the same
-   * number, since it writes nothing either. */
+  /* A step that writes nothing does not count: the next one has the same number. */
   step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_cast (p, go, LOOM_I64));
   loom_program_commit (p, loom_program_find_slot (p, "step"), step);
 
@@ -281,7 +281,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
                    options->optimizer);
       return FALSE;
     }
-  /* A parameter that the loss does not reach is left alone, as PyTorch does with grad None. */
+  /* A parameter that the loss does not reach is left alone, as in PyTorch with grad None. */
   for (guint i = 0; i < n; i++)
     {
       if (grad[i] == 0)
@@ -305,7 +305,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   return TRUE;
 }
 
-/* Of a parameter and term t: the first term has the parameter's own name. */
+/* The slot of a parameter and term t: the first term has the parameter's own name. */
 static char *
 accumulate_slot (guint t, const char *parameter)
 {
@@ -347,7 +347,7 @@ accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue 
       LoomValue before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), old);
       LoomValue sum = loom_binary (p, LOOM_SCALAR_ADD, before, loom_cast (p, term->count, dtype));
 
-      /* A batch that is queued after a fault counts nothing. */
+      /* A micro-batch queued after a fault counts nothing. */
       loom_program_commit (p, loom_program_find_slot (p, name), loom_ternary (p, LOOM_SCALAR_SELECT, good, sum, old));
     }
 }
@@ -381,7 +381,7 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomA
   loom_program_set_origin (p, origin, device);
 }
 
-/* The term that a slot is of, and its parameter; NULL: the slot is another one. */
+/* The parameter and the term of an accumulation slot; NULL: the slot is another one. */
 static const char *
 accumulated_parameter (const LoomSlot *slot, guint *t)
 {
@@ -412,7 +412,7 @@ loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slo
       g_autofree char *count_name = count_slot (t);
       LoomValue count = 0;
 
-      /* The count is stored where the batches have added to it, on the graph's device. */
+      /* The count's slot is on the graph's device, as in the program that accumulates. */
       loom_program_set_origin (p, NULL, NULL);
       if (loom_program_find_slot (from, count_name) >= 0)
         count = loom_program_scalar (p, count_name, 0);
@@ -465,7 +465,7 @@ loom_emit_average (LoomProgram *p, double decay)
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
       k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
       before = loom_program_read (p, k);
-      /* From the nearer end, as torch.lerp does. */
+      /* From the nearer end, as in torch.lerp. */
       way = loom_binary (p, LOOM_SCALAR_SUB, now, before);
       if (1 - decay < 0.5)
         next = loom_binary (p, LOOM_SCALAR_ADD, before,

@@ -1,11 +1,11 @@
-/* What the inputs and outputs of the bodies of switch and visit are (LoomVisitAttrs). */
+/* The inputs and outputs of the bodies of switch and visit (LoomVisitAttrs). */
 #pragma once
 
 #include "engine/program/program-body.h"
 
 G_BEGIN_DECLS
 
-/* Operands in front of those that become inputs: group and, along trees, dest. */
+/* The operands before the bodies' inputs: group and, for trees, dest. */
 static inline guint
 visit_n_leading (const LoomVisitAttrs *a)
 {

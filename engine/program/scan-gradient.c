@@ -1,14 +1,14 @@
-/* The gradient of a scan is a scan in the other direction: backpropagation through time (Werbos, 1990).
+/* The gradient of a scan: a scan in the other direction, backpropagation through time (Werbos, 1990).
  *
- * One program holds the body and behind it the gradients of one run, with the cotangents of its results as further
- * inputs. What the gradients read of the body is kept: the forward scan is extended by these values as stacked results,
- * and the backward body takes them as sequences (or, with `recompute`, takes what the body was given, and computes the
- * rest again). Cotangents of carried values are carried backwards.
+ * A `run` program holds the body followed by the gradients of one iteration, with the cotangents of its results as
+ * further inputs. Values that the gradients read are kept: the forward scan gets them as additional stacked results,
+ * and the backward body takes them as sequences (with `recompute` it takes the body's inputs and computes the rest
+ * again). Cotangents of carried values are carried backwards.
  *
- * The gradient of a whole operand is a sum over the runs. Where one run's part is a product or a sum over rows, the
- * loop only stacks the factors, and one product over all runs at once makes the sum: so a weight's gradient costs no
- * pass over the weight in each run. A sum over rows of which there is no stack otherwise, and any other part, is added
- * up in a carried value. */
+ * The gradient of a whole operand is a sum over iterations. If an iteration's summand is a product or a sum over rows,
+ * the loop only stacks the factors, and one product over all iterations computes the sum, so a weight's gradient needs
+ * no pass over the weight per iteration. Other summands, and sums over rows that need an extra stack, are accumulated
+ * in a carried value. */
 #include "engine/program/scan-private.h"
 
 static guint
@@ -29,7 +29,7 @@ add_input (LoomProgram *p, const char *name, const LoomTensorDesc *d)
   return loom_program_input (p, name, d->dtype, d->rank, d->dim);
 }
 
-/* ---- one run, and its gradients --------------------------------------------- */
+/* ---- one iteration and its gradients ---------------------------------------- */
 
 static void
 copy_body (ScanGradient *s)
@@ -100,7 +100,7 @@ producer_of (const LoomProgram *p, LoomValue v)
   return producer == G_MAXUINT ? NULL : loom_program_instr (p, producer);
 }
 
-/* The instruction whose result the summand is, whichever shape or type it was given since. */
+/* The instruction that computes the summand, through reshapes and casts. */
 static const LoomInstr *
 maker_of (const LoomProgram *p, LoomValue v)
 {
@@ -112,7 +112,7 @@ maker_of (const LoomProgram *p, LoomValue v)
   return instr;
 }
 
-/* The sum over runs of what an instruction of the run makes, from stacks of its operands. */
+/* The sum over iterations of an instruction's result, from stacks of its operands. */
 static gboolean
 sum_runs (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const LoomValue *stack, LoomValue *sum)
 {
@@ -127,7 +127,7 @@ sum_runs (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const 
   return instr->prim->sum_runs (p, instr->attrs, n, in, stack, sum);
 }
 
-/* Its factors are stacked where one call can make the sum of them; any other summand is carried. */
+/* Stacks a summand's factors if one call can sum them; otherwise the sum is carried. */
 static void
 find_factors (ScanGradient *s, ScanTerm *t)
 {
@@ -158,7 +158,7 @@ add_terms (ScanGradient *s, guint operand, LoomValue part)
   g_array_append_val (s->terms, t);
 }
 
-/* TRUE if the stack of a value is there in any case: of a product's factor, or of what a sequence is given. */
+/* TRUE if a stack of the value exists anyway: of a product's factor, or of a sequence's gradient. */
 static gboolean
 is_stacked_anyway (const ScanGradient *s, LoomValue v)
 {
@@ -175,7 +175,7 @@ is_stacked_anyway (const ScanGradient *s, LoomValue v)
   return FALSE;
 }
 
-/* A sum over rows is as cheap in each run as over all: a stack for it alone would only cost memory. */
+/* A sum over rows is as cheap in each iteration as over all: a stack for it alone would only cost memory. */
 static void
 carry_sums (ScanGradient *s)
 {
@@ -190,8 +190,8 @@ carry_sums (ScanGradient *s)
 
 /* ---- the forward scan, extended ------------------------------------------------ */
 
-/* Stacks of these values of the body, in the outer program: results that there are, or new ones. The body is cut anew
- * out of the run: a loop in it may have been extended by its own gradient. */
+/* Stacks of these values of the body, in the outer program: existing results or new ones. The body is extracted from
+ * the run again, because a loop in it may have been extended by its own gradient. */
 static void
 extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *stack)
 {
@@ -242,8 +242,7 @@ zeros_like (LoomProgram *p, const LoomTensorDesc *d)
   return loom_fill (p, d->dtype, d->rank, d->dim, 0);
 }
 
-/* The carried sum that a term is added to is the first one's of its operand, in the order in which an unrolled program
- * would add them. */
+/* TRUE for the first carried term of its operand, to which the others are added in the order of an unrolled program. */
 static gboolean
 begins_sum (const ScanGradient *s, guint k)
 {
@@ -256,7 +255,7 @@ begins_sum (const ScanGradient *s, guint k)
   return t->n_factors == 0;
 }
 
-/* What a run leaves of a sum, which is kept in f32 where its parts have 16 bits. */
+/* An iteration's contribution to a sum, which is kept in f32 if its summands are 16-bit floats. */
 static LoomValue
 add_parts (ScanGradient *s, LoomValue sum, guint operand)
 {
@@ -270,7 +269,8 @@ add_parts (ScanGradient *s, LoomValue sum, guint operand)
   return sum;
 }
 
-/* In front: the cotangents of carried values, then the sums of parts that no product outside of the loop can make. */
+/* Adds the leading inputs: the cotangents of carried values, then the sums that no product outside the loop can
+ * compute. */
 static guint
 add_carried (ScanGradient *s, Operands *o, GArray *out)
 {
@@ -331,7 +331,7 @@ add_sequences (ScanGradient *s, Operands *o)
   return o->in->len - first;
 }
 
-/* The stack of a factor: a sequence of the backward scan, or one more of its results. */
+/* The stack of a factor: a sequence of the backward scan, or a further result of it. */
 static void
 stack_factor (const Operands *o, guint n_carried, guint n_sequences, ScanTerm *t, guint k, GArray *out)
 {
@@ -351,7 +351,7 @@ stack_factor (const Operands *o, guint n_carried, guint n_sequences, ScanTerm *t
   g_array_append_val (out, t->factor[k]);
 }
 
-/* The sum of a term over all runs. */
+/* The sum of a term over all iterations. */
 static LoomValue
 sum_term (const ScanGradient *s, const ScanTerm *t, const LoomValue *result)
 {

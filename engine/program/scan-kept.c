@@ -1,4 +1,4 @@
-/* What a scan's gradient keeps of each run of the body. */
+/* Decides which values of each iteration a scan's gradient keeps. */
 #include "engine/program/scan-private.h"
 
 LoomValue
@@ -36,13 +36,13 @@ scan_find_stacked (const ScanGradient *s, LoomValue v)
   return s->attrs.n_stacked;
 }
 
-/* A value of so many times the bytes that it can be made of again, by element-wise work, is made again. */
+/* A value at least this many times larger than the operands from which element-wise work can recompute it is
+ * recomputed. */
 #define WORTH_REMAKING 4
 
-/* Bytes of a run that have to be kept so that each value of the body is there: whole operands, sequences and stacked
- * results are there for nothing, and an element-wise result needs no more than its operands do. So of a sum of a row
- * and a whole matrix, and of its tanh, the row is kept. remade[] receives the instructions that the backward body is to
- * repeat. */
+/* Finds, for each value of the body, the bytes per iteration that must be kept to have it: whole operands, sequences
+ * and stacked results are free, and an element-wise result needs only its operands. So of the tanh of the sum of a row
+ * and a matrix, only the row is kept. remade[] receives the instructions that the backward body repeats. */
 static void
 weigh_kept (const ScanGradient *s, gboolean *remade)
 {

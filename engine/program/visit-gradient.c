@@ -1,16 +1,17 @@
-/* The gradient of switch and visit is one of the same kind, over the gradients of their bodies: chosen by the same
- * numbers and, along trees, in the other direction, so that what went up a link comes down as its cotangent.
+/* The gradient of switch and visit: the same primitive over the gradients of the bodies, chosen by the same numbers
+ * and, for trees, in the other direction, so that a link carries the cotangent back.
  *
- * For each body one program holds it and behind it its gradients. What these read of the body is kept: the forward
- * instruction is extended by it, in places that bodies share, as only one of them runs on a row. Kept are values with
- * one row for each row; what else is needed the backward body computes again, and with `recompute` all of it. */
+ * For each body a `run` program holds the body followed by its gradients. Values that these read are kept: the forward
+ * instruction gets them as additional results in buffers that bodies share, since only one body runs on a row. Kept are
+ * values with one row for each row; the backward body computes everything else again, and with `recompute` all of
+ * it. */
 #include "engine/program/program-visit.h"
 
-/* A place for what bodies keep. */
+/* A buffer for kept values. */
 typedef struct
 {
-  LoomTensorDesc desc; /* of rows, one of them */
-  gboolean is_zeroed;  /* it is linear in cotangents, and so zero in what is filled up */
+  LoomTensorDesc desc; /* of a row */
+  gboolean is_zeroed;  /* linear in cotangents, and so zero in padding rows */
 } Place;
 
 /* One body with its gradients. */
@@ -18,13 +19,13 @@ typedef struct
 {
   LoomProgram *run;
   gint64 size;
-  guint n_forward;  /* so many instructions are the body's */
+  guint n_forward;  /* the number of instructions that are the body's */
   LoomValue *map;   /* value of the body → of run */
   LoomValue *input; /* of run, by the body's input */
-  LoomValue *seed;  /* by the body's output: its cotangent, an input; 0: none arrives */
+  LoomValue *seed;  /* by the body's output: its cotangent, an input; 0: none */
   LoomValue *grad;  /* by the body's input; 0: none */
   GArray *kept;     /* LoomValue of run */
-  GArray *place;    /* guint: by kept value its place among all */
+  GArray *place;    /* guint: the buffer of each kept value */
 } Run;
 
 typedef struct
@@ -68,7 +69,7 @@ is_link (const Visit *v, guint input)
   return visit_operand (&v->attrs, input) == G_MAXUINT;
 }
 
-/* The cotangent that arrives at the body's output from outside; 0 where none does, and for a link. */
+/* The cotangent of the body's output from outside; 0 if there is none, and for a link. */
 static LoomValue
 outer_grad (const Visit *v, guint output)
 {
@@ -77,7 +78,7 @@ outer_grad (const Visit *v, guint output)
   return output < links ? 0 : v->call->grad[output - links];
 }
 
-/* ---- one body, and its gradients ----------------------------------------------- */
+/* ---- one body and its gradients ------------------------------------------------- */
 
 static void
 copy_body (const Visit *v, guint k)
@@ -156,10 +157,10 @@ differentiate_run (Visit *v, guint k)
   return TRUE;
 }
 
-/* ---- what is kept of the forward pass -------------------------------------------- */
+/* ---- values kept from the forward pass ------------------------------------------- */
 
-/* The same body for another number of rows, whose instructions are the same one by one; NULL where there is none: of a
- * single row much looks like something else. */
+/* The same body for another number of rows, with the same instructions; NULL if there is none (a body for a single row
+ * may have different ones). */
 static const Run *
 find_sibling (const Visit *v, guint k)
 {
@@ -179,7 +180,7 @@ find_sibling (const Visit *v, guint k)
   return NULL;
 }
 
-/* Whether a result of instruction i has one row for each of the body's: its first dimension goes with their number. */
+/* TRUE if a result of instruction i has one row for each of the body's: its first axis varies with their number. */
 static gboolean
 has_rows (const Run *r, const Run *sibling, guint i, guint result)
 {
@@ -212,7 +213,7 @@ can_keep (const Visit *v, const Run *r, const Run *sibling, guint i)
 }
 
 /* Finds the values of a body that its gradients need, from the last instruction to the first: an instruction of the
- * gradients needs its operands, one of the body is kept or needs them as well. */
+ * gradients needs its operands; a value of the body is kept, or needs its operands too. */
 static void
 find_kept (Visit *v, guint k)
 {
@@ -246,7 +247,7 @@ find_kept (Visit *v, guint k)
     }
 }
 
-/* By value of a run: whether it depends on a cotangent, of which everything in a gradient is linear. */
+/* By value of a run: whether it depends on a cotangent, in which everything in a gradient is linear. */
 static gboolean *
 find_linear (const Visit *v, const Run *r)
 {
@@ -268,7 +269,7 @@ find_linear (const Visit *v, const Run *r)
   return linear;
 }
 
-/* Places for what a body keeps, each of which it takes once: of all bodies one runs. */
+/* Assigns buffers to a body's kept values, each at most once per body, since one body runs on a row. */
 static void
 find_places (Visit *v, Run *r)
 {
@@ -299,7 +300,7 @@ find_places (Visit *v, Run *r)
     }
 }
 
-/* What a body keeps at a place; 0 for nothing. */
+/* The value that a body keeps in a buffer; 0: none. */
 static LoomValue
 kept_at (const Run *r, guint place)
 {
@@ -309,7 +310,7 @@ kept_at (const Run *r, guint place)
   return 0;
 }
 
-/* The type of a place in a body for so many rows. */
+/* The type of a buffer in a body for its number of rows. */
 static LoomTensorDesc
 place_desc (const Visit *v, const Run *r, guint place)
 {
@@ -325,8 +326,8 @@ place_desc (const Visit *v, const Run *r, guint place)
   return rows;
 }
 
-/* What is kept, in the outer program. The bodies are cut anew out of the runs: a loop in one may have been extended by
- * its own gradient. */
+/* The kept values in the outer program. The bodies are extracted from the runs again: a loop in one may have been
+ * extended by its own gradient. */
 static void
 extend_forward (Visit *v, LoomValue *kept)
 {
@@ -362,7 +363,7 @@ extend_forward (Visit *v, LoomValue *kept)
 
 /* ---- the backward instruction ------------------------------------------------------ */
 
-/* The backward body's inputs by run, and the operands that they are; the operand of a link is 0. */
+/* The backward body's inputs by run, and the corresponding operands; 0 for a link. */
 typedef struct
 {
   GArray **in; /* by run: LoomValue */
@@ -415,7 +416,7 @@ add_kept (const Visit *v, Operands *o, gboolean is_zeroed, const LoomValue *kept
     }
 }
 
-/* Cotangents of the outputs from `first` to `end` that arrive from outside. */
+/* Cotangents of the outputs from `first` to `end` that come from outside. */
 static void
 add_seeds (const Visit *v, Operands *o, guint first, guint end)
 {
@@ -458,7 +459,7 @@ add_operands (const Visit *v, Operands *o, const LoomValue *kept, LoomVisitAttrs
   back->n_whole = o->in[0]->len - back->n_rows - links;
 }
 
-/* The gradients of inputs from `first` to `end` that some body gives: zeros where this one does not. */
+/* The gradients of inputs from `first` to `end` that some body gives; zeros if this one does not. */
 static guint
 add_results (const Visit *v, Run *r, guint first, guint end, gboolean all, GArray *out)
 {
@@ -531,7 +532,7 @@ emit_backward (Visit *v)
   g_free (o.in);
 }
 
-/* ---- all of it --------------------------------------------------------------------- */
+/* ---- the gradient ------------------------------------------------------------------ */
 
 static void
 visit_clear (Visit *v)
