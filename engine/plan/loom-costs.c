@@ -57,7 +57,7 @@ fault (GError **error, const char *name, const char *format, ...)
   va_start (args, format);
   what = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is not a cost table that can be used: %s.", name, what);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is not a valid cost table: %s.", name, what);
   return FALSE;
 }
 
@@ -190,7 +190,7 @@ load_key_file (GKeyFile *file, const char *text, const char *name, gboolean chec
   said = g_key_file_get_string (file, HEAD, "checksum", NULL);
   sum = checksum_of (file, TRUE);
   if (g_strcmp0 (said, sum) != 0)
-    return fault (error, name, "it was changed since it was written");
+    return fault (error, name, "its checksum is wrong");
   return TRUE;
 }
 

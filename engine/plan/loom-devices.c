@@ -395,10 +395,9 @@ loom_threads_warning (int threads)
 
   if (threads <= processors)
     return NULL;
-  return g_strdup_printf (
-      "%d threads are more than the %d processor%s that this process may use, and would only wait for "
-      "each other; %d %s used.",
-      threads, processors, processors == 1 ? "" : "s", processors, processors == 1 ? "is" : "are");
+  return g_strdup_printf ("%d threads are more than the %d processor%s that this process may use; "
+                          "%d %s used.",
+                          threads, processors, processors == 1 ? "" : "s", processors, processors == 1 ? "is" : "are");
 }
 
 /* Smaller allocations are not checked beforehand: reading the free memory takes a file or a driver call. */
@@ -414,11 +413,10 @@ loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what,
   there = loom_bytes_to_string ((double)now.memory_free);
   if (now.memory_free >= bytes && why != NULL)
     {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-          "%s needs %s on %s, which did not give them though it has %s free (%s). Other programs may have taken "
-          "that memory: start again, or use a smaller batch or another device.",
-          what, wanted, device->name, there, why);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+                   "%s needs %s on %s, which refused them although it has %s free (%s). Other programs may have taken "
+                   "that memory: start again, or use a smaller batch or another device.",
+                   what, wanted, device->name, there, why);
       return;
     }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
@@ -436,24 +434,22 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
     const char *what, *hint;
   } of[] = {
     [LOOM_STATUS_UNSUPPORTED]
-    = { LOOM_ERROR_NO_KERNEL, "the device cannot compute this", " Use another device, cpu for one." },
+    = { LOOM_ERROR_NO_KERNEL, "the device cannot compute this", " Use another device, such as cpu." },
     [LOOM_STATUS_OUT_OF_MEMORY] = { LOOM_ERROR_OUT_OF_MEMORY, "the device has no memory left",
                                     " Use a smaller batch, smaller layers, or another device." },
-    [LOOM_STATUS_DEVICE] = { LOOM_ERROR_DEVICE, "the device failed",
-                             " Try once more; where it fails again, use another device, cpu for one." },
+    [LOOM_STATUS_DEVICE]
+    = { LOOM_ERROR_DEVICE, "the device failed", " Try again; if it fails again, use another device, such as cpu." },
     [LOOM_STATUS_INVALID]
-    = { LOOM_ERROR_DEVICE, "the device was asked for something that contradicts itself",
-        " This is a fault of the program and not of the graph: use another device, ref for one, and report it." },
+    = { LOOM_ERROR_DEVICE, "the device received an invalid call",
+        " This is a bug in Gradloom, not in the graph: use another device, such as ref, and report it." },
     [LOOM_STATUS_INDEX]
-    = { LOOM_ERROR_DATA, "a number picks what is not there",
-        " Check the numbers in the data, or give the layer that they pick from (the last one before the loss, or the "
-        "embedding) as many outputs." },
+    = { LOOM_ERROR_DATA, "an index is out of range",
+        " Check the class numbers or indices in the data, or give the layer that they index (the last one before the "
+        "loss, or the embedding) enough outputs." },
     [LOOM_STATUS_NO_RESULT] = { LOOM_ERROR_DATA, "there is no result", " Check the numbers in the data." },
     [LOOM_STATUS_NOT_FINITE] = { LOOM_ERROR_NAN, LOOM_NOT_FINITE_TEXT, "" },
     [LOOM_STATUS_DEVICE_LOST]
-    = { LOOM_ERROR_DEVICE, "the device is lost",
-        " The device is lost to this program with all that was in its memory: use another device, or start the program "
-        "again." },
+    = { LOOM_ERROR_DEVICE, "the device is lost", " Its memory is lost: use another device, or restart the program." },
   };
   const char *hint;
 

@@ -230,7 +230,7 @@ static void
 tell_of_program (const LoomProgram *program, const LoomPlanOptions *options)
 {
   LoomPlanPass whole
-      = { "program", "The program as it is.", TRUE, loom_program_n_instrs (program), loom_program_bytes (program) };
+      = { "program", "The unchanged program.", TRUE, loom_program_n_instrs (program), loom_program_bytes (program) };
 
   if (options->on_pass == NULL)
     return;

@@ -19,9 +19,9 @@ check_order (Work *w, char **why)
       if (instr->prev != before)
         FAIL ("%s: the list does not lead back", instr->label->str);
       if (before != NULL && !work_is_before (before, instr))
-        FAIL ("%s stands behind %s, but its number does not", instr->label->str, before->label->str);
+        FAIL ("%s comes after %s, but its number does not", instr->label->str, before->label->str);
       if (instr->dead)
-        FAIL ("%s is dead and still there", instr->label->str);
+        FAIL ("%s is dead but still in the list", instr->label->str);
     }
   if (w->last != before)
     FAIL ("the list ends elsewhere");
@@ -59,7 +59,7 @@ check_readers (Work *w, guint v, GHashTable *updaters, char **why)
 
   for (const WorkUse *use = work_value (w, v)->first_use; use != NULL && updater != NULL; use = use->next)
     if (use->instr != NULL && work_is_before (updater, use->instr))
-      FAIL ("%s reads value %u behind %s, which updates it", use->instr->label->str, v, updater->label->str);
+      FAIL ("%s reads value %u after %s, which updates it", use->instr->label->str, v, updater->label->str);
   return TRUE;
 }
 
@@ -75,7 +75,7 @@ check_value (Work *w, guint v, GHashTable *listed, char **why)
       if (value->producer != NULL)
         FAIL ("value %u is a view and has a producer", v);
       if (!g_hash_table_contains (listed, value->as_view))
-        FAIL ("value %u is a view that its value does not know of", v);
+        FAIL ("value %u is a view that is not among its value's uses", v);
     }
   if ((value->slot >= 0 || value->input >= 0) && value->producer != NULL)
     FAIL ("value %u comes from outside and has a producer", v);
@@ -117,14 +117,14 @@ check_instr (Work *w, const WorkInstr *instr, GHashTable *listed, char **why)
       const WorkInstr *producer;
 
       if (use->instr != instr || use->at != k)
-        FAIL ("operand %u of %s does not know its place", k, instr->label->str);
+        FAIL ("operand %u of %s has the wrong index", k, instr->label->str);
       if (use->value == 0)
         continue;
       if (!g_hash_table_contains (listed, use))
         FAIL ("operand %u of %s is not among the uses of value %u", k, instr->label->str, use->value);
       producer = work_value (w, work_root (w, use->value))->producer;
       if (producer != NULL && !work_is_before (producer, instr))
-        FAIL ("%s reads what %s makes, and stands in front of it", instr->label->str, producer->label->str);
+        FAIL ("%s reads a result of %s but comes before it", instr->label->str, producer->label->str);
     }
   for (guint o = 0; o < instr->out->len; o++)
     if (work_out (instr, o) != 0 && work_value (w, work_out (instr, o))->producer != instr)

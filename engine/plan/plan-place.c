@@ -72,9 +72,8 @@ crossing_sentence (const WorkValue *value, const char *from, const char *to)
 {
   return g_strdup_printf ("Expected all tensors to be on the same device, but found at least two devices, %s and %s! "
                           "The %s node %s is on %s and is needed on %s.",
-                          from, to,
-                          value->region == LOOM_REGION_BACKWARD ? "gradient that comes back from" : "value of",
-                          value->origin, from, to);
+                          from, to, value->region == LOOM_REGION_BACKWARD ? "gradient from" : "value of", value->origin,
+                          from, to);
 }
 
 /* v on another device, where `node` reads it: a copy that the listing and the canvas show, inserted before `at` (NULL:

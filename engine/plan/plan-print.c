@@ -173,13 +173,14 @@ append_lanes (GString *s, const LoomPlan *plan, guint device)
   append_sends (send, plan, device);
   if (up->len + down->len + exchange->len + send->len == 0)
     return;
-  g_string_append_printf (s, "\nlanes of %s, beside its instructions:\n", loom_plan_device (plan, device)->name);
+  g_string_append_printf (s, "\nlanes of %s in addition to its instructions:\n", loom_plan_device (plan, device)->name);
   if (up->len > 0)
     {
       g_string_append (s, "  upload    ");
       append_names (s, up, staging.bytes);
       g_string_append_printf (
-          s, " from page-locked memory, beside the step before; taken in front of %u, and free then\n", plan->n_setup);
+          s, " from page-locked memory during the previous step; copied to the arena before %u, and free then\n",
+          plan->n_setup);
     }
   if (exchange->len > 0)
     g_string_append_printf (s, "  exchange  %s\n", exchange->str);
@@ -189,7 +190,7 @@ append_lanes (GString *s, const LoomPlan *plan, guint device)
     {
       g_string_append (s, "  results   ");
       append_names (s, down, results.bytes);
-      g_string_append (s, " to page-locked memory in one copy, behind the last instruction\n");
+      g_string_append (s, " to page-locked memory in one copy after the last instruction\n");
     }
 }
 

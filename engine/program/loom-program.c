@@ -216,7 +216,7 @@ check_size (LoomProgram *p, const LoomTensorDesc *desc)
     elements *= (double)desc->dim[i];
   if (elements > LOOM_MAX_ELEMENTS && p->too_large == NULL)
     p->too_large
-        = g_strdup_printf ("%s%s needs a tensor of %.2g elements, more than any machine holds. Use smaller sizes.",
+        = g_strdup_printf ("%s%s needs a tensor of %.2g elements, more than any machine can hold. Use smaller sizes.",
                            p->origin != NULL ? "Node " : "The step", p->origin != NULL ? p->origin : "", elements);
 }
 

@@ -23,7 +23,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_adadelta = {
   .name = "adadelta",
   .title = "Adadelta",
-  .doc = "Sets the step length by itself: recent steps divided by recent gradients.",
+  .doc = "Derives the step length from recent steps divided by recent gradients.",
   .reference = "torch.optim.Adadelta",
   .hyper = hyper,
   .emit = emit,

@@ -34,7 +34,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_adagrad = {
   .name = "adagrad",
   .title = "Adagrad",
-  .doc = "Gives weights that seldom get a gradient longer steps than those that often do.",
+  .doc = "Takes longer steps for weights that rarely get a gradient than for those that often do.",
   .reference = "torch.optim.Adagrad",
   .hyper = hyper,
   .emit = emit,

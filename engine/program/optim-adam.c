@@ -26,7 +26,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_adam = {
   .name = "adam",
   .title = "Adam",
-  .doc = "Gives each weight a step length of its own, from its gradient's recent mean and spread.",
+  .doc = "Derives each weight's step length from the recent mean and spread of its gradient.",
   .reference = "torch.optim.Adam",
   .hyper = hyper,
   .emit = emit,

@@ -12,7 +12,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_adamw = {
   .name = "adamw",
   .title = "AdamW",
-  .doc = "Adam with weight decay kept apart from the gradient.",
+  .doc = "Adam with weight decay applied to the weights directly.",
   .reference = "torch.optim.AdamW",
   .hyper = hyper,
   .emit = emit,

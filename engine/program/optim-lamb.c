@@ -6,7 +6,7 @@ static const LoomHyper hyper[] = {
   LOOM_HYPER_BETA1,
   LOOM_HYPER_BETA2 (0.999, LOOM_OF_SQUARES),
   LOOM_HYPER_EPS (1e-6),
-  LOOM_HYPER_WEIGHT_DECAY (0, "This times the weight joins the step before its length is set."),
+  LOOM_HYPER_WEIGHT_DECAY (0, "This times the weight is added to the step before its length is set."),
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
 };

@@ -3,13 +3,13 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (0.1),
-  { .name = "momentum", .value = 0.9, .minimum = 0, .maximum = 1, .doc = "How much of the last step goes on." },
+  { .name = "momentum", .value = 0.9, .minimum = 0, .maximum = 1, .doc = "How much of the last step is kept." },
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
   { .name = "trust_coefficient",
     .value = 0.001,
     .minimum = 0,
     .maximum = 1e6,
-    .doc = "A tensor's step as a share of its weights' norm." },
+    .doc = "The length of a tensor's step relative to its weights' norm." },
   LOOM_HYPER_EPS (1e-8),
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
@@ -27,7 +27,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_lars = {
   .name = "lars",
   .title = "LARS",
-  .doc = "Momentum whose step for each tensor is a share of its weights' norm: for large batches.",
+  .doc = "Momentum with a step for each tensor in proportion to its weights' norm: for large batches.",
   .reference = "You, Gitman and Ginsburg 2017, arXiv:1708.03888",
   .hyper = hyper,
   .emit = emit,

@@ -64,7 +64,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_nadam = {
   .name = "nadam",
   .title = "NAdam",
-  .doc = "Adam with Nesterov's look ahead and a momentum that warms up.",
+  .doc = "Adam with Nesterov momentum that warms up.",
   .reference = "torch.optim.NAdam",
   .hyper = hyper,
   .emit = emit,

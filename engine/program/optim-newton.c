@@ -8,14 +8,14 @@ static const LoomHyper hyper[] = {
     .value = 0,
     .minimum = 0,
     .maximum = 1e12,
-    .doc = "Added to the Hessian's diagonal; raised by itself while the Hessian curves downwards." },
+    .doc = "Added to the Hessian's diagonal; raised automatically while the Hessian is not positive definite." },
   { .name = NULL },
 };
 
 const LoomOptimizer loom_optim_newton = {
   .name = "newton",
   .title = "Newton",
-  .doc = "Steps to the lowest point of the parabola through the loss. For a few hundred weights at most.",
+  .doc = "Steps to the minimum of the loss's quadratic approximation. For a few hundred weights at most.",
   .reference = "Nocedal and Wright 2006, section 3.3",
   .hyper = hyper,
 };

@@ -27,13 +27,13 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
 #define LOOM_OF_SQUARES "Memory of the running mean of their squares."
 #define LOOM_HYPER_MOMENTUM(start)                                                                        \
   { .name = "momentum", .value = start, .minimum = 0, .maximum = 1, .needs = "momentum",                  \
-    .doc = "How much of the last step goes on." }
+    .doc = "How much of the last step is kept." }
 #define LOOM_HYPER_WEIGHT_DECAY(start, text)                                                              \
   { .name = "weight_decay", .value = start, .minimum = 0, .maximum = 1e6, .doc = text }
 #define LOOM_HYPER_FLAG(flag, text)                                                                       \
   { .name = flag, .value = 0, .minimum = 0, .maximum = 1, .is_bool = TRUE, .doc = text }
-#define LOOM_HYPER_MAXIMIZE LOOM_HYPER_FLAG ("maximize", "Climbs instead of descending.")
-#define LOOM_DECAY_BY_GRADIENT "Pulls weights to zero: this times the weight joins the gradient."
+#define LOOM_HYPER_MAXIMIZE LOOM_HYPER_FLAG ("maximize", "Maximises the loss instead of minimising it.")
+#define LOOM_DECAY_BY_GRADIENT "Pulls weights to zero: this times the weight is added to the gradient."
 
 /* Adam's table; AdamW's differs in its decay. */
 #define LOOM_HYPER_ADAM(decay, decay_text)                                                                \

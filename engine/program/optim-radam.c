@@ -25,7 +25,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_radam = {
   .name = "radam",
   .title = "RAdam",
-  .doc = "Adam with a warm-up of its own: plain momentum until the second moment is known well.",
+  .doc = "Adam with an automatic warm-up: plain momentum until the second moment is reliable.",
   .reference = "torch.optim.RAdam",
   .hyper = hyper,
   .emit = emit,

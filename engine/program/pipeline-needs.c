@@ -174,10 +174,10 @@ check_pass (const Pipeline *self, guint i, guint8 late, GError **error)
     return TRUE;
   return pipeline_refuse (
       error,
-      "The gradient of “%s” depends on all micro-batches at once, so that none can go back before the last "
-      "has come: %s.",
+      "The gradient of “%s” depends on all micro-batches, so that no backward pass can begin before the "
+      "last forward pass ends: %s.",
       pipeline_name_of (instr),
-      late == PIPELINE_LATE_FORWARD ? "schedule=\"gpipe\" waits for it" : "it has no pipeline");
+      late == PIPELINE_LATE_FORWARD ? "schedule=\"gpipe\" waits for it" : "it cannot be pipelined");
 }
 
 static gboolean
@@ -185,8 +185,8 @@ not_by_parts (const LoomInstr *instr, const LoomInstr *maker, GError **error)
 {
   return pipeline_refuse (
       error,
-      "“%s” needs all of “%s”, which an earlier stage makes micro-batch by micro-batch. Give both the same "
-      "stage, the last one.",
+      "“%s” needs all of “%s”, which an earlier stage computes per micro-batch. Give both the same stage, "
+      "the last one.",
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
 

@@ -12,19 +12,19 @@ infer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *
     return FALSE;
   for (guint i = 0; i < 5; i++)
     if (in[i].rank != 4 || in[i].dtype != q->dtype || !loom_dtype_is_float (in[i].dtype) || in[i].dim[0] != q->dim[0])
-      return loom_prim_refuse (why, "operands must be floats of one type and rank 4, of equally many samples");
+      return loom_prim_refuse (why, "operands must be floats of one type and rank 4, with the same number of samples");
   if (in[5].dtype != LOOM_I64 || in[5].rank != 0)
-    return loom_prim_refuse (why, "the place must be an i64 scalar");
+    return loom_prim_refuse (why, "the position must be an i64 scalar");
   for (guint i = 1; i < 5; i++)
     if (in[i].dim[1] != keys->dim[1] || (i < 3 && in[i].dim[2] != q->dim[2])
         || (i >= 3 && in[i].dim[2] != keys->dim[2]))
-      return loom_prim_refuse (why, "keys and values do not fit");
+      return loom_prim_refuse (why, "the shapes of keys and values do not match");
   if (in[1].dim[3] != q->dim[3] || keys->dim[3] != q->dim[3] || in[2].dim[3] != values->dim[3])
     return loom_prim_refuse (why, "queries, keys and values differ in their features");
   if (keys->dim[1] == 0 ? q->dim[1] != 0 : q->dim[1] % keys->dim[1] != 0)
     return loom_prim_refuse (why, "the heads of queries must be a multiple of those of keys");
   if (q->dim[2] > keys->dim[2])
-    return loom_prim_refuse (why, "there is no room for so many places");
+    return loom_prim_refuse (why, "the cache is shorter than the number of new positions");
   out[0] = *keys;
   out[1] = *values;
   out[2] = *q;
@@ -65,7 +65,7 @@ equal (const void *a, const void *b)
 
 static const LoomPrim attention_cached
     = { .name = "attention_cached",
-        .doc = "Causal attention over kept keys and values, to which it adds those of its own places.",
+        .doc = "Causal attention over cached keys and values, to which it appends those of its own positions.",
         .tier = LOOM_TIER_CORE,
         .attrs_size = sizeof (LoomAttentionCachedAttrs),
         .max_out = 3,

@@ -45,20 +45,20 @@ check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint 
     return loom_prim_refuse (why, "queries, keys and values must be floats of one type");
   if (q->rank != 4 || k->rank != 4 || v->rank != 4 || k->dim[0] != q->dim[0] || v->dim[0] != q->dim[0]
       || k->dim[3] != q->dim[3] || v->dim[1] != k->dim[1] || v->dim[2] != k->dim[2])
-    return loom_prim_refuse (why, "queries, keys and values do not fit");
+    return loom_prim_refuse (why, "the shapes of queries, keys and values do not match");
   if (k->dim[1] == 0 ? q->dim[1] != 0 : q->dim[1] % k->dim[1] != 0)
     return loom_prim_refuse (why, "the heads of queries must be a multiple of those of keys");
   if (n_in < 4 + between)
     return !a->has_mask || loom_prim_refuse (why, "the mask is missing");
   if (a->has_mask == desc_is_absent (mask))
-    return loom_prim_refuse (why, "there is a mask where none was said to be, or none where one was");
+    return loom_prim_refuse (why, "the mask contradicts has_mask");
   if (!a->has_mask)
     return TRUE;
   if (mask->dtype != LOOM_BOOL && mask->dtype != q->dtype)
     return loom_prim_refuse (why, "the mask must be bool, or of the queries' type");
   for (int i = 0; i < 3; i++)
     if (mask->rank != 4 || (mask->dim[i] != 1 && mask->dim[i] != q->dim[i]) || mask->dim[3] != k->dim[2])
-      return loom_prim_refuse (why, "the mask does not fit");
+      return loom_prim_refuse (why, "the mask's shape does not match");
   return TRUE;
 }
 
@@ -70,11 +70,11 @@ check_numbers (const LoomAttentionAttrs *a, guint n_in, guint before, const Loom
   if (!(a->dropout >= 0 && a->dropout < 1))
     return loom_prim_refuse (why, "dropout must be at least 0 and less than 1");
   if (a->dropout == 0 ? n_in > before : n_in != before + 3)
-    return loom_prim_refuse (why, "seed, step and place belong to dropout");
+    return loom_prim_refuse (why, "seed, step and position are for dropout");
   for (guint i = 0; i < 3 && n_in > before; i++)
     if (in[before + i].dtype != LOOM_I64 || in[before + i].rank != (i == 2 ? 2 : 0)
         || (i == 2 && (in[before + i].dim[0] != q->dim[0] || in[before + i].dim[1] != q->dim[1])))
-      return loom_prim_refuse (why, "seed, step and place do not fit");
+      return loom_prim_refuse (why, "the shapes of seed, step and position do not match");
   return TRUE;
 }
 
@@ -105,11 +105,11 @@ infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, L
   y.dim[3] = in[3].dim[3];
   if (!loom_desc_same_shape (&in[0], &y) || in[4].rank != 3
       || loom_desc_count (&in[4]) != in[1].dim[0] * in[1].dim[1] * in[1].dim[2])
-    return loom_prim_refuse (why, "g and lse do not fit");
+    return loom_prim_refuse (why, "the shapes of g and lse do not match");
   if (desc_is_absent (&in[5]) == desc_is_absent (&in[7]))
-    return loom_prim_refuse (why, "either delta or y has to be there");
+    return loom_prim_refuse (why, "either delta or y is required");
   if (!desc_is_absent (&in[5]) && !loom_desc_same_shape (&in[4], &in[5]))
-    return loom_prim_refuse (why, "delta does not fit");
+    return loom_prim_refuse (why, "delta's shape does not match");
   if (!desc_is_absent (&in[7]) && (in[7].dtype != in[1].dtype || !loom_desc_same_shape (&in[7], &y)))
     return loom_prim_refuse (why, "y does not fit");
   for (int i = 0; i < 3; i++)
@@ -461,7 +461,7 @@ static const LoomPrim attention
 
 static const LoomPrim attention_grad = { .name = "attention_grad",
                                          .share = share_attention,
-                                         .doc = "The gradient of attention, which works the shares out again.",
+                                         .doc = "The gradient of attention, which recomputes the weights.",
                                          .tier = LOOM_TIER_COMPOSITE,
                                          .attrs_size = sizeof (LoomAttentionAttrs),
                                          .max_out = 3,

@@ -118,7 +118,7 @@ infer_unshard (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
     {
       out[i] = loom_desc_make (in[i].dtype, a->to[i].rank, a->to[i].dim);
       if (in[i].rank != 1 || in[i].dim[0] > loom_desc_count (&out[i]))
-        return loom_prim_refuse (why, "has parts that do not fit the whole");
+        return loom_prim_refuse (why, "has parts that do not match the whole");
     }
   *n_out = n_in;
   return TRUE;
@@ -132,15 +132,14 @@ describe_unshard (const void *attrs)
   return g_strdup_printf ("n=%u%s", a->n, along (a->along));
 }
 
-static const LoomPrim unshard
-    = { .name = "unshard",
-        .doc = "Puts the elements that the ranks have of each value together; every rank gets all.",
-        .purpose = "The exchange of parameters between ranks",
-        .tier = LOOM_TIER_CORE,
-        .flags = LOOM_PRIM_COLLECTIVE,
-        .attrs_size = sizeof (LoomUnshardTo),
-        .infer = infer_unshard,
-        .describe = describe_unshard };
+static const LoomPrim unshard = { .name = "unshard",
+                                  .doc = "Gathers the ranks' shards of each value; every rank gets the whole.",
+                                  .purpose = "The exchange of parameters between ranks",
+                                  .tier = LOOM_TIER_CORE,
+                                  .flags = LOOM_PRIM_COLLECTIVE,
+                                  .attrs_size = sizeof (LoomUnshardTo),
+                                  .infer = infer_unshard,
+                                  .describe = describe_unshard };
 
 static gboolean
 infer_all_gather (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -181,7 +180,7 @@ share_all_gather (LoomShareCall *call)
 }
 
 static const LoomPrim all_gather = { .name = "all_gather",
-                                     .doc = "Puts the parts of all ranks one after the other along the first axis.",
+                                     .doc = "Concatenates the parts of all ranks along the first axis.",
                                      .purpose = "The exchange of values between ranks",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,

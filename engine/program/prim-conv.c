@@ -14,7 +14,7 @@ infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   if (x->rank != 4 || w->rank != 4 || x->dtype != w->dtype || !loom_dtype_is_float (x->dtype))
     return loom_prim_refuse (why, "needs x [N,C,H,W] and w [K,C/groups,R,S] of one float type");
   if (a->groups < 1 || x->dim[1] != w->dim[1] * a->groups || w->dim[0] % a->groups != 0)
-    return loom_prim_refuse (why, "channels and groups do not fit");
+    return loom_prim_refuse (why, "channels and groups do not match");
   if (a->has_bias != !desc_is_absent (&in[2]) || (a->has_bias && (in[2].rank != 1 || in[2].dim[0] != w->dim[0])))
     return loom_prim_refuse (why, "the bias must have one element a channel");
   out[0] = *x;
@@ -41,7 +41,7 @@ infer_input_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   if (!loom_prim_arity (n_in, 2, why))
     return FALSE;
   if (in[0].rank != 4 || in[1].rank != 4 || in[0].dim[1] != in[1].dim[0])
-    return loom_prim_refuse (why, "g and w do not fit");
+    return loom_prim_refuse (why, "the shapes of g and w do not match");
   out[0] = in[0];
   out[0].dim[1] = in[1].dim[1] * a->kernel.groups;
   out[0].dim[2] = a->size[0];
@@ -60,7 +60,7 @@ infer_weight_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, Loom
   if (!loom_prim_arity (n_in, 2, why))
     return FALSE;
   if (in[0].rank != 4 || in[1].rank != 4 || in[0].dim[0] != in[1].dim[0])
-    return loom_prim_refuse (why, "g and x do not fit");
+    return loom_prim_refuse (why, "the shapes of g and x do not match");
   out[0] = in[0];
   out[0].dim[0] = in[0].dim[1];
   out[0].dim[1] = in[1].dim[1] / a->kernel.groups;

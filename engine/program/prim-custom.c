@@ -117,7 +117,7 @@ equal_custom_gradient (const void *a, const void *b)
 
 static const LoomPrim custom_gradient = { .name = "custom_gradient",
                                           .share = loom_share_same,
-                                          .doc = "The first operand, whose gradient is a formula of the user's.",
+                                          .doc = "The first operand, with a gradient by the user's formula.",
                                           .tier = LOOM_TIER_CORE,
                                           .attrs_size = sizeof (LoomCustomGradientAttrs),
                                           .max_out = 1,

@@ -543,7 +543,7 @@ FLAT (XOR, xor, FOLLOW, compare, "Whether exactly one of a and b is not 0.")
 PRIM (RELU_GRAD, relu_grad, FOLLOW, float, grad_relu_grad, "a where b > 0, else 0")
 PRIM (SIGMOID_GRAD, sigmoid_grad, FOLLOW, float, grad_sigmoid_grad, "a·b·(1 - b)")
 PRIM (TANH_GRAD, tanh_grad, FOLLOW, float, grad_tanh_grad, "a·(1 - b²)")
-PRIM (GELU_TANH_GRAD, gelu_tanh_grad, FOLLOW, float, grad_gelu_tanh_grad, "a times the slope of gelu_tanh at b")
+PRIM (GELU_TANH_GRAD, gelu_tanh_grad, FOLLOW, float, grad_gelu_tanh_grad, "a times the derivative of gelu_tanh at b")
 PRIM (SELECT, select, ROUNDS_ONCE, select, grad_select, "b where a, else c")
 PRIM (FMA, fma, FOLLOW, same, grad_fma, "a·b + c")
 

@@ -276,7 +276,7 @@ equal_sort (const void *a, const void *b)
 }
 
 static const LoomPrim sort = { .name = "sort",
-                               .doc = "Elements along an axis by size, and where each of them stood.",
+                               .doc = "Sorted elements along an axis, and their previous positions.",
                                .tier = LOOM_TIER_CORE,
                                .attrs_size = sizeof (LoomSortAttrs),
                                .max_out = 2,

@@ -324,7 +324,7 @@ static const LoomPrim det = { .name = "det",
                               .flops = flops_cubic };
 
 static const LoomPrim cofactor = { .name = "cofactor",
-                                   .doc = "The slopes of the determinant, of a singular matrix too.",
+                                   .doc = "The derivatives of the determinant, also for a singular matrix.",
                                    .tier = LOOM_TIER_CORE,
                                    .max_out = 4,
                                    .infer = infer_cofactor,

@@ -23,7 +23,8 @@ check (const LoomTensorDesc *in, char **why)
   if (in[0].rank < 2 || !loom_dtype_is_float (in[0].dtype) || in[1].dtype != LOOM_I64)
     return loom_prim_refuse (why, "needs float logits [N, C, …] and i64 targets");
   sample = per_sample (&in[0]);
-  return loom_desc_same_shape (&sample, &in[1]) || loom_prim_refuse (why, "logits and targets do not fit");
+  return loom_desc_same_shape (&sample, &in[1])
+         || loom_prim_refuse (why, "the shapes of logits and targets do not match");
 }
 
 static gboolean

@@ -56,7 +56,7 @@ check_scale (const Norm *n, const LoomTensorDesc *scale, gboolean affine, char *
   LoomTensorDesc want = loom_desc_make (LOOM_F32, n->scale_rank, n->scale);
 
   if (affine != !desc_is_absent (scale) || (affine && !loom_desc_same_shape (scale, &want)))
-    return loom_prim_refuse (why, "weight and bias do not fit the normalised axes");
+    return loom_prim_refuse (why, "weight and bias do not match the normalised axes");
   return TRUE;
 }
 
@@ -90,7 +90,7 @@ infer_norm_grad (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomT
     return FALSE;
   n = layout_of (&in[1], a, batch);
   if (!loom_desc_same_shape (&in[0], &in[1]) || in[2].rank != n.stat_rank || in[3].rank != n.stat_rank)
-    return loom_prim_refuse (why, "g, x and the statistics do not fit");
+    return loom_prim_refuse (why, "the shapes of g, x and the statistics do not match");
   if (!check_scale (&n, &in[4], a->affine, why))
     return FALSE;
   out[0] = in[1];
@@ -127,7 +127,7 @@ infer_batch_apply (const void *attrs, guint n_in, const LoomTensorDesc *in, Loom
     return loom_prim_refuse (why, "cannot normalise rank %d", in[0].rank);
   n = layout_of (&in[0], a, TRUE);
   if (in[1].rank != n.stat_rank || in[2].rank != n.stat_rank)
-    return loom_prim_refuse (why, "x and the statistics do not fit");
+    return loom_prim_refuse (why, "the shapes of x and the statistics do not match");
   if (!check_scale (&n, &in[3], a->affine, why) || !check_scale (&n, &in[4], a->affine, why))
     return FALSE;
   out[0] = in[0];
@@ -354,14 +354,16 @@ equal_norm (const void *a, const void *b)
                                      .share = loom_share_##division,                                                   \
                                      .equal = equal_norm };
 
-PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the batch; also mean and variance.", 3,
+PRIM (batch_norm, "batch_norm",
+      "Normalises each channel to mean 0 and variance 1 over the batch; also returns mean and variance.", 3,
       infer_batch, gradient_batch, expand_batch, NORM, batch_norm, 0)
 PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
       FOLLOW, batch_norm_grad, 0)
-PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with statistics that are given.", 1, infer_batch_apply, NULL,
+PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with given statistics.", 1, infer_batch_apply, NULL,
       expand_batch_apply, NORM, batch_norm_apply, 0)
-PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
-      3, infer_layer, gradient_layer, expand_layer, NORM, layer_norm, LOOM_PRIM_ONE_PASS)
+PRIM (layer_norm, "layer_norm",
+      "Normalises each sample to mean 0 and variance 1 over its last axes; also returns mean and 1/deviation.", 3,
+      infer_layer, gradient_layer, expand_layer, NORM, layer_norm, LOOM_PRIM_ONE_PASS)
 PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
       FOLLOW, layer_norm_grad, 0)
 

@@ -126,12 +126,12 @@ find_levels (gint64 trees, gint64 nodes, gint64 slots, const gint64 *parent, gin
         if (p < -1 || p >= nodes)
           g_snprintf (message->text, sizeof message->text,
                       "the parent of node %" G_GINT64_FORMAT " in tree %" G_GINT64_FORMAT " is %" G_GINT64_FORMAT
-                      ", but nodes are numbered 0 … %" G_GINT64_FORMAT ", and -1 stands for none",
+                      ", but nodes are numbered 0 … %" G_GINT64_FORMAT ", and -1 means none",
                       i, t, p, nodes - 1);
         else if (p <= i)
           g_snprintf (message->text, sizeof message->text,
                       "the parent of node %" G_GINT64_FORMAT " in tree %" G_GINT64_FORMAT " is %" G_GINT64_FORMAT
-                      ", but children stand before their parents",
+                      ", but children must come before their parents",
                       i, t, p);
         else if (slots > 0 && children[to] == slots)
           g_snprintf (message->text, sizeof message->text,

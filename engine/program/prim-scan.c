@@ -23,7 +23,7 @@ check_operand (const LoomScanAttrs *a, guint i, const LoomTensorDesc *have, char
     {
       g_autofree char *given = loom_desc_to_string (&row), *wanted = loom_desc_to_string (want);
 
-      return loom_prim_refuse (why, "gives its body %s for input %u, which is %s", given, i, wanted);
+      return loom_prim_refuse (why, "passes %s to input %u of its body, which is %s", given, i, wanted);
     }
   return TRUE;
 }
@@ -37,7 +37,7 @@ infer_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   if (a->length < 1)
     return loom_prim_refuse (why, "needs at least one row");
   if (loom_program_n_slots (a->body) > 0)
-    return loom_prim_refuse (why, "has a body with state of its own");
+    return loom_prim_refuse (why, "has a body with state");
   if (n_in != loom_program_n_inputs (a->body) || n_in < a->n_carried + a->n_sequences
       || n != a->n_carried + a->n_stacked)
     return loom_prim_refuse (why, "has %u operands and %u results, its body %u and %u", n_in,

@@ -74,7 +74,7 @@ over_runs_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTens
 static const LoomPrim reshape = { .name = "reshape",
                                   .share = loom_share_reshape,
                                   .dims_at = 1,
-                                  .doc = "The same elements in the same order under another shape.",
+                                  .doc = "The same elements in the same order, in another shape.",
                                   .tier = LOOM_TIER_CORE,
                                   .flags = LOOM_PRIM_REARRANGES,
                                   .attrs_size = sizeof (LoomDims),
@@ -100,7 +100,7 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 
 static const LoomPrim detach = { .name = "detach",
                                  .share = loom_share_convert,
-                                 .doc = "The same value, which no gradient passes.",
+                                 .doc = "The same value without a gradient.",
                                  .tier = LOOM_TIER_CORE,
                                  .max_out = 1,
                                  .infer = infer_detach,
@@ -378,7 +378,7 @@ equal_pad (const void *a, const void *b)
 static const LoomPrim pad = { .name = "pad",
                               .share = loom_share_pad,
                               .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
-                              .doc = "A tensor placed into a larger one.",
+                              .doc = "A tensor inside a larger one that is filled with a value.",
                               .tier = LOOM_TIER_CORE,
                               .attrs_size = sizeof (LoomPadTo),
                               .max_out = 1,
@@ -450,7 +450,7 @@ equal_concat (const void *a, const void *b)
 
 static const LoomPrim concat = { .name = "concat",
                                  .share = loom_share_concat,
-                                 .doc = "Tensors one after the other along an axis.",
+                                 .doc = "Concatenates tensors along an axis.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomConcatAttrs),
                                  .max_out = 1,
@@ -482,7 +482,7 @@ infer_move (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
       moved += loom_move_count (part);
     }
   if (moved != loom_desc_count (&out[0]))
-    return loom_prim_refuse (why, "its parts do not make up the result");
+    return loom_prim_refuse (why, "its parts do not fill the result");
   *n_out = 1;
   return TRUE;
 }
@@ -527,7 +527,7 @@ equal_move (const void *a, const void *b)
 }
 
 static const LoomPrim move = { .name = "move",
-                               .doc = "Slices, permutes and concatenations that follow on one another, in one pass.",
+                               .doc = "Successive slices, permutes and concatenations in one pass.",
                                .tier = LOOM_TIER_CORE,
                                .attrs_size = sizeof (LoomMoveAttrs),
                                .max_out = 1,

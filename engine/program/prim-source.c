@@ -113,10 +113,10 @@ infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   if (in[0].dtype != LOOM_I64 || in[1].dtype != LOOM_I64 || in[0].rank != 0 || in[1].rank != 0)
     return loom_prim_refuse (why, "seed and step must be i64 scalars");
   if (n_in > 2 && (in[2].dtype != LOOM_I64 || a->dtype == LOOM_I64 || in[2].rank > a->to.rank))
-    return loom_prim_refuse (why, "places must be i64, and begin the axes of floats");
+    return loom_prim_refuse (why, "positions must be i64, and have the leading axes of floats");
   for (int i = 0; n_in > 2 && i < in[2].rank; i++)
     if (in[2].dim[i] != a->to.dim[i])
-      return loom_prim_refuse (why, "places do not fit");
+      return loom_prim_refuse (why, "the shape of positions does not match");
   out[0] = loom_desc_make (a->dtype, a->to.rank, a->to.dim);
   *n_out = 1;
   return TRUE;
@@ -150,7 +150,7 @@ hash_random (const void *attrs)
 }
 
 static const LoomPrim random_prim = { .name = "random",
-                                      .doc = "Numbers that depend on seed, stream, step and place alone.",
+                                      .doc = "Numbers that depend only on seed, stream, step and position.",
                                       .tier = LOOM_TIER_CORE,
                                       .flags = LOOM_PRIM_RANDOM,
                                       .attrs_size = sizeof (LoomRandomTo),
@@ -189,7 +189,7 @@ equal_require (const void *a, const void *b)
 }
 
 static const LoomPrim require = { .name = "require",
-                                  .doc = "The value itself; an error where a condition does not hold.",
+                                  .doc = "The value itself; an error if a condition does not hold.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomRequireAttrs),
                                   .max_out = 1,

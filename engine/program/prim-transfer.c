@@ -46,9 +46,9 @@ infer_broadcast (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
   LoomTensorDesc whole = desc_of (attrs);
 
   if (n_in > 1)
-    return loom_prim_refuse (why, "takes one operand, where the rank has the value, or none");
+    return loom_prim_refuse (why, "takes one operand if the rank has the value, else none");
   if (n_in == 1 && (!loom_desc_same_shape (&in[0], &whole) || in[0].dtype != whole.dtype))
-    return loom_prim_refuse (why, "has a value of another shape or type than it says");
+    return loom_prim_refuse (why, "has a value of another shape or type than its attributes");
   out[0] = whole;
   *n_out = 1;
   return TRUE;
@@ -74,7 +74,7 @@ describe_from (const void *attrs)
 }
 
 static const LoomPrim send_prim = { .name = "send",
-                                    .doc = "Gives a value to another rank, which receives it; the result is empty.",
+                                    .doc = "Sends a value to another rank; the result is empty.",
                                     .purpose = "The exchange between stages",
                                     .tier = LOOM_TIER_CORE,
                                     .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
@@ -84,7 +84,7 @@ static const LoomPrim send_prim = { .name = "send",
                                     .describe = describe_to };
 
 static const LoomPrim receive = { .name = "receive",
-                                  .doc = "Takes a value from another rank, which sends it.",
+                                  .doc = "Receives a value from another rank.",
                                   .purpose = "The exchange between stages",
                                   .tier = LOOM_TIER_CORE,
                                   .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
@@ -94,7 +94,7 @@ static const LoomPrim receive = { .name = "receive",
                                   .describe = describe_from };
 
 static const LoomPrim broadcast = { .name = "broadcast",
-                                    .doc = "Gives the value that one rank has to all.",
+                                    .doc = "Sends the value of one rank to all.",
                                     .purpose = "The exchange between stages",
                                     .tier = LOOM_TIER_CORE,
                                     .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,
@@ -125,7 +125,7 @@ describe_reduce (const void *attrs)
 
 static const LoomPrim stage_reduce
     = { .name = "stage_reduce",
-        .doc = "Reduces a value over all ranks, as all_reduce does, whether this one reads it or not.",
+        .doc = "Reduces a value over all ranks, as all_reduce does, even if this rank does not read the result.",
         .purpose = "The exchange between stages",
         .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT,

@@ -69,7 +69,7 @@ infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
 
 static const LoomPrim update_gate
     = { .name = "update_gate",
-        .doc = "Whether a step may write: its numbers are finite, and no fault is raised.",
+        .doc = "Whether a step may write: its numbers are finite, and no fault was raised.",
         .purpose = "The check of loss and gradients",
         .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_GATE,
@@ -91,7 +91,7 @@ infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc
       for (int i = 0; i < n; i++)
         {
           if (!loom_desc_same_shape (&in[i], &in[list * n + i]))
-            return loom_prim_refuse (why, "parameter %d and what belongs to it differ in shape", i);
+            return loom_prim_refuse (why, "parameter %d and its gradient or state differ in shape", i);
           if (list != 1)
             out[k++] = in[list * n + i];
         }
@@ -186,8 +186,8 @@ updates_both (const void *attrs, guint result)
 
 static const LoomPrim sgd_step_logged
     = { .name = "sgd_step_logged",
-        .doc = "Stochastic gradient descent that reads each gradient once and keeps the old weight in its place.",
-        .purpose = "The optimiser's step",
+        .doc = "Stochastic gradient descent that reads each gradient once and keeps the old weight in its memory.",
+        .purpose = "The optimizer's step",
         .tier = LOOM_TIER_CORE,
         .attrs_size = sizeof (LoomSgdLoggedAttrs),
         .infer = infer_sgd_logged,
@@ -208,7 +208,7 @@ infer_undo (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   for (guint i = 0; i < n; i++)
     {
       if (!loom_desc_same_shape (&in[i], &in[n + i]) || in[i].dtype != in[n + i].dtype)
-        return loom_prim_refuse (why, "parameter %u and what it was differ in shape or type", i);
+        return loom_prim_refuse (why, "parameter %u and its old value differ in shape or type", i);
       out[i] = in[i];
     }
   *n_out = n;
@@ -222,8 +222,8 @@ updates_first (const void *attrs, guint result)
 }
 
 static const LoomPrim undo_step = { .name = "undo_step",
-                                    .doc = "Puts old weights back where a gradient is not finite.",
-                                    .purpose = "The optimiser's step",
+                                    .doc = "Restores the old weights if a gradient is not finite.",
+                                    .purpose = "The optimizer's step",
                                     .tier = LOOM_TIER_CORE,
                                     .attrs_size = sizeof (LoomUndoAttrs),
                                     .infer = infer_undo,

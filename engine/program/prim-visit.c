@@ -59,7 +59,8 @@ check_inputs (const LoomVisitAttrs *a, const LoomProgram *body, gint64 size, con
         {
           g_autofree char *wanted = loom_desc_to_string (d);
 
-          return loom_prim_refuse (why, "has a body whose input %u is %s, which nothing gives it", i, wanted);
+          return loom_prim_refuse (why, "has a body with input %u of type %s, for which there is no operand", i,
+                                   wanted);
         }
     }
   return TRUE;
@@ -86,7 +87,7 @@ check_outputs (const LoomVisitAttrs *a, const LoomProgram *body, gint64 size, co
         {
           g_autofree char *made = loom_desc_to_string (d);
 
-          return loom_prim_refuse (why, "has a body whose output %u is %s, unlike that of the others", o, made);
+          return loom_prim_refuse (why, "has a body with output %u of type %s, which differs from the others", o, made);
         }
     }
   return TRUE;
@@ -96,11 +97,11 @@ static gboolean
 check_leading (const LoomVisitAttrs *a, guint n_in, const LoomTensorDesc *in, char **why)
 {
   if (n_in != visit_n_leading (a) + a->n_rows + a->n_whole)
-    return loom_prim_refuse (why, "has %u operands, and its bodies take others", n_in);
+    return loom_prim_refuse (why, "has %u operands, which do not match its bodies", n_in);
   if (in[0].dtype != LOOM_I64 || in[0].rank != is_visit (a) || (is_visit (a) && in[0].dim[0] != a->size[0]))
     return loom_prim_refuse (why, "needs an i64 for each row, or one in all");
   if (a->n_links > 0 && (in[1].dtype != LOOM_I64 || !loom_desc_same_shape (&in[0], &in[1])))
-    return loom_prim_refuse (why, "needs the place of each row's parent");
+    return loom_prim_refuse (why, "needs the position (i64) of each row's parent");
   for (guint k = 0; k < a->n_counters; k++)
     if (in[visit_n_leading (a) + a->n_rows + k].dtype != LOOM_I64 || in[visit_n_leading (a) + a->n_rows + k].rank != 0)
       return loom_prim_refuse (why, "counts by one i64");
@@ -115,7 +116,7 @@ infer_visit (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensor
 
   if (a->n_branches < 1 || visit_n_bodies (a) > LOOM_VISIT_MAX_BODIES || a->n_sizes > LOOM_VISIT_MAX_SIZES
       || (a->n_links > 0 && a->slots < 1) || a->n_zeroed > a->n_rows)
-    return loom_prim_refuse (why, "has no bodies that could run");
+    return loom_prim_refuse (why, "has no bodies");
   for (guint k = 0; k < visit_n_bodies (a); k++)
     if (loom_program_n_slots (a->body[k]) > 0 || loom_program_n_inputs (a->body[k]) != visit_n_inputs (a)
         || loom_program_n_outputs (a->body[k]) != visit_n_outputs (a))
@@ -198,7 +199,7 @@ distinct_of_visit (gconstpointer attrs)
 }
 
 static const LoomPrim one_of = { .name = "switch",
-                                 .doc = "Runs the one of its bodies that a number chooses.",
+                                 .doc = "Runs the body with the given number.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomVisitAttrs),
                                  .infer = infer_visit,

@@ -409,7 +409,7 @@ hoist (const LoomProgram *p, guint n, LoomValue *values)
   if (!has_bodies (p))
     return loom_program_ref ((LoomProgram *)p);
   loom_rewrite_begin (&r, p, "loops",
-                      "What does not depend on what a loop carries is computed for all its steps at once.");
+                      "Computes values that do not depend on a loop's carried values for all iterations at once.");
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     {
       const LoomInstr *instr = loom_program_instr (p, i);

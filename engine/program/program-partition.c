@@ -520,9 +520,10 @@ divide (const LoomProgram *p, const LoomPartition *options)
   decide_inputs (&self);
   decide_slots (&self);
   if (self.of_weights)
-    loom_rewrite_begin (&self.r, p, "split", "Each rank computes with its parts of weights; sums go over all parts.");
+    loom_rewrite_begin (&self.r, p, "split",
+                        "Each rank computes with its parts of the weights; sums go over all parts.");
   else
-    loom_rewrite_begin (&self.r, p, "partition", "Each rank computes the part of its samples; sums go over all ranks.");
+    loom_rewrite_begin (&self.r, p, "partition", "Each rank computes its own samples; sums go over all ranks.");
   do
     for (guint i = 0; i < n_instrs; i++)
       partition_decide (&self, i);

@@ -322,7 +322,7 @@ loom_program_find_mixing (const LoomProgram *a, gint64 n_a, const LoomProgram *b
   g_return_val_if_fail (n_a > 0 && n_b > 0 && n_a != n_b, NULL);
 
   if (!are_alike (a, b))
-    return g_strdup ("the net computes something else for each length");
+    return g_strdup ("the net computes different things for different lengths");
   axis[0] = NO_AXIS; /* an absent operand */
   for (LoomValue v = 1; v <= loom_program_n_values (a); v++)
     axis[v] = axis_of (value_desc (a, v), n_a, value_desc (b, v), n_b);
@@ -331,7 +331,7 @@ loom_program_find_mixing (const LoomProgram *a, gint64 n_a, const LoomProgram *b
       const LoomInstr *instr = loom_program_instr (a, i);
 
       if (!is_trusted (&w, instr, keepers) && !keeps_apart (&w, instr))
-        return g_strdup_printf ("“%s” (%s) mixes places", instr->origin != NULL ? instr->origin : "the net",
+        return g_strdup_printf ("“%s” (%s) mixes positions", instr->origin != NULL ? instr->origin : "the net",
                                 instr->prim->name);
     }
   return NULL;
