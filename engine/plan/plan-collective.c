@@ -211,7 +211,7 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
   return c->goes_ahead ? LOOM_STATUS_OK : plan_lane_wait (c->lane, &c->job, message);
 }
 
-/* ---- beside the computation ---------------------------------------------- */
+/* ---- overlap with the computation ---------------------------------------- */
 
 void
 plan_collective_settle (LoomKernel *kernel)

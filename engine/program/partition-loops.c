@@ -51,7 +51,7 @@ rows_of (LoomShare share)
   return share;
 }
 
-/* Adopts the forms of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
+/* Takes the forms of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
  * agree. */
 static gboolean
 settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *output, gboolean *changed)

@@ -54,7 +54,7 @@ struct _LoomShareCall
 /* ---- partition-rules.c: rules of families of primitives ----------------- */
 
 void loom_share_elementwise (LoomShareCall *call, LoomScalarOp op);
-void loom_share_same (LoomShareCall *call);    /* the result is operand 0 in another type, or behind a barrier */
+void loom_share_same (LoomShareCall *call);    /* the result is operand 0 in another type, or detached */
 void loom_share_convert (LoomShareCall *call); /* the same, also for shards */
 /* Permutations of rows and instructions that use one: marks for partition-visit.c; by default whole operands. */
 void loom_share_order (LoomShareCall *call);

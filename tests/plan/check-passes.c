@@ -1,4 +1,4 @@
-/* The passes with a look at the working form behind each; see the header. */
+/* Runs the planner's passes and verifies the working form after each, see the header. */
 #include "tests/plan/check-passes.h"
 
 #include "engine/plan/plan-private.h"

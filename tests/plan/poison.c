@@ -1,11 +1,11 @@
-/* The executor that poisons; see the header. */
+/* Implements the poisoning executor, see the header. */
 #include "tests/plan/poison.h"
 
 #include <string.h>
 
 #include "engine/plan/plan-private.h"
 
-/* All bits set: a NaN in every float type, and no index of anything in an integer one. */
+/* All bits set: NaN in every float type, and an invalid index in an integer one. */
 #define POISON 0xff
 
 typedef struct
@@ -14,8 +14,8 @@ typedef struct
   LoomState *state;
   const void *const *feed;
   char **arena;      /* by device */
-  char **once;       /* by device: what setup instructions make */
-  GPtrArray **dying; /* of each instruction, values that die behind it, as numbers */
+  char **once;       /* by device: setup results */
+  GPtrArray **dying; /* by instruction: the numbers of the values that are dead after it */
 } Run;
 
 static void *
@@ -59,7 +59,7 @@ poison (Run *run, guint device, void *at, gsize bytes)
   move (run, device, at, bad, bytes, LOOM_COPY_HOST_TO_DEVICE);
 }
 
-/* Between two devices, by way of the host. */
+/* Copies between two devices, through the host. */
 static void
 transfer (Run *run, const LoomPlanInstr *instr, void *const *buffers)
 {
@@ -140,7 +140,7 @@ run_step (Run *run, gboolean bind, GError **error)
   return TRUE;
 }
 
-/* A tensor of plain order from bytes in the value's layout. */
+/* A tensor in plain order from bytes in the value's layout. */
 static LoomTensor *
 fetch (Run *run, guint v)
 {

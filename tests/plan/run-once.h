@@ -3,8 +3,8 @@
 
 #include "engine/run/loom-exec.h"
 
-/* The program's outputs in their order, behind one step from a new state. x: what the first input is fed; NULL where
- * the program has none. */
+/* The program's outputs in order, after one step from a new state. x: the data of the first input; NULL if the program
+ * has none. */
 static inline GPtrArray *
 run_once (LoomDevices *devices, LoomPlan *plan /* taken */, const char *device, const float *x)
 {

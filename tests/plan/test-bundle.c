@@ -1,5 +1,5 @@
-/* Bundles on the emulated GPU: how many kernels a step of a recurrent cell has, what is left alone, and that the bits
- * are those of a plan that joins nothing. */
+/* Tests bundles on the emulated GPU: the number of kernels in an iteration of a recurrent cell, what is not bundled,
+ * and that the bits are those of an unfused plan. */
 #include <math.h>
 #include <string.h>
 
@@ -12,13 +12,14 @@
 
 typedef struct Cell Cell;
 
-/* What a cell does behind its products: xs and hs lie side by side, as many as it has gates; b is a vector of them. */
+/* What a cell computes after its products: xs and hs contain one part for each gate, side by side; b is a vector of
+ * them. */
 struct Cell
 {
   const char *name;
   guint n_gates, n_states;
   void (*emit) (LoomProgram *p, gint64 width, LoomValue xs, LoomValue hs, LoomValue b, LoomValue *state);
-  guint forward, backward; /* kernels of a run in a loop, the product among them */
+  guint forward, backward; /* kernels of a loop's iteration, including the product */
 };
 
 static LoomValue
@@ -94,7 +95,7 @@ add_loss (LoomProgram *p, LoomValue loss, LoomValue v)
   return loss == 0 ? part : ADD (loss, part);
 }
 
-/* Of a step, those of each body once. */
+/* In a step, with the kernels of each body counted once. */
 static guint
 count_kernels (const LoomPlan *plan)
 {
@@ -123,7 +124,7 @@ plan_of (LoomProgram *p, LoomDevices *devices, const LoomPlanOptions *options)
   return plan;
 }
 
-/* Outputs in their order, from a plan that is freed. */
+/* Outputs in order, from a plan that is freed. */
 static GPtrArray *
 run (LoomDevices *devices, LoomPlan *plan)
 {
@@ -152,7 +153,7 @@ run (LoomDevices *devices, LoomPlan *plan)
   return results;
 }
 
-/* Returns how many kernels the plan has that joins. tolerance: 0 where no sum is made in another order there. */
+/* Returns the number of kernels of the fused plan. tolerance: 0 if it computes no sum in another order. */
 static guint
 compare (LoomProgram *p, double tolerance)
 {
@@ -249,7 +250,7 @@ loop_of (const Cell *cell, gint64 width, gint64 length, gboolean reverse)
   return p;
 }
 
-/* Kernels of the plan's loops, in their order; returns how many loops there are. Nothing is copied in each run. */
+/* The kernels of the plan's loops, in order; returns the number of loops. No iteration copies anything. */
 static guint
 count_in_loops (const LoomPlan *plan, guint *n)
 {
@@ -271,7 +272,8 @@ count_in_loops (const LoomPlan *plan, guint *n)
 static void
 test_loop_of (const Cell *cell, gint64 length, gboolean reverse)
 {
-  g_autoptr (LoomProgram) p = loop_of (cell, 16, length, reverse); /* rows of a multiple of 64 bytes lie in results */
+  g_autoptr (LoomProgram) p
+      = loop_of (cell, 16, length, reverse); /* rows of a multiple of 64 bytes are used in place */
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (LoomPlan) plan = plan_of (p, devices, &(LoomPlanOptions){ .device = DEVICE });
   guint n[2];
@@ -279,7 +281,7 @@ test_loop_of (const Cell *cell, gint64 length, gboolean reverse)
   g_assert_cmpuint (count_in_loops (plan, n), ==, 2);
   g_assert_cmpuint (n[0], ==, cell->forward);
   g_assert_cmpuint (n[1], ==, cell->backward);
-  compare (p, 2e-6); /* the product of the weights' gradient sums that of the bias */
+  compare (p, 2e-6); /* the product of the weights' gradient also sums that of the bias */
 }
 
 static void
@@ -290,9 +292,9 @@ test_loop (gconstpointer data)
   test_loop_of (data, 1, FALSE);
 }
 
-/* ---- what is left alone -------------------------------------------------------- */
+/* ---- what is not bundled ------------------------------------------------------- */
 
-/* Two readers of one value, and a value that both need: one kernel where they are small and the device is launched. */
+/* Two readers of one value, and a value that both need: one kernel if they are small and the device is launched. */
 static LoomProgram *
 siblings (gint64 n)
 {
@@ -325,8 +327,8 @@ test_left_alone (void)
   compare (small, 0);
 }
 
-/* A product that stands between two neighbours: they are one kernel behind it where only the second reads it, and two
- * where it reads the first. */
+/* A product between two neighbours: they are one kernel after it if only the second reads it, and two if it reads the
+ * first. */
 static void
 test_between (gconstpointer data)
 {
@@ -342,8 +344,7 @@ test_between (gconstpointer data)
   g_assert_cmpuint (compare (p, 0), ==, reads_first ? 3 : 2);
 }
 
-/* A slice that others want as well is written beside; one that is read in front stays, and so does a reader of a view.
- */
+/* A slice with other readers is written as well; one that is read before stays, and so does a reader of a view. */
 static void
 test_slices (void)
 {
@@ -387,7 +388,7 @@ test_nested (void)
   compare (p, 0);
 }
 
-/* A slice of integers that a bundle reads as floats is left to whoever wants the integers: 2²⁴ + 1 is no float. */
+/* A slice of integers that a bundle reads as floats is kept for its integer reader: 2²⁴ + 1 is no float. */
 static void
 test_integers (void)
 {

@@ -1,5 +1,5 @@
-/* Choices of a plan on the emulated GPU: configurations that cuBLASLt proposes and algorithms of cuDNN are options,
- * kept by name, and asked for by name when a newer library proposes others. */
+/* Tests the choices of a plan on the emulated GPU: configurations proposed by cuBLASLt and algorithms of cuDNN are
+ * options, recorded by name, and requested by name if a newer library proposes others. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ convolution (gint64 filter)
   return p;
 }
 
-/* Every option of the call is measured, one of them as the fastest: the one with `word` in its name, or `number`. */
+/* Measures every option of the call, with one as the fastest: the one with `word` in its name, or `number`. */
 typedef struct
 {
   LoomCostTable *table;
@@ -102,8 +102,7 @@ chosen (LoomProgram *p, LoomCostTable *table)
   g_assert_not_reached ();
 }
 
-/* The table of a run, which prefers one option, as its checkpoint keeps it: without measurements it knows the choice.
- */
+/* The table of a run that prefers one option, as its checkpoint stores it: the choice, without measurements. */
 static LoomCostTable *
 checkpoint_of (LoomProgram *p, Request *request)
 {
@@ -135,7 +134,7 @@ configuration_test (void)
   g_autofree char *first = chosen (p, fresh), *second = NULL, *again = NULL, *other = NULL, *refused = NULL;
   g_autofree char *plain = NULL, *note = NULL;
 
-  /* Equal rates leave the library's first proposal; measurements take another. */
+  /* With equal rates the library's first proposal is chosen; measurements choose another. */
   g_assert_true (g_str_has_prefix (first, "cublaslt:a"));
   g_assert_cmpuint (names->len, >, 1);
   second = chosen (p, kept);
@@ -143,7 +142,7 @@ configuration_test (void)
   g_assert_cmpstr (plain, ==, g_ptr_array_index (names, 1));
   g_assert_cmpstr (first, !=, second);
 
-  /* A library that proposes others still has that one. */
+  /* A library that proposes others still supports that one. */
   g_setenv ("GRADLOOM_EMULATOR_CUBLASLT", "1", TRUE);
   other = chosen (p, newer);
   g_assert_cmpstr (other, !=, first);
@@ -154,7 +153,7 @@ configuration_test (void)
   g_assert_true (note == NULL || strstr (note, "any more") == NULL);
   g_clear_pointer (&note, g_free);
 
-  /* One without it: one sentence. */
+  /* A library without it: one note. */
   g_setenv ("GRADLOOM_EMULATOR_CUBLASLT", "2", TRUE);
   refused = chosen (p, kept);
   g_assert_cmpstr (refused, !=, second);
@@ -188,7 +187,7 @@ output_of (LoomProgram *p, LoomCostTable *table)
   return y;
 }
 
-/* Each of a convolution's options can be the plan's, and computes the same. */
+/* Each of a convolution's options can be chosen, and computes the same. */
 static void
 algorithms_test (void)
 {
@@ -226,8 +225,8 @@ algorithms_test (void)
     }
 }
 
-/* Winograd's algorithms are for filters of 3×3, one of them for 5×5 as well, which rounds as much as TF32 does and is
- * an option where that is allowed. */
+/* Winograd's algorithms are for 3×3 filters, one of them also for 5×5; that one rounds as much as TF32 and is an option
+ * only if TF32 is allowed. */
 static void
 limits_test (void)
 {
@@ -254,8 +253,8 @@ limits_test (void)
     }
 }
 
-/* An even filter pads its sides differently, which cuDNN declines: the image is padded before, in both types, rather
- * than convolved by a thread for each element. */
+/* An even filter pads its sides differently, which cuDNN does not support: the image is padded first, in both types,
+ * instead of a convolution with one thread per element. */
 static void
 uneven_test (void)
 {
@@ -278,7 +277,7 @@ uneven_test (void)
     }
 }
 
-/* A convolution with its bias and ReLU behind it, as a graph has them. */
+/* A convolution followed by bias and ReLU, as in a graph. */
 static LoomProgram *
 convolution_and_relu (LoomDType type, gint64 after)
 {
@@ -296,7 +295,7 @@ convolution_and_relu (LoomDType type, gint64 after)
   return p;
 }
 
-/* What a graph saves is that y is read and written again, in the layouts that both have. */
+/* A graph saves reading and writing y once more, in the layouts that both have. */
 static void
 compare_costs (G_GNUC_UNUSED const LoomPlanDevice *device, const LoomKernelSpec *spec,
                G_GNUC_UNUSED const char *attributes, const LoomKernelOption *option, guint n, gpointer data)
@@ -330,9 +329,9 @@ graph_cost_test (void)
   g_assert_cmpuint (n_compared, >, 1);
 }
 
-/* All of it is one graph of cuDNN where that has an engine, since the classic call's result is read and written again;
- * also where sides are padded differently. Measurements choose another engine, or the classic call, and a checkpoint
- * keeps which. */
+/* All of it is one cuDNN graph if cuDNN has an engine, since the classic call's result is read and written again; also
+ * if sides are padded differently. Measurements can choose another engine or the classic call, and a checkpoint stores
+ * the choice. */
 static void
 graph_test (void)
 {
@@ -384,8 +383,7 @@ graph_test (void)
   g_assert_cmpuint (graphs, >, 1);
 }
 
-/* Filters in bf16 are converted and packed once a step, by one kernel each, for the convolution and for the gradient
- * that reads them again. */
+/* Filters in bf16 are converted and packed once a step, by one kernel each, for the convolution and its gradient. */
 static void
 packed_test (void)
 {
@@ -437,7 +435,7 @@ packed_test (void)
   g_assert_cmpuint (read, ==, 3);
 }
 
-/* A linear layer with a bias, by the gradient of its parameters; its weights [out, in], or [in, out]. */
+/* A linear layer with a bias, with the gradients of its parameters; its weights are [out, in] or [in, out]. */
 static LoomProgram *
 linear (gboolean transposed)
 {
@@ -457,7 +455,7 @@ linear (gboolean transposed)
   return p;
 }
 
-/* The gradient of the bias, and by which algorithm the weights' is made. */
+/* The gradient of the bias, and the algorithm of the weights' gradient. */
 static LoomTensor *
 bias_gradient (LoomProgram *p, const char *device, LoomCostTable *table, char **algorithm)
 {
@@ -489,7 +487,8 @@ bias_gradient (LoomProgram *p, const char *device, LoomCostTable *table, char **
   return db;
 }
 
-/* The gradient of a bias comes with that of the weights, as an epilogue or by a kernel behind it, as costs say. */
+/* The gradient of a bias is computed with that of the weights, as an epilogue or by a following kernel, depending on
+ * cost. */
 static void
 check_bias_gradient (gboolean transposed)
 {

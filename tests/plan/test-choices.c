@@ -1,5 +1,5 @@
-/* How the planner chooses: sums of random costs against exhaustive search, layouts of whole graphs and of states, and
- * measurements beside rates. */
+/* Tests how the planner chooses: minimal sums of random costs against exhaustive search, layouts of whole graphs and of
+ * states, and measurements against rates. */
 #include <math.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@
 
 #define WITHIN 1.05
 
-/* ---- least sums ------------------------------------------------------------ */
+/* ---- minimal sums ---------------------------------------------------------- */
 
-/* Random variables and pairs; every combination is tried. Returns found ÷ least. */
+/* Random variables and pairs, against every combination. Returns found ÷ minimum. */
 static double
 random_problem (guint32 seed, guint n, guint n_pairs, gsize largest)
 {
@@ -59,18 +59,16 @@ test_least_sums (void)
 
   for (guint32 seed = 1; seed <= 40; seed++)
     {
-      /* Exact, however the variables hang together. */
+      /* Exact for any set of pairs. */
       g_assert_cmpfloat (random_problem (seed, 10, 9 + seed, 65536), <, 1 + 1e-9);
-      /* With tables too small for that, near. */
+      /* With smaller tables, approximate. */
       worst = MAX (worst, random_problem (1000 + seed, 10, 20, 12));
     }
   g_test_message ("with tables of 12 costs at most %.3f of the least sum", worst);
   g_assert_cmpfloat (worst, <=, WITHIN);
 }
 
-/* The number of visits for a strip of n variables of four states, each of which hangs together with the `reach` before
- * it.
- */
+/* The number of visits for a strip of n variables of four states, each in a pair with the `reach` before it. */
 static double
 looked_at (guint n, guint reach, gsize largest)
 {
@@ -95,7 +93,7 @@ looked_at (guint n, guint reach, gsize largest)
   return (double)plan_choice_n_visited (choice);
 }
 
-/* A graph that is twice as deep takes twice as long to solve, also where variables are held: rounds are not more. */
+/* A graph of twice the depth takes twice as long to solve, also if variables are fixed: there are no more rounds. */
 static void
 test_growth (void)
 {
@@ -130,7 +128,7 @@ set_cost (Tuning *t, const LoomPlanDevice *device, const char *call, const char 
   g_hash_table_insert (t->cost, g_steal_pointer (&key), seconds);
 }
 
-/* Every option of every call, and both reorders of every shape, take what chance says. */
+/* Gives every option of every call, and both reorders of every shape, a random time. */
 static void
 tune_call (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
            const LoomKernelOption *option, guint n, gpointer data)
@@ -161,7 +159,7 @@ static const LoomPool2dTo pool
     = { { .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 }, .dilation = { 1, 1 }, .count_include_pad = true },
         { 6, 6 } };
 
-/* Twelve instructions on images, each of which reads one or two of those before it. */
+/* Twelve instructions on images, each of which reads one or two earlier ones. */
 static LoomProgram *
 random_images (guint32 seed)
 {
@@ -185,7 +183,7 @@ random_images (guint32 seed)
           made[i] = loom_unary (p, LOOM_SCALAR_TANH, a);
           break;
         case 2:
-          /* A reshape there and back wants plain bytes in between. */
+          /* A reshape there and back needs plain bytes in between. */
           made[i] = loom_reshape (p, loom_unary (p, LOOM_SCALAR_SIN, loom_reshape (p, a, 2, (gint64[]){ 2, 288 })), 4,
                                   dims);
           break;
@@ -208,7 +206,7 @@ cost_of (GHashTable *costs, const char *call, const char *option)
   return seconds != NULL ? *seconds : INFINITY;
 }
 
-/* The cost of a plan by the table: its kernels and its reorders, read off its listing. */
+/* The cost of a plan by the table: its kernels and reorders, read from its listing. */
 static double
 plan_cost (const LoomPlan *plan, GHashTable *costs, GPtrArray *call_keys)
 {
@@ -266,7 +264,7 @@ calls_of (LoomPlan *plan, GHashTable *costs)
   return keys;
 }
 
-/* The least cost of all combinations of layouts, on the structure of the plain plan. */
+/* The minimum over all combinations of layouts, on the structure of the plain plan. */
 static double
 exhaustive (LoomPlan *plan, GHashTable *costs, GPtrArray *keys)
 {
@@ -300,7 +298,7 @@ exhaustive (LoomPlan *plan, GHashTable *costs, GPtrArray *keys)
         {
           const LoomPlanValue *value = loom_plan_value (plan, v);
 
-          /* A view of other shape lies at its root's place, which then must be plain. */
+          /* A view of another shape has its root's bytes, which must then be plain. */
           for (guint r = 1; r < loom_plan_n_values (plan) && wanted[v] != 0; r++)
             {
               const LoomPlanValue *root = loom_plan_value (plan, r);
@@ -345,7 +343,7 @@ assert_near (GPtrArray *a, GPtrArray *b)
       g_assert_cmpfloat (fabs (loom_tensor_get (a->pdata[o], i) - loom_tensor_get (b->pdata[o], i)), <, 1e-4);
 }
 
-/* On random cost tables a plan costs at most 5 % more than the best of all combinations, and computes the same. */
+/* On random cost tables a plan costs at most 5 % more than the best combination, and computes the same. */
 static void
 test_random_tables (void)
 {
@@ -372,7 +370,7 @@ test_random_tables (void)
       loom_devices_set_costs (devices, table);
       structure = loom_plan_new (p, devices, &plain, &error);
       g_assert_no_error (error);
-      /* This plan chooses by shipped rates; the table must forget it. */
+      /* This plan chooses by shipped rates, and the table must drop these choices. */
       plan = loom_plan_new (p, devices, &first, &error);
       g_assert_no_error (error);
       g_clear_pointer (&plan, loom_plan_free);
@@ -434,8 +432,8 @@ count_tf32 (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char
   g_assert_true (!spec->tf32 || g_str_has_prefix (key, "conv2d"));
 }
 
-/* A back end may round the operands of products to TF32 where the program says so, and by itself nowhere; passes keep
- * that, and what was measured with it is kept apart. */
+/* A back end may round the operands of products to TF32 only if the program allows it; passes keep the setting, and its
+ * measurements are separate. */
 static void
 test_tf32 (void)
 {
@@ -461,7 +459,7 @@ test_tf32 (void)
     }
 }
 
-/* Several states may take one value, itself or equal ones, also where it lies in NHWC: each gets it in plain order. */
+/* Several states may take one value, or equal ones, also in NHWC: each gets it in plain order. */
 static void
 test_states_of_one_value (void)
 {
@@ -521,7 +519,7 @@ test_states_of_one_value (void)
     }
 }
 
-/* ---- clocks and rates ---------------------------------------------------------- */
+/* ---- measurements and rates ------------------------------------------------------- */
 
 static void
 measure_pools (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
@@ -540,7 +538,7 @@ measure_pools (const LoomPlanDevice *device, const LoomKernelSpec *spec, const c
     }
 }
 
-/* Pooling was measured, reorders were not: which layout is chosen must not hang on how fast the machine is. */
+/* Pooling was measured, reorders were not: the layout must not depend on the machine's speed. */
 static void
 test_clocks_and_rates (void)
 {
@@ -572,7 +570,7 @@ test_clocks_and_rates (void)
           n_reorders[s] += g_str_has_prefix (loom_plan_instr (plan, i)->label, "reorder");
       }
   for (guint s = 0; s < G_N_ELEMENTS (speeds); s++)
-    g_assert_cmpuint (n_reorders[s], ==, 2); /* around the 32, not around the one */
+    g_assert_cmpuint (n_reorders[s], ==, 2); /* around the 32, not around the single one */
 }
 
 TEST_FILE (argc, argv)

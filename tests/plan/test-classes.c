@@ -1,5 +1,5 @@
-/* Losses of scores whose classes lie last: nothing is moved where only losses, their gradients and the largest score
- * read them, scores and their gradient share one place, and the numbers are those of a plan that moves them. */
+/* Tests losses of logits with classes on the last axis: nothing is permuted if only losses, their gradients and argmax
+ * read the logits, logits and their gradient share memory, and the numbers are those of a plan with permutes. */
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ typedef struct
 {
   const char *name;
   gboolean narrow;  /* in bf16, cast for the loss */
-  gboolean largest; /* the class of the largest score is wanted, too */
-  gboolean output;  /* the moved scores are wanted themselves */
+  gboolean largest; /* argmax reads the logits, too */
+  gboolean output;  /* the permuted logits are an output */
   gboolean sum;     /* something else reads them */
   guint permutes;
 } Case;
@@ -80,7 +80,7 @@ run (LoomDevices *devices, LoomProgram *p, const LoomPlanOptions *options)
     w[i] = cosf ((float)i * 1.7F);
   for (int i = 0; i < N * T; i++)
     target[i] = i * 11 % CLASSES;
-  target[4] = 5; /* does not count */
+  target[4] = 5; /* is ignored */
   loom_exec_feed (exec, 0, x);
   loom_exec_feed (exec, 1, w);
   loom_exec_feed (exec, 2, target);
@@ -90,7 +90,7 @@ run (LoomDevices *devices, LoomProgram *p, const LoomPlanOptions *options)
   return results;
 }
 
-/* Where something of so many elements lies; they are scores and their gradients. */
+/* The number of locations of values with this many elements; these are logits and their gradients. */
 static guint
 count_places (const LoomPlan *plan, gint64 elements)
 {

@@ -1,5 +1,5 @@
-/* Sums of padded parts: what makes up the whole is one concatenation, anything else stays a sum, and the numbers are
- * those of a plan that joins nothing. */
+/* Tests sums of padded parts: parts that fill the whole become one concatenation, anything else stays a sum, and the
+ * numbers are those of an unfused plan. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define ROWS  3
 #define WHOLE 6
 
-/* A padded part: columns `first` to first + n of six, of an input scaled so that no two are alike. */
+/* A padded part: columns `first` to first + n of six, of an input scaled so that all differ. */
 typedef struct
 {
   gint64 first, n;
@@ -20,9 +20,9 @@ typedef struct
 {
   const char *name;
   Part part[4]; /* ends with n = 0 */
-  guint others; /* summands that are no parts */
+  guint others; /* summands that are not padded parts */
   gboolean transposed, twice, shared;
-  LoomDType dtype; /* in which it is added; 0: f32 */
+  LoomDType dtype; /* of the sum; 0: f32 */
   guint concats, pads;
 } Case;
 
@@ -71,7 +71,7 @@ program_of (const Case *c)
         }
       if (c->shared)
         {
-          /* Of another sum all parts but one are the same. */
+          /* Another sum has all but one of the same parts. */
           LoomValue own = i == 1 ? loom_pad (p, loom_unary (p, LOOM_SCALAR_NEG, cut), start, NULL, whole, 0) : part;
 
           second = second == 0 ? own : loom_binary (p, LOOM_SCALAR_ADD, second, own);

@@ -1,12 +1,12 @@
-/* Cost tables: choices that are kept, a user's table that is broken or of another machine, and many that measure at
- * once. */
+/* Tests cost tables: choices that are stored, a user's table that is broken or from another machine, and concurrent
+ * measurements. */
 #include <glib/gstdio.h>
 #include <string.h>
 
 #include "engine/plan/loom-plan.h"
 #include "tests/test-program.h"
 
-/* ---- choices are kept ------------------------------------------------------------ */
+/* ---- stored choices -------------------------------------------------------------- */
 
 static LoomProgram *
 two_products (void)
@@ -50,8 +50,7 @@ assert_algorithm (LoomProgram *p, LoomDevices *devices, const char *algorithm)
   g_assert_nonnull (strstr (text, algorithm));
 }
 
-/* A table that says otherwise changes a plan, but not one that was made before, here or in the text of another table.
- */
+/* A different table changes a plan, but not one that was made before, here or through the text of another table. */
 static void
 test_kept_choices (void)
 {
@@ -74,7 +73,7 @@ test_kept_choices (void)
       loom_cost_table_forget_choices (table);
       assert_algorithm (p, devices, algorithms[a]);
 
-      /* The checkpoint's table, with measurements that have changed their mind since. */
+      /* The checkpoint's table, with measurements that would change the choice. */
       text = loom_cost_table_to_text (table, TRUE);
       again = loom_cost_table_new_from_text (text, "a checkpoint", &error);
       g_assert_no_error (error);
@@ -122,7 +121,7 @@ test_broken_tables (void)
   loom_cost_table_set_measured (table, "cpu: an abacus, wood", "matmul f32 1x1, f32 1x1, to f32 1x1", "own plain", 0.5);
   text = loom_cost_table_to_text (table, FALSE);
   g_assert_nonnull (strstr (text, "5.000e-01"));
-  g_assert_null (strstr (text, "[cpu]")); /* rates are the program's own */
+  g_assert_null (strstr (text, "[cpu]")); /* rates are built in */
 
   assert_note ("not a table at all", "not a cost table");
   assert_note ("[gradloom costs]\nversion=7\n", "version 1");
@@ -133,7 +132,7 @@ test_broken_tables (void)
   *strstr (edited, "[measured") = '\0';
   assert_note (edited, "changed since it was written");
 
-  /* One that is whole, of another machine. */
+  /* A valid table of another machine. */
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
   read = loom_devices_costs (devices) != NULL ? loom_cost_table_ref (loom_devices_costs (devices)) : NULL;
   g_assert_cmpfloat (
@@ -145,7 +144,7 @@ test_broken_tables (void)
   g_test_message ("%s", note);
   g_assert_nonnull (strstr (note, "other devices"));
   {
-    /* To whoever resumes a run that has such a table it would be no news, and no advice. */
+    /* A resumed run that has such a table gets no note. */
     g_autofree char *whole = loom_cost_table_to_text (read, TRUE), *none = NULL;
     g_autoptr (LoomCostTable) kept = loom_cost_table_new_from_text (whole, "a checkpoint", &error);
     g_autoptr (LoomDevices) resumed = loom_devices_new (1);
@@ -156,7 +155,7 @@ test_broken_tables (void)
     none = loom_cost_table_take_note (kept);
     g_assert_null (none);
   }
-  g_assert_nonnull (loom_devices_get (devices, "ref", &error)); /* nothing was measured for that kind at all */
+  g_assert_nonnull (loom_devices_get (devices, "ref", &error)); /* there are no measurements for that back end at all */
   g_assert_null (loom_cost_table_take_note (read));
   g_unlink (path);
 }
@@ -191,7 +190,7 @@ save_often (gpointer data)
   return NULL;
 }
 
-/* Nobody's measurements are lost, whoever else writes at the time; and what is measured again is what counts. */
+/* Concurrent writers lose no measurements, and a repeated measurement replaces the earlier one. */
 static void
 test_many_writers (void)
 {

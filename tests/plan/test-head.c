@@ -1,6 +1,6 @@
-/* Heads in chunks of rows: the scores are never there whole, and all numbers are those of a plan that has them so.
- * GRADLOOM_TEST_DEVICE names a GPU, whose chunks have more rows, and whose rows of scores are longer than there are
- * classes; without it the devices are cpu and, for a case, ref. */
+/* Tests heads in chunks of rows: the logits never exist whole, and all numbers are those of an unsplit plan.
+ * GRADLOOM_TEST_DEVICE names a GPU, which uses larger chunks and padded logits; without it the devices are cpu and, for
+ * one case, ref. */
 #include <math.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@
 typedef struct
 {
   gint64 rows, classes, chunks;
-  gint64 padded; /* classes as the rows of scores have them */
+  gint64 padded; /* length of a row of logits */
 } Size;
 
 static const Size by_cpu = { 3300, 4201, 3, 4201 }, by_gpu = { 8448, 1042, 2, 1048 };
-/* Where scores have 16 bits, for which chunks are no smaller. */
+/* With 16-bit logits, for which chunks are no smaller. */
 static const Size by_gpu_narrow = { 8448, 2083, 2, 2088 };
 static Size size;
 
@@ -26,17 +26,17 @@ typedef struct
   const char *name;
   gboolean narrow; /* in bf16, cast for the loss */
   gboolean bias;
-  gboolean largest; /* the class of the largest score is wanted, too */
+  gboolean largest; /* argmax reads the logits, too */
   gboolean swapped; /* the weight is [D, size.classes] */
-  gboolean forward; /* no gradient is wanted */
-  gboolean output;  /* the scores are wanted */
-  gboolean within;  /* the bias is the product's own, as a linear layer has it */
-  gboolean numbered; /* they come from an instruction without operands, and lead to no weight */
-  gboolean capped;  /* they go through a tanh */
-  gboolean rooted;  /* they go through a square root, of which zeros make infinite slopes */
-  gboolean squared; /* the scores' gradient has a factor that follows from the loss */
+  gboolean forward; /* there is no gradient */
+  gboolean output;  /* the logits are an output */
+  gboolean within;  /* the bias is the product's own, as in a linear layer */
+  gboolean numbered; /* the logits come from an instruction without operands, and depend on no weight */
+  gboolean capped;   /* the logits pass through a tanh */
+  gboolean rooted;   /* the logits pass through a square root, which has infinite derivatives at zeros */
+  gboolean squared;  /* the logits' gradient has a factor that depends on the loss */
   gboolean summed;  /* the weight's gradient is read by another instruction */
-  gboolean whole;   /* the head must stay so */
+  gboolean whole;   /* the head must not be split */
 } Case;
 
 static const Case cases[] = {
@@ -141,7 +141,7 @@ run (LoomDevices *devices, LoomProgram *p, LoomDType real, const LoomPlanOptions
   g_assert_no_error (error);
   for (gint64 i = 0; i < size.rows; i++)
     target[i] = i * 11 % size.classes;
-  target[4] = 5; /* does not count */
+  target[4] = 5; /* is ignored */
   x = feed (exec, 0, real, size.rows * D, 1.0);
   weight = feed (exec, 1, real, size.classes * D, 1.7);
   bias = feed (exec, 2, real, size.classes, 0.3);
@@ -152,7 +152,7 @@ run (LoomDevices *devices, LoomProgram *p, LoomDType real, const LoomPlanOptions
   return results;
 }
 
-/* The rows of the longest value with rows of this length, and how many bytes all such values lie within. */
+/* The rows of the largest value with rows of this length, and the bytes within which all such values are stored. */
 static gint64
 most_rows (const LoomPlan *plan, gint64 length, gsize *span)
 {
@@ -174,7 +174,7 @@ most_rows (const LoomPlan *plan, gint64 length, gsize *span)
   return most;
 }
 
-/* |a - b| by the largest of b. */
+/* |a - b| relative to the largest of b. */
 static double
 difference (const LoomTensor *a, const LoomTensor *b)
 {
@@ -196,7 +196,7 @@ check (const Case *c, LoomDevices *devices, const char *device, LoomDType real)
   LoomPlanOptions cut = { .device = device }, whole = { .device = device, .no_fusion = TRUE };
   g_autofree char *wrong = check_passes (p, devices, &cut);
   const gint64 length = c->output || c->rooted || c->numbered ? size.classes : size.padded;
-  /* A GPU's losses read scores of 16 bits as they are. */
+  /* A GPU's losses read 16-bit logits directly. */
   const LoomDType type = c->narrow && size.padded != size.classes ? LOOM_BF16 : real;
   const gint64 chunk = size.rows / size.chunks * length * (gint64)loom_dtype_size (type);
   gsize span;
@@ -206,10 +206,10 @@ check (const Case *c, LoomDevices *devices, const char *device, LoomDType real)
 
   g_assert_cmpstr (wrong, ==, NULL);
   g_assert_cmpint (most_rows (plan, length, &span), ==, c->whole ? size.rows : size.rows / size.chunks);
-  /* No weight's gradient waits for all chunks: it is added up by steps of two operands. */
+  /* No weight's gradient waits for all chunks: it is accumulated by additions of two operands. */
   for (guint i = 0; i < loom_plan_n_instrs (plan) && !c->whole; i++)
     g_assert_null (strstr (loom_plan_instr (plan, i)->label, "add,add"));
-  /* The scores of all chunks, and their gradients, have as good as one place. */
+  /* The logits of all chunks, and their gradients, share nearly all of their memory. */
   if ((!c->narrow || (type == LOOM_BF16 && !c->capped)) && !c->whole && !c->rooted)
     g_assert_cmpuint (span, <, chunk * 5 / 4);
   for (guint o = 0; o < a->len; o++)
@@ -232,13 +232,13 @@ test_case (gconstpointer data)
       return;
     }
   check (c, devices, "cpu", LOOM_F32);
-  /* The reference takes its time. */
+  /* The reference is slow. */
   if (c->bias && c->largest)
     check (c, devices, "ref", LOOM_F64);
 }
 
-/* A weight's gradient of 16-bit operands is made in f32 where that is wanted, or summed so, also where it is cut to its
- * length; and its rows are read where they lie. */
+/* A weight's gradient of 16-bit operands is computed or summed in f32 if that is wanted, also if it is cut to size; and
+ * its rows are read in place. */
 static void
 test_precise (gconstpointer rows)
 {
@@ -248,7 +248,7 @@ test_precise (gconstpointer rows)
   guint wide = 0, narrow = 0;
 
   if (named == NULL)
-    return; /* processors keep rows as long as there are classes */
+    return; /* CPUs do not pad logits */
   size = by_gpu_narrow;
   size.rows = GPOINTER_TO_INT (rows);
   g_autoptr (LoomProgram) p = program_of (&c, LOOM_F32);

@@ -1,5 +1,5 @@
-/* Before the planner joins instructions it asks the back end: one that has nothing joined (lean/) gets each call on its
- * own, and the numbers are ref's. */
+/* Tests that fusion queries the back end: one without fused calls (lean/) gets each call separately, and computes ref's
+ * numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "tests/test-program.h"
 
 /* A residual block with its gradients: a product and convolutions with biases and ReLUs, a batch norm with one, chains,
- * transposed operands, a part whose axes change places, and values large enough to be made again. */
+ * transposed operands, a permuted slice, and values large enough to be rematerialised. */
 static LoomProgram *
 block (LoomDType type)
 {
@@ -53,7 +53,7 @@ block (LoomDType type)
   return p;
 }
 
-/* Attention of one product's parts, whose result goes back into rows, of which some are dropped. */
+/* Attention of slices of one product, whose result is reshaped into rows with dropout. */
 static LoomProgram *
 attention (void)
 {
@@ -96,7 +96,7 @@ static void
 test_nothing_joined (gconstpointer type)
 {
   LoomDType dtype = (LoomDType)GPOINTER_TO_INT (type);
-  /* Two conversions that come to one are one call, and no join. */
+  /* Two conversions that amount to one are one call, not a fusion. */
   const char *const joined[]
       = { "+relu", "+add", "batch_norm_apply", "slice+permute", dtype == LOOM_F32 ? "fused(" : "fused(mul" };
   g_autoptr (LoomProgram) p = block (dtype);
@@ -110,7 +110,7 @@ test_nothing_joined (gconstpointer type)
       if (strstr (lean, joined[i]) != NULL)
         g_error ("%s was joined without asking:\n%s", joined[i], lean);
     }
-  g_assert_cmpuint (seen, >=, 2); /* where there is such a kernel it is taken */
+  g_assert_cmpuint (seen, >=, 2); /* if there is such a kernel, it is used */
   for (guint o = 0; o < a->len; o++)
     for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
       {
@@ -120,8 +120,8 @@ test_nothing_joined (gconstpointer type)
       }
 }
 
-/* x + m·norm(x) with its gradients, as a transformer has it: what goes around the layer norm is added by its gradient.
- */
+/* x + m·norm(x) with its gradients, as in a transformer: the gradient of the path around the layer norm is added by its
+ * gradient. */
 static void
 test_around (gconstpointer is_affine)
 {
@@ -172,8 +172,8 @@ test_around (gconstpointer is_affine)
   loom_program_unref (p);
 }
 
-/* A device that fails while it is asked is no device that lacks the kernel: neither another plan nor “cannot compute”
- * is the answer. */
+/* A device that fails during a query does not lack the kernel: the result is neither another plan nor “cannot
+ * compute”. */
 static void
 test_failing_device (gconstpointer failure_spec)
 {
@@ -193,7 +193,7 @@ test_failing_device (gconstpointer failure_spec)
   g_assert_nonnull (strstr (error->message, "another device"));
 }
 
-/* A product reads a transposed operand as it lies only where there is such a product. */
+/* A product reads a transposed operand directly only if there is such a product. */
 static void
 test_transposes (void)
 {

@@ -1,11 +1,11 @@
-/* Random numbers that are only compared become masks as they are drawn, with the same bits. */
+/* Tests that random numbers that are only compared become masks with the same bits. */
 #include "tests/plan/check-passes.h"
 #include "tests/plan/run-once.h"
 #include "tests/test-program.h"
 
 #define COUNT 1001
 
-/* Which elements of x dropout keeps; shown: somebody else wants the numbers. */
+/* The elements of x that dropout keeps; shown: the numbers have another reader. */
 static LoomProgram *
 dropout (gboolean shown)
 {

@@ -1,11 +1,11 @@
-/* Meshes of threads: sums along each axis, and a rank that gives up. */
+/* Tests meshes of threads: sums along each axis, and a rank that fails. */
 #include "engine/plan/loom-mesh.h"
 #include "tests/test-program.h"
 
 #define RANKS 12
 static const int size[LOOM_MESH_AXES] = { 2, 3, 2 };
 
-/* Sums of ranks along each axis, which lines of the mesh make at the same time. */
+/* Sums of ranks along each axis, computed by all lines of the mesh at once. */
 static void
 sum_lines (LoomComm *comm)
 {
@@ -35,7 +35,7 @@ sum_lines (LoomComm *comm)
   loom_mesh_close (&mesh);
 }
 
-/* Whoever waits for others of a line hears of a rank of another one. */
+/* A rank that waits on one line is notified of a failure on another. */
 static void
 give_up_elsewhere (LoomComm *comm)
 {

@@ -1,5 +1,4 @@
-/* Moves that follow on one another: which become one, which attention does itself, and that every element still comes
- * from where it came from. */
+/* Tests successive copies: which are fused, which attention does itself, and that every element has the same source. */
 #include <string.h>
 
 #include "tests/plan/check-passes.h"
@@ -9,7 +8,7 @@
 #define DIMS(...) ((gint64[]){ __VA_ARGS__ })
 #define AXES(...) ((int[]){ __VA_ARGS__ })
 
-/* What is between a product and attention: three parts of it, as [samples, heads, places, width] each. */
+/* The copies between a product and attention: three slices, each as [samples, heads, positions, width]. */
 static void
 heads (LoomProgram *p, LoomValue x)
 {
@@ -24,7 +23,7 @@ heads (LoomProgram *p, LoomValue x)
     }
 }
 
-/* What is between its gradient and the product's. */
+/* The copies between attention's gradient and the product's. */
 static void
 gradients (LoomProgram *p, LoomValue x)
 {
@@ -60,7 +59,7 @@ image (LoomProgram *p, LoomValue x)
   concat_with (p, x, loom_permute (p, x, AXES (0, 1, 3, 2)), 1);
 }
 
-/* What the part was made of has one axis, and the part's rows are written apart from one another. */
+/* The slice's operand has one axis, and the slice's rows are written apart from one another. */
 static void
 merged_part (LoomProgram *p, LoomValue x)
 {
@@ -94,7 +93,7 @@ chain (LoomProgram *p, LoomValue x)
   loom_program_output (p, "y", y);
 }
 
-/* An axis of the view runs over two along which no stride leads. */
+/* An axis of the view covers two that have no common stride. */
 static void
 apart (LoomProgram *p, LoomValue x)
 {
@@ -103,7 +102,7 @@ apart (LoomProgram *p, LoomValue x)
   loom_program_output (p, "y", loom_permute (p, y, AXES (1, 0)));
 }
 
-/* The strides of axes of one element, which change places with others here, are those of no other axis. */
+/* Axes of one element, which are permuted here, have the strides of no other axis. */
 static void
 ones (LoomProgram *p, LoomValue x)
 {
@@ -145,7 +144,7 @@ nothing (LoomProgram *p, LoomValue x)
   loom_program_output (p, "y", loom_permute (p, y, AXES (1, 0)));
 }
 
-/* Four heads of four features at each place, as [samples, heads, places, features]: part i of a product. */
+/* Slice i of a product, as four heads of four features at each position: [samples, heads, positions, features]. */
 static LoomValue
 part_by_heads (LoomProgram *p, LoomValue x, int i)
 {
@@ -160,7 +159,7 @@ by_places (LoomProgram *p, LoomValue y)
   return loom_reshape (p, loom_permute (p, y, AXES (0, 2, 1, 3)), 3, DIMS (2, 6, 16));
 }
 
-/* Attention of a product's parts; in: q, k, v. */
+/* Attention of a product's slices; in: q, k, v. */
 static void
 attend (LoomProgram *p, LoomValue x, LoomValue in[3], LoomValue out[2])
 {
@@ -180,7 +179,8 @@ attention (LoomProgram *p, LoomValue x)
   loom_program_output (p, "y", by_places (p, out[0]));
 }
 
-/* It and its gradient, whose three results are joined as the product's; what stands behind attention reads y twice. */
+/* Attention and its gradient, whose three results are concatenated as the product's; y is read twice after
+ * attention. */
 static void
 attention_and_gradient (LoomProgram *p, LoomValue x)
 {
@@ -199,7 +199,7 @@ attention_and_gradient (LoomProgram *p, LoomValue x)
   loom_program_output (p, "dx", loom_concat (p, 3, grad, 2));
 }
 
-/* The three gradients go three ways. */
+/* The three gradients have different readers. */
 static void
 gradients_apart (LoomProgram *p, LoomValue x)
 {
@@ -214,7 +214,7 @@ gradients_apart (LoomProgram *p, LoomValue x)
   loom_program_output (p, "dv", grad[2]);
 }
 
-/* Somebody else reads the queries, so keys and values are not all that would be kept. */
+/* The queries have another reader, so keys and values are not all that would be kept. */
 static void
 queries_shown (LoomProgram *p, LoomValue x)
 {
@@ -235,7 +235,7 @@ result_shown (LoomProgram *p, LoomValue x)
   loom_program_output (p, "y", by_places (p, out[0]));
 }
 
-/* moves, others: calls that are joined, and slices, permutes, concatenations and pads that are left. */
+/* moves, others: the number of fused copies, and of remaining slices, permutes, concatenations and pads. */
 static const struct Case
 {
   const char *name;

@@ -1,8 +1,8 @@
-/* Planning of nets: random blocks of convolutions, normalisations, ReLUs, poolings and sums whose values
- * are large enough to be made again, each way of reading a value that a pass might not think of among them; and nets so
- * deep that a pass which looks through all instructions for each one would be felt.
+/* Tests planning of nets: random blocks of convolutions, normalisations, ReLUs, poolings and sums whose values are
+ * large enough to be rematerialised, with every way of reading a value that a pass might miss; and nets so deep that a
+ * quadratic pass would be noticed.
  *
- * GRADLOOM_NET_SEEDS asks for more seeds. */
+ * GRADLOOM_NET_SEEDS sets the number of seeds. */
 #include <math.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ max_pool (Net *net, LoomValue x)
   LoomValue y = loom_emit (net->p, loom_prim ("max_pool2d"), &pool, 1, in, out);
 
   if (g_rand_double (net->rand) < 0.25)
-    { /* somebody wants to know where */
+    { /* the positions are read, too */
       g_autofree char *name = fresh (net, "where");
 
       loom_program_output (net->p, name, out[1]);
@@ -114,7 +114,7 @@ any (Net *net)
                         MAX (g_rand_int_range (net->rand, 0, (gint32)n), g_rand_int_range (net->rand, 0, (gint32)n)));
 }
 
-/* One more image, and now and then another reader of it: an output, a state's next value, a reshape, a term of the
+/* Adds an image, and now and then another reader of it: an output, a state's next value, a reshape, a term of the
  * loss. */
 static void
 grow (Net *net)
@@ -174,7 +174,7 @@ grow (Net *net)
     }
 }
 
-/* Forward, backward, and a step of sgd; the outputs are the loss, gradients, and what is watched. */
+/* Forward, backward, and a step of sgd; the outputs are the loss, gradients, and observed values. */
 static LoomProgram *
 random_net (guint32 seed, gboolean low_precision, gboolean far, gboolean update)
 {
@@ -343,8 +343,8 @@ name_of (const LoomProgram *p, guint i)
   return i < n ? loom_program_get_output (p, i)->name : loom_program_get_slot (p, i - n)->name;
 }
 
-/* Distance as a share of the size, both as vectors: one ReLU that rounding opened does not weigh much, a wrong one
- * does. */
+/* The distance relative to the size, both as vectors: a single ReLU flipped by rounding has little weight, a wrong one
+ * has much. */
 static void
 assert_near (LoomProgram *p, guint32 seed, const char *what, GPtrArray *a, GPtrArray *b, double tolerance)
 {
@@ -374,7 +374,7 @@ assert_equal (LoomProgram *p, guint32 seed, const char *what, GPtrArray *a, GPtr
       g_error ("seed %u, %s: %s differs", seed, what, name_of (p, i));
 }
 
-/* No two values that are alive together share bytes, but for those that share all of them. */
+/* No two values that are alive together share bytes, except those that share all of them. */
 static void
 assert_no_overlap (const LoomPlan *plan)
 {
@@ -415,7 +415,7 @@ note_acts (const LoomPlan *plan, Acts *acts)
     }
 }
 
-/* What nodes hold comes to what the plan takes, by owner. */
+/* The sums over nodes are the plan's memory, by owner. */
 static void
 assert_nodes (const LoomPlan *plan, const LoomPlanMemory *memory)
 {
@@ -499,7 +499,7 @@ test_blocks (void)
   g_assert_cmpuint (acts.moved, >, 0);
 }
 
-/* ---- time ------------------------------------------------------------- */
+/* ---- large nets ------------------------------------------------------- */
 
 static LoomValue
 small_weight (LoomProgram *p, GArray *slots, const char *what, guint i, int rank, const gint64 *dims)

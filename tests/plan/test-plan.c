@@ -1,7 +1,7 @@
-/* The planner on random programs: whatever is fused, shared, aliased or laid over the same bytes, the numbers are those
- * of a plan that does none of it, no two living values overlap, and the arena stays near its lower bound.
+/* Tests the planner on random programs: the numbers are those of a plan without fusion, sharing, aliasing or memory
+ * reuse, no two living values overlap, and the arena is close to its lower bound.
  *
- * Seeds are fixed, so a failure repeats; GRADLOOM_PLAN_SEEDS asks for more of them. */
+ * Seeds are fixed, so a failure is reproducible; GRADLOOM_PLAN_SEEDS sets their number. */
 #include <math.h>
 #include <string.h>
 
@@ -171,7 +171,7 @@ run (LoomProgram *p, LoomDevices *devices, const LoomPlanOptions *options)
     }
   loom_exec_feed (exec, 0, x);
   loom_exec_feed (exec, 1, z);
-  for (int step = 0; step < 2; step++) /* the second step meets the first one's leavings */
+  for (int step = 0; step < 2; step++) /* the second step uses the first one's memory */
     {
       loom_exec_step (exec, &error);
       g_assert_no_error (error);
@@ -257,7 +257,7 @@ count_label (const LoomPlan *plan, const char *label)
   return n;
 }
 
-/* Bias and activation go into the product; a chain of element-wise work is one kernel; a transpose costs nothing. */
+/* Bias and activation are fused into the product; an element-wise chain is one kernel; a transpose is free. */
 static void
 test_fusion (void)
 {
@@ -283,8 +283,7 @@ test_fusion (void)
   g_assert_cmpuint (count_label (plan, "fused(sin,mul,exp,add)"), ==, 1);
 }
 
-/* A result that the backward pass reads keeps its place: a product whose bare result has a second reader is not fused.
- */
+/* A result that the backward pass reads is kept: a product whose bare result has a second reader is not fused. */
 static void
 test_no_fusion_of_shared (void)
 {
@@ -303,7 +302,7 @@ test_no_fusion_of_shared (void)
   g_assert_cmpuint (count_label (plan, "relu"), ==, 1);
 }
 
-/* A constant is known before the first step; dead code is gone; equal work is done once. */
+/* A constant is computed before the first step; dead code is removed; equal instructions are merged. */
 static void
 test_constants_and_sharing (void)
 {
@@ -323,7 +322,7 @@ test_constants_and_sharing (void)
   g_assert_cmpuint (loom_plan_n_instrs (plan), ==, 2);
 }
 
-/* Attributes are equal by what they say, whatever lies between their fields, and unequal where one field differs. */
+/* Attributes are compared by their fields, regardless of padding between them, and differ if one field does. */
 static void
 test_sharing_of_attributes (void)
 {
@@ -385,7 +384,7 @@ note_pass (const LoomPlanPass *pass, gpointer data)
   seen->bytes = pass->bytes;
 }
 
-/* Every pass is told of once, by name; what the last one left is the plan. */
+/* Every pass is reported once, by name; the state after the last one is the plan. */
 static void
 test_passes (void)
 {
@@ -426,7 +425,7 @@ test_devices (void)
       g_autoptr (GError) error = NULL;
 
       g_assert_null (loom_devices_get (devices, wrong[i], &error));
-      /* A word that is no device's name is a mistake in the graph or the command line, not the machine's. */
+      /* A word that is not a device's name is a mistake in the graph or the command line, not the machine's. */
       g_assert_error (error, LOOM_ERROR, code[i]);
       g_assert_true (g_str_has_suffix (error->message, ".") && strlen (error->message) > 20);
     }
@@ -465,8 +464,7 @@ test_crossing (void)
                    "strict_devices away.");
 }
 
-/* A hyper-parameter lies on the graph's device and is on no wire: strict_devices lets nodes of another device read it.
- */
+/* A hyper-parameter is on the graph's device and on no wire: strict_devices lets nodes of another device read it. */
 static void
 test_strict_scalar (void)
 {
@@ -485,8 +483,7 @@ test_strict_scalar (void)
   g_assert_nonnull (plan);
 }
 
-/* exp w is read behind the step that updates w: it must not move there, as it would to be one kernel with its reader.
- */
+/* exp w is read after the step that updates w, so it must not be fused into its reader. */
 static void
 test_update_between (void)
 {
@@ -527,7 +524,7 @@ test_update_between (void)
   g_assert_cmpfloat (fabs (loom_tensor_get (y, 0) - tanh (exp (0.5))), <, 1e-6);
 }
 
-/* A value that several devices read in turns goes to each of them once. */
+/* A value that several devices read in turn is copied to each of them once. */
 static void
 test_copies_in_turns (void)
 {

@@ -1,5 +1,5 @@
-/* Rematerialisation of single kernels: what a layer norm, a GELU and a permutation give is computed again for the
- * backward pass, also where that reads it in another shape, and the numbers stay what they were. */
+/* Tests rematerialisation of single kernels: the results of a layer norm, a GELU and a permutation are recomputed for
+ * the backward pass, also if it reads them in another shape, and the numbers are unchanged. */
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
@@ -23,7 +23,7 @@ product (LoomProgram *p, LoomValue x, guint i, LoomValue *weight)
   return loom_matmul (p, loom_reshape (p, x, 2, flat), *weight, FALSE, TRUE);
 }
 
-/* Half a block of a transformer, whose loss reads the products as well, so that they are kept. */
+/* Half a transformer block, whose loss also reads the products, so that they are kept. */
 static LoomProgram *
 block (void)
 {

@@ -1,5 +1,5 @@
-/* The slope of an activation in the product that makes the cotangent of its result, on the emulated GPU: which kernels
- * a plan has, and that gradients are those of ref without anything joined. */
+/* Tests derivative epilogues on the emulated GPU: the kernels of a plan, and that gradients are those of ref without
+ * fusion. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -20,10 +20,10 @@ typedef struct
   LoomScalarOp act;
   LoomDType type;
   gint64 hidden;
-  gboolean folded, scaled; /* rows have two axes; a factor is between the product and the derivative */
+  gboolean folded, scaled; /* rows have two axes; there is a factor between the product and the derivative */
 } Net;
 
-/* x·W + b, an activation, a product with V. The first row of x is 0, and so is b: a ReLU's argument is 0 there. */
+/* x·W + b, an activation, a product with V. The first row of x is 0, and so is b: there a ReLU's argument is 0. */
 static LoomProgram *
 net (const Net *of)
 {
@@ -78,7 +78,7 @@ run (LoomProgram *p, const char *device, gboolean no_fusion, char **listing)
   return run_once (devices, plan, device, NULL);
 }
 
-/* kernel: what the plan for the GPU has in one line, NULL: nothing of a slope. */
+/* kernel: text in one line of the GPU's plan; NULL: it has no derivative epilogue. */
 static void
 check (const Net *of, const char *kernel)
 {
@@ -115,8 +115,8 @@ test_joined (void)
       }
 }
 
-/* Rows of z that no auxiliary matrix has, a derivative that no epilogue has, and one that is a factor of something
- * else. */
+/* Rows of z of a length that no auxiliary matrix has, a derivative without an epilogue, and one that is a factor of
+ * something else. */
 static void
 test_left (void)
 {
@@ -126,8 +126,8 @@ test_left (void)
   check (&(Net){ LOOM_SCALAR_GELU_TANH, LOOM_F32, 24, FALSE, TRUE }, NULL);
 }
 
-/* Where cuBLASLt proposes nothing a plan has both kernels. What it refuses is read when it is asked for the first time,
- * so that this is a process of its own. */
+/* If cuBLASLt proposes nothing, a plan has both kernels. The emulator reads what it should refuse once per process, so
+ * this is a separate process. */
 static void
 test_refused (void)
 {

@@ -1,5 +1,4 @@
-/* The helpers that change the planner's working form, one by one: whatever they are asked for, the form agrees with
- * itself afterwards. */
+/* Tests the helpers that change the planner's working form, one by one: the form is consistent after each. */
 #include "engine/plan/plan-private.h"
 #include "tests/test-program.h"
 
@@ -65,10 +64,10 @@ test_uses (Fixture *f, gconstpointer data)
   g_assert_cmpuint (count_uses (f->w, f->a), ==, 2);
   g_assert_true (work_only_reader (f->w, f->b, FALSE) == work_value (f->w, f->sum)->producer);
   g_assert_null (work_only_reader (f->w, f->a, TRUE));
-  g_assert_null (work_only_reader (f->w, f->sum, TRUE)); /* the caller wants it */
+  g_assert_null (work_only_reader (f->w, f->sum, TRUE)); /* the caller reads it */
 }
 
-/* A view counts with those who read it, and what becomes a view of something itself hands its views on. */
+/* The readers of a view count, and a value that becomes a view passes its own views on. */
 static void
 test_views (Fixture *f, gconstpointer data)
 {
@@ -94,7 +93,7 @@ test_views (Fixture *f, gconstpointer data)
   g_assert_true (work_is_used (w, f->b));
 }
 
-/* All readers and views of a go to b; an element-wise reader of both names b once; an output stays and is b's view. */
+/* All readers and views of a move to b; an element-wise reader of both names b once; an output stays, as b's view. */
 static void
 test_replace (Fixture *f, gconstpointer data)
 {
@@ -103,7 +102,7 @@ test_replace (Fixture *f, gconstpointer data)
 
   work_find_views (w);
   work_value (w, f->a)->is_output = data != NULL;
-  /* In front of whoever reads it. */
+  /* Before its readers. */
   work_move (w, work_value (w, f->b)->producer, made);
   work_replace (w, f->a, f->b);
   work_erase (w, made);
@@ -116,7 +115,7 @@ test_replace (Fixture *f, gconstpointer data)
   g_assert_cmpuint (work_root (w, f->a), ==, data != NULL ? f->b : f->a);
 }
 
-/* Repeated insertions between two instructions find room, and the numbers keep their order. */
+/* Repeated insertions between two instructions work, and the numbers keep their order. */
 static void
 test_order (Fixture *f, gconstpointer data)
 {
@@ -143,7 +142,7 @@ test_order (Fixture *f, gconstpointer data)
   g_assert_cmpuint (count_uses (w, f->x), ==, 2);
 }
 
-/* The checker finds what the helpers would never leave. */
+/* The checker finds faults that the helpers never cause. */
 static void
 test_checker (Fixture *f, gconstpointer data)
 {
@@ -167,8 +166,8 @@ test_checker (Fixture *f, gconstpointer data)
   assert_sound (w);
 }
 
-/* The properties that a pass needs are given by earlier passes, also where fusion is left out; and each fact comes from
- * one pass. */
+/* Earlier passes establish the properties that a pass needs, also without fusion; and each property comes from one
+ * pass. */
 static void
 test_needs (void)
 {

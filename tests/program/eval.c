@@ -1,4 +1,4 @@
-/* The evaluator of the tests; see eval.h. */
+/* Implements the tests' evaluator, see eval.h. */
 #include "tests/program/eval.h"
 
 #include <math.h>
@@ -171,7 +171,7 @@ move_row (LoomTensor *stack, gint64 row, LoomTensor *t, gboolean out)
     memcpy (t->data, at, t->bytes);
 }
 
-/* The body anew for each row, by an evaluator of its own. */
+/* Evaluates the body for each row with a new evaluator. */
 static void
 run_scan (Eval *e, const LoomInstr *instr)
 {
@@ -208,7 +208,7 @@ run_scan (Eval *e, const LoomInstr *instr)
 
 /* ---- switch and visit ---------------------------------------------------------- */
 
-/* What waits on a link: by slot, row and element. */
+/* The table of a link: by slot, row and element. */
 typedef struct
 {
   double *value;
@@ -315,7 +315,7 @@ run_group (Eval *e, const LoomInstr *instr, const Table *tables, gint64 first, g
   }
 }
 
-/* Bodies by evaluators of their own, links as plain tables. */
+/* Bodies have their own evaluators; links are plain tables. */
 static void
 run_visit (Eval *e, const LoomInstr *instr)
 {
@@ -489,7 +489,7 @@ eval_contract (LoomProgram *p, guint n, const LoomValue *y, GRand *rand)
 
       if (!loom_dtype_is_float (d.dtype))
         continue;
-      /* Of no elements the sum is 0, and so must all gradients be. */
+      /* The sum of no elements is 0, and so must all gradients be. */
       part = g_new (LoomValue, count + 1);
       for (gint64 i = 0; i < count; i++)
         part[i] = loom_fill (p, d.dtype, 1, (gint64[]){ 1 }, normal (rand));

@@ -1,7 +1,7 @@
-/* A minimal evaluator for tests: walks a program with the reference kernels, one instruction at a time.
+/* A minimal evaluator for tests: runs a program with the reference kernels, one instruction at a time.
  *
- * It shares no code with engine/plan or engine/run, so what it says is independent of them. Values from outside are
- * filled by the test; everything else is computed. */
+ * It shares no code with engine/plan or engine/run, so its results are independent of them. The test fills inputs and
+ * slots; everything else is computed. */
 #pragma once
 
 #include "engine/core/loom-tensor.h"
@@ -21,16 +21,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Eval, eval_free)
 
 /* The tensor of an input or slot, to be written before eval_run(). */
 LoomTensor *eval_tensor (Eval *e, LoomValue v);
-/* Numbers for a tensor by the names of LoomSample.range: NULL is normal. Integers take the number behind "class:". */
+/* Fills a tensor by a name of LoomSample.range; NULL is normal. Integers use the number after "class:". */
 void eval_fill (LoomTensor *t, const char *range, GRand *rand);
-/* Fills every input by range, every slot by its kind of init. */
+/* Fills every input by range, every slot by its initialisation. */
 void eval_fill_all (Eval *e, const char *range, GRand *rand);
-/* Computes every value; g_error() names the instruction that has no kernel. */
+/* Computes every value; g_error() names an instruction without a kernel. */
 void eval_run (Eval *e);
 double eval_scalar (Eval *e, LoomValue v);
 
-/* Compares the gradients of loss with respect to wrt against central differences. grads[i] may be 0 (then the
- * difference must be 0). Fails the running test with `what` in the message. */
+/* Compares the gradients of loss with respect to wrt with central differences. If grads[i] is 0, the difference must be
+ * 0. Fails the test with `what` in the message. */
 void
 eval_check_gradients (Eval *e, LoomValue loss, guint n, const LoomValue *wrt, const LoomValue *grads, const char *what);
 

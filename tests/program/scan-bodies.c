@@ -1,4 +1,4 @@
-/* See scan-bodies.h. */
+/* Bodies of scans for tests, see scan-bodies.h. */
 #include "tests/program/scan-bodies.h"
 
 #include "engine/program/program-body.h"
@@ -66,8 +66,8 @@ lstm (LoomDType dtype)
   return p;
 }
 
-/* A whole operand that is multiplied element by element, twice: its gradient is no product of matrices. A row that ends
- * (x > 0.5 stands for a mask) keeps its value. */
+/* A whole operand that is multiplied element by element, twice: its gradient is no matrix product. A row that ends (x >
+ * 0.5 as a mask) keeps its value. */
 static LoomProgram *
 masked (LoomDType dtype)
 {
@@ -85,7 +85,7 @@ masked (LoomDType dtype)
   return p;
 }
 
-/* Nothing is carried: a map, with a sum for a whole operand's gradient, and a result that is an operand. */
+/* Nothing is carried: a map, with a sum as a whole operand's gradient, and a result that is an operand. */
 static LoomProgram *
 mapped (LoomDType dtype)
 {
@@ -98,7 +98,7 @@ mapped (LoomDType dtype)
   return p;
 }
 
-/* A carried value that stays, one that is replaced by an operand, and an integer that counts. */
+/* An unchanged carried value, one that an operand replaces, and an integer counter. */
 static LoomProgram *
 shifted (LoomDType dtype)
 {
@@ -134,7 +134,7 @@ nested (LoomDType dtype)
   return p;
 }
 
-/* Each row looks at all keys: tanh of the sum of its product and each of them, as additive attention has it. */
+/* Each row attends to all keys: tanh of the sum of its product and each key, as in additive attention. */
 static LoomProgram *
 looking (LoomDType dtype)
 {

@@ -1,4 +1,4 @@
-/* Bodies of scans for tests: one of each kind that a rule has to know. */
+/* Bodies of scans for tests: one of each kind that a rule distinguishes. */
 #pragma once
 
 #include "engine/program/loom-prim.h"
@@ -11,12 +11,12 @@ typedef struct
 } ScanCase;
 
 #define SCAN_MAX_OPERANDS 8
-#define SCAN_KEYS         6 /* that a row of “looking” looks at */
+#define SCAN_KEYS         6 /* the number of keys of “looking” */
 
 /* Ends with a NULL name. */
 extern const ScanCase scan_cases[];
 
-/* Inputs of p for a case's operands, `length` rows a sequence; returns how many. */
+/* Adds inputs of p for a case's operands, `length` rows a sequence; returns their number. */
 guint scan_case_inputs (const ScanCase *c, LoomProgram *p, gint64 length, LoomDType dtype, LoomValue *in);
 typedef enum
 {
@@ -25,7 +25,7 @@ typedef enum
   SCAN_NO_HOIST = 1 << 2
 } ScanFlags;
 
-/* The scan over them. out[] receives its results, carried ones first; returns how many. */
+/* Emits the scan over them. out[] receives its results, carried ones first; returns their number. */
 guint scan_case_emit (const ScanCase *c, LoomProgram *p, gint64 length, ScanFlags flags, LoomDType dtype,
                       const LoomValue *in, LoomValue *out);
 /* The same values without a loop. */

@@ -1,4 +1,4 @@
-/* Work taken out of loops: the same values and gradients as in them, and nothing left inside that need not be. */
+/* Tests hoisting out of loops: values and gradients are unchanged, and the loop contains no hoistable work. */
 #include "tests/program/eval.h"
 #include "tests/program/scan-bodies.h"
 #include "tests/test-program.h"
@@ -10,7 +10,7 @@
 #define WIDTH  4
 #define LENGTH 5
 
-/* ---- bodies with more to take out than a cell has ------------------------------------- */
+/* ---- bodies with more hoistable work than a cell --------------------------------------- */
 
 static LoomValue
 input (LoomProgram *p, const char *name, int rank, gint64 a, gint64 b)
@@ -28,8 +28,8 @@ begin (LoomDType dtype)
   return p;
 }
 
-/* Two layers on the row alone, with a ReLU between them, are two products and a ReLU over all rows; that of two weights
- * is computed once. What carries stays. */
+/* Two layers on the row alone, with a ReLU between them, are two products and a ReLU over all rows; the product of two
+ * weights is computed once. Carried values stay in the loop. */
 static LoomProgram *
 layers (LoomDType dtype)
 {
@@ -45,7 +45,7 @@ layers (LoomDType dtype)
   return p;
 }
 
-/* Products of two rows, of a transposed row, and of a row under another shape, which a result passes on as it is. */
+/* Products of two rows, of a transposed row, and of a reshaped row, which a result returns unchanged. */
 static LoomProgram *
 rows (LoomDType dtype)
 {
@@ -145,7 +145,7 @@ test_numbers (void)
         check (c, k & 4 ? LENGTH : 1, k % 4);
 }
 
-/* ---- what is left ------------------------------------------------------------------------- */
+/* ---- what stays in the loop --------------------------------------------------------------- */
 
 static guint
 count (const LoomProgram *p, const char *primitive)
@@ -203,8 +203,8 @@ test_products (void)
   check_products (own_cases + 1, SCAN_NO_HOIST, 3, 0);
 }
 
-/* Of a cell, the loop backwards has one product, that with the state's weights; the gradients of both weights and of
- * the rows are products over all runs. */
+/* A cell's backward loop has one product, with the state's weights; the gradients of both weights and of the rows are
+ * products over all iterations. */
 static void
 test_gradients (void)
 {
@@ -223,7 +223,7 @@ test_gradients (void)
   g_assert_cmpuint (outside, ==, 4);
 }
 
-/* A result that is taken out whole is no result of the loop any more. */
+/* A result that is hoisted completely is no longer a result of the loop. */
 static void
 test_results (void)
 {
@@ -242,7 +242,7 @@ test_results (void)
   g_assert_cmpstr (maker->origin, ==, "loop");
 }
 
-/* A program without loops stays as it is. */
+/* A program without loops is unchanged. */
 static void
 test_nothing (void)
 {

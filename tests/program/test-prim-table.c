@@ -1,17 +1,16 @@
-/* The table of primitives: what its entries say of themselves agrees, which attributes are the same call, and whose
- * place a result takes. */
+/* Tests the table of primitives: consistent descriptors, equality of attributes, and in-place results. */
 #include "engine/core/loom-tensor.h"
 #include "engine/program/loom-prim.h"
 #include "kernels/move.h"
 #include "tests/test-program.h"
 
-/* The members of a primitive that passes read must agree with each other. */
+/* Checks that the members of a primitive that passes read agree with each other. */
 static void
 check_facts (const LoomPrim *prim)
 {
   gboolean elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0;
 
-  /* Without equality two equal calls would not be shared; updates and collectives never are. */
+  /* Without equality two equal calls would not be merged; updates and collectives never are. */
   g_assert_true (prim->attrs_size == 0 || prim->equal != NULL || prim->updates != NULL
                  || (prim->flags & LOOM_PRIM_COLLECTIVE) != 0);
   g_assert_true (prim->hash == NULL || prim->equal != NULL);
@@ -20,7 +19,7 @@ check_facts (const LoomPrim *prim)
   g_assert_true (!(prim->flags & (LOOM_PRIM_CONVERTS | LOOM_PRIM_REARRANGES)) || prim->max_out == 1);
 }
 
-/* Attributes that differ in one field are not equal, and those that differ in none have one hash. */
+/* Attributes that differ in one field are not equal, and equal ones have one hash. */
 #define DIFFERS(id, Type, field, other)                                                                                \
   G_STMT_START                                                                                                         \
   {                                                                                                                    \
@@ -167,7 +166,7 @@ test_equality (void)
   DIFFERS ("custom_gradient", LoomCustomGradientAttrs, backward.n_out, 1);
 }
 
-/* Whichever operand a result updates has the result's type and shape, and no two results update one. */
+/* An operand that a result updates has the result's type and shape, and no two results update one operand. */
 static void
 test_updates (void)
 {
@@ -201,7 +200,7 @@ test_updates (void)
 
           g_assert_cmpuint (k, <, 2 * steps[i].lists);
           g_assert_cmpint (in[k].dim[0], ==, out[o].dim[0]);
-          g_assert_true (k / 2 != 1); /* gradients stay */
+          g_assert_true (k / 2 != 1); /* gradients are not updated */
           g_assert_cmpuint (seen >> k & 1, ==, 0);
           seen |= 1u << k;
         }

@@ -1,4 +1,4 @@
-/* Every primitive's gradient against central differences in f64, and every composite against its expansion. */
+/* Tests every primitive's gradient against central differences in f64, and every composite against its expansion. */
 #include "tests/program/eval.h"
 #include "tests/test-program.h"
 
@@ -14,7 +14,7 @@ typedef struct
     int rank;
     gint64 dim[5];
   } x[4];
-  /* Emits the primitive on f64 operands; fills y and returns how many results there are. */
+  /* Emits the primitive on f64 operands; fills y and returns the number of results. */
   guint (*build) (LoomProgram *p, const LoomValue *x, LoomValue *y);
 } Case;
 
@@ -134,7 +134,7 @@ BUILD (max_pool_grad)
   return 1;
 }
 
-/* Ceil mode: the last windows hang over the edge. */
+/* Ceil mode: the last windows extend beyond the edge. */
 BUILD (avg_pool)
 {
   LoomPool2dTo attrs = { .kernel = { { 3, 2 }, { 2, 2 }, { 1, 0 }, { 1, 1 }, true, 0 }, .size = { 3, 3 } };
@@ -259,7 +259,7 @@ BUILD (attention_mask)
   return 1;
 }
 
-/* The fourth is the gradient of y. */
+/* The fourth operand is the gradient of y. */
 BUILD (attention_grad)
 {
   LoomAttentionAttrs attrs = { .scale = 0.7, .causal = true };
@@ -313,7 +313,7 @@ BUILD (layer_norm_plain)
   return 3;
 }
 
-/* The backward of a backward goes through the expansion. */
+/* The backward of a backward uses the expansion. */
 BUILD (batch_norm_apply)
 {
   LoomNormAttrs attrs = { .eps = 1e-2, .affine = TRUE };
@@ -373,7 +373,7 @@ BUILD (gather_axis)
   return 1;
 }
 
-/* Indices of three values among five places: some meet, and some places keep what they had. */
+/* Indices of three values among five positions: some are equal, and some positions keep their value. */
 BUILD (scatter_replace)
 {
   y[0] = loom_scatter (p, x[0], x[1], x[2], 1, LOOM_SCATTER_REPLACE);
@@ -531,7 +531,7 @@ test_gradients (void)
     check_gradient (&cases[i]);
 }
 
-/* A scalar formula, each operand of another shape that broadcasts, as the loss Σ r·y. */
+/* A scalar formula of broadcast operands of different shapes, as the loss Σ r·y. */
 static LoomValue
 scalar_loss (LoomProgram *p, const LoomPrim *prim, LoomValue *x, guint *n, GRand *rand)
 {
@@ -577,7 +577,7 @@ test_scalar_gradients (void)
     }
 }
 
-/* A program and its expansion give the same numbers, and the expansion has no composite left. */
+/* A program and its expansion compute the same numbers, and the expansion has no composites. */
 static void
 test_expansions (void)
 {
@@ -627,8 +627,7 @@ test_expansions (void)
 
 /* ---- second derivatives ------------------------------------------------ */
 
-/* The gradient of Σ r·(gradient), which is a product with the matrix of second derivatives, against differences of the
- * first gradient. */
+/* Compares the gradient of Σ r·(gradient), a product with the Hessian, with differences of the first gradient. */
 static void
 check_second (LoomProgram *program, LoomValue loss, guint n, const LoomValue *wrt, const char *range, const char *what)
 {
@@ -676,7 +675,7 @@ square_matrix (LoomProgram *p, LoomValue x, gboolean symmetric)
   return loom_binary (p, LOOM_SCALAR_ADD, symmetric ? y : x, i[1]);
 }
 
-/* Matrices that have a solution are made of any: 3 + x xᵀ, or 3 + x. */
+/* Makes matrices that have a solution: 3 + x xᵀ, or 3 + x. */
 static void
 check_linalg (const char *prim, gboolean symmetric, guint n_in, const void *attrs, const char *what)
 {
@@ -749,7 +748,7 @@ test_second (void)
     }
 }
 
-/* Gradient of gradient of every scalar formula. */
+/* Second derivatives of every scalar formula. */
 static void
 test_scalar_second (void)
 {
@@ -785,7 +784,7 @@ check_reduction (LoomReduceOp op, const double *values, const double *want, int 
     g_assert_cmpfloat (loom_tensor_get (eval_tensor (e, grad), i), ==, want[i]);
 }
 
-/* Equals share the gradient of a largest element evenly. */
+/* Equal largest elements share the gradient evenly. */
 static void
 test_ties (void)
 {
@@ -793,7 +792,7 @@ test_ties (void)
   check_reduction (LOOM_REDUCE_MIN, (double[]){ 1, 2, 2, 0 }, (double[]){ 0, 0, 0, 1 }, 4);
 }
 
-/* At the origin an angle has no slope, and 0 stands for it, as in PyTorch; NaN that wins takes the gradient. */
+/* At the origin an angle has no derivative, and the gradient is 0, as in PyTorch; a NaN maximum takes the gradient. */
 static void
 test_no_slope (void)
 {
@@ -816,7 +815,7 @@ test_no_slope (void)
   check_reduction (LOOM_REDUCE_MAX, (double[]){ 1, NAN, 2, 0 }, (double[]){ 0, 1, 0, 0 }, 4);
 }
 
-/* Factors that are 0: where a quotient would be 0/0. */
+/* Factors that are 0, where a quotient would be 0/0. */
 static void
 test_zero_factors (void)
 {

@@ -1,4 +1,4 @@
-/* Programs as wholes: listing, fan-out, barriers, errors, expansion of slots, optimisers' formulas. */
+/* Tests whole programs: listing, fan-out, barriers, errors, expansion of slots, optimizers' formulas. */
 #include "engine/program/loom-loss-terms.h"
 #include "engine/program/loom-optimizer.h"
 #include "tests/program/eval.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* loss = mean cross-entropy of relu(x Wᵀ + b), with sgd on W and b: the whole way in one listing. */
+/* loss = mean cross-entropy of relu(x Wᵀ + b), with sgd on W and b: everything in one listing. */
 static LoomProgram *
 classifier (int slot[2])
 {
@@ -41,7 +41,7 @@ classifier (int slot[2])
   return p;
 }
 
-/* GRADLOOM_UPDATE=1 writes the file anew; the review is its diff. */
+/* GRADLOOM_UPDATE=1 rewrites the file; review its diff. */
 static void
 test_print (void)
 {
@@ -59,7 +59,7 @@ test_print (void)
   g_assert_cmpstr (text, ==, want);
 }
 
-/* The gradients of the classifier are lean: one product for the weight, none for the data. */
+/* The gradients of the classifier are minimal: one product for the weight, none for the data. */
 static void
 test_lean (void)
 {
@@ -98,7 +98,7 @@ test_fan_out (void)
                                     1e-12);
 }
 
-/* A value that does not lead to the loss has no gradient, and comparisons stop it silently. */
+/* A value that the loss does not depend on has no gradient, and comparisons stop it silently. */
 static void
 test_unreached (void)
 {
@@ -114,7 +114,7 @@ test_unreached (void)
   g_assert_cmpuint (grads[1], ==, 0);
 }
 
-/* Second derivatives go through the gradients' own rules. */
+/* Second derivatives use the gradients' own rules. */
 static void
 test_twice (void)
 {
@@ -147,7 +147,7 @@ test_no_gradient (void)
   g_assert_nonnull (strstr (error->message, "grad_stats"));
 }
 
-/* ---- optimisers ------------------------------------------------------- */
+/* ---- optimizers ------------------------------------------------------- */
 
 typedef struct
 {
@@ -191,7 +191,7 @@ sgd_by_hand (Scalar *s, const double *h)
   s->p -= h[0] * g;
 }
 
-/* Runs three steps of one parameter whose gradient is 2p (loss p²) beside the formula. */
+/* Runs three steps of one parameter with gradient 2p (loss p²), and compares with the formula. */
 static void
 check_optimizer (const char *name, const double *hyper)
 {
@@ -257,7 +257,7 @@ test_optimizers (void)
     }
 }
 
-/* Clipping scales all gradients to the wanted norm; without it they stay. */
+/* Clipping scales all gradients to the given norm; without it they are unchanged. */
 static void
 test_clip (void)
 {
@@ -302,7 +302,7 @@ test_update_errors (void)
   g_assert_error (unreached, LOOM_ERROR, LOOM_ERROR_SHAPE);
 }
 
-/* A sum of very many numbers is followed without a call for each. */
+/* A sum of very many numbers is followed without recursion. */
 static void
 test_loss_terms_long (void)
 {

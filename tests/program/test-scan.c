@@ -1,5 +1,5 @@
-/* Loops over bodies: values against the same program without a loop, gradients and second derivatives against
- * differences, with what a run makes kept for the backward pass and computed again. */
+/* Tests loops over bodies: values against the unrolled program, gradients and second derivatives against differences,
+ * with iterations' values kept for the backward pass or recomputed. */
 #include "tests/program/eval.h"
 #include "tests/program/scan-bodies.h"
 #include "tests/test-program.h"
@@ -26,8 +26,7 @@ compare (Eval *a, LoomValue va, Eval *b, LoomValue vb, double tolerance, const c
     }
 }
 
-/* Results and gradients of a case in a loop, and unrolled: the same numbers, and with nothing taken out of the loop the
- * same bits. */
+/* Compares a case in a loop with the unrolled one: the same numbers, and without hoisting the same bits. */
 static void
 check_unrolled (const ScanCase *c, gint64 length, ScanFlags flags)
 {
@@ -147,7 +146,7 @@ test_second (void)
       }
 }
 
-/* A program is as large for many rows as for few. */
+/* A program has the same size for many rows as for few. */
 static void
 test_size (void)
 {
@@ -174,7 +173,7 @@ test_size (void)
   g_assert_cmpuint (instrs[0], ==, instrs[1]);
 }
 
-/* Of what is large only because it is a row beside each key, the row is kept, and the rest is made again. */
+/* Of a value that is large only because a row is added to each key, the row is kept and the rest is recomputed. */
 static void
 test_kept (void)
 {

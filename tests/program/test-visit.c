@@ -1,5 +1,5 @@
-/* Bodies that data choose, for a batch, for its samples and along trees: values and gradients against the same program
- * row by row, and first and second derivatives against differences. */
+/* Tests bodies that data choose, for a batch, for its samples and for trees: values and gradients against the same
+ * program row by row, and first and second derivatives against differences. */
 #include "tests/program/eval.h"
 #include "tests/program/visit-bodies.h"
 #include "tests/test-program.h"
@@ -25,7 +25,7 @@ fill_numbers (const VisitCase *c, Eval *e, LoomValue v, guint turn)
   visit_case_numbers (c, turn, t->data, (guint)t->count);
 }
 
-/* numbers NULL: by the instruction; else unrolled for them. */
+/* numbers NULL: with the instruction; else unrolled for them. */
 static void
 make (Made *m, const VisitCase *c, const gint64 *numbers, gboolean recompute)
 {
@@ -57,7 +57,7 @@ make (Made *m, const VisitCase *c, const gint64 *numbers, gboolean recompute)
   g_assert_no_error (error);
 }
 
-/* A value that is none is zeros. */
+/* A missing value is zeros. */
 static void
 compare (Eval *a, LoomValue va, Eval *b, LoomValue vb, const char *what)
 {
@@ -163,7 +163,7 @@ test_second (void)
       }
 }
 
-/* ---- orders ------------------------------------------------------------------------- */
+/* ---- permutations ------------------------------------------------------------------- */
 
 static LoomStatus
 order (const char *prim, LoomOrderAttrs attrs, gint64 trees, gint64 nodes, const gint64 *numbers, gint64 out[4][8],

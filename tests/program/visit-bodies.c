@@ -1,4 +1,4 @@
-/* See visit-bodies.h. */
+/* Bodies of switch and visit for tests, see visit-bodies.h. */
 #include "tests/program/visit-bodies.h"
 
 #include "engine/program/program-body.h"
@@ -33,7 +33,7 @@ mul (LoomProgram *p, LoomValue a, LoomValue b)
   return loom_binary (p, LOOM_SCALAR_MUL, a, b);
 }
 
-/* A layer, a product of elements, what came as it is, and one that nobody chooses. */
+/* A layer, a product of elements, the unchanged input, and one that is never chosen. */
 static LoomValue
 branch_of (LoomProgram *p, guint branch, LoomValue x, LoomValue w, LoomValue b)
 {
@@ -55,7 +55,7 @@ branches (guint branch, gint64 size, LoomDType dtype)
   return p;
 }
 
-/* All operands are whole, and one result is no sample's. */
+/* All operands are whole, and one result is not per sample. */
 static LoomProgram *
 whole (guint branch, gint64 size, LoomDType dtype)
 {
@@ -68,7 +68,7 @@ whole (guint branch, gint64 size, LoomDType dtype)
   return p;
 }
 
-/* h = tanh (x·Wᵀ + Σ h of children·Uᵀ), the recursive network; beside it a number that is no float. */
+/* h = tanh (x·Wᵀ + Σ h of children·Uᵀ), the recursive network; also an integer result. */
 static LoomProgram *
 recursive (guint branch, gint64 size, LoomDType dtype)
 {
@@ -84,7 +84,7 @@ recursive (guint branch, gint64 size, LoomDType dtype)
   return p;
 }
 
-/* Two links of two children each: a tree of LSTM cells, whose forget gates differ. */
+/* Two links of two children each: a tree of LSTM cells with different forget gates. */
 static LoomProgram *
 tree_lstm (guint branch, gint64 size, LoomDType dtype)
 {
@@ -173,7 +173,7 @@ visit_case_inputs (const VisitCase *c, LoomProgram *p, LoomDType dtype, LoomValu
 void
 visit_case_numbers (const VisitCase *c, guint turn, gint64 *numbers, guint n)
 {
-  /* A full tree, two trees side by side, a row of nodes, and many children where any number may be. */
+  /* A full tree, two trees, a chain of nodes, and a node with many children, if any number is allowed. */
   static const gint64 parent[4][VISIT_NODES]
       = { { 2, 2, 6, 5, 5, 6, -1 }, { 1, -1, 4, 4, 6, 6, -1 }, { 1, 2, 3, 4, 5, 6, -1 }, { 5, 5, 5, 5, 6, 6, -1 } };
   static const gint64 chosen[3][VISIT_SAMPLES]
@@ -186,7 +186,7 @@ visit_case_numbers (const VisitCase *c, guint turn, gint64 *numbers, guint n)
       numbers[i] = c->one ? turn % 3 : chosen[turn % 3][i] % (gint64)c->n_branches;
 }
 
-/* Along the rows, in another order. */
+/* Takes the rows in another order. */
 static LoomValue
 take_rows (LoomProgram *p, LoomValue v, LoomValue order)
 {
@@ -249,7 +249,7 @@ row_of (LoomProgram *p, LoomValue v, gint64 r)
   return loom_slice (p, v, start, step, d.dim);
 }
 
-/* The values of a body of one row with these inputs; out[] links first. */
+/* The values of a body for one row with these inputs; out[] links first. */
 static void
 run_row (const VisitCase *c, LoomProgram *p, guint branch, gint64 size, LoomDType dtype, const LoomValue *in,
          LoomValue *out)

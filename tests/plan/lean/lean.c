@@ -1,10 +1,10 @@
-/* A back end that has every primitive and nothing joined: ref under the name of a module, without the calls that the
- * planner makes of several. What it does not have it does not list and does not make.
+/* A test back end with every primitive but no fused calls: ref under a module's name, without the calls that the
+ * planner fuses. It neither lists nor makes those.
  *
- * LEAN_FAILS="WHAT STATUS" lets it fail where it is asked for a kernel of WHAT, a primitive, "joined" or "transposed"
- * (a product with such an operand): it lists no option, and kernel_new() says STATUS: "memory", "lost" or
- * "unsupported". LEAN_FAILS="WHAT STATUS other" gives every call a second algorithm of that name, which is listed, and
- * fails where it is asked for one of WHAT. */
+ * LEAN_FAILS="WHAT STATUS" makes it fail if a kernel of WHAT is requested (a primitive, "joined", or "transposed" for a
+ * product with such an operand): it lists no option, and kernel_new() returns STATUS: "memory", "lost" or
+ * "unsupported". LEAN_FAILS="WHAT STATUS other" gives every call a second, listed algorithm of that name, and only that
+ * one fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ has (const LoomKernelSpec *spec)
       const LoomElementwiseAttrs *a = spec->attrs;
       int operations = 0;
 
-      for (int s = 0; s < a->n_steps; s++) /* a number is no operation */
+      for (int s = 0; s < a->n_steps; s++) /* a constant is no operation */
         {
           operations += a->step[s].op != LOOM_SCALAR_CONST;
           if (a->step[s].op != LOOM_SCALAR_CONST && a->step[s].op != LOOM_SCALAR_ID)
@@ -83,7 +83,7 @@ is_meant (const LoomKernelSpec *spec, const char *what)
   return strcmp (what, spec->primitive) == 0;
 }
 
-/* OK where it is not to fail. other: the name of the second algorithm, else empty. */
+/* OK if it should not fail. other: the name of the second algorithm, or empty. */
 static LoomStatus
 failure (const LoomKernelSpec *spec, char other[32], LoomMessage *message)
 {
