@@ -27,44 +27,44 @@ is_named_before (const WorkInstr *instr, guint k)
 }
 
 static double
-bytes_of (Work *w, const WorkInstr *instr)
+bytes_of (Work *g, const WorkInstr *instr)
 {
   double sum = 0;
 
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0 && !is_named_before (instr, k))
-      sum += (double)loom_desc_bytes (&work_value (w, work_in (instr, k))->desc);
+      sum += (double)loom_desc_bytes (&work_value (g, work_in (instr, k))->desc);
   for (guint k = 0; k < instr->out->len; k++)
     if (work_out (instr, k) != 0)
-      sum += (double)loom_desc_bytes (&work_value (w, work_out (instr, k))->desc);
+      sum += (double)loom_desc_bytes (&work_value (g, work_out (instr, k))->desc);
   return sum;
 }
 
 static double
-flops_of (Work *w, const WorkInstr *instr)
+flops_of (Work *g, const WorkInstr *instr)
 {
   g_autofree LoomTensorDesc *in = NULL, *out = NULL;
 
   if (instr->prim == NULL || instr->out->len == 0)
     return 0;
   if (instr->steps != NULL)
-    return (double)instr->steps->len * (double)loom_desc_count (&work_value (w, work_out (instr, 0))->desc);
+    return (double)instr->steps->len * (double)loom_desc_count (&work_value (g, work_out (instr, 0))->desc);
   if (instr->prim->flags & LOOM_PRIM_CONVERTS
-      && work_value (w, work_in (instr, 0))->desc.dtype == work_value (w, work_out (instr, 0))->desc.dtype)
+      && work_value (g, work_in (instr, 0))->desc.dtype == work_value (g, work_out (instr, 0))->desc.dtype)
     return 0; /* another layout, or a copy of state */
   if (instr->prim->flops == NULL)
-    return work_out (instr, 0) != 0 ? (double)loom_desc_count (&work_value (w, work_out (instr, 0))->desc) : 0;
+    return work_out (instr, 0) != 0 ? (double)loom_desc_count (&work_value (g, work_out (instr, 0))->desc) : 0;
   in = g_new0 (LoomTensorDesc, instr->in->len + 1);
   out = g_new0 (LoomTensorDesc, instr->out->len + 1);
   for (guint k = 0; k < instr->in->len; k++)
-    in[k] = work_value (w, work_in (instr, k))->desc;
+    in[k] = work_value (g, work_in (instr, k))->desc;
   for (guint k = 0; k < instr->out->len; k++)
-    out[k] = work_value (w, work_out (instr, k))->desc;
+    out[k] = work_value (g, work_out (instr, k))->desc;
   return instr->prim->flops (instr->attrs, instr->in->len, in, out);
 }
 
 static void
-finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
+finalise_instr (LoomPlan *plan, Work *g, WorkInstr *from)
 {
   guint n = from->in->len + from->out->len;
   guint *value = g_new (guint, n + 1);
@@ -105,24 +105,24 @@ finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
     to.along = loom_collective_along (from->prim, from->attrs);
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
-  to.flops = flops_of (w, from);
-  to.bytes = bytes_of (w, from);
+  to.flops = flops_of (g, from);
+  to.bytes = bytes_of (g, from);
   g_array_append_val (plan->instrs, to);
   plan->n_setup += from->setup;
 }
 
 static void
-finalise_values (LoomPlan *plan, Work *w)
+finalise_values (LoomPlan *plan, Work *g)
 {
-  for (guint v = 0; v < w->values->len; v++)
+  for (guint v = 0; v < g->values->len; v++)
     {
-      const WorkValue *from = work_value (w, v);
-      const WorkValue *root = work_value (w, work_root (w, v));
-      LoomPlanValue to = { .desc = from->desc, .owner = root->owner, .origin = from->origin, .root = work_root (w, v) };
+      const WorkValue *from = work_value (g, v);
+      const WorkValue *root = work_value (g, work_root (g, v));
+      LoomPlanValue to = { .desc = from->desc, .owner = root->owner, .origin = from->origin, .root = work_root (g, v) };
 
       if (v > 0 && root->storage >= 0)
         {
-          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint)root->storage);
+          const WorkStorage *s = &g_array_index (g->storages, WorkStorage, (guint)root->storage);
 
           to.location.device = (guint)s->device;
           to.location.offset = s->offset;
@@ -133,11 +133,11 @@ finalise_values (LoomPlan *plan, Work *w)
             {
               to.location.kind = LOOM_LOCATION_SLOT;
               to.location.index = (guint)s->slot;
-              to.owner = loom_owner_of_slot (loom_program_get_slot (w->program, to.location.index)->kind);
+              to.owner = loom_owner_of_slot (loom_program_get_slot (g->program, to.location.index)->kind);
             }
           else if (s->input >= 0)
             {
-              to.location.kind = g_array_index (w->input_copied, gboolean, (guint)s->input) ? LOOM_LOCATION_ARENA
+              to.location.kind = g_array_index (g->input_copied, gboolean, (guint)s->input) ? LOOM_LOCATION_ARENA
                                                                                             : LOOM_LOCATION_INPUT;
               to.location.index = (guint)s->input;
             }
@@ -148,12 +148,12 @@ finalise_values (LoomPlan *plan, Work *w)
 
 /* The device of each slot: a slot that is never read is on the plan's own device, which is the first. */
 static void
-finalise_slots (LoomPlan *plan, Work *w)
+finalise_slots (LoomPlan *plan, Work *g)
 {
-  for (guint i = 0; i < loom_program_n_slots (w->program); i++)
+  for (guint i = 0; i < loom_program_n_slots (g->program); i++)
     {
-      const LoomSlot *slot = loom_program_get_slot (w->program, i);
-      guint device = slot->read != 0 ? (guint)work_value (w, slot->read)->device : 0;
+      const LoomSlot *slot = loom_program_get_slot (g->program, i);
+      guint device = slot->read != 0 ? (guint)work_value (g, slot->read)->device : 0;
 
       g_array_append_val (plan->slot_device, device);
     }
@@ -161,16 +161,16 @@ finalise_slots (LoomPlan *plan, Work *w)
 
 /* The area of each device; empty if the device has none. */
 static void
-finalise_areas (GArray *areas, Work *w, const GArray *storages)
+finalise_areas (GArray *areas, Work *g, const GArray *storages)
 {
-  for (guint d = 0; d < w->plan_devices->len; d++)
+  for (guint d = 0; d < g->plan_devices->len; d++)
     {
       const int at = g_array_index (storages, int, d);
       LoomPlanArea area = { 0 };
 
       if (at >= 0)
         {
-          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint)at);
+          const WorkStorage *s = &g_array_index (g->storages, WorkStorage, (guint)at);
 
           area = (LoomPlanArea){ s->offset, s->bytes };
         }
@@ -179,36 +179,36 @@ finalise_areas (GArray *areas, Work *w, const GArray *storages)
 }
 
 static void
-finalise (LoomPlan *plan, Work *w)
+finalise (LoomPlan *plan, Work *g)
 {
-  for (guint i = 0; i < w->plan_devices->len; i++)
-    g_ptr_array_add (plan->plan_devices, g_ptr_array_index (w->plan_devices, i));
-  for (guint i = 0; i < w->schedule->len; i++)
-    finalise_instr (plan, w, g_ptr_array_index (w->schedule, i));
-  work_tell_waits (w, plan);
-  work_tell_sends (w, plan);
-  finalise_values (plan, w);
-  finalise_slots (plan, w);
-  work_tell_memory (w, plan);
-  g_array_append_vals (plan->uploads, w->uploads->data, w->uploads->len);
-  finalise_areas (plan->staging, w, w->staging);
-  finalise_areas (plan->results, w, w->results);
-  for (guint i = 0; i < loom_program_n_inputs (w->program); i++)
+  for (guint i = 0; i < g->plan_devices->len; i++)
+    g_ptr_array_add (plan->plan_devices, g_ptr_array_index (g->plan_devices, i));
+  for (guint i = 0; i < g->schedule->len; i++)
+    finalise_instr (plan, g, g_ptr_array_index (g->schedule, i));
+  work_tell_waits (g, plan);
+  work_tell_sends (g, plan);
+  finalise_values (plan, g);
+  finalise_slots (plan, g);
+  work_tell_memory (g, plan);
+  g_array_append_vals (plan->uploads, g->uploads->data, g->uploads->len);
+  finalise_areas (plan->staging, g, g->staging);
+  finalise_areas (plan->results, g, g->results);
+  for (guint i = 0; i < loom_program_n_inputs (g->program); i++)
     {
-      guint v = loom_program_get_input (w->program, i)->value;
+      guint v = loom_program_get_input (g->program, i)->value;
 
-      v = work_is_used (w, v) ? v : G_MAXUINT;
+      v = work_is_used (g, v) ? v : G_MAXUINT;
       g_array_append_val (plan->input_value, v);
     }
-  g_array_append_vals (plan->output_value, w->output_value->data, w->output_value->len);
-  for (guint v = 1; v < w->values->len; v++)
+  g_array_append_vals (plan->output_value, g->output_value->data, g->output_value->len);
+  for (guint v = 1; v < g->values->len; v++)
     {
-      const WorkValue *value = work_value (w, v);
+      const WorkValue *value = work_value (g, v);
       const WorkStorage *s;
 
       if (value->commit < 0)
         continue;
-      s = &g_array_index (w->storages, WorkStorage, (guint)work_value (w, work_root (w, v))->storage);
+      s = &g_array_index (g->storages, WorkStorage, (guint)work_value (g, work_root (g, v))->storage);
       if (s->slot != value->commit)
         {
           guint pair[2] = { v, (guint)value->commit };
@@ -245,16 +245,16 @@ tell_of_program (const LoomProgram *program, const LoomPlanOptions *options)
 }
 
 static void
-tell_of_pass (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
+tell_of_pass (Work *g, const WorkPass *pass, gboolean ran, gpointer data)
 {
-  LoomPlanPass left = { pass->name, pass->doc, ran, work_n_instrs (w), 0 };
+  LoomPlanPass left = { pass->name, pass->doc, ran, work_n_instrs (g), 0 };
 
   if (pass->gives & WORK_HAS_MEMORY)
-    for (guint d = 0; d < w->plan_devices->len; d++)
-      left.bytes += work_arena (w, d);
+    for (guint d = 0; d < g->plan_devices->len; d++)
+      left.bytes += work_arena (g, d);
   else
-    left.bytes = work_bytes (w);
-  w->options.on_pass (&left, w->options.on_pass_data);
+    left.bytes = work_bytes (g);
+  g->options.on_pass (&left, g->options.on_pass_data);
 }
 
 LoomPlan *
@@ -262,7 +262,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
 {
   LoomPlanOptions defaults = { .device = "cpu" };
   LoomPlan *plan;
-  Work *w;
+  Work *g;
 
   g_return_val_if_fail (program != NULL && devices != NULL, NULL);
 
@@ -273,12 +273,12 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   if (!loom_program_is_countable (program, error))
     return NULL;
   tell_of_program (program, &defaults);
-  w = work_new (program, devices, &defaults);
-  if (!work_run_passes (w, defaults.on_pass != NULL ? tell_of_pass : NULL, NULL, error))
+  g = work_new (program, devices, &defaults);
+  if (!work_run_passes (g, defaults.on_pass != NULL ? tell_of_pass : NULL, NULL, error))
     {
-      for (guint i = 0; defaults.faults != NULL && i < loom_faults_length (w->faults); i++)
-        copy_fault (defaults.faults, loom_faults_get (w->faults, i));
-      work_free (w);
+      for (guint i = 0; defaults.faults != NULL && i < loom_faults_length (g->faults); i++)
+        copy_fault (defaults.faults, loom_faults_get (g->faults, i));
+      work_free (g);
       return NULL;
     }
 
@@ -298,8 +298,8 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
   plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
-  finalise (plan, w);
-  work_free (w);
+  finalise (plan, g);
+  work_free (g);
   return plan;
 }
 

@@ -43,11 +43,11 @@ compare_death (gconstpointer a, gconstpointer b)
 }
 
 gboolean
-work_in_arena (Work *w, const WorkStorage *s)
+work_in_arena (Work *g, const WorkStorage *s)
 {
   if (s->slot >= 0 || s->once)
     return FALSE;
-  return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input);
+  return s->input < 0 || g_array_index (g->input_copied, gboolean, (guint)s->input);
 }
 
 /* Puts each of `blocks`, in this order, into the smallest gap that is free while it is alive. Returns the bytes
@@ -195,7 +195,7 @@ most_alive (GPtrArray *blocks, int end)
 
 typedef struct
 {
-  Work *w;
+  Work *g;
   GPtrArray *blocks;
   gsize least;
   gsize *kept; /* offset of each storage in the smallest arena so far */
@@ -208,8 +208,8 @@ keep_if_better (Fitting *f, gsize top)
   if (top > f->least)
     return FALSE;
   f->least = top;
-  for (guint i = 0; i < f->w->storages->len; i++)
-    f->kept[i] = g_array_index (f->w->storages, WorkStorage, i).offset;
+  for (guint i = 0; i < f->g->storages->len; i++)
+    f->kept[i] = g_array_index (f->g->storages, WorkStorage, i).offset;
   return TRUE;
 }
 
@@ -240,7 +240,7 @@ improve (Fitting *f, gsize goal)
         {
           const WorkStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
 
-          if (f->kept[s - (WorkStorage *)(gpointer)f->w->storages->data] + s->bytes != f->least)
+          if (f->kept[s - (WorkStorage *)(gpointer)f->g->storages->data] + s->bytes != f->least)
             continue;
           from = (from + k) % n;
           break;
@@ -260,24 +260,24 @@ improve (Fitting *f, gsize goal)
 /* Largest first is nearly always best; otherwise lifetime times size, or order of birth, may be. A plan is made once,
  * so all three are tried and the smallest arena is kept. */
 void
-work_assign_offsets (Work *w, int device)
+work_assign_offsets (Work *g, int device)
 {
   static int (*const orders[]) (gconstpointer, gconstpointer) = { compare_size, compare_area, compare_birth };
   g_autoptr (GPtrArray) blocks = g_ptr_array_new ();
   g_autofree gsize *kept = NULL;
-  Fitting f = { w, blocks, G_MAXSIZE, NULL };
+  Fitting f = { g, blocks, G_MAXSIZE, NULL };
   guint best = 0;
   gsize goal;
 
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
-      if (s->device == device && work_in_arena (w, s) && s->bytes > 0 && s->block < 0)
+      if (s->device == device && work_in_arena (g, s) && s->bytes > 0 && s->block < 0)
         g_ptr_array_add (blocks, s);
     }
-  f.kept = kept = g_new (gsize, w->storages->len + 1);
-  goal = most_alive (blocks, (int)w->schedule->len);
+  f.kept = kept = g_new (gsize, g->storages->len + 1);
+  goal = most_alive (blocks, (int)g->schedule->len);
   /* The search below is quadratic in the number of blocks; for a very large plan the linear result is taken unless it
    * is much too large. */
   if (blocks->len > MANY)
@@ -300,20 +300,20 @@ work_assign_offsets (Work *w, int device)
     {
       WorkStorage *s = g_ptr_array_index (blocks, i);
 
-      s->offset = kept[s - (WorkStorage *)(gpointer)w->storages->data];
+      s->offset = kept[s - (WorkStorage *)(gpointer)g->storages->data];
     }
 }
 
 gsize
-work_arena (Work *w, guint device)
+work_arena (Work *g, guint device)
 {
   gsize bytes = 0;
 
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      const WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
-      if (s->device == (int)device && work_in_arena (w, s))
+      if (s->device == (int)device && work_in_arena (g, s))
         bytes = MAX (bytes, s->offset + s->bytes);
     }
   return bytes;

@@ -76,39 +76,39 @@ writing_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint64 *str
 
 /* The positions to which a copy of all of v moves v's rows. */
 static gboolean
-lands (Work *w, const WorkInstr *move, guint v, LoomAttentionRows *rows)
+lands (Work *g, const WorkInstr *move, guint v, LoomAttentionRows *rows)
 {
-  const LoomTensorDesc *desc = &work_value (w, v)->desc;
+  const LoomTensorDesc *desc = &work_value (g, v)->desc;
   gint64 stride[LOOM_MAX_RANK] = { 0 };
   LoomMovePart part;
 
-  return work_move_of (w, move, &part) && writing_of (&part, desc, stride) && rows_of (desc, 0, stride, rows);
+  return work_move_of (g, move, &part) && writing_of (&part, desc, stride) && rows_of (desc, 0, stride, rows);
 }
 
 /* ---- operands ------------------------------------------------------------ */
 
 /* TRUE if v and all its views are read by attention alone. */
 static gboolean
-only_attends (Work *w, guint v)
+only_attends (Work *g, guint v)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
 
   if (value->is_output || value->commit >= 0)
     return FALSE;
   for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
-    if (use->instr == NULL ? !only_attends (w, use->at) : !is_attention (use->instr))
+    if (use->instr == NULL ? !only_attends (g, use->at) : !is_attention (use->instr))
       return FALSE;
   return TRUE;
 }
 
 /* TRUE if v's bytes are unchanged when the instruction runs. */
 static gboolean
-is_there (Work *w, GHashTable *updaters, guint v, const WorkInstr *instr)
+is_there (Work *g, GHashTable *updaters, guint v, const WorkInstr *instr)
 {
-  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, v)));
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (g, v)));
 
-  return (updater == NULL || !work_is_before (updater, instr)) && work_is_ready (w, v, instr)
-         && work_value (w, v)->device_name == instr->device_name;
+  return (updater == NULL || !work_is_before (updater, instr)) && work_is_ready (g, v, instr)
+         && work_value (g, v)->device_name == instr->device_name;
 }
 
 static gboolean
@@ -119,18 +119,18 @@ belong_together (const WorkInstr *move, const WorkInstr *instr)
 
 /* The tensor that operand k was copied from, and its rows there; 0: the operand stays. */
 static guint
-source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomAttentionRows *rows)
+source_of (Work *g, GHashTable *updaters, const WorkInstr *instr, guint k, LoomAttentionRows *rows)
 {
-  const guint v = work_in (instr, k), root = work_root (w, v);
-  const LoomTensorDesc *desc = &work_value (w, v)->desc;
-  const WorkInstr *front = work_value (w, root)->producer;
+  const guint v = work_in (instr, k), root = work_root (g, v);
+  const LoomTensorDesc *desc = &work_value (g, v)->desc;
+  const WorkInstr *front = work_value (g, root)->producer;
   gint64 stride[LOOM_MAX_RANK] = { 0 };
   WorkReading reading;
 
-  if (front == NULL || !belong_together (front, instr) || !only_attends (w, root)
-      || !work_reading_of (w, front, &reading)
+  if (front == NULL || !belong_together (front, instr) || !only_attends (g, root)
+      || !work_reading_of (g, front, &reading)
       || !work_restride (reading.rank, reading.dim, reading.stride, desc->rank, desc->dim, stride)
-      || !rows_of (desc, reading.start, stride, rows) || !is_there (w, updaters, reading.from, instr))
+      || !rows_of (desc, reading.start, stride, rows) || !is_there (g, updaters, reading.from, instr))
     return 0;
   return reading.from;
 }
@@ -138,9 +138,9 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *instr, guint k, LoomA
 /* The only reader of y except attention's gradient, if that is a copy. A recomputed copy, or one that is recomputed,
  * does not count: recomputation is meant to avoid keeping it. */
 static WorkInstr *
-find_mover (Work *w, guint y)
+find_mover (Work *g, guint y)
 {
-  const WorkValue *value = work_value (w, y);
+  const WorkValue *value = work_value (g, y);
   WorkInstr *mover = NULL;
 
   if (value->is_output || value->commit >= 0)
@@ -155,7 +155,7 @@ find_mover (Work *w, guint y)
 
 /* Operands that are read from one tensor must be as large as it together, since it is kept in their place. */
 static void
-place_operands (Work *w, GHashTable *updaters, Call *call)
+place_operands (Work *g, GHashTable *updaters, Call *call)
 {
   const WorkInstr *instr = call->instr;
   LoomAttentionRows rows[MAX_IN];
@@ -163,15 +163,15 @@ place_operands (Work *w, GHashTable *updaters, Call *call)
 
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0 && loom_attention_operand (call->first, (int)k) != LOOM_ATTENTION_N_PARTS)
-      source[k] = source_of (w, updaters, instr, k, &rows[k]);
+      source[k] = source_of (g, updaters, instr, k, &rows[k]);
   for (guint k = 0; k < instr->in->len; k++)
     {
       gint64 n = 0;
 
       for (guint i = 0; i < instr->in->len && source[k] != 0; i++)
-        if (source[i] != 0 && work_root (w, source[i]) == work_root (w, source[k]))
-          n += loom_desc_count (&work_value (w, work_in (instr, i))->desc);
-      if (source[k] == 0 || n < loom_desc_count (&work_value (w, work_root (w, source[k]))->desc))
+        if (source[i] != 0 && work_root (g, source[i]) == work_root (g, source[k]))
+          n += loom_desc_count (&work_value (g, work_in (instr, i))->desc);
+      if (source[k] == 0 || n < loom_desc_count (&work_value (g, work_root (g, source[k]))->desc))
         continue;
       call->in[k] = source[k];
       call->attrs.rows[loom_attention_operand (call->first, (int)k)] = rows[k];
@@ -180,17 +180,17 @@ place_operands (Work *w, GHashTable *updaters, Call *call)
 
 /* Makes the gradient read attention's result where a copy has put it, so that only the copy is kept. */
 static void
-place_result_read (Work *w, GHashTable *updaters, Call *call)
+place_result_read (Work *g, GHashTable *updaters, Call *call)
 {
   const WorkInstr *instr = call->instr;
   const guint y = instr->in->len > 7 ? work_in (instr, 7) : 0;
   WorkInstr *mover;
 
-  if (y == 0 || work_value (w, y)->producer == NULL || !work_is (work_value (w, y)->producer, "attention"))
+  if (y == 0 || work_value (g, y)->producer == NULL || !work_is (work_value (g, y)->producer, "attention"))
     return;
-  mover = find_mover (w, y);
-  if (mover != NULL && belong_together (mover, instr) && is_there (w, updaters, work_out (mover, 0), instr)
-      && lands (w, mover, y, &call->attrs.rows[LOOM_ATTENTION_Y]))
+  mover = find_mover (g, y);
+  if (mover != NULL && belong_together (mover, instr) && is_there (g, updaters, work_out (mover, 0), instr)
+      && lands (g, mover, y, &call->attrs.rows[LOOM_ATTENTION_Y]))
     call->in[7] = work_out (mover, 0);
 }
 
@@ -206,11 +206,11 @@ stands_behind (const WorkInstr *move, const WorkInstr *instr)
 
 /* Makes the call write result o, its part `part`, where the result's only reader would copy it. */
 static void
-place_result (Work *w, Call *call, guint o, LoomAttentionPart part)
+place_result (Work *g, Call *call, guint o, LoomAttentionPart part)
 {
-  WorkInstr *mover = work_only_reader (w, call->out[o], TRUE);
+  WorkInstr *mover = work_only_reader (g, call->out[o], TRUE);
 
-  if (!stands_behind (mover, call->instr) || !lands (w, mover, call->out[o], &call->attrs.rows[part]))
+  if (!stands_behind (mover, call->instr) || !lands (g, mover, call->out[o], &call->attrs.rows[part]))
     return;
   call->out[o] = work_out (mover, 0);
   call->gone[o] = mover;
@@ -218,9 +218,9 @@ place_result (Work *w, Call *call, guint o, LoomAttentionPart part)
 
 /* Makes the call write the three gradients as parts of their concatenation, if that has no other parts. */
 static gboolean
-place_together (Work *w, Call *call)
+place_together (Work *g, Call *call)
 {
-  WorkInstr *join = work_only_reader (w, call->out[0], TRUE);
+  WorkInstr *join = work_only_reader (g, call->out[0], TRUE);
   LoomAttentionRows rows[MAX_OUT];
   const LoomMoveAttrs *attrs;
 
@@ -229,13 +229,13 @@ place_together (Work *w, Call *call)
   attrs = join->attrs;
   for (guint o = 0; o < MAX_OUT; o++)
     {
-      const LoomTensorDesc *desc = &work_value (w, call->out[o])->desc;
+      const LoomTensorDesc *desc = &work_value (g, call->out[o])->desc;
       gint64 stride[LOOM_MAX_RANK] = { 0 };
       guint k = 0;
 
-      while (k < MAX_OUT && work_root (w, work_in (join, k)) != call->out[o])
+      while (k < MAX_OUT && work_root (g, work_in (join, k)) != call->out[o])
         k++;
-      if (k == MAX_OUT || work_only_reader (w, call->out[o], TRUE) != join
+      if (k == MAX_OUT || work_only_reader (g, call->out[o], TRUE) != join
           || !writing_of (&attrs->part[k], desc, stride) || !rows_of (desc, attrs->part[k].to_start, stride, &rows[o]))
         return FALSE;
     }
@@ -251,61 +251,61 @@ place_together (Work *w, Call *call)
 
 /* The bytes that the 16-bit floats among these take as f32. */
 static gsize
-widened_bytes (Work *w, guint n, const guint *v)
+widened_bytes (Work *g, guint n, const guint *v)
 {
   gsize bytes = 0;
 
   for (guint k = 0; k < n; k++)
-    if (v[k] != 0 && loom_dtype_is_float (work_value (w, v[k])->desc.dtype)
-        && loom_dtype_size (work_value (w, v[k])->desc.dtype) < 4)
-      bytes += (gsize)loom_desc_count (&work_value (w, v[k])->desc) * sizeof (float);
+    if (v[k] != 0 && loom_dtype_is_float (work_value (g, v[k])->desc.dtype)
+        && loom_dtype_size (work_value (g, v[k])->desc.dtype) < 4)
+      bytes += (gsize)loom_desc_count (&work_value (g, v[k])->desc) * sizeof (float);
   return bytes;
 }
 
 static gboolean
-has_kernel (Work *w, const Call *call)
+has_kernel (Work *g, const Call *call)
 {
   WorkInstr *instr = call->instr;
   LoomAttentionAttrs *attrs = instr->attrs, before = *attrs;
-  const gsize widened = widened_bytes (w, instr->in->len, call->in) + widened_bytes (w, call->n_out, call->out);
+  const gsize widened = widened_bytes (g, instr->in->len, call->in) + widened_bytes (g, call->n_out, call->out);
   gboolean has;
 
   *attrs = call->attrs;
-  has = widened == 0 ? work_has_kernel (w, instr, instr->in->len, call->in, call->n_out, call->out)
-                     : work_has_small_kernel (w, instr, instr->in->len, call->in, call->n_out, call->out, widened);
+  has = widened == 0 ? work_has_kernel (g, instr, instr->in->len, call->in, call->n_out, call->out)
+                     : work_has_small_kernel (g, instr, instr->in->len, call->in, call->n_out, call->out, widened);
   *attrs = before;
   return has;
 }
 
 static void
-apply (Work *w, const Call *call)
+apply (Work *g, const Call *call)
 {
   WorkInstr *instr = call->instr;
 
   *(LoomAttentionAttrs *)instr->attrs = call->attrs;
   for (guint k = 0; k < instr->in->len; k++)
     if (call->in[k] != work_in (instr, k))
-      work_set_in (w, instr, k, call->in[k]);
+      work_set_in (g, instr, k, call->in[k]);
   for (guint o = 0; o < MAX_OUT; o++)
     if (call->gone[o] != NULL)
-      work_erase (w, call->gone[o]);
+      work_erase (g, call->gone[o]);
   for (guint o = 0; o < call->n_out; o++)
     if (call->out[o] != work_out (instr, o))
-      work_set_out (w, instr, o, call->out[o]);
+      work_set_out (g, instr, o, call->out[o]);
   for (guint o = call->n_out; o < instr->out->len; o++)
-    work_set_out (w, instr, o, 0);
+    work_set_out (g, instr, o, 0);
   g_array_set_size (instr->out, call->n_out);
   g_string_append (instr->label, " in place");
 }
 
 static void
-attend_in_place (Work *w, GHashTable *updaters, WorkInstr *instr)
+attend_in_place (Work *g, GHashTable *updaters, WorkInstr *instr)
 {
   const gboolean gradient = is_gradient (instr);
   Call call = { .instr = instr, .first = gradient ? 1 : 0, .n_out = instr->out->len };
-  const LoomTensorDesc in[4] = { work_value (w, work_in (instr, 0))->desc, work_value (w, work_in (instr, 1))->desc,
-                                 work_value (w, work_in (instr, 2))->desc,
-                                 gradient ? work_value (w, work_in (instr, 3))->desc : (LoomTensorDesc){ 0 } };
+  const LoomTensorDesc in[4] = { work_value (g, work_in (instr, 0))->desc, work_value (g, work_in (instr, 1))->desc,
+                                 work_value (g, work_in (instr, 2))->desc,
+                                 gradient ? work_value (g, work_in (instr, 3))->desc : (LoomTensorDesc){ 0 } };
   LoomAttentionRows plain[LOOM_ATTENTION_N_PARTS];
   gboolean changes;
 
@@ -317,31 +317,31 @@ attend_in_place (Work *w, GHashTable *updaters, WorkInstr *instr)
     call.in[k] = work_in (instr, k);
   for (guint o = 0; o < instr->out->len; o++)
     call.out[o] = work_out (instr, o);
-  place_operands (w, updaters, &call);
+  place_operands (g, updaters, &call);
   if (gradient)
-    place_result_read (w, updaters, &call);
-  if (gradient && !place_together (w, &call))
+    place_result_read (g, updaters, &call);
+  if (gradient && !place_together (g, &call))
     for (guint o = 0; o < MAX_OUT; o++)
-      place_result (w, &call, o, LOOM_ATTENTION_DQ + o);
+      place_result (g, &call, o, LOOM_ATTENTION_DQ + o);
   if (!gradient)
-    place_result (w, &call, 0, LOOM_ATTENTION_Y);
+    place_result (g, &call, 0, LOOM_ATTENTION_Y);
   changes = call.gone[0] != NULL || call.gone[1] != NULL || call.gone[2] != NULL;
   for (guint k = 0; k < instr->in->len; k++)
     changes = changes || call.in[k] != work_in (instr, k);
-  if (changes && has_kernel (w, &call))
-    apply (w, &call);
+  if (changes && has_kernel (g, &call))
+    apply (g, &call);
 }
 
 /* Gradients first: then attention's result has one reader, the copy after it. */
 void
-work_attend_in_place (Work *w)
+work_attend_in_place (Work *g)
 {
-  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+  g_autoptr (GHashTable) updaters = work_find_updaters (g);
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (is_gradient (instr))
-      attend_in_place (w, updaters, instr);
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+      attend_in_place (g, updaters, instr);
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "attention"))
-      attend_in_place (w, updaters, instr);
+      attend_in_place (g, updaters, instr);
 }

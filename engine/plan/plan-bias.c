@@ -5,36 +5,36 @@
 
 /* TRUE if v, or a value with its bytes, is read after the instruction. */
 static gboolean
-is_read_behind (Work *w, guint v, const WorkInstr *instr)
+is_read_behind (Work *g, guint v, const WorkInstr *instr)
 {
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
-    if (use->instr != NULL ? !work_is_before (instr, use->instr) : !is_read_behind (w, use->at, instr))
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL ? !work_is_before (instr, use->instr) : !is_read_behind (g, use->at, instr))
       return FALSE;
   return TRUE;
 }
 
 /* TRUE if `sum` adds up the rows of a, which has k · m elements, perhaps in a shape of more than two axes. */
 static gboolean
-is_sum_of_rows (Work *w, const WorkInstr *sum, guint a, gint64 k, gint64 m)
+is_sum_of_rows (Work *g, const WorkInstr *sum, guint a, gint64 k, gint64 m)
 {
   const LoomReduceAttrs *attrs = sum->attrs;
-  const LoomTensorDesc *d = &work_value (w, work_in (sum, 0))->desc;
+  const LoomTensorDesc *d = &work_value (g, work_in (sum, 0))->desc;
 
   return attrs->op == LOOM_REDUCE_SUM && d->rank > 1 && d->dim[d->rank - 1] == m && loom_desc_count (d) == k * m
-         && attrs->axes == (1u << (d->rank - 1)) - 1 && d->dtype == work_value (w, a)->desc.dtype;
+         && attrs->axes == (1u << (d->rank - 1)) - 1 && d->dtype == work_value (g, a)->desc.dtype;
 }
 
 /* Finds the sum among the readers of a or of its bytes. */
 static WorkInstr *
-find_sum (Work *w, guint v, guint a, gint64 k, gint64 m, const WorkInstr *product)
+find_sum (Work *g, guint v, guint a, gint64 k, gint64 m, const WorkInstr *product)
 {
   WorkInstr *found = NULL;
 
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL && found == NULL; use = use->next)
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL && found == NULL; use = use->next)
     if (use->instr == NULL)
-      found = find_sum (w, use->at, a, k, m, product);
+      found = find_sum (g, use->at, a, k, m, product);
     else if (work_is (use->instr, "reduce") && use->instr->device_name == product->device_name
-             && is_sum_of_rows (w, use->instr, a, k, m) && is_read_behind (w, work_out (use->instr, 0), product))
+             && is_sum_of_rows (g, use->instr, a, k, m) && is_read_behind (g, work_out (use->instr, 0), product))
       found = use->instr;
   return found;
 }
@@ -42,19 +42,19 @@ find_sum (Work *w, guint v, guint a, gint64 k, gint64 m, const WorkInstr *produc
 /* The sum of operand k, if the product reads it as [inner, …]: the cotangent G in y = x·Wᵀ, whose weights have the
  * gradient Gᵀ·x, or in y = x·W and xᵀ·G. */
 static WorkInstr *
-sum_of_operand (Work *w, const WorkInstr *product, guint k)
+sum_of_operand (Work *g, const WorkInstr *product, guint k)
 {
   const LoomMatmulAttrs *attrs = product->attrs;
   const guint v = work_in (product, k);
-  const LoomTensorDesc *d = &work_value (w, v)->desc;
+  const LoomTensorDesc *d = &work_value (g, v)->desc;
 
   if ((k == 0 ? !attrs->trans_a : attrs->trans_b) || d->rank != 2)
     return NULL;
-  return find_sum (w, work_root (w, v), v, d->dim[0], d->dim[1], product);
+  return find_sum (g, work_root (g, v), v, d->dim[0], d->dim[1], product);
 }
 
 static void
-join_sum (Work *w, WorkInstr *product)
+join_sum (Work *g, WorkInstr *product)
 {
   LoomMatmulAttrs *attrs = product->attrs;
   guint in[2] = { work_in (product, 0), work_in (product, 1) }, out[2] = { work_out (product, 0) };
@@ -64,10 +64,10 @@ join_sum (Work *w, WorkInstr *product)
     return;
   for (guint k = 0; k < 2 && sum == NULL; k++)
     {
-      sum = sum_of_operand (w, product, k);
+      sum = sum_of_operand (g, product, k);
       out[1] = sum != NULL ? work_out (sum, 0) : 0;
       attrs->sum_b = k == 1;
-      if (sum != NULL && !work_has_kernel (w, product, 2, in, 2, out))
+      if (sum != NULL && !work_has_kernel (g, product, 2, in, 2, out))
         sum = NULL;
     }
   if (sum == NULL)
@@ -76,14 +76,14 @@ join_sum (Work *w, WorkInstr *product)
       return;
     }
   g_string_append_printf (product->label, "+%s", sum->label->str);
-  work_erase (w, sum);
-  work_add_out (w, product, out[1]);
+  work_erase (g, sum);
+  work_add_out (g, product, out[1]);
 }
 
 void
-work_join_bias_gradients (Work *w)
+work_join_bias_gradients (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "matmul"))
-      join_sum (w, instr);
+      join_sum (g, instr);
 }

@@ -14,20 +14,20 @@ is_cast (const WorkInstr *instr)
 
 /* The conversion of v from a smaller type, if that is its whole producer; else NULL. */
 static WorkInstr *
-widening (Work *w, guint v)
+widening (Work *g, guint v)
 {
-  WorkInstr *instr = work_value (w, v)->producer;
+  WorkInstr *instr = work_value (g, v)->producer;
 
   if (instr == NULL || !is_cast (instr)
-      || loom_dtype_size (work_value (w, work_in (instr, 0))->desc.dtype)
-             >= loom_dtype_size (work_value (w, v)->desc.dtype))
+      || loom_dtype_size (work_value (g, work_in (instr, 0))->desc.dtype)
+             >= loom_dtype_size (work_value (g, v)->desc.dtype))
     return NULL;
   return instr;
 }
 
 /* Makes operand k the cast's operand. Returns FALSE and changes nothing if the device has no such kernel. */
 static gboolean
-absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
+absorb (Work *g, WorkInstr *instr, guint k, WorkInstr *cast)
 {
   guint v = work_in (instr, k), narrow = work_in (cast, 0), n = 0;
   g_autofree guint *in = g_new (guint, instr->in->len + 1);
@@ -36,7 +36,7 @@ absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
   gboolean seen = FALSE;
 
   /* A result of its own: the f32 value may have another reader. */
-  step.result = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+  step.result = work_new_value (g, &work_value (g, v)->desc, work_value (g, v));
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
   g_array_append_vals (instr->steps, before->data, before->len);
@@ -51,7 +51,7 @@ absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
       in[n++] = work_in (instr, i);
     else if (!seen)
       in[n++] = narrow;
-  if (!work_has_kernel (w, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+  if (!work_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
     {
       g_array_unref (instr->steps);
       instr->steps = before;
@@ -59,27 +59,27 @@ absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
     }
   g_array_unref (before);
   if (seen)
-    work_drop_in (w, instr, k);
+    work_drop_in (g, instr, k);
   else
-    work_set_in (w, instr, k, narrow);
+    work_set_in (g, instr, k, narrow);
   return TRUE;
 }
 
 void
-work_absorb_casts (Work *w)
+work_absorb_casts (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       if (instr->steps == NULL || instr->compute != LOOM_F32)
         continue;
       for (guint k = 0; k < instr->in->len;)
         {
-          WorkInstr *cast = widening (w, work_in (instr, k));
+          WorkInstr *cast = widening (g, work_in (instr, k));
           guint n = instr->in->len;
 
           /* Repeats for a cast of a cast, down to the smallest type. */
           if (cast == NULL || cast == instr || instr->steps->len == LOOM_EW_MAX_STEPS
-              || cast->device_name != instr->device_name || !absorb (w, instr, k, cast))
+              || cast->device_name != instr->device_name || !absorb (g, instr, k, cast))
             k++;
           else if (instr->in->len == n)
             continue;
@@ -88,27 +88,27 @@ work_absorb_casts (Work *w)
 }
 
 WorkInstr *
-work_only_widening (Work *w, guint v, const char *device_name)
+work_only_widening (Work *g, guint v, const char *device_name)
 {
-  const LoomTensorDesc *d = &work_value (w, v)->desc, *wide;
+  const LoomTensorDesc *d = &work_value (g, v)->desc, *wide;
   WorkInstr *reader;
 
   if (d->dtype != LOOM_BF16 && d->dtype != LOOM_F16)
     return NULL;
-  reader = work_only_reader (w, v, TRUE);
+  reader = work_only_reader (g, v, TRUE);
   if (reader == NULL || !is_cast (reader) || reader->device_name != device_name)
     return NULL;
-  wide = &work_value (w, work_out (reader, 0))->desc;
+  wide = &work_value (g, work_out (reader, 0))->desc;
   return wide->dtype == LOOM_F32 && work_same_dims (wide, d) ? reader : NULL;
 }
 
 /* If result o of a product is only converted to f32, makes the product store f32, which it has before it rounds. For
  * other primitives rounding is part of the result. */
 static void
-take_wide_result (Work *w, WorkInstr *instr, guint o)
+take_wide_result (Work *g, WorkInstr *instr, guint o)
 {
   const guint v = work_out (instr, o);
-  WorkInstr *reader = v != 0 ? work_only_widening (w, v, instr->device_name) : NULL;
+  WorkInstr *reader = v != 0 ? work_only_widening (g, v, instr->device_name) : NULL;
   g_autofree guint *in = g_new (guint, instr->in->len + 1), *out = g_new (guint, instr->out->len + 1);
 
   if (reader == NULL)
@@ -117,113 +117,113 @@ take_wide_result (Work *w, WorkInstr *instr, guint o)
     in[k] = work_in (instr, k);
   for (guint k = 0; k < instr->out->len; k++)
     out[k] = k == o ? work_out (reader, 0) : work_out (instr, k);
-  if (!work_has_kernel (w, instr, instr->in->len, in, instr->out->len, out))
+  if (!work_has_kernel (g, instr, instr->in->len, in, instr->out->len, out))
     return;
-  work_set_out (w, instr, o, work_out (reader, 0));
-  work_erase (w, reader);
+  work_set_out (g, instr, o, work_out (reader, 0));
+  work_erase (g, reader);
 }
 
 void
-work_widen_results (Work *w)
+work_widen_results (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "conv2d_weight_grad")
         || (work_is (instr, "matmul") && ((const LoomMatmulAttrs *)instr->attrs)->act == LOOM_SCALAR_ID))
       for (guint o = 0; o < instr->out->len; o++)
-        take_wide_result (w, instr, o);
+        take_wide_result (g, instr, o);
 }
 
 /* A new value of v's shape in another type. */
 static guint
-value_in_type (Work *w, guint v, LoomDType dtype)
+value_in_type (Work *g, guint v, LoomDType dtype)
 {
-  LoomTensorDesc desc = work_value (w, v)->desc;
+  LoomTensorDesc desc = work_value (g, v)->desc;
 
   desc.dtype = dtype;
-  return work_new_value (w, &desc, work_value (w, v));
+  return work_new_value (g, &desc, work_value (g, v));
 }
 
 /* Makes a sum read 16-bit floats that were converted to f32 for it alone, perhaps in another shape. */
 static void
-read_narrow (Work *w, WorkInstr *instr)
+read_narrow (Work *g, WorkInstr *instr)
 {
-  guint seen = work_in (instr, 0), wide = work_root (w, seen), narrow, out = work_out (instr, 0);
-  WorkInstr *cast = widening (w, wide);
-  LoomDType from = cast != NULL ? work_value (w, work_in (cast, 0))->desc.dtype : LOOM_F32;
+  guint seen = work_in (instr, 0), wide = work_root (g, seen), narrow, out = work_out (instr, 0);
+  WorkInstr *cast = widening (g, wide);
+  LoomDType from = cast != NULL ? work_value (g, work_in (cast, 0))->desc.dtype : LOOM_F32;
 
-  if (cast == NULL || cast->device_name != instr->device_name || work_only_reader (w, wide, TRUE) != instr
+  if (cast == NULL || cast->device_name != instr->device_name || work_only_reader (g, wide, TRUE) != instr
       || (from != LOOM_BF16 && from != LOOM_F16))
     return;
-  narrow = value_in_type (w, seen, from);
-  if (!work_has_small_kernel (w, instr, 1, &narrow, 1, &out, loom_desc_bytes (&work_value (w, wide)->desc)))
+  narrow = value_in_type (g, seen, from);
+  if (!work_has_small_kernel (g, instr, 1, &narrow, 1, &out, loom_desc_bytes (&work_value (g, wide)->desc)))
     return;
-  work_set_alias (w, narrow, work_in (cast, 0));
-  work_set_in (w, instr, 0, narrow);
+  work_set_alias (g, narrow, work_in (cast, 0));
+  work_set_in (g, instr, 0, narrow);
 }
 
 /* Makes a layer norm, or a gradient of logits, write the 16-bit floats to which its f32 result is only converted,
  * perhaps in another shape. */
 static void
-write_narrow (Work *w, WorkInstr *instr)
+write_narrow (Work *g, WorkInstr *instr)
 {
   guint wide = work_out (instr, 0), narrow, rounded;
-  WorkInstr *reader = wide != 0 ? work_only_reader (w, wide, TRUE) : NULL;
+  WorkInstr *reader = wide != 0 ? work_only_reader (g, wide, TRUE) : NULL;
   g_autofree guint *in = NULL, *out = NULL;
   LoomDType to;
 
   if (reader == NULL || !is_cast (reader) || reader->device_name != instr->device_name
-      || work_value (w, wide)->desc.dtype != LOOM_F32)
+      || work_value (g, wide)->desc.dtype != LOOM_F32)
     return;
   rounded = work_out (reader, 0);
-  to = work_value (w, rounded)->desc.dtype;
-  if ((to != LOOM_BF16 && to != LOOM_F16) || work_value (w, rounded)->is_output || work_value (w, rounded)->commit >= 0)
+  to = work_value (g, rounded)->desc.dtype;
+  if ((to != LOOM_BF16 && to != LOOM_F16) || work_value (g, rounded)->is_output || work_value (g, rounded)->commit >= 0)
     return;
-  narrow = value_in_type (w, wide, to);
+  narrow = value_in_type (g, wide, to);
   in = g_new (guint, instr->in->len + 1);
   out = g_new (guint, instr->out->len + 1);
   for (guint k = 0; k < instr->in->len; k++)
     in[k] = work_in (instr, k);
   for (guint k = 0; k < instr->out->len; k++)
     out[k] = k == 0 ? narrow : work_out (instr, k);
-  if (!work_has_small_kernel (w, instr, instr->in->len, in, instr->out->len, out,
-                              loom_desc_bytes (&work_value (w, wide)->desc)))
+  if (!work_has_small_kernel (g, instr, instr->in->len, in, instr->out->len, out,
+                              loom_desc_bytes (&work_value (g, wide)->desc)))
     return;
-  work_set_out (w, instr, 0, narrow);
-  work_erase (w, reader);
-  work_set_alias (w, rounded, narrow);
+  work_set_out (g, instr, 0, narrow);
+  work_erase (g, reader);
+  work_set_alias (g, rounded, narrow);
 }
 
 void
-work_join_casts (Work *w)
+work_join_casts (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "reduce"))
-      read_narrow (w, instr);
+      read_narrow (g, instr);
     else if (work_is (instr, "layer_norm"))
-      write_narrow (w, instr);
+      write_narrow (g, instr);
 }
 
 /* ---- logits ----------------------------------------------------------------------------------- */
 
 /* Adds all readers of v or its views; FALSE if not all are instructions. */
 static gboolean
-add_readers (Work *w, guint v, GPtrArray *readers)
+add_readers (Work *g, guint v, GPtrArray *readers)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
 
   if (value->is_output || value->commit >= 0)
     return FALSE;
   for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
     if (use->instr != NULL)
       g_ptr_array_add (readers, use->instr);
-    else if (!add_readers (w, use->at, readers))
+    else if (!add_readers (g, use->at, readers))
       return FALSE;
   return TRUE;
 }
 
 /* TRUE if the reader of a loss's converted logits has a kernel for the unconverted ones. */
 static gboolean
-takes_narrow_scores (Work *w, const WorkInstr *reader, const WorkInstr *cast)
+takes_narrow_scores (Work *g, const WorkInstr *reader, const WorkInstr *cast)
 {
   const guint wide = work_out (cast, 0), v = work_in (reader, 0);
   g_autofree guint *in = g_new (guint, reader->in->len + 1);
@@ -235,51 +235,51 @@ takes_narrow_scores (Work *w, const WorkInstr *reader, const WorkInstr *cast)
   for (guint k = 0; k < reader->in->len; k++)
     {
       in[k] = work_in (reader, k);
-      if ((in[k] != 0 && work_root (w, in[k]) == wide) != (k == 0))
+      if ((in[k] != 0 && work_root (g, in[k]) == wide) != (k == 0))
         return FALSE;
     }
-  in[0] = value_in_type (w, v, work_value (w, work_in (cast, 0))->desc.dtype);
-  return work_has_small_kernel (w, reader, reader->in->len, in, reader->out->len,
+  in[0] = value_in_type (g, v, work_value (g, work_in (cast, 0))->desc.dtype);
+  return work_has_small_kernel (g, reader, reader->in->len, in, reader->out->len,
                                 (const guint *)(const void *)reader->out->data,
-                                loom_desc_bytes (&work_value (w, wide)->desc));
+                                loom_desc_bytes (&work_value (g, wide)->desc));
 }
 
 /* Makes a loss read 16-bit logits if nothing needs them in f32: the product writes 2 bytes a logit instead of 4, and
  * each reader reads 2. The numbers are those of the unfused plan, although take_wide_result() would give them more
  * digits. */
 static void
-read_narrow_scores (Work *w, const WorkInstr *loss)
+read_narrow_scores (Work *g, const WorkInstr *loss)
 {
-  const guint wide = work_root (w, work_in (loss, 0));
-  const WorkInstr *cast = widening (w, wide);
+  const guint wide = work_root (g, work_in (loss, 0));
+  const WorkInstr *cast = widening (g, wide);
   g_autoptr (GPtrArray) readers = g_ptr_array_new ();
   LoomDType from;
 
-  if (cast == NULL || !add_readers (w, wide, readers))
+  if (cast == NULL || !add_readers (g, wide, readers))
     return;
-  from = work_value (w, work_in (cast, 0))->desc.dtype;
-  if ((from != LOOM_BF16 && from != LOOM_F16) || work_value (w, wide)->desc.dtype != LOOM_F32)
+  from = work_value (g, work_in (cast, 0))->desc.dtype;
+  if ((from != LOOM_BF16 && from != LOOM_F16) || work_value (g, wide)->desc.dtype != LOOM_F32)
     return;
   for (guint i = 0; i < readers->len; i++)
-    if (!takes_narrow_scores (w, readers->pdata[i], cast))
+    if (!takes_narrow_scores (g, readers->pdata[i], cast))
       return;
   for (guint i = 0; i < readers->len; i++)
     {
       WorkInstr *reader = readers->pdata[i];
-      const guint narrow = value_in_type (w, work_in (reader, 0), from);
+      const guint narrow = value_in_type (g, work_in (reader, 0), from);
 
-      work_set_alias (w, narrow, work_in (cast, 0));
-      work_set_in (w, reader, 0, narrow);
+      work_set_alias (g, narrow, work_in (cast, 0));
+      work_set_in (g, reader, 0, narrow);
     }
 }
 
 void
-work_narrow_scores (Work *w)
+work_narrow_scores (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "cross_entropy_grad"))
-      write_narrow (w, instr);
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+      write_narrow (g, instr);
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "cross_entropy"))
-      read_narrow_scores (w, instr);
+      read_narrow_scores (g, instr);
 }

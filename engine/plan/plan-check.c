@@ -10,11 +10,11 @@
   G_STMT_END
 
 static gboolean
-check_order (Work *w, char **why)
+check_order (Work *g, char **why)
 {
   const WorkInstr *before = NULL;
 
-  for (const WorkInstr *instr = w->first; instr != NULL; before = instr, instr = instr->next)
+  for (const WorkInstr *instr = g->first; instr != NULL; before = instr, instr = instr->next)
     {
       if (instr->prev != before)
         FAIL ("%s: the list does not lead back", instr->label->str);
@@ -23,54 +23,54 @@ check_order (Work *w, char **why)
       if (instr->dead)
         FAIL ("%s is dead but still in the list", instr->label->str);
     }
-  if (w->last != before)
+  if (g->last != before)
     FAIL ("the list ends elsewhere");
   return TRUE;
 }
 
 /* Every use on a value's list is an operand or a view that names the value, and is listed once. */
 static gboolean
-check_uses (Work *w, guint v, GHashTable *listed, char **why)
+check_uses (Work *g, guint v, GHashTable *listed, char **why)
 {
   const WorkUse *before = NULL;
 
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; before = use, use = use->next)
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; before = use, use = use->next)
     {
       if (use->value != v || use->prev != before || !g_hash_table_add (listed, (gpointer)use))
         FAIL ("a use of value %u is on the wrong list", v);
       if (use->instr == NULL)
         {
-          if (work_value (w, use->at)->alias != v || work_value (w, use->at)->as_view != use)
+          if (work_value (g, use->at)->alias != v || work_value (g, use->at)->as_view != use)
             FAIL ("value %u is listed as a view of %u and is none", use->at, v);
         }
       else if (use->instr->dead || use->at >= use->instr->in->len || g_ptr_array_index (use->instr->in, use->at) != use)
         FAIL ("%s is listed as a reader of value %u and does not read it there", use->instr->label->str, v);
     }
-  if (work_value (w, v)->last_use != before)
+  if (work_value (g, v)->last_use != before)
     FAIL ("the uses of value %u end elsewhere", v);
   return TRUE;
 }
 
 /* No instruction reads v after its bytes are updated. */
 static gboolean
-check_readers (Work *w, guint v, GHashTable *updaters, char **why)
+check_readers (Work *g, guint v, GHashTable *updaters, char **why)
 {
-  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, v)));
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (g, v)));
 
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL && updater != NULL; use = use->next)
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL && updater != NULL; use = use->next)
     if (use->instr != NULL && work_is_before (updater, use->instr))
       FAIL ("%s reads value %u after %s, which updates it", use->instr->label->str, v, updater->label->str);
   return TRUE;
 }
 
 static gboolean
-check_value (Work *w, guint v, GHashTable *listed, char **why)
+check_value (Work *g, guint v, GHashTable *listed, char **why)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
 
   if (value->alias != 0)
     {
-      if (work_value (w, value->alias)->alias != 0)
+      if (work_value (g, value->alias)->alias != 0)
         FAIL ("value %u is a view of a view", v);
       if (value->producer != NULL)
         FAIL ("value %u is a view and has a producer", v);
@@ -79,7 +79,7 @@ check_value (Work *w, guint v, GHashTable *listed, char **why)
     }
   if ((value->slot >= 0 || value->input >= 0) && value->producer != NULL)
     FAIL ("value %u comes from outside and has a producer", v);
-  if (work_is_used (w, v) && value->alias == 0 && value->producer == NULL && value->slot < 0 && value->input < 0)
+  if (work_is_used (g, v) && value->alias == 0 && value->producer == NULL && value->slot < 0 && value->input < 0)
     FAIL ("value %u is used, and nothing makes it", v);
   return TRUE;
 }
@@ -109,7 +109,7 @@ check_steps (const WorkInstr *instr, char **why)
 }
 
 static gboolean
-check_instr (Work *w, const WorkInstr *instr, GHashTable *listed, char **why)
+check_instr (Work *g, const WorkInstr *instr, GHashTable *listed, char **why)
 {
   for (guint k = 0; k < instr->in->len; k++)
     {
@@ -122,33 +122,33 @@ check_instr (Work *w, const WorkInstr *instr, GHashTable *listed, char **why)
         continue;
       if (!g_hash_table_contains (listed, use))
         FAIL ("operand %u of %s is not among the uses of value %u", k, instr->label->str, use->value);
-      producer = work_value (w, work_root (w, use->value))->producer;
+      producer = work_value (g, work_root (g, use->value))->producer;
       if (producer != NULL && !work_is_before (producer, instr))
         FAIL ("%s reads a result of %s but comes before it", instr->label->str, producer->label->str);
     }
   for (guint o = 0; o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && work_value (w, work_out (instr, o))->producer != instr)
+    if (work_out (instr, o) != 0 && work_value (g, work_out (instr, o))->producer != instr)
       FAIL ("result %u of %s has another producer", o, instr->label->str);
   return instr->steps == NULL || check_steps (instr, why);
 }
 
 gboolean
-work_check (Work *w, char **why)
+work_check (Work *g, char **why)
 {
-  g_autoptr (GHashTable) listed = g_hash_table_new (NULL, NULL), updaters = work_find_updaters (w);
+  g_autoptr (GHashTable) listed = g_hash_table_new (NULL, NULL), updaters = work_find_updaters (g);
 
-  if (!check_order (w, why))
+  if (!check_order (g, why))
     return FALSE;
-  if (work_value (w, 0)->first_use != NULL)
+  if (work_value (g, 0)->first_use != NULL)
     FAIL ("an absent operand is on a list of uses");
-  for (guint v = 1; v < w->values->len; v++)
-    if (!check_uses (w, v, listed, why))
+  for (guint v = 1; v < g->values->len; v++)
+    if (!check_uses (g, v, listed, why))
       return FALSE;
-  for (guint v = 1; v < w->values->len; v++)
-    if (!check_value (w, v, listed, why) || !check_readers (w, v, updaters, why))
+  for (guint v = 1; v < g->values->len; v++)
+    if (!check_value (g, v, listed, why) || !check_readers (g, v, updaters, why))
       return FALSE;
-  for (const WorkInstr *instr = w->first; instr != NULL; instr = instr->next)
-    if (!check_instr (w, instr, listed, why))
+  for (const WorkInstr *instr = g->first; instr != NULL; instr = instr->next)
+    if (!check_instr (g, instr, listed, why))
       return FALSE;
   return TRUE;
 }

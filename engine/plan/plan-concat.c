@@ -25,27 +25,27 @@ is_narrow (LoomDType dtype)
 }
 
 static gboolean
-is_sum (Work *w, const WorkInstr *instr)
+is_sum (Work *g, const WorkInstr *instr)
 {
   const LoomTensorDesc *out;
 
   if (instr == NULL || !work_is_step (instr, LOOM_SCALAR_ADD))
     return FALSE;
-  out = &work_value (w, work_out (instr, 0))->desc;
+  out = &work_value (g, work_out (instr, 0))->desc;
   return instr->in->len == 2 && (instr->compute == out->dtype || (instr->compute == LOOM_F32 && is_narrow (out->dtype)))
-         && work_same_dims (&work_value (w, work_in (instr, 0))->desc, out)
-         && work_same_dims (&work_value (w, work_in (instr, 1))->desc, out)
-         && work_value (w, work_in (instr, 0))->desc.dtype == out->dtype
-         && work_value (w, work_in (instr, 1))->desc.dtype == out->dtype;
+         && work_same_dims (&work_value (g, work_in (instr, 0))->desc, out)
+         && work_same_dims (&work_value (g, work_in (instr, 1))->desc, out)
+         && work_value (g, work_in (instr, 0))->desc.dtype == out->dtype
+         && work_value (g, work_in (instr, 1))->desc.dtype == out->dtype;
 }
 
 /* The axis along which a pad extends its operand with zeros, if there is exactly one and no interior padding; else
  * -1. */
 static int
-axis_of (Work *w, const WorkInstr *pad)
+axis_of (Work *g, const WorkInstr *pad)
 {
   const LoomPadTo *a = pad->attrs;
-  const LoomTensorDesc *part = &work_value (w, work_in (pad, 0))->desc;
+  const LoomTensorDesc *part = &work_value (g, work_in (pad, 0))->desc;
   int axis = -1;
 
   if (a->kernel.value != 0)
@@ -65,20 +65,20 @@ axis_of (Work *w, const WorkInstr *pad)
 
 /* Collects the padded parts of a sum of sums in the order of addition, and counts the other summands. */
 static void
-collect (Work *w, WorkInstr *sum, GArray *parts, guint *n_others)
+collect (Work *g, WorkInstr *sum, GArray *parts, guint *n_others)
 {
   for (guint k = 0; k < 2; k++)
     {
       guint v = work_in (sum, k);
-      WorkInstr *producer = work_value (w, v)->producer;
+      WorkInstr *producer = work_value (g, v)->producer;
 
       if (producer == NULL || producer->device_name != sum->device_name)
         ++*n_others;
       /* A part may belong to several sums, and then to several concatenations: of a GRU's gates two parts are the same
        * in the gradients of the input's and the state's product. */
-      else if (is_sum (w, producer) && work_only_reader (w, v, FALSE) == sum)
-        collect (w, producer, parts, n_others);
-      else if (work_is (producer, "pad") && axis_of (w, producer) >= 0)
+      else if (is_sum (g, producer) && work_only_reader (g, v, FALSE) == sum)
+        collect (g, producer, parts, n_others);
+      else if (work_is (producer, "pad") && axis_of (g, producer) >= 0)
         {
           Part part = { .value = v, .pad = producer, .reader = sum };
 
@@ -99,7 +99,7 @@ compare_places (const void *a, const void *b)
 
 /* Sorts the parts by position; FALSE if they do not fill the axis exactly. */
 static gboolean
-are_whole (Work *w, GArray *parts, int axis)
+are_whole (Work *g, GArray *parts, int axis)
 {
   gint64 end = 0;
 
@@ -107,10 +107,10 @@ are_whole (Work *w, GArray *parts, int axis)
     {
       Part *part = &g_array_index (parts, Part, i);
 
-      if (axis_of (w, part->pad) != axis)
+      if (axis_of (g, part->pad) != axis)
         return FALSE;
       part->first = ((const LoomPadTo *)part->pad->attrs)->kernel.start[axis];
-      part->n = work_value (w, work_in (part->pad, 0))->desc.dim[axis];
+      part->n = work_value (g, work_in (part->pad, 0))->desc.dim[axis];
     }
   g_array_sort (parts, compare_places);
   for (guint i = 0; i < parts->len; i++)
@@ -121,27 +121,27 @@ are_whole (Work *w, GArray *parts, int axis)
         return FALSE;
       end += part->n;
     }
-  return end == work_value (w, g_array_index (parts, Part, 0).value)->desc.dim[axis];
+  return end == work_value (g, g_array_index (parts, Part, 0).value)->desc.dim[axis];
 }
 
 /* Replaces a sum by its other operand, which is read by the sum's reader from now on if it is a part. */
 static void
-leave_out (Work *w, GArray *parts, const Part *part)
+leave_out (Work *g, GArray *parts, const Part *part)
 {
   WorkInstr *sum = part->reader;
   guint other = work_in (sum, work_in (sum, 0) == part->value ? 1 : 0), out = work_out (sum, 0);
 
   for (guint i = 0; i < parts->len; i++)
     if (g_array_index (parts, Part, i).value == other)
-      g_array_index (parts, Part, i).reader = work_only_reader (w, out, FALSE);
-  work_erase (w, sum);
-  work_replace (w, out, other);
+      g_array_index (parts, Part, i).reader = work_only_reader (g, out, FALSE);
+  work_erase (g, sum);
+  work_replace (g, out, other);
 }
 
 /* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part; the other
  * parts leave their sums. */
 static void
-join (Work *w, GArray *parts, int axis)
+join (Work *g, GArray *parts, int axis)
 {
   LoomConcatAttrs attrs = { .axis = axis };
   const Part *last = &g_array_index (parts, Part, 0);
@@ -152,53 +152,53 @@ join (Work *w, GArray *parts, int axis)
   for (guint i = 1; i < parts->len; i++)
     if (!work_is_before (g_array_index (parts, Part, i).reader, last->reader))
       last = &g_array_index (parts, Part, i);
-  concat = work_insert_like (w, last->reader, last->pad, loom_prim ("concat"), &attrs, "concat");
-  result = work_new_value (w, &work_value (w, last->value)->desc, work_value (w, last->value));
+  concat = work_insert_like (g, last->reader, last->pad, loom_prim ("concat"), &attrs, "concat");
+  result = work_new_value (g, &work_value (g, last->value)->desc, work_value (g, last->value));
   for (guint i = 0; i < parts->len; i++)
     {
       in[i] = work_in (g_array_index (parts, Part, i).pad, 0);
-      work_add_in (w, concat, in[i]);
+      work_add_in (g, concat, in[i]);
     }
-  work_add_out (w, concat, result);
-  if (!work_has_kernel (w, concat, parts->len, in, 1, &result))
+  work_add_out (g, concat, result);
+  if (!work_has_kernel (g, concat, parts->len, in, 1, &result))
     {
-      work_erase (w, concat);
+      work_erase (g, concat);
       return;
     }
-  work_set_in (w, last->reader, work_in (last->reader, 0) == last->value ? 0 : 1, result);
+  work_set_in (g, last->reader, work_in (last->reader, 0) == last->value ? 0 : 1, result);
   for (guint i = 0; i < parts->len; i++)
     if (g_array_index (parts, Part, i).value != last->value)
-      leave_out (w, parts, &g_array_index (parts, Part, i));
+      leave_out (g, parts, &g_array_index (parts, Part, i));
 }
 
 /* A sum whose reader is a sum is handled with that one. */
 static gboolean
-is_outermost (Work *w, const WorkInstr *sum)
+is_outermost (Work *g, const WorkInstr *sum)
 {
-  const WorkInstr *reader = work_only_reader (w, work_out (sum, 0), FALSE);
+  const WorkInstr *reader = work_only_reader (g, work_out (sum, 0), FALSE);
 
-  return reader == NULL || reader->device_name != sum->device_name || !is_sum (w, reader);
+  return reader == NULL || reader->device_name != sum->device_name || !is_sum (g, reader);
 }
 
 void
-work_join_parts (Work *w)
+work_join_parts (Work *g)
 {
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       guint n_others = 0;
 
-      if (!is_sum (w, instr) || !is_outermost (w, instr))
+      if (!is_sum (g, instr) || !is_outermost (g, instr))
         continue;
       g_array_set_size (parts, 0);
-      collect (w, instr, parts, &n_others);
-      if (parts->len >= 2 && (n_others <= 1 || !is_narrow (work_value (w, work_out (instr, 0))->desc.dtype)))
+      collect (g, instr, parts, &n_others);
+      if (parts->len >= 2 && (n_others <= 1 || !is_narrow (work_value (g, work_out (instr, 0))->desc.dtype)))
         {
-          int axis = axis_of (w, g_array_index (parts, Part, 0).pad);
+          int axis = axis_of (g, g_array_index (parts, Part, 0).pad);
 
-          if (are_whole (w, parts, axis))
-            join (w, parts, axis);
+          if (are_whole (g, parts, axis))
+            join (g, parts, axis);
         }
     }
 }

@@ -33,18 +33,18 @@ loom_owner_of_slot (LoomSlotKind kind)
 
 /* The time at which most bytes are alive, by a sweep over the live ranges; -1: none are. */
 static int
-find_peak (Work *w, guint device, LoomPlanMemory *memory)
+find_peak (Work *g, guint device, LoomPlanMemory *memory)
 {
-  guint n = w->schedule->len + 3; /* time -1 has index 0 */
+  guint n = g->schedule->len + 3; /* time -1 has index 0 */
   g_autofree gssize *change = g_new0 (gssize, n * LOOM_N_OWNERS);
   gssize live[LOOM_N_OWNERS] = { 0 };
   int peak = -1;
 
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      const WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
-      if (s->device != (int)device || s->block >= 0 || !work_in_arena (w, s))
+      if (s->device != (int)device || s->block >= 0 || !work_in_arena (g, s))
         continue;
       change[(guint)(s->first + 1) * LOOM_N_OWNERS + s->owner] += (gssize)s->bytes;
       change[(guint)MIN (s->last + 2, (int)n - 1) * LOOM_N_OWNERS + s->owner] -= (gssize)s->bytes;
@@ -78,24 +78,24 @@ hold (LoomPlan *plan, const WorkStorage *s, LoomOwner owner)
 
 /* Records the owners of the bytes that are alive at the peak; of a block, those of its parts. */
 static void
-hold_peak (LoomPlan *plan, Work *w, guint device, int peak)
+hold_peak (LoomPlan *plan, Work *g, guint device, int peak)
 {
-  g_autofree gsize *parts = g_new0 (gsize, w->storages->len + 1);
+  g_autofree gsize *parts = g_new0 (gsize, g->storages->len + 1);
 
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      const WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
       if (s->block >= 0)
         parts[s->block] += s->bytes;
     }
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
-      const WorkStorage *whole = s->block >= 0 ? &g_array_index (w->storages, WorkStorage, (guint)s->block) : s;
+      const WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
+      const WorkStorage *whole = s->block >= 0 ? &g_array_index (g->storages, WorkStorage, (guint)s->block) : s;
       WorkStorage rest = *s;
 
-      if (s->device != (int)device || !work_in_arena (w, s) || whole->first + 1 > peak || whole->last + 2 <= peak)
+      if (s->device != (int)device || !work_in_arena (g, s) || whole->first + 1 > peak || whole->last + 2 <= peak)
         continue;
       rest.bytes -= MIN (rest.bytes, parts[i]);
       hold (plan, &rest, whole->owner);
@@ -130,30 +130,30 @@ count_once (LoomPlan *plan, guint first, LoomPlanMemory *memory)
 }
 
 void
-work_tell_memory (Work *w, LoomPlan *plan)
+work_tell_memory (Work *g, LoomPlan *plan)
 {
-  for (guint d = 0; d < w->plan_devices->len; d++)
+  for (guint d = 0; d < g->plan_devices->len; d++)
     {
       LoomPlanMemory memory = { 0 };
 
-      memory.arena = work_arena (w, d);
+      memory.arena = work_arena (g, d);
       for (guint i = 0; i < plan->slot_device->len; i++)
         if (loom_plan_slot_device (plan, i) == d)
           {
-            const LoomSlot *slot = loom_program_get_slot (w->program, i);
+            const LoomSlot *slot = loom_program_get_slot (g->program, i);
 
             memory.state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
           }
       const guint first = plan->holdings->len;
 
-      hold_peak (plan, w, d, find_peak (w, d, &memory));
+      hold_peak (plan, g, d, find_peak (g, d, &memory));
       count_once (plan, first, &memory);
       /* Inputs that are read in place belong to the caller, but a step needs them. */
-      for (guint i = 0; i < w->storages->len; i++)
+      for (guint i = 0; i < g->storages->len; i++)
         {
-          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+          const WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
-          if (s->device == (int)d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input))
+          if (s->device == (int)d && s->input >= 0 && !g_array_index (g->input_copied, gboolean, (guint)s->input))
             {
               memory.peak[LOOM_OWNER_DATA] += s->bytes;
               hold (plan, s, LOOM_OWNER_DATA);

@@ -47,7 +47,7 @@ is_scores (const Head *h, guint v)
 static gboolean
 is_matrix (const Head *h, guint v, gint64 m, gint64 n)
 {
-  const LoomTensorDesc *d = &work_value (h->s.w, v)->desc;
+  const LoomTensorDesc *d = &work_value (h->s.g, v)->desc;
 
   return d->rank == 2 && (m == 0 || d->dim[0] == m) && (n == 0 || d->dim[1] == n);
 }
@@ -69,7 +69,7 @@ part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
     }
   if (instr->steps != NULL)
     {
-      const LoomTensorDesc *d = &work_value (h->s.w, v)->desc;
+      const LoomTensorDesc *d = &work_value (h->s.g, v)->desc;
 
       return loom_desc_count (d) == 1 || (loom_desc_count (d) == h->s.classes && d->dim[d->rank - 1] == h->s.classes);
     }
@@ -81,7 +81,7 @@ part_in (const Head *h, const WorkInstr *instr, guint k, Part *part)
       return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->s.rows : 0, 0);
     }
   *part = PART_ROWS;
-  return loom_desc_count (&work_value (h->s.w, v)->desc) == h->s.rows && work_value (h->s.w, v)->desc.rank == 1;
+  return loom_desc_count (&work_value (h->s.g, v)->desc) == h->s.rows && work_value (h->s.g, v)->desc.rank == 1;
 }
 
 /* The kind of result o. */
@@ -106,8 +106,8 @@ part_out (const Head *h, const WorkInstr *instr, guint o, Part *part)
       *part = PART_SUM;
       return TRUE;
     }
-  return loom_desc_count (&work_value (h->s.w, v)->desc) == h->s.rows
-         && work_value (h->s.w, v)->desc.dim[0] == h->s.rows;
+  return loom_desc_count (&work_value (h->s.g, v)->desc) == h->s.rows
+         && work_value (h->s.g, v)->desc.dim[0] == h->s.rows;
 }
 
 /* TRUE if the instruction can be split and all its logits are rows × classes. */
@@ -149,9 +149,9 @@ is_kind (const Head *h, const WorkInstr *instr)
 static gboolean
 is_early (Head *h, guint v, const WorkInstr *first)
 {
-  WorkInstr *producer = work_value (h->s.w, work_root (h->s.w, v))->producer;
+  WorkInstr *producer = work_value (h->s.g, work_root (h->s.g, v))->producer;
 
-  if (v == 0 || work_is_ready (h->s.w, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
+  if (v == 0 || work_is_ready (h->s.g, v, first) || g_ptr_array_find (h->earlier, producer, NULL))
     return TRUE;
   if (g_hash_table_contains (h->s.members, producer)
       || (producer->steps == NULL && !work_is (producer, "reduce") && !work_is (producer, "expand")
@@ -185,7 +185,7 @@ can_cut (Head *h)
       for (guint k = 0; k < instr->in->len; k++)
         {
           const guint v = work_in (instr, k);
-          const WorkInstr *producer = v != 0 ? work_value (h->s.w, work_root (h->s.w, v))->producer : NULL;
+          const WorkInstr *producer = v != 0 ? work_value (h->s.g, work_root (h->s.g, v))->producer : NULL;
 
           if (!part_in (h, instr, k, &part))
             return FALSE;
@@ -205,7 +205,7 @@ can_cut (Head *h)
 static gint64
 least_rows (const Head *h)
 {
-  return work_is_on_gpu (h->s.w, h->s.device_name) ? LEAST_ROWS_GPU : LEAST_ROWS;
+  return work_is_on_gpu (h->s.g, h->s.device_name) ? LEAST_ROWS_GPU : LEAST_ROWS;
 }
 
 /* The number of chunks; 1 if splitting saves too little, since a chunk's part of a weight's gradient takes memory
@@ -224,7 +224,7 @@ count_chunks (const Head *h)
 
       for (guint o = 0; o < instr->out->len; o++)
         if (part_out (h, instr, o, &part) && part == PART_SUM)
-          more += (gint64)loom_desc_bytes (&work_value (h->s.w, work_out (instr, o))->desc);
+          more += (gint64)loom_desc_bytes (&work_value (h->s.g, work_out (instr, o))->desc);
     }
   return n > 1 && more < row * (h->s.rows - h->s.rows / n) / 2 ? n : 1;
 }
@@ -245,7 +245,7 @@ typedef struct
 static WorkInstr *
 insert_for (Cut *c, const WorkInstr *like, const LoomPrim *prim, const void *attrs, const char *label)
 {
-  WorkInstr *instr = work_insert_like (c->h->s.w, c->before, like, prim, attrs, label);
+  WorkInstr *instr = work_insert_like (c->h->s.g, c->before, like, prim, attrs, label);
 
   instr->region = LOOM_REGION_FORWARD;
   instr->chunk = c->chunk;
@@ -258,36 +258,36 @@ insert_step (Cut *c, const WorkInstr *like, LoomScalarOp op, LoomDType dtype, gu
 {
   const char *name = op == LOOM_SCALAR_ID ? "copy" : "add";
   WorkInstr *instr = insert_for (c, like, loom_prim (name), NULL, op == LOOM_SCALAR_ID ? "cast" : name);
-  LoomTensorDesc desc = work_value (c->h->s.w, a)->desc;
-  const WorkValue value = *work_value (c->h->s.w, a);
+  LoomTensorDesc desc = work_value (c->h->s.g, a)->desc;
+  const WorkValue value = *work_value (c->h->s.g, a);
   WorkStep step = { .op = op, .arg = { a, b } };
 
   desc.dtype = dtype;
-  step.result = work_new_value (c->h->s.w, &desc, &value);
-  instr->compute = loom_program_get_float (c->h->s.w->program);
+  step.result = work_new_value (c->h->s.g, &desc, &value);
+  instr->compute = loom_program_get_float (c->h->s.g->program);
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
-  work_add_in (c->h->s.w, instr, a);
+  work_add_in (c->h->s.g, instr, a);
   if (b != 0)
-    work_add_in (c->h->s.w, instr, b);
-  work_add_out (c->h->s.w, instr, step.result);
+    work_add_in (c->h->s.g, instr, b);
+  work_add_out (c->h->s.g, instr, step.result);
   return step.result;
 }
 
 static guint
 value_of (Cut *c, guint v, int rank, gint64 first, gint64 second)
 {
-  const WorkValue like = *work_value (c->h->s.w, v);
+  const WorkValue like = *work_value (c->h->s.g, v);
   const LoomTensorDesc desc = { .dtype = like.desc.dtype, .rank = rank, .dim = { first, second } };
 
-  return work_new_value (c->h->s.w, &desc, &like);
+  return work_new_value (c->h->s.g, &desc, &like);
 }
 
 /* The chunk's rows of a value that exists whole. */
 static guint
 slice_of (Cut *c, const WorkInstr *like, guint v)
 {
-  const LoomTensorDesc whole = work_value (c->h->s.w, v)->desc;
+  const LoomTensorDesc whole = work_value (c->h->s.g, v)->desc;
   LoomSliceTo to = { .to = { .rank = whole.rank } };
   WorkInstr *slice;
   guint part;
@@ -300,8 +300,8 @@ slice_of (Cut *c, const WorkInstr *like, guint v)
     }
   part = value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
   slice = insert_for (c, like, loom_prim ("slice"), &to, "slice");
-  work_add_in (c->h->s.w, slice, v);
-  work_add_out (c->h->s.w, slice, part);
+  work_add_in (c->h->s.g, slice, v);
+  work_add_out (c->h->s.g, slice, part);
   return part;
 }
 
@@ -309,9 +309,9 @@ slice_of (Cut *c, const WorkInstr *like, guint v)
 static gpointer
 key_of (const Cut *c, guint v)
 {
-  const guint root = work_root (c->h->s.w, v);
+  const guint root = work_root (c->h->s.g, v);
 
-  return GUINT_TO_POINTER (g_hash_table_contains (c->h->s.members, work_value (c->h->s.w, root)->producer) ? root : v);
+  return GUINT_TO_POINTER (g_hash_table_contains (c->h->s.members, work_value (c->h->s.g, root)->producer) ? root : v);
 }
 
 static guint
@@ -338,7 +338,7 @@ static void
 add_up (Cut *c, const WorkInstr *instr, guint v, guint part)
 {
   GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
-  const LoomDType dtype = work_value (c->h->s.w, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
+  const LoomDType dtype = work_value (c->h->s.g, v)->desc.dtype, sum = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
 
   if (dtype != sum)
     part = insert_step (c, instr, LOOM_SCALAR_ID, sum, part, 0);
@@ -354,20 +354,20 @@ static guint
 result_of (Cut *c, const WorkInstr *instr, guint o, Part part)
 {
   const guint v = work_out (instr, o);
-  const LoomTensorDesc whole = work_value (c->h->s.w, v)->desc;
+  const LoomTensorDesc whole = work_value (c->h->s.g, v)->desc;
 
   if (part == PART_SCORES)
     return value_of (c, v, 2, c->n, c->h->s.classes);
   if (part == PART_ROWS)
     return value_of (c, v, whole.rank, c->n, whole.rank > 1 ? whole.dim[1] : 0);
-  return work_new_value (c->h->s.w, &whole, work_value (c->h->s.w, v));
+  return work_new_value (c->h->s.g, &whole, work_value (c->h->s.g, v));
 }
 
 /* Repeats the instruction for the chunk. */
 static void
 cut_instr (Cut *c, const WorkInstr *instr)
 {
-  Work *w = c->h->s.w;
+  Work *g = c->h->s.g;
   g_autofree guint *in = g_new (guint, instr->in->len);
   WorkInstr *copy;
 
@@ -382,8 +382,8 @@ cut_instr (Cut *c, const WorkInstr *instr)
     }
   for (guint k = 0; k < instr->in->len; k++)
     {
-      work_add_in (w, copy, work_in (instr, k));
-      work_set_in (w, copy, k, in[k]);
+      work_add_in (g, copy, work_in (instr, k));
+      work_set_in (g, copy, k, in[k]);
     }
   for (guint o = 0; o < instr->out->len; o++)
     {
@@ -396,7 +396,7 @@ cut_instr (Cut *c, const WorkInstr *instr)
       for (guint s = 0; copy->steps != NULL && s < copy->steps->len; s++)
         if (work_step (copy, s)->result == v)
           work_step (copy, s)->result = now;
-      work_add_out (w, copy, now);
+      work_add_out (g, copy, now);
       if (v == 0)
         continue;
       g_hash_table_insert (c->here, key_of (c, v), GUINT_TO_POINTER (now));
@@ -411,13 +411,13 @@ cut_instr (Cut *c, const WorkInstr *instr)
 static void
 join_result (Cut *c, WorkInstr *instr, guint o)
 {
-  Work *w = c->h->s.w;
+  Work *g = c->h->s.g;
   const guint v = work_out (instr, o);
   const GArray *parts = g_hash_table_lookup (c->results, GUINT_TO_POINTER (v));
   WorkInstr *made;
   Part part;
 
-  if (v == 0 || !work_is_used (w, v))
+  if (v == 0 || !work_is_used (g, v))
     return;
   part_out (c->h, instr, o, &part);
   if (part == PART_SCORES)
@@ -425,23 +425,23 @@ join_result (Cut *c, WorkInstr *instr, guint o)
   if (part == PART_SUM)
     {
       /* The sum is f32, so a conversion to f32 is removed instead of rounding first. */
-      WorkInstr *cast = work_only_widening (w, v, instr->device_name);
+      WorkInstr *cast = work_only_widening (g, v, instr->device_name);
       const guint sum = g_array_index (parts, guint, 0), to = cast != NULL ? work_out (cast, 0) : v;
-      const LoomDType dtype = work_value (w, to)->desc.dtype;
+      const LoomDType dtype = work_value (g, to)->desc.dtype;
       const guint last
-          = work_value (w, sum)->desc.dtype == dtype ? sum : insert_step (c, instr, LOOM_SCALAR_ID, dtype, sum, 0);
+          = work_value (g, sum)->desc.dtype == dtype ? sum : insert_step (c, instr, LOOM_SCALAR_ID, dtype, sum, 0);
 
-      made = work_value (w, last)->producer;
+      made = work_value (g, last)->producer;
       work_step (made, made->steps->len - 1)->result = to;
-      work_set_out (w, made, 0, to);
+      work_set_out (g, made, 0, to);
       if (cast != NULL)
-        work_erase (w, cast);
+        work_erase (g, cast);
       return;
     }
   made = insert_for (c, instr, loom_prim ("concat"), &(LoomConcatAttrs){ .axis = 0 }, "concat");
   for (guint i = 0; i < parts->len; i++)
-    work_add_in (w, made, g_array_index (parts, guint, i));
-  work_add_out (w, made, v);
+    work_add_in (g, made, g_array_index (parts, guint, i));
+  work_add_out (g, made, v);
 }
 
 static void
@@ -455,7 +455,7 @@ cut (Head *h, gint64 chunks)
       WorkInstr *instr = h->earlier->pdata[i];
 
       instr->region = LOOM_REGION_FORWARD;
-      work_move (h->s.w, instr, c.before);
+      work_move (h->s.g, instr, c.before);
     }
   for (guint i = 0; i < h->s.instrs->len; i++)
     {
@@ -484,18 +484,18 @@ cut (Head *h, gint64 chunks)
         join_result (&c, instr, o);
     }
   for (guint i = 0; i < h->s.instrs->len; i++)
-    work_erase (h->s.w, h->s.instrs->pdata[i]);
+    work_erase (h->s.g, h->s.instrs->pdata[i]);
 }
 
 static void
-cut_head (Work *w, WorkInstr *loss)
+cut_head (Work *g, WorkInstr *loss)
 {
   g_autoptr (GPtrArray) earlier = g_ptr_array_new ();
-  const LoomTensorDesc *d = &work_value (w, work_in (loss, 0))->desc;
+  const LoomTensorDesc *d = &work_value (g, work_in (loss, 0))->desc;
   Head h = { .size = (gint64)loom_dtype_size (d->dtype), .earlier = earlier };
   gint64 chunks = 1;
 
-  work_scores_init (&h.s, w, loss);
+  work_scores_init (&h.s, g, loss);
   if ((gint64)loom_desc_bytes (d) >= 2 * CHUNK_BYTES && d->dim[0] >= 2 * LEAST_ROWS && work_scores_find (&h.s, loss)
       && can_cut (&h))
     chunks = count_chunks (&h);
@@ -505,14 +505,14 @@ cut_head (Work *w, WorkInstr *loss)
 }
 
 void
-work_cut_heads (Work *w)
+work_cut_heads (Work *g)
 {
   g_autoptr (GPtrArray) losses = g_ptr_array_new ();
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "cross_entropy"))
       g_ptr_array_add (losses, instr);
   for (guint i = 0; i < losses->len; i++)
     if (!((WorkInstr *)losses->pdata[i])->dead)
-      cut_head (w, losses->pdata[i]);
+      cut_head (g, losses->pdata[i]);
 }

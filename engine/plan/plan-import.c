@@ -51,68 +51,68 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
  * and a 16-bit float, to which a step can round. A float register would lose a truncation to an integer, so that stays
  * a kernel of its own. */
 static gboolean
-is_mergeable_cast (Work *w, const LoomInstr *instr)
+is_mergeable_cast (Work *g, const LoomInstr *instr)
 {
   const LoomTensorDesc *from, *to;
 
   if (!(instr->prim->flags & LOOM_PRIM_CONVERTS))
     return FALSE;
-  from = &work_value (w, instr->in[0])->desc;
-  to = &work_value (w, instr->out[0])->desc;
+  from = &work_value (g, instr->in[0])->desc;
+  to = &work_value (g, instr->out[0])->desc;
   return from->dtype != to->dtype
-         && (to->dtype == loom_program_get_float (w->program)
+         && (to->dtype == loom_program_get_float (g->program)
              || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
 }
 
 /* NULL for the plan's own device, however it is spelled, so that names can be compared by address: a program stores
  * each once. */
 static const char *
-device_asked_for (const Work *w, const char *name)
+device_asked_for (const Work *g, const char *name)
 {
-  name = loom_devices_for (w->devices, name, loom_program_get_float (w->program));
-  return g_strcmp0 (name, w->options.device) == 0 ? NULL : name;
+  name = loom_devices_for (g->devices, name, loom_program_get_float (g->program));
+  return g_strcmp0 (name, g->options.device) == 0 ? NULL : name;
 }
 
 /* Each operand once: fusion relies on it. */
 static void
-add_operand_once (Work *w, WorkInstr *instr, guint v)
+add_operand_once (Work *g, WorkInstr *instr, guint v)
 {
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) == v)
       return;
-  work_add_in (w, instr, v);
+  work_add_in (g, instr, v);
 }
 
 static void
-import_elementwise (Work *w, WorkInstr *instr, const LoomInstr *from, LoomScalarOp op)
+import_elementwise (Work *g, WorkInstr *instr, const LoomInstr *from, LoomScalarOp op)
 {
   WorkStep step = { .op = op, .result = from->out[0] };
   LoomDType in[3];
 
   for (guint i = 0; i < from->n_in; i++)
     {
-      add_operand_once (w, instr, from->in[i]);
+      add_operand_once (g, instr, from->in[i]);
       step.arg[i] = from->in[i];
-      in[i] = work_value (w, from->in[i])->desc.dtype;
+      in[i] = work_value (g, from->in[i])->desc.dtype;
     }
   instr->compute
-      = compute_type (loom_program_get_float (w->program), from->n_in, in, work_value (w, from->out[0])->desc.dtype);
+      = compute_type (loom_program_get_float (g->program), from->n_in, in, work_value (g, from->out[0])->desc.dtype);
   instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
   g_array_append_val (instr->steps, step);
 }
 
 static void
-import_instr (Work *w, const LoomInstr *from)
+import_instr (Work *g, const LoomInstr *from)
 {
   const LoomPrim *prim = from->prim;
-  gboolean cast = is_mergeable_cast (w, from), elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 || cast;
-  WorkInstr *instr = work_insert (w, NULL, prim, elementwise ? NULL : from->attrs);
+  gboolean cast = is_mergeable_cast (g, from), elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 || cast;
+  WorkInstr *instr = work_insert (g, NULL, prim, elementwise ? NULL : from->attrs);
   /* The further operands of a view are for its gradient, which has been computed already. */
   guint n = prim->view == LOOM_VIEW_ALWAYS ? 1 : loom_instr_n_operands (from);
 
   instr->region = from->region;
   instr->origin = from->origin;
-  instr->device_name = device_asked_for (w, from->device);
+  instr->device_name = device_asked_for (g, from->device);
   instr->recomputation = from->recomputation;
   instr->pass = from->pass;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
@@ -123,33 +123,33 @@ import_instr (Work *w, const LoomInstr *from)
       g_string_append_printf (instr->label, " %s", whom);
     }
   if (elementwise)
-    import_elementwise (w, instr, from, cast ? LOOM_SCALAR_ID : prim->scalar);
+    import_elementwise (g, instr, from, cast ? LOOM_SCALAR_ID : prim->scalar);
   else
     for (guint i = 0; i < n; i++)
-      work_add_in (w, instr, from->in[i]);
+      work_add_in (g, instr, from->in[i]);
   for (guint i = 0; i < from->n_out; i++)
-    work_add_out (w, instr, from->out[i]);
+    work_add_out (g, instr, from->out[i]);
 }
 
 Work *
 work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
 {
-  Work *w = g_new0 (Work, 1);
+  Work *g = g_new0 (Work, 1);
   WorkValue none = { .slot = -1, .input = -1, .commit = -1, .storage = -1 };
 
-  w->program = program;
-  w->devices = devices;
-  w->options = *options;
-  w->faults = loom_faults_new ();
-  w->values = g_array_new (FALSE, FALSE, sizeof (WorkValue));
-  w->schedule = g_ptr_array_new ();
-  w->storages = g_array_new (FALSE, FALSE, sizeof (WorkStorage));
-  w->plan_devices = g_ptr_array_new ();
-  w->input_copied = g_array_new (FALSE, TRUE, sizeof (gboolean));
-  g_array_set_size (w->input_copied, loom_program_n_inputs (program));
-  w->output_value = g_array_new (FALSE, FALSE, sizeof (guint));
+  g->program = program;
+  g->devices = devices;
+  g->options = *options;
+  g->faults = loom_faults_new ();
+  g->values = g_array_new (FALSE, FALSE, sizeof (WorkValue));
+  g->schedule = g_ptr_array_new ();
+  g->storages = g_array_new (FALSE, FALSE, sizeof (WorkStorage));
+  g->plan_devices = g_ptr_array_new ();
+  g->input_copied = g_array_new (FALSE, TRUE, sizeof (gboolean));
+  g_array_set_size (g->input_copied, loom_program_n_inputs (program));
+  g->output_value = g_array_new (FALSE, FALSE, sizeof (guint));
 
-  g_array_append_val (w->values, none);
+  g_array_append_val (g->values, none);
   for (guint v = 1; v <= loom_program_n_values (program); v++)
     {
       const LoomValueInfo *info = loom_value_info (program, v);
@@ -160,27 +160,27 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       value.input = info->input;
       value.region = info->region;
       value.origin = info->origin;
-      value.device_name = device_asked_for (w, info->device);
+      value.device_name = device_asked_for (g, info->device);
       value.device = -1;
       value.owner = info->input >= 0 ? LOOM_OWNER_DATA : LOOM_OWNER_ACTIVATIONS;
-      g_array_append_val (w->values, value);
+      g_array_append_val (g->values, value);
     }
   for (guint o = 0; o < loom_program_n_outputs (program); o++)
     {
       guint v = loom_program_get_output (program, o)->value;
 
-      work_value (w, v)->is_output = TRUE;
-      g_array_append_val (w->output_value, v);
+      work_value (g, v)->is_output = TRUE;
+      g_array_append_val (g->output_value, v);
     }
   for (guint s = 0; s < loom_program_n_slots (program); s++)
     {
       const LoomSlot *slot = loom_program_get_slot (program, s);
 
       if (slot->commit != 0 && slot->commit != slot->read)
-        work_commit (w, slot->commit, (int)s);
+        work_commit (g, slot->commit, (int)s);
     }
   for (guint i = 0; i < loom_program_n_instrs (program); i++)
-    import_instr (w, loom_program_instr (program, i));
+    import_instr (g, loom_program_instr (program, i));
 
-  return w;
+  return g;
 }

@@ -106,10 +106,10 @@ is_result (const WorkInstr *instr, guint v)
 /* The type to which a step's result must be rounded before another step reads it: the 16-bit float in which it would
  * have been stored. So a fused chain has the bits of its unfused instructions. */
 static LoomDType
-rounding (Work *w, const WorkInstr *instr, guint s)
+rounding (Work *g, const WorkInstr *instr, guint s)
 {
   guint result = work_step (instr, s)->result;
-  LoomDType dtype = work_value (w, result)->desc.dtype;
+  LoomDType dtype = work_value (g, result)->desc.dtype;
 
   if (dtype != LOOM_BF16 && dtype != LOOM_F16)
     return LOOM_F64;
@@ -122,14 +122,14 @@ rounding (Work *w, const WorkInstr *instr, guint s)
 
 /* TRUE for a conversion that the registers (f32) or the store make anyway. It stays if it is all the kernel does. */
 static gboolean
-is_free_cast (Work *w, const WorkInstr *instr, guint s)
+is_free_cast (Work *g, const WorkInstr *instr, guint s)
 {
   const WorkStep *step = work_step (instr, s);
-  const LoomTensorDesc *from = &work_value (w, step->arg[0])->desc, *to = &work_value (w, step->result)->desc;
+  const LoomTensorDesc *from = &work_value (g, step->arg[0])->desc, *to = &work_value (g, step->result)->desc;
 
   return step->kind == WORK_STEP_SCALAR && step->op == LOOM_SCALAR_ID && instr->steps->len > 1
          && loom_dtype_is_float (to->dtype) && from->dtype != to->dtype && instr->compute == LOOM_F32
-         && rounding (w, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
+         && rounding (g, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
 }
 
 /* The part of operand or result i that a step reads or writes. */
@@ -154,7 +154,7 @@ find (guint v, guint n, const guint *values)
 
 /* Fills the steps over registers: first the operands, then their parts, then each step's result. */
 static void
-fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
+fill_elementwise (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
                   LoomElementwiseAttrs *attrs)
 {
   g_autoptr (GHashTable) reg = g_hash_table_new (NULL, NULL);
@@ -189,7 +189,7 @@ fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, 
           attrs->out_part[attrs->n_out_parts++] = part;
           continue;
         }
-      if (is_free_cast (w, instr, s))
+      if (is_free_cast (g, instr, s))
         {
           g_hash_table_insert (reg, GUINT_TO_POINTER (step->result),
                                g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[0])));
@@ -197,7 +197,7 @@ fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, 
         }
       to->op = step->op;
       to->imm = step->imm;
-      to->round = rounding (w, instr, s);
+      to->round = rounding (g, instr, s);
       for (int k = 0; k < loom_scalar_arity (step->op); k++)
         to->arg[k] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
       g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (first + (guint)attrs->n_steps++));
@@ -207,7 +207,7 @@ fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, 
 }
 
 static void
-call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
+call_init (Work *g, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
 {
   memset (call, 0, sizeof *call);
   call->desc = g_new0 (LoomTensorDesc, n_in + n_out + 1);
@@ -216,7 +216,7 @@ call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const gu
       guint v = i < n_in ? in[i] : out[i - n_in];
 
       if (v != 0)
-        call->desc[i] = work_value (w, v)->desc;
+        call->desc[i] = work_value (g, v)->desc;
       else
         call->desc[i].dtype = LOOM_N_DTYPES;
     }
@@ -226,21 +226,21 @@ call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const gu
                                  .n_out = (int)n_out,
                                  .in = call->desc,
                                  .out = call->desc + n_in,
-                                 .tf32 = loom_plan_rounds_to_tf32 (w->program, instr->prim) };
+                                 .tf32 = loom_plan_rounds_to_tf32 (g->program, instr->prim) };
   if (instr->steps == NULL)
     return;
-  fill_elementwise (w, instr, n_in, in, n_out, out, &call->elementwise);
+  fill_elementwise (g, instr, n_in, in, n_out, out, &call->elementwise);
   call->spec.attrs = &call->elementwise;
 }
 
 void
-work_call_of (Work *w, WorkCall *call, const WorkInstr *instr)
+work_call_of (Work *g, WorkCall *call, const WorkInstr *instr)
 {
   g_autofree guint *in = g_new (guint, instr->in->len + 1);
 
   for (guint k = 0; k < instr->in->len; k++)
     in[k] = work_in (instr, k);
-  call_init (w, call, instr, instr->in->len, in, instr->out->len, (const guint *)(const void *)instr->out->data);
+  call_init (g, call, instr, instr->in->len, in, instr->out->len, (const guint *)(const void *)instr->out->data);
 }
 
 void
@@ -266,7 +266,7 @@ work_describe (const WorkInstr *instr)
 
 /* Reports that a device failed during a query for a kernel; FALSE if the status is of another kind. */
 static gboolean
-refuse_failure (Work *w, const LoomPlanDevice *device, const char *origin, LoomStatus status,
+refuse_failure (Work *g, const LoomPlanDevice *device, const char *origin, LoomStatus status,
                 const LoomMessage *message)
 {
   g_autofree char *where = g_strdup_printf ("Planning on %s", device->name);
@@ -275,12 +275,12 @@ refuse_failure (Work *w, const LoomPlanDevice *device, const char *origin, LoomS
   if (status != LOOM_STATUS_OUT_OF_MEMORY && status != LOOM_STATUS_DEVICE && status != LOOM_STATUS_DEVICE_LOST)
     return FALSE;
   loom_plan_device_error (status, where, message->text, &error);
-  work_refuse (w, error->code, origin, NULL, NULL, g_strdup (error->message));
+  work_refuse (g, error->code, origin, NULL, NULL, g_strdup (error->message));
   return TRUE;
 }
 
 guint
-work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
+work_options (Work *g, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
               LoomKernelOption option[LOOM_MAX_OPTIONS])
 {
   LoomMessage message = { "" };
@@ -291,7 +291,7 @@ work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, con
   if (n > 0)
     return n;
   status = try_kernel (device, spec, &kernel, &message);
-  refuse_failure (w, device, instr->origin, status, &message);
+  refuse_failure (g, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
   /* The device returns options again: its failure was temporary. */
@@ -300,26 +300,26 @@ work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, con
 }
 
 gboolean
-work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
+work_has_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
 {
-  const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
-  const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
+  const char *name = instr->device_name != NULL ? instr->device_name : g->options.device;
+  const LoomPlanDevice *device = loom_devices_get (g->devices, name, NULL);
   LoomKernelOption option[LOOM_MAX_OPTIONS];
   g_auto (WorkCall) call = { 0 };
 
   /* A missing device is reported by the placement pass. */
   if (device == NULL)
     return FALSE;
-  call_init (w, &call, instr, n_in, in, n_out, out);
-  return work_options (w, device, instr, &call.spec, option) > 0;
+  call_init (g, &call, instr, n_in, in, n_out, out);
+  return work_options (g, device, instr, &call.spec, option) > 0;
 }
 
 gboolean
-work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
+work_has_small_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
                        gsize limit)
 {
-  const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
-  const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
+  const char *name = instr->device_name != NULL ? instr->device_name : g->options.device;
+  const LoomPlanDevice *device = loom_devices_get (g->devices, name, NULL);
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
   g_auto (WorkCall) call = { 0 };
@@ -327,7 +327,7 @@ work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint 
 
   if (device == NULL)
     return FALSE;
-  call_init (w, &call, instr, n_in, in, n_out, out);
+  call_init (g, &call, instr, n_in, in, n_out, out);
   if (try_kernel (device, &call.spec, &kernel, &message) != LOOM_STATUS_OK)
     return FALSE;
   small = kernel->scratch_bytes < limit;
@@ -336,10 +336,10 @@ work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint 
 }
 
 gboolean
-work_is_on_gpu (Work *w, const char *device_name)
+work_is_on_gpu (Work *g, const char *device_name)
 {
   const LoomPlanDevice *device
-      = loom_devices_get (w->devices, device_name != NULL ? device_name : w->options.device, NULL);
+      = loom_devices_get (g->devices, device_name != NULL ? device_name : g->options.device, NULL);
 
   return device != NULL && !device->info.host_memory;
 }
@@ -400,16 +400,16 @@ loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, 
 }
 
 static void
-refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, LoomStatus status)
+refuse_kernel (Work *g, const WorkInstr *instr, const LoomMessage *message, LoomStatus status)
 {
-  const LoomPlanDevice *device = work_device (w, instr->device);
+  const LoomPlanDevice *device = work_device (g, instr->device);
   const char *dtype = instr->out->len > 0 && work_out (instr, 0) != 0
-                          ? loom_dtype_name (work_value (w, work_out (instr, 0))->desc.dtype)
+                          ? loom_dtype_name (work_value (g, work_out (instr, 0))->desc.dtype)
                           : "?";
-  g_autofree char *purpose = work_purpose (w, instr);
+  g_autofree char *purpose = work_purpose (g, instr);
 
-  if (!refuse_failure (w, device, instr->origin, status, message))
-    work_refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
+  if (!refuse_failure (g, device, instr->origin, status, message))
+    work_refuse (g, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
                  message->text[0] != '\0' ? "Another device may have it." : "Give it another device.",
                  g_strdup_printf ("%s%she device %s cannot compute %s in %s%s%s.", purpose != NULL ? purpose : "",
                                   purpose != NULL ? ": t" : "T", device->name, instr->label->str, dtype,
@@ -417,11 +417,11 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
 }
 
 static void
-make_own (Work *w, WorkInstr *instr)
+make_own (Work *g, WorkInstr *instr)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GError) error = NULL;
-  LoomPlanOptions options = w->options;
+  LoomPlanOptions options = g->options;
   guint n_in = instr->in->len, n_out = instr->out->len;
   g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, n_in + n_out + 1);
 
@@ -430,21 +430,21 @@ make_own (Work *w, WorkInstr *instr)
       guint v = k < n_in ? work_in (instr, k) : work_out (instr, k - n_in);
 
       if (v != 0)
-        desc[k] = work_value (w, v)->desc;
+        desc[k] = work_value (g, v)->desc;
       else
         desc[k].dtype = LOOM_N_DTYPES;
     }
   options.faults = faults;
-  instr->kernel = loom_plan_own_new (w->devices, work_device (w, instr->device), &options, instr->prim, instr->attrs,
+  instr->kernel = loom_plan_own_new (g->devices, work_device (g, instr->device), &options, instr->prim, instr->attrs,
                                      n_in, n_out, desc, &error);
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       const LoomFault *f = loom_faults_get (faults, i);
 
-      work_refuse (w, f->code, f->node, f->port, f->fix, g_strdup (f->message));
+      work_refuse (g, f->code, f->node, f->port, f->fix, g_strdup (f->message));
     }
   if (error != NULL && loom_faults_length (faults) == 0)
-    work_refuse (w, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
+    work_refuse (g, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
 }
 
 static void
@@ -455,34 +455,34 @@ add_node (GPtrArray *nodes, const char *origin)
 }
 
 static void
-tell_of_call (Work *w, const WorkInstr *instr, const LoomKernelSpec *spec)
+tell_of_call (Work *g, const WorkInstr *instr, const LoomKernelSpec *spec)
 {
   g_autoptr (GPtrArray) nodes = NULL;
-  LoomPlanCall call = { .device = work_device (w, instr->device),
+  LoomPlanCall call = { .device = work_device (g, instr->device),
                         .spec = spec,
                         .kernel = instr->kernel,
                         .label = instr->label->str,
                         .algorithm = instr->algorithm,
                         .region = instr->region };
 
-  if (w->options.on_call == NULL || instr->kernel == NULL)
+  if (g->options.on_call == NULL || instr->kernel == NULL)
     return;
   nodes = g_ptr_array_new ();
   add_node (nodes, instr->origin);
   for (guint o = 0; o < instr->out->len; o++)
     if (work_out (instr, o) != 0)
-      add_node (nodes, work_value (w, work_out (instr, o))->origin);
+      add_node (nodes, work_value (g, work_out (instr, o))->origin);
   for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
-    add_node (nodes, work_value (w, work_step (instr, s)->result)->origin);
+    add_node (nodes, work_value (g, work_step (instr, s)->result)->origin);
   call.n_nodes = nodes->len;
   call.node = (const char *const *)nodes->pdata;
-  w->options.on_call (&call, w->options.on_call_data);
+  g->options.on_call (&call, g->options.on_call_data);
 }
 
 void
-work_make_kernels (Work *w)
+work_make_kernels (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       LoomMessage message = { "" };
       g_auto (WorkCall) call = { 0 };
@@ -490,28 +490,28 @@ work_make_kernels (Work *w)
 
       if (instr->prim == NULL)
         continue;
-      work_call_of (w, &call, instr);
+      work_call_of (g, &call, instr);
       if (loom_plan_is_own (instr->prim))
         {
-          make_own (w, instr);
-          tell_of_call (w, instr, &call.spec);
+          make_own (g, instr);
+          tell_of_call (g, instr, &call.spec);
           continue;
         }
       if (instr->prim->flags & LOOM_PRIM_COLLECTIVE)
         {
-          instr->kernel = work_collective_new (w->options.mesh, work_device (w, instr->device), instr->prim, &call.spec,
+          instr->kernel = work_collective_new (g->options.mesh, work_device (g, instr->device), instr->prim, &call.spec,
                                                &message);
           if (instr->kernel == NULL)
-            refuse_kernel (w, instr, &message, LOOM_STATUS_UNSUPPORTED);
-          tell_of_call (w, instr, &call.spec);
+            refuse_kernel (g, instr, &message, LOOM_STATUS_UNSUPPORTED);
+          tell_of_call (g, instr, &call.spec);
           continue;
         }
       call.spec.algorithm = instr->algorithm;
-      status = loom_plan_kernel_new (work_device (w, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
+      status = loom_plan_kernel_new (work_device (g, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
                                      &message);
       if (status != LOOM_STATUS_OK)
-        refuse_kernel (w, instr, &message, status);
-      tell_of_call (w, instr, &call.spec);
+        refuse_kernel (g, instr, &message, status);
+      tell_of_call (g, instr, &call.spec);
     }
-  work_faults_to_error (w);
+  work_faults_to_error (g);
 }

@@ -43,7 +43,7 @@ static const guint value_states[]
 
 typedef struct
 {
-  Work *w;
+  Work *g;
   GArray *nodes; /* Node */
   PlanChoice *choice;
   gint *variable;    /* by value; -1: it has one layout */
@@ -61,11 +61,11 @@ layouts_coincide (const LoomTensorDesc *d)
 
 /* The value that determines v's layout: its root if that has v's shape; a reshape of plain bytes is its own. */
 static guint
-layout_of (Work *w, guint v)
+layout_of (Work *g, guint v)
 {
-  guint root = work_root (w, v);
+  guint root = work_root (g, v);
 
-  return work_same_dims (&work_value (w, v)->desc, &work_value (w, root)->desc) ? root : v;
+  return work_same_dims (&work_value (g, v)->desc, &work_value (g, root)->desc) ? root : v;
 }
 
 /* ---- options ------------------------------------------------------------- */
@@ -79,10 +79,10 @@ clear_node (Node *node)
 
 /* A copy between devices works in any layout. */
 static void
-fill_transfer (Work *w, Node *node)
+fill_transfer (Work *g, Node *node)
 {
   node->option[node->n++] = (LoomKernelOption){ .algorithm = "copy" };
-  if (work_value (w, work_in (node->instr, 0))->desc.rank == 4)
+  if (work_value (g, work_in (node->instr, 0))->desc.rank == 4)
     node->option[node->n++] = (LoomKernelOption){ .algorithm = "copy", .nhwc = 3 };
 }
 
@@ -106,7 +106,7 @@ weigh_node (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *w
   for (guint i = 0; i < node->n; i++)
     estimate[i] = node->option[i].seconds;
   node->measured
-      = work_take_measurements (work_device (self->w, node->instr->device), spec, words, node->option, node->n);
+      = work_take_measurements (work_device (self->g, node->instr->device), spec, words, node->option, node->n);
   for (guint i = 0; i < node->n && node->measured; i++)
     {
       double ratio = node->option[i].seconds / estimate[i];
@@ -138,13 +138,13 @@ scale_of (GArray *ratios)
 static void
 fill_node (Layouts *self, Node *node, GChecksum *sum)
 {
-  const LoomPlanDevice *device = work_device (self->w, node->instr->device);
+  const LoomPlanDevice *device = work_device (self->g, node->instr->device);
   g_autofree char *words = work_describe (node->instr), *key = NULL;
   g_auto (WorkCall) call = { 0 };
 
   if (node->instr->prim == NULL)
     {
-      fill_transfer (self->w, node);
+      fill_transfer (self->g, node);
       return;
     }
   if (loom_plan_is_own (node->instr->prim))
@@ -160,10 +160,10 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
       return;
     }
-  work_call_of (self->w, &call, node->instr);
-  node->n = work_options (self->w, device, node->instr, &call.spec, node->option);
+  work_call_of (self->g, &call, node->instr);
+  node->n = work_options (self->g, device, node->instr, &call.spec, node->option);
   weigh_node (self, node, &call.spec, words);
-  for (guint i = 0; i < node->n && self->w->options.no_layout;)
+  for (guint i = 0; i < node->n && self->g->options.no_layout;)
     if (node->option[i].nhwc != 0)
       drop_option (node, i);
     else
@@ -174,8 +174,8 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
   /* A library may propose another configuration tomorrow, so even a single one is recorded. */
   for (guint i = 0; i < node->n && (node->n > 1 || strchr (node->option[0].algorithm, ':') != NULL); i++)
     node->name[i] = loom_cost_option_key (&call.spec, &node->option[i]);
-  if (self->w->options.visit != NULL && node->n > 1)
-    self->w->options.visit (device, &call.spec, words, node->option, node->n, self->w->options.visit_data);
+  if (self->g->options.visit != NULL && node->n > 1)
+    self->g->options.visit (device, &call.spec, words, node->option, node->n, self->g->options.visit_data);
 }
 
 static void
@@ -201,9 +201,9 @@ ask_by_name (Layouts *self, Node *node, const char *name)
   if (space == NULL)
     return FALSE;
   *space = '\0';
-  work_call_of (self->w, &call, node->instr);
+  work_call_of (self->g, &call, node->instr);
   call.spec.algorithm = algorithm;
-  n = loom_plan_options (work_device (self->w, node->instr->device), &call.spec, words, option, &message);
+  n = loom_plan_options (work_device (self->g, node->instr->device), &call.spec, words, option, &message);
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *key = loom_cost_option_key (&call.spec, &option[i]);
@@ -224,7 +224,7 @@ ask_by_name (Layouts *self, Node *node, const char *name)
 static void
 keep_choice (Layouts *self, Node *node)
 {
-  const LoomPlanDevice *device = work_device (self->w, node->instr->device);
+  const LoomPlanDevice *device = work_device (self->g, node->instr->device);
   g_autofree char *before
       = node->n > 0 && node->name[0] != NULL ? loom_cost_table_choice (device->costs, self->id, node->number) : NULL;
 
@@ -288,9 +288,9 @@ n_operands (const WorkInstr *instr)
 static double
 reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 {
-  Work *w = self->w;
-  int place = work_value (w, work_root (w, v))->device;
-  const LoomTensorDesc *d = &work_value (w, v)->desc;
+  Work *g = self->g;
+  int place = work_value (g, work_root (g, v))->device;
+  const LoomTensorDesc *d = &work_value (g, v)->desc;
   LoomCopyTo attrs = { d->dtype };
   LoomKernelSpec spec = { .primitive = "copy", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = d, .out = d };
   LoomKernelOption option[LOOM_MAX_OPTIONS];
@@ -300,8 +300,8 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 
   if (layouts_coincide (d))
     return 0;
-  n = work_estimates (work_device (w, place), &spec, option, &message);
-  if (!work_take_measurements (work_device (w, place), &spec, NULL, option, n))
+  n = work_estimates (work_device (g, place), &spec, option, &message);
+  if (!work_take_measurements (work_device (g, place), &spec, NULL, option, n))
     for (guint i = 0; i < n; i++)
       option[i].seconds *= self->scale[place];
   for (guint i = 0; i < n; i++)
@@ -312,23 +312,23 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 
 /* TRUE if an instruction reads v in another shape, which needs the plain layout. */
 static gboolean
-is_reshaped (Work *w, guint v)
+is_reshaped (Work *g, guint v)
 {
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
-    if (use->instr == NULL && !work_same_dims (&work_value (w, use->at)->desc, &work_value (w, v)->desc)
-        && work_is_used (w, use->at))
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL && !work_same_dims (&work_value (g, use->at)->desc, &work_value (g, v)->desc)
+        && work_is_used (g, use->at))
       return TRUE;
   return FALSE;
 }
 
 /* TRUE if a slot takes v, or a view of the same shape. */
 static gboolean
-is_committed (Work *w, guint v)
+is_committed (Work *g, guint v)
 {
-  if (work_value (w, v)->commit >= 0)
+  if (work_value (g, v)->commit >= 0)
     return TRUE;
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
-    if (use->instr == NULL && work_value (w, use->at)->commit >= 0)
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL && work_value (g, use->at)->commit >= 0)
       return TRUE;
   return FALSE;
 }
@@ -336,9 +336,9 @@ is_committed (Work *w, guint v)
 static void
 add_value (Layouts *self, guint v)
 {
-  Work *w = self->w;
-  gboolean made = work_root (w, v) == v && work_value (w, v)->producer != NULL;
-  gboolean plain = is_reshaped (w, v) || is_committed (w, v);
+  Work *g = self->g;
+  gboolean made = work_root (g, v) == v && work_value (g, v)->producer != NULL;
+  gboolean plain = is_reshaped (g, v) || is_committed (g, v);
   double cost[N_VALUE_STATES];
 
   if (self->variable[v] >= 0)
@@ -375,7 +375,7 @@ join_operand (Layouts *self, Node *node, guint i)
 
   if (v == 0)
     return;
-  variable = self->variable[layout_of (self->w, v)];
+  variable = self->variable[layout_of (self->g, v)];
   if (variable < 0)
     return;
   cost = g_new (double, n *N_VALUE_STATES);
@@ -405,7 +405,7 @@ solve (Layouts *self)
       for (guint i = 0; i < n_operands (node->instr); i++)
         for (guint m = 0; m < node->n_masks; m++)
           if ((mask_of (node, m) >> i) & 1)
-            add_value (self, layout_of (self->w, operand (node->instr, i)));
+            add_value (self, layout_of (self->g, operand (node->instr, i)));
       if (node->n_masks == 1)
         continue;
       for (guint m = 0; m < node->n_masks; m++)
@@ -437,28 +437,28 @@ solve (Layouts *self)
 
 /* v, a root or a reshape of plain bytes, in the wanted layout, which is made before `at`. */
 static guint
-in_layout (Work *w, WorkInstr *at, guint v, LoomLayout layout)
+in_layout (Work *g, WorkInstr *at, guint v, LoomLayout layout)
 {
-  LoomTensorDesc desc = work_value (w, v)->desc;
+  LoomTensorDesc desc = work_value (g, v)->desc;
   LoomCopyTo to = { desc.dtype };
   WorkInstr *reorder;
   guint other;
 
   if (desc.layout == layout || desc.rank != 4)
     return v;
-  if (work_value (w, v)->other_layout != 0)
-    return work_value (w, v)->other_layout;
+  if (work_value (g, v)->other_layout != 0)
+    return work_value (g, v)->other_layout;
   desc.layout = layout;
-  other = work_new_value (w, &desc, work_value (w, v));
-  work_value (w, v)->other_layout = other;
-  work_value (w, other)->other_layout = v;
+  other = work_new_value (g, &desc, work_value (g, v));
+  work_value (g, v)->other_layout = other;
+  work_value (g, other)->other_layout = v;
   if (layouts_coincide (&desc))
     {
-      work_set_alias (w, other, v);
-      work_value (w, other)->device = work_value (w, work_root (w, v))->device;
+      work_set_alias (g, other, v);
+      work_value (g, other)->device = work_value (g, work_root (g, v))->device;
       return other;
     }
-  reorder = work_insert_copy (w, at, loom_prim ("copy"), &to, v, other, work_value (w, work_root (w, v))->device);
+  reorder = work_insert_copy (g, at, loom_prim ("copy"), &to, v, other, work_value (g, work_root (g, v))->device);
   g_string_assign (reorder->label, layout == LOOM_LAYOUT_NHWC ? "reorder→NHWC" : "reorder→NCHW");
   return other;
 }
@@ -466,35 +466,35 @@ in_layout (Work *w, WorkInstr *at, guint v, LoomLayout layout)
 /* A reshaped view needs plain bytes: if its root is NHWC, the view becomes a reshape of a plain copy. A view of the
  * root's own shape has the root's layout. */
 static void
-settle_view (Work *w, WorkInstr *at, guint v)
+settle_view (Work *g, WorkInstr *at, guint v)
 {
-  guint root = work_root (w, v);
+  guint root = work_root (g, v);
 
-  if (root == v || work_value (w, root)->desc.layout == LOOM_LAYOUT_PLAIN
-      || work_value (w, v)->desc.layout != LOOM_LAYOUT_PLAIN)
+  if (root == v || work_value (g, root)->desc.layout == LOOM_LAYOUT_PLAIN
+      || work_value (g, v)->desc.layout != LOOM_LAYOUT_PLAIN)
     return;
-  if (layout_of (w, v) == root)
-    work_value (w, v)->desc.layout = work_value (w, root)->desc.layout;
+  if (layout_of (g, v) == root)
+    work_value (g, v)->desc.layout = work_value (g, root)->desc.layout;
   else
-    work_set_alias (w, v, in_layout (w, at, root, LOOM_LAYOUT_PLAIN));
+    work_set_alias (g, v, in_layout (g, at, root, LOOM_LAYOUT_PLAIN));
 }
 
 static void
-apply_to_operand (Work *w, WorkInstr *instr, guint k, LoomLayout layout)
+apply_to_operand (Work *g, WorkInstr *instr, guint k, LoomLayout layout)
 {
   guint v = work_in (instr, k), wanted;
 
   if (v == 0)
     return;
-  settle_view (w, instr, v);
+  settle_view (g, instr, v);
   /* A view of the same shape in the wanted layout stays; otherwise the root gets a copy that all readers share. */
-  wanted = work_value (w, v)->desc.layout == layout ? v : in_layout (w, instr, layout_of (w, v), layout);
+  wanted = work_value (g, v)->desc.layout == layout ? v : in_layout (g, instr, layout_of (g, v), layout);
   if (wanted != v)
-    work_set_in (w, instr, k, wanted);
+    work_set_in (g, instr, k, wanted);
 }
 
 static void
-apply (Work *w, const Node *node)
+apply (Work *g, const Node *node)
 {
   WorkInstr *instr = node->instr;
   guint64 nhwc = mask_of (node, node->chosen);
@@ -502,31 +502,31 @@ apply (Work *w, const Node *node)
   if (node->n > 0 && instr->prim != NULL)
     instr->algorithm = node->option[node->best[node->chosen]].algorithm;
   for (guint k = 0; k < instr->in->len; k++)
-    apply_to_operand (w, instr, k, k < 64 && ((nhwc >> k) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN);
+    apply_to_operand (g, instr, k, k < 64 && ((nhwc >> k) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN);
   for (guint o = 0; o < instr->out->len; o++)
     if (work_out (instr, o) != 0 && instr->in->len + o < 64 && ((nhwc >> (instr->in->len + o)) & 1))
-      work_value (w, work_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
+      work_value (g, work_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
 }
 
 /* Outputs that are reshapes of an NHWC value need plain bytes, and so do values for slots. */
 static void
-settle_results (Work *w)
+settle_results (Work *g)
 {
-  guint n = w->values->len;
+  guint n = g->values->len;
 
   for (guint v = 1; v < n; v++)
     {
-      int commit = work_value (w, v)->commit;
+      int commit = work_value (g, v)->commit;
       guint moved;
 
-      if (!work_value (w, v)->is_output && commit < 0)
+      if (!work_value (g, v)->is_output && commit < 0)
         continue;
-      settle_view (w, NULL, v);
-      if (commit < 0 || work_value (w, v)->desc.layout == LOOM_LAYOUT_PLAIN)
+      settle_view (g, NULL, v);
+      if (commit < 0 || work_value (g, v)->desc.layout == LOOM_LAYOUT_PLAIN)
         continue;
-      moved = in_layout (w, NULL, layout_of (w, v), LOOM_LAYOUT_PLAIN);
-      work_value (w, v)->commit = -1;
-      work_commit (w, moved, commit);
+      moved = in_layout (g, NULL, layout_of (g, v), LOOM_LAYOUT_PLAIN);
+      work_value (g, v)->commit = -1;
+      work_commit (g, moved, commit);
     }
 }
 
@@ -535,7 +535,7 @@ settle_results (Work *w)
 static void
 remember (Layouts *self, const Node *node)
 {
-  const LoomPlanDevice *device = work_device (self->w, node->instr->device);
+  const LoomPlanDevice *device = work_device (self->g, node->instr->device);
   guint best = node->best[node->chosen];
 
   if (node->name[best] != NULL)
@@ -543,23 +543,23 @@ remember (Layouts *self, const Node *node)
 }
 
 void
-work_choose_layouts (Work *w)
+work_choose_layouts (Work *g)
 {
   g_autoptr (GArray) nodes = g_array_new (FALSE, TRUE, sizeof (Node));
   g_autoptr (PlanChoice) choice = plan_choice_new ();
   g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
-  g_autofree gint *variable = g_new (gint, w->values->len + 1);
+  g_autofree gint *variable = g_new (gint, g->values->len + 1);
   g_autoptr (GPtrArray) ratios = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
   g_autofree char *id = NULL;
-  g_autofree double *scale = g_new (double, w->plan_devices->len + 1);
-  Layouts self = { w, nodes, choice, variable, ratios, scale, NULL };
+  g_autofree double *scale = g_new (double, g->plan_devices->len + 1);
+  Layouts self = { g, nodes, choice, variable, ratios, scale, NULL };
   guint number = 0;
 
   g_array_set_clear_func (nodes, (GDestroyNotify)clear_node);
-  for (guint d = 0; d < w->plan_devices->len; d++)
+  for (guint d = 0; d < g->plan_devices->len; d++)
     g_ptr_array_add (ratios, g_array_new (FALSE, FALSE, sizeof (double)));
-  memset (variable, -1, (w->values->len + 1) * sizeof *variable);
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  memset (variable, -1, (g->values->len + 1) * sizeof *variable);
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       Node node = { .instr = instr, .number = number++, .variable = -1 };
 
@@ -582,7 +582,7 @@ work_choose_layouts (Work *w)
   for (guint k = 0; k < nodes->len; k++)
     {
       remember (&self, &g_array_index (nodes, Node, k));
-      apply (w, &g_array_index (nodes, Node, k));
+      apply (g, &g_array_index (nodes, Node, k));
     }
-  settle_results (w);
+  settle_results (g);
 }

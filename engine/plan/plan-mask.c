@@ -7,7 +7,7 @@
 /* The threshold of u >= threshold, an f32 scalar; 0 for another comparison. A constant threshold is a preceding step
  * and needs a value of its own: *number. */
 static guint
-least_of (Work *w, const WorkInstr *compare, const WorkStep **number)
+least_of (Work *g, const WorkInstr *compare, const WorkStep **number)
 {
   const WorkStep *last;
 
@@ -18,18 +18,18 @@ least_of (Work *w, const WorkInstr *compare, const WorkStep **number)
   if (last->op != LOOM_SCALAR_GE
       || (*number != NULL && ((*number)->op != LOOM_SCALAR_CONST || (*number)->result != last->arg[1])))
     return 0;
-  return loom_desc_count (&work_value (w, last->arg[1])->desc) == 1
-                 && work_value (w, last->arg[1])->desc.dtype == LOOM_F32
+  return loom_desc_count (&work_value (g, last->arg[1])->desc) == 1
+                 && work_value (g, last->arg[1])->desc.dtype == LOOM_F32
              ? last->arg[1]
              : 0;
 }
 
 /* Makes one call of u >= threshold if u are uniform f32 numbers that nothing else reads. */
 static void
-draw_mask (Work *w, WorkInstr *compare)
+draw_mask (Work *g, WorkInstr *compare)
 {
   const WorkStep *number = NULL;
-  const guint least = least_of (w, compare, &number);
+  const guint least = least_of (g, compare, &number);
   guint mask, u, in[4] = { 0 };
   WorkInstr *draw, *call, *fill = NULL;
   LoomRandomTo attrs;
@@ -38,12 +38,12 @@ draw_mask (Work *w, WorkInstr *compare)
     return;
   mask = work_out (compare, 0);
   u = work_step (compare, compare->steps->len - 1)->arg[0];
-  draw = work_value (w, u)->producer;
-  if (u == least || draw == NULL || !work_is (draw, "random") || work_only_reader (w, u, FALSE) != compare
-      || work_value (w, u)->desc.rank == 4 || work_value (w, u)->desc.dtype != LOOM_F32
-      || work_value (w, mask)->desc.dtype != LOOM_BOOL
-      || !work_same_dims (&work_value (w, u)->desc, &work_value (w, mask)->desc)
-      || draw->device_name != compare->device_name || work_value (w, least)->device_name != compare->device_name)
+  draw = work_value (g, u)->producer;
+  if (u == least || draw == NULL || !work_is (draw, "random") || work_only_reader (g, u, FALSE) != compare
+      || work_value (g, u)->desc.rank == 4 || work_value (g, u)->desc.dtype != LOOM_F32
+      || work_value (g, mask)->desc.dtype != LOOM_BOOL
+      || !work_same_dims (&work_value (g, u)->desc, &work_value (g, mask)->desc)
+      || draw->device_name != compare->device_name || work_value (g, least)->device_name != compare->device_name)
     return;
   attrs = *(const LoomRandomTo *)draw->attrs;
   if (attrs.kernel.kind != LOOM_RANDOM_UNIFORM)
@@ -58,29 +58,29 @@ draw_mask (Work *w, WorkInstr *compare)
       const LoomFillTo to = { .kernel.value = number->imm, .dtype = LOOM_F32 };
       const LoomTensorDesc scalar = { .dtype = LOOM_F32 };
 
-      fill = work_insert_like (w, compare, compare, loom_prim ("fill"), &to, "fill");
-      in[3] = work_new_value (w, &scalar, work_value (w, least));
-      work_add_out (w, fill, in[3]);
+      fill = work_insert_like (g, compare, compare, loom_prim ("fill"), &to, "fill");
+      in[3] = work_new_value (g, &scalar, work_value (g, least));
+      work_add_out (g, fill, in[3]);
     }
-  call = work_insert_like (w, compare, compare, draw->prim, &attrs, "");
-  if (!work_has_kernel (w, call, G_N_ELEMENTS (in), in, 1, &mask))
+  call = work_insert_like (g, compare, compare, draw->prim, &attrs, "");
+  if (!work_has_kernel (g, call, G_N_ELEMENTS (in), in, 1, &mask))
     {
-      work_erase (w, call);
+      work_erase (g, call);
       if (fill != NULL)
-        work_erase (w, fill);
+        work_erase (g, fill);
       return;
     }
   for (guint k = 0; k < G_N_ELEMENTS (in); k++)
-    work_add_in (w, call, in[k]);
+    work_add_in (g, call, in[k]);
   g_string_printf (call->label, "%s+ge", draw->label->str);
-  work_erase (w, compare);
-  work_add_out (w, call, mask);
-  work_erase (w, draw);
+  work_erase (g, compare);
+  work_add_out (g, call, mask);
+  work_erase (g, draw);
 }
 
 void
-work_draw_masks (Work *w)
+work_draw_masks (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    draw_mask (w, instr);
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+    draw_mask (g, instr);
 }

@@ -8,15 +8,15 @@
 #define ALIGNMENT 64
 
 static WorkStorage *
-storage_of (Work *w, guint v)
+storage_of (Work *g, guint v)
 {
-  int s = work_value (w, work_root (w, v))->storage;
+  int s = work_value (g, work_root (g, v))->storage;
 
-  return s < 0 ? NULL : &g_array_index (w->storages, WorkStorage, (guint)s);
+  return s < 0 ? NULL : &g_array_index (g->storages, WorkStorage, (guint)s);
 }
 
 int
-work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
+work_new_storage (Work *g, gsize bytes, int device, int first, LoomOwner owner)
 {
   WorkStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
                     .first = first,
@@ -27,27 +27,27 @@ work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
                     .block = -1,
                     .owner = owner };
 
-  g_array_append_val (w->storages, s);
-  return (int)w->storages->len - 1;
+  g_array_append_val (g->storages, s);
+  return (int)g->storages->len - 1;
 }
 
 /* When each root value is read; outputs for ever. */
 static WorkSpan *
-find_uses (Work *w)
+find_uses (Work *g)
 {
-  WorkSpan *uses = g_new0 (WorkSpan, w->values->len);
+  WorkSpan *uses = g_new0 (WorkSpan, g->values->len);
 
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
 
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
-          work_span_touch (&uses[work_root (w, work_in (instr, k))], w->order, work_reads_at (w->order, i));
+          work_span_touch (&uses[work_root (g, work_in (instr, k))], g->order, work_reads_at (g->order, i));
     }
-  for (guint v = 1; v < w->values->len; v++)
-    if (work_value (w, v)->is_output)
-      uses[work_root (w, v)].ends[WORK_COMPUTE] = WORK_FOREVER;
+  for (guint v = 1; v < g->values->len; v++)
+    if (work_value (g, v)->is_output)
+      uses[work_root (g, v)].ends[WORK_COMPUTE] = WORK_FOREVER;
   return uses;
 }
 
@@ -66,18 +66,18 @@ takes_gradients (const WorkInstr *instr)
 }
 
 static void
-classify_owners (Work *w)
+classify_owners (Work *g)
 {
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
 
       if (!takes_gradients (instr))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
           {
-            WorkValue *v = work_value (w, work_root (w, work_in (instr, k)));
+            WorkValue *v = work_value (g, work_root (g, work_in (instr, k)));
 
             if (v->slot < 0 && v->region == LOOM_REGION_BACKWARD)
               v->owner = LOOM_OWNER_GRADIENTS;
@@ -87,23 +87,23 @@ classify_owners (Work *w)
 
 /* The slot that a new value can be written to directly, because all reads of the old value are finished. */
 static gboolean
-may_write_slot (Work *w, const WorkInstr *instr, guint op, guint result, const WorkSpan *uses)
+may_write_slot (Work *g, const WorkInstr *instr, guint op, guint result, const WorkSpan *uses)
 {
-  const WorkValue *v = work_value (w, work_out (instr, result));
-  const LoomSlot *slot = loom_program_get_slot (w->program, (guint)v->commit);
+  const WorkValue *v = work_value (g, work_out (instr, result));
+  const LoomSlot *slot = loom_program_get_slot (g->program, (guint)v->commit);
   guint old;
 
   if (slot->read == 0)
     return TRUE;
-  old = work_root (w, slot->read);
-  if (work_value (w, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
+  old = work_root (g, slot->read);
+  if (work_value (g, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
     return FALSE;
-  if (work_span_is_over (&uses[old], w->order, op, FALSE))
+  if (work_span_is_over (&uses[old], g->order, op, FALSE))
     return TRUE;
-  if (!work_span_is_over (&uses[old], w->order, op, TRUE) || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
+  if (!work_span_is_over (&uses[old], g->order, op, TRUE) || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
     return FALSE;
   for (guint k = 0; k < instr->in->len; k++)
-    if (work_in (instr, k) != 0 && work_root (w, work_in (instr, k)) == old
+    if (work_in (instr, k) != 0 && work_root (g, work_in (instr, k)) == old
         && (k >= 32 || !(instr->kernel->inplace[result] & (1u << k))))
       return FALSE;
   return TRUE;
@@ -111,32 +111,32 @@ may_write_slot (Work *w, const WorkInstr *instr, guint op, guint result, const W
 
 /* Gives result o the memory of the operand that it updates. */
 static void
-stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const WorkSpan *uses)
+stay_in_place (Work *g, WorkInstr *instr, guint position, guint o, const WorkSpan *uses)
 {
-  WorkValue *value = work_value (w, work_out (instr, o));
-  guint old = work_root (w, work_in (instr, instr->prim->updates (instr->attrs, o)));
-  WorkStorage *s = storage_of (w, old);
+  WorkValue *value = work_value (g, work_out (instr, o));
+  guint old = work_root (g, work_in (instr, instr->prim->updates (instr->attrs, o)));
+  WorkStorage *s = storage_of (g, old);
 
   /* An optimizer's step comes after every use of its parameters. */
-  g_assert (work_span_is_over (&uses[old], w->order, work_writes_at (w->order, position), TRUE));
-  value->storage = work_value (w, old)->storage;
+  g_assert (work_span_is_over (&uses[old], g->order, work_writes_at (g->order, position), TRUE));
+  value->storage = work_value (g, old)->storage;
   if (s->slot >= 0)
     {
       int slot = s->slot;
 
-      value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
-      g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = slot;
+      value->storage = work_new_storage (g, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
+      g_array_index (g->storages, WorkStorage, (guint)value->storage).slot = slot;
     }
 }
 
 /* Gives result `o` the memory of an operand that nothing else uses after the instruction begins, if the kernel can work
  * in place. */
 static gboolean
-take_over (Work *w, WorkInstr *instr, guint op, guint o)
+take_over (Work *g, WorkInstr *instr, guint op, guint o)
 {
   guint out = work_out (instr, o);
 
-  if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
+  if (g->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
     return FALSE;
   for (guint k = 0; k < instr->in->len && k < 32; k++)
     {
@@ -147,52 +147,52 @@ take_over (Work *w, WorkInstr *instr, guint op, guint o)
       if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)))
         continue;
       /* A gradient cannot take the memory of anything else, which may be elsewhere or live shorter. */
-      if (work_value (w, out)->owner == LOOM_OWNER_GRADIENTS
-          && (w->options.flat_gradients || work_value (w, work_root (w, v))->owner != LOOM_OWNER_GRADIENTS))
+      if (work_value (g, out)->owner == LOOM_OWNER_GRADIENTS
+          && (g->options.flat_gradients || work_value (g, work_root (g, v))->owner != LOOM_OWNER_GRADIENTS))
         continue;
-      s = storage_of (w, v);
+      s = storage_of (g, v);
       if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0
-          || !work_span_is_over (&s->span, w->order, op, TRUE)
-          || loom_desc_bytes (&work_value (w, v)->desc) != loom_desc_bytes (&work_value (w, out)->desc))
+          || !work_span_is_over (&s->span, g->order, op, TRUE)
+          || loom_desc_bytes (&work_value (g, v)->desc) != loom_desc_bytes (&work_value (g, out)->desc))
         continue;
       /* Every other operand in the same bytes must allow it too, and no other result may have taken them. */
       for (guint j = 0; j < instr->in->len; j++)
-        if (j != k && work_in (instr, j) != 0 && storage_of (w, work_in (instr, j)) == s
+        if (j != k && work_in (instr, j) != 0 && storage_of (g, work_in (instr, j)) == s
             && (j >= 32 || !(instr->kernel->inplace[o] & (1u << j))))
           safe = FALSE;
       for (guint j = 0; j < o; j++)
-        if (work_out (instr, j) != 0 && storage_of (w, work_out (instr, j)) == s)
+        if (work_out (instr, j) != 0 && storage_of (g, work_out (instr, j)) == s)
           safe = FALSE;
       if (!safe)
         continue;
-      work_value (w, out)->storage = work_value (w, work_root (w, v))->storage;
+      work_value (g, out)->storage = work_value (g, work_root (g, v))->storage;
       return TRUE;
     }
   return FALSE;
 }
 
 static WorkStorage *
-storage_at (Work *w, int storage)
+storage_at (Work *g, int storage)
 {
-  return &g_array_index (w->storages, WorkStorage, (guint)storage);
+  return &g_array_index (g->storages, WorkStorage, (guint)storage);
 }
 
 /* Extends the life of v's storage to the operation that makes v and those that read it. */
 static void
-extend (Work *w, guint v, guint op, const WorkSpan *uses)
+extend (Work *g, guint v, guint op, const WorkSpan *uses)
 {
-  WorkStorage *s = storage_of (w, v);
+  WorkStorage *s = storage_of (g, v);
 
-  work_span_touch (&s->span, w->order, op);
+  work_span_touch (&s->span, g->order, op);
   for (guint k = 0; k < WORK_N_STREAMS; k++)
     s->span.ends[k] = MAX (s->span.ends[k], uses[v].ends[k]);
 }
 
 /* Keeps v's storage beyond the step. */
 static void
-keep (Work *w, guint v)
+keep (Work *g, guint v)
 {
-  WorkStorage *s = storage_of (w, v);
+  WorkStorage *s = storage_of (g, v);
 
   if (s != NULL)
     s->span.ends[WORK_COMPUTE] = WORK_FOREVER;
@@ -200,39 +200,39 @@ keep (Work *w, guint v)
 
 /* Computes first and last positions for code that treats the schedule as a sequence. */
 static void
-find_times (Work *w)
+find_times (Work *g)
 {
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = storage_at (w, (int)i);
+      WorkStorage *s = storage_at (g, (int)i);
       gboolean stays = s->span.ends[WORK_COMPUTE] == WORK_FOREVER || s->device < 0;
 
-      s->last = stays ? (int)w->schedule->len : work_span_last (&s->span, w->order, (guint)s->device);
+      s->last = stays ? (int)g->schedule->len : work_span_last (&s->span, g->order, (guint)s->device);
     }
 }
 
 static void
-make_storages (Work *w)
+make_storages (Work *g)
 {
-  g_autofree WorkSpan *uses = find_uses (w);
+  g_autofree WorkSpan *uses = find_uses (g);
 
-  for (guint v = 1; v < w->values->len; v++)
+  for (guint v = 1; v < g->values->len; v++)
     {
-      WorkValue *value = work_value (w, v);
+      WorkValue *value = work_value (g, v);
 
       if (value->alias != 0 || (value->slot < 0 && value->input < 0))
         continue;
-      value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
-      storage_at (w, value->storage)->slot = value->slot;
-      storage_at (w, value->storage)->input = value->input;
-      storage_at (w, value->storage)->origin = value->origin;
+      value->storage = work_new_storage (g, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
+      storage_at (g, value->storage)->slot = value->slot;
+      storage_at (g, value->storage)->input = value->input;
+      storage_at (g, value->storage)->origin = value->origin;
       if (value->device >= 0)
-        extend (w, v, work_begins_at (value->device), uses); /* inputs are copied there at the step's start */
+        extend (g, v, work_begins_at (value->device), uses); /* inputs are copied there at the step's start */
     }
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
-      const guint op = work_writes_at (w->order, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      const guint op = work_writes_at (g->order, i);
 
       for (guint o = 0; o < instr->out->len; o++)
         {
@@ -241,56 +241,56 @@ make_storages (Work *w)
 
           if (v == 0)
             continue;
-          value = work_value (w, v);
+          value = work_value (g, v);
           if (is_update (instr) && instr->prim->updates (instr->attrs, o) != LOOM_UPDATES_NOTHING)
-            stay_in_place (w, instr, i, o, uses);
-          else if (value->commit >= 0 && may_write_slot (w, instr, op, o, uses))
+            stay_in_place (g, instr, i, o, uses);
+          else if (value->commit >= 0 && may_write_slot (g, instr, op, o, uses))
             {
               value->storage
-                  = work_new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
-              storage_at (w, value->storage)->slot = value->commit;
+                  = work_new_storage (g, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
+              storage_at (g, value->storage)->slot = value->commit;
             }
-          else if (value->commit >= 0 || !take_over (w, instr, op, o))
+          else if (value->commit >= 0 || !take_over (g, instr, op, o))
             {
-              value->storage = work_new_storage (w, loom_desc_bytes (&value->desc), value->device,
+              value->storage = work_new_storage (g, loom_desc_bytes (&value->desc), value->device,
                                                  instr->setup ? -1 : (int)i, value->owner);
-              storage_at (w, value->storage)->once = instr->setup;
-              storage_at (w, value->storage)->origin = value->origin != NULL ? value->origin : instr->origin;
+              storage_at (g, value->storage)->once = instr->setup;
+              storage_at (g, value->storage)->origin = value->origin != NULL ? value->origin : instr->origin;
             }
-          extend (w, v, op, uses);
-          if (instr->setup || value->commit >= 0 || w->options.no_reuse)
-            keep (w, v);
+          extend (g, v, op, uses);
+          if (instr->setup || value->commit >= 0 || g->options.no_reuse)
+            keep (g, v);
         }
     }
   /* A commit may name a reshape of a computed value. */
-  for (guint v = 1; v < w->values->len; v++)
-    if (work_value (w, v)->commit >= 0)
-      keep (w, v);
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint v = 1; v < g->values->len; v++)
+    if (work_value (g, v)->commit >= 0)
+      keep (g, v);
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
         {
-          int s = work_new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
+          int s = work_new_storage (g, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
                                     LOOM_OWNER_WORKSPACE);
 
-          work_span_touch (&storage_at (w, s)->span, w->order, work_writes_at (w->order, i));
-          storage_at (w, s)->origin = instr->origin;
+          work_span_touch (&storage_at (g, s)->span, g->order, work_writes_at (g->order, i));
+          storage_at (g, s)->origin = instr->origin;
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }
-  find_times (w);
+  find_times (g);
 }
 
 /* Puts the gradients that one update reads into one block, in the parameters' order, so that a collective, a norm or a
  * kernel sees one flat buffer. The block lives from the first gradient to the update. */
 static void
-flatten_gradients (Work *w)
+flatten_gradients (Work *g)
 {
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
       int block = -1;
       gsize at = 0;
 
@@ -298,7 +298,7 @@ flatten_gradients (Work *w)
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         {
-          WorkStorage *s = work_in (instr, k) != 0 ? storage_of (w, work_in (instr, k)) : NULL;
+          WorkStorage *s = work_in (instr, k) != 0 ? storage_of (g, work_in (instr, k)) : NULL;
           WorkStorage *b;
 
           if (s == NULL || s->owner != LOOM_OWNER_GRADIENTS || s->slot >= 0 || s->input >= 0 || s->first < 0
@@ -306,11 +306,11 @@ flatten_gradients (Work *w)
             continue;
           if (block < 0)
             {
-              block = work_new_storage (w, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
-              s = storage_of (w, work_in (instr, k)); /* the array may be reallocated */
-              storage_at (w, block)->span = s->span;
+              block = work_new_storage (g, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
+              s = storage_of (g, work_in (instr, k)); /* the array may be reallocated */
+              storage_at (g, block)->span = s->span;
             }
-          b = &g_array_index (w->storages, WorkStorage, (guint)block);
+          b = &g_array_index (g->storages, WorkStorage, (guint)block);
           if (s->device != b->device)
             continue;
           s->block = block;
@@ -326,13 +326,13 @@ flatten_gradients (Work *w)
 
 /* Assigns offsets to the results of setup instructions. */
 static void
-assign_once (Work *w, int device)
+assign_once (Work *g, int device)
 {
   gsize at = 0;
 
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
       if (s->device != device || !s->once)
         continue;
@@ -342,55 +342,55 @@ assign_once (Work *w, int device)
 }
 
 void
-work_assign_memory (Work *w)
+work_assign_memory (Work *g)
 {
-  classify_owners (w);
+  classify_owners (g);
   /* An input is read in place on a host device. On other devices, and if a kernel needs fixed addresses, it is copied
    * into the arena at the step's start. */
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
 
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
           {
-            const WorkValue *v = work_value (w, work_root (w, work_in (instr, k)));
+            const WorkValue *v = work_value (g, work_root (g, work_in (instr, k)));
 
             if (v->input >= 0 && instr->kernel != NULL && instr->kernel->bind != NULL)
-              g_array_index (w->input_copied, gboolean, (guint)v->input) = TRUE;
+              g_array_index (g->input_copied, gboolean, (guint)v->input) = TRUE;
           }
     }
-  for (guint v = 1; v < w->values->len; v++)
+  for (guint v = 1; v < g->values->len; v++)
     {
-      const WorkValue *value = work_value (w, v);
+      const WorkValue *value = work_value (g, v);
 
-      if (value->input >= 0 && value->device >= 0 && !w->options.resident_inputs
-          && !((LoomPlanDevice *)g_ptr_array_index (w->plan_devices, (guint)value->device))->info.host_memory)
-        g_array_index (w->input_copied, gboolean, (guint)value->input) = TRUE;
+      if (value->input >= 0 && value->device >= 0 && !g->options.resident_inputs
+          && !((LoomPlanDevice *)g_ptr_array_index (g->plan_devices, (guint)value->device))->info.host_memory)
+        g_array_index (g->input_copied, gboolean, (guint)value->input) = TRUE;
     }
-  w->order = work_order_new (w);
-  make_storages (w);
-  if (w->options.flat_gradients)
-    flatten_gradients (w);
-  work_stage_uploads (w);
-  work_join_results (w);
-  for (guint d = 0; d < w->plan_devices->len; d++)
+  g->order = work_order_new (g);
+  make_storages (g);
+  if (g->options.flat_gradients)
+    flatten_gradients (g);
+  work_stage_uploads (g);
+  work_join_results (g);
+  for (guint d = 0; d < g->plan_devices->len; d++)
     {
-      work_assign_offsets (w, (int)d);
-      assign_once (w, (int)d);
+      work_assign_offsets (g, (int)d);
+      assign_once (g, (int)d);
     }
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
 
       if (s->block >= 0)
-        s->offset += g_array_index (w->storages, WorkStorage, (guint)s->block).offset;
+        s->offset += g_array_index (g->storages, WorkStorage, (guint)s->block).offset;
     }
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
-        instr->scratch_offset = g_array_index (w->storages, WorkStorage, (guint)instr->scratch_offset).offset;
+        instr->scratch_offset = g_array_index (g->storages, WorkStorage, (guint)instr->scratch_offset).offset;
     }
 }

@@ -35,9 +35,9 @@ work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, c
 
 /* How a single copy reads its operand, whose elements have these strides from `start` on. */
 static void
-read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 start, WorkReading *reading)
+read_through (Work *g, const WorkInstr *instr, const gint64 *stride, gint64 start, WorkReading *reading)
 {
-  const LoomTensorDesc *y = &work_value (w, work_out (instr, 0))->desc;
+  const LoomTensorDesc *y = &work_value (g, work_out (instr, 0))->desc;
 
   reading->rank = y->rank;
   reading->start = start;
@@ -57,7 +57,7 @@ read_through (Work *w, const WorkInstr *instr, const gint64 *stride, gint64 star
 }
 
 gboolean
-work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading)
+work_reading_of (Work *g, const WorkInstr *instr, WorkReading *reading)
 {
   gint64 stride[LOOM_MAX_RANK] = { 0 };
 
@@ -74,8 +74,8 @@ work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading)
     }
   else if (work_is (instr, "permute") || work_is (instr, "slice"))
     {
-      loom_desc_strides (&work_value (w, work_in (instr, 0))->desc, stride);
-      read_through (w, instr, stride, 0, reading);
+      loom_desc_strides (&work_value (g, work_in (instr, 0))->desc, stride);
+      read_through (g, instr, stride, 0, reading);
     }
   else
     return FALSE;
@@ -86,16 +86,16 @@ work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading)
 /* The copy that made operand k, if nothing else reads its result or a view of it and both are computed together:
  * neither is recomputed without the other, and both belong to one micro-batch and one chunk of a head. */
 static WorkInstr *
-find_front (Work *w, const WorkInstr *instr, guint k, WorkReading *reading)
+find_front (Work *g, const WorkInstr *instr, guint k, WorkReading *reading)
 {
-  guint v = work_root (w, work_in (instr, k));
-  WorkInstr *front = work_value (w, v)->producer;
+  guint v = work_root (g, work_in (instr, k));
+  WorkInstr *front = work_value (g, v)->producer;
 
-  if (front == NULL || front->device_name != instr->device_name || work_value (w, v)->device_name != instr->device_name
+  if (front == NULL || front->device_name != instr->device_name || work_value (g, v)->device_name != instr->device_name
       || front->region != instr->region || front->recomputation != instr->recomputation || front->pass != instr->pass
-      || front->chunk != instr->chunk || work_only_reader (w, v, TRUE) != instr || !work_reading_of (w, front, reading)
-      || work_value (w, reading->from)->device_name != instr->device_name
-      || loom_desc_count (&work_value (w, v)->desc) == 0)
+      || front->chunk != instr->chunk || work_only_reader (g, v, TRUE) != instr || !work_reading_of (g, front, reading)
+      || work_value (g, reading->from)->device_name != instr->device_name
+      || loom_desc_count (&work_value (g, v)->desc) == 0)
     return NULL;
   return front;
 }
@@ -116,14 +116,14 @@ part_of (const WorkReading *reading, gint64 to_start, const gint64 *to)
 }
 
 gboolean
-work_move_of (Work *w, const WorkInstr *instr, LoomMovePart *part)
+work_move_of (Work *g, const WorkInstr *instr, LoomMovePart *part)
 {
   gint64 to[LOOM_MAX_RANK] = { 0 };
   WorkReading reading;
 
-  if (!work_reading_of (w, instr, &reading))
+  if (!work_reading_of (g, instr, &reading))
     return FALSE;
-  loom_desc_strides (&work_value (w, work_out (instr, 0))->desc, to);
+  loom_desc_strides (&work_value (g, work_out (instr, 0))->desc, to);
   *part = part_of (&reading, 0, to);
   return TRUE;
 }
@@ -139,10 +139,10 @@ typedef struct
 /* Inserts one copy before `before` that replaces an instruction and the copies fused with it. Changes nothing if the
  * device has no such kernel. */
 static void
-join (Work *w, WorkInstr *instr, WorkInstr *before, const Source *source, guint n)
+join (Work *g, WorkInstr *instr, WorkInstr *before, const Source *source, guint n)
 {
   const guint result = work_out (instr, 0);
-  const LoomTensorDesc *y = &work_value (w, result)->desc;
+  const LoomTensorDesc *y = &work_value (g, result)->desc;
   LoomMoveAttrs attrs = { .n = (int)n, .rank = y->rank };
   guint in[LOOM_MOVE_MAX_PARTS];
   WorkInstr *move;
@@ -154,68 +154,68 @@ join (Work *w, WorkInstr *instr, WorkInstr *before, const Source *source, guint 
       attrs.part[k] = source[k].part;
       in[k] = source[k].from;
     }
-  move = work_insert_like (w, before, instr, loom_prim ("move"), &attrs, "");
-  if (!work_has_kernel (w, move, n, in, 1, &result))
+  move = work_insert_like (g, before, instr, loom_prim ("move"), &attrs, "");
+  if (!work_has_kernel (g, move, n, in, 1, &result))
     {
-      work_erase (w, move);
+      work_erase (g, move);
       return;
     }
   for (guint k = 0; k < n; k++)
     {
-      work_add_in (w, move, in[k]);
+      work_add_in (g, move, in[k]);
       if (source[k].front != NULL)
         g_string_append_printf (move->label, "%s+", source[k].front->label->str);
     }
   g_string_append (move->label, instr->label->str);
-  work_erase (w, instr);
-  work_add_out (w, move, result);
+  work_erase (g, instr);
+  work_add_out (g, move, result);
   for (guint k = 0; k < n; k++)
     if (source[k].front != NULL)
-      work_erase (w, source[k].front);
+      work_erase (g, source[k].front);
 }
 
 /* A permute or slice of another copy takes that copy's position, so that nothing is kept longer than before. */
 static void
-join_one (Work *w, WorkInstr *instr)
+join_one (Work *g, WorkInstr *instr)
 {
-  const LoomTensorDesc *x = &work_value (w, work_in (instr, 0))->desc;
+  const LoomTensorDesc *x = &work_value (g, work_in (instr, 0))->desc;
   gint64 stride[LOOM_MAX_RANK] = { 0 }, to[LOOM_MAX_RANK] = { 0 };
   WorkReading front, joined;
-  Source source = { .front = find_front (w, instr, 0, &front) };
+  Source source = { .front = find_front (g, instr, 0, &front) };
 
   if (source.front == NULL || !work_restride (front.rank, front.dim, front.stride, x->rank, x->dim, stride))
     return;
-  read_through (w, instr, stride, front.start, &joined);
-  loom_desc_strides (&work_value (w, work_out (instr, 0))->desc, to);
+  read_through (g, instr, stride, front.start, &joined);
+  loom_desc_strides (&work_value (g, work_out (instr, 0))->desc, to);
   source.from = front.from;
   source.part = part_of (&joined, 0, to);
-  join (w, instr, source.front, &source, 1);
+  join (g, instr, source.front, &source, 1);
 }
 
 /* TRUE if the original of the operand is no larger than the operand and unchanged at the concatenation: it is kept
  * until then in the operand's place. */
 static gboolean
-may_wait (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, guint from)
+may_wait (Work *g, GHashTable *updaters, const WorkInstr *concat, guint k, guint from)
 {
-  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, from)));
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (g, from)));
 
   return (updater == NULL || !work_is_before (updater, concat))
-         && loom_desc_count (&work_value (w, from)->desc)
-                == loom_desc_count (&work_value (w, work_in (concat, k))->desc);
+         && loom_desc_count (&work_value (g, from)->desc)
+                == loom_desc_count (&work_value (g, work_in (concat, k))->desc);
 }
 
 /* Part k of a concatenation, which is written at these strides from to_start on. */
 static Source
-source_of (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, gint64 to_start, const gint64 *to)
+source_of (Work *g, GHashTable *updaters, const WorkInstr *concat, guint k, gint64 to_start, const gint64 *to)
 {
-  const LoomTensorDesc *x = &work_value (w, work_in (concat, k))->desc;
+  const LoomTensorDesc *x = &work_value (g, work_in (concat, k))->desc;
   WorkReading plain = { .from = work_in (concat, k), .rank = x->rank }, front;
   gint64 stride[LOOM_MAX_RANK] = { 0 };
-  Source source = { .front = find_front (w, concat, k, &front) };
+  Source source = { .front = find_front (g, concat, k, &front) };
 
   for (int i = 0; i < x->rank; i++)
     plain.dim[i] = x->dim[i];
-  if (source.front != NULL && may_wait (w, updaters, concat, k, front.from))
+  if (source.front != NULL && may_wait (g, updaters, concat, k, front.from))
     {
       source.from = front.from;
       if (work_restride (x->rank, x->dim, to, front.rank, front.dim, stride))
@@ -236,7 +236,7 @@ source_of (Work *w, GHashTable *updaters, const WorkInstr *concat, guint k, gint
 }
 
 static void
-join_parts (Work *w, GHashTable *updaters, WorkInstr *concat)
+join_parts (Work *g, GHashTable *updaters, WorkInstr *concat)
 {
   const int axis = ((const LoomConcatAttrs *)concat->attrs)->axis;
   const guint n = concat->in->len;
@@ -246,25 +246,25 @@ join_parts (Work *w, GHashTable *updaters, WorkInstr *concat)
 
   if (n > LOOM_MOVE_MAX_PARTS)
     return;
-  loom_desc_strides (&work_value (w, work_out (concat, 0))->desc, to);
+  loom_desc_strides (&work_value (g, work_out (concat, 0))->desc, to);
   for (guint k = 0; k < n; k++)
     {
-      source[k] = source_of (w, updaters, concat, k, place * to[axis], to);
+      source[k] = source_of (g, updaters, concat, k, place * to[axis], to);
       n_fronts += source[k].front != NULL;
-      place += work_value (w, work_in (concat, k))->desc.dim[axis];
+      place += work_value (g, work_in (concat, k))->desc.dim[axis];
     }
   if (n_fronts > 0)
-    join (w, concat, concat, source, n);
+    join (g, concat, concat, source, n);
 }
 
 void
-work_join_moves (Work *w)
+work_join_moves (Work *g)
 {
-  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+  g_autoptr (GHashTable) updaters = work_find_updaters (g);
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "permute") || work_is (instr, "slice"))
-      join_one (w, instr);
+      join_one (g, instr);
     else if (work_is (instr, "concat"))
-      join_parts (w, updaters, instr);
+      join_parts (g, updaters, instr);
 }

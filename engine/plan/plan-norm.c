@@ -37,9 +37,9 @@ work_norm_residual (const WorkInstr *norm)
 
 /* TRUE if v has like's size and type, so that it can replace it. */
 static gboolean
-is_alike (Work *w, guint v, guint like)
+is_alike (Work *g, guint v, guint like)
 {
-  const WorkValue *a = work_value (w, v), *b = work_value (w, like);
+  const WorkValue *a = work_value (g, v), *b = work_value (g, like);
 
   return !a->is_uniform && a->desc.dtype == b->desc.dtype && work_same_dims (&a->desc, &b->desc);
 }
@@ -58,13 +58,13 @@ is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
 
 /* TRUE if the device has the call with these attributes, operands and results. */
 static gboolean
-has_joined (Work *w, const WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out)
+has_joined (Work *g, const WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out)
 {
   LoomNormAttrs *attrs = instr->attrs, before = *attrs;
   gboolean has;
 
   *attrs = with;
-  has = work_has_kernel (w, instr, in->len, (const guint *)(const void *)in->data, out->len,
+  has = work_has_kernel (g, instr, in->len, (const guint *)(const void *)in->data, out->len,
                          (const guint *)(const void *)out->data);
   *attrs = before;
   return has;
@@ -72,25 +72,25 @@ has_joined (Work *w, const WorkInstr *instr, LoomNormAttrs with, const GArray *i
 
 /* Gives the call these attributes, operands and results; FALSE if the device has no such kernel. */
 static gboolean
-join (Work *w, WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out, WorkInstr *gone,
+join (Work *g, WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out, WorkInstr *gone,
       const char *label)
 {
-  if (!has_joined (w, instr, with, in, out))
+  if (!has_joined (g, instr, with, in, out))
     return FALSE;
   *(LoomNormAttrs *)instr->attrs = with;
-  work_erase (w, gone);
+  work_erase (g, gone);
   while (instr->in->len > in->len)
-    work_drop_in (w, instr, instr->in->len - 1);
+    work_drop_in (g, instr, instr->in->len - 1);
   for (guint k = 0; k < in->len; k++)
     if (k < instr->in->len)
-      work_set_in (w, instr, k, g_array_index (in, guint, k));
+      work_set_in (g, instr, k, g_array_index (in, guint, k));
     else
-      work_add_in (w, instr, g_array_index (in, guint, k));
+      work_add_in (g, instr, g_array_index (in, guint, k));
   for (guint o = 0; o < out->len; o++)
     if (o == instr->out->len)
-      work_add_out (w, instr, g_array_index (out, guint, o));
+      work_add_out (g, instr, g_array_index (out, guint, o));
     else if (work_out (instr, o) != g_array_index (out, guint, o))
-      work_set_out (w, instr, o, g_array_index (out, guint, o));
+      work_set_out (g, instr, o, g_array_index (out, guint, o));
   g_string_append (instr->label, label);
   return TRUE;
 }
@@ -127,10 +127,10 @@ results (const WorkInstr *instr, guint v)
 /* Makes the gradient of a normalisation take the ReLU's cotangent. relu_grad(g, y) must have no other reader, and g
  * must have its size and type. */
 static void
-open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
+open_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate)
 {
-  WorkInstr *grad = work_only_reader (w, work_out (gate, 0), FALSE);
-  guint g = work_step (gate, 0)->arg[0];
+  WorkInstr *grad = work_only_reader (g, work_out (gate, 0), FALSE);
+  guint dy = work_step (gate, 0)->arg[0];
   g_autoptr (GArray) in = NULL, out = NULL;
   LoomNormAttrs with;
 
@@ -138,7 +138,7 @@ open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
     return;
   in = operands (grad, n_own (grad));
   out = results (grad, 0);
-  g_array_index (in, guint, 0) = g;
+  g_array_index (in, guint, 0) = dy;
   with = *(const LoomNormAttrs *)grad->attrs;
   with.act = LOOM_SCALAR_RELU;
   if (with.affine)
@@ -147,64 +147,64 @@ open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
 
       g_array_append_val (in, bias);
     }
-  join (w, grad, with, in, out, gate, "+relu");
+  join (g, grad, with, in, out, gate, "+relu");
 }
 
 /* TRUE if v is element-wise work with one reader, which fusion will join. */
 static gboolean
-will_fuse (Work *w, guint v)
+will_fuse (Work *g, guint v)
 {
-  const WorkInstr *producer = work_value (w, v)->producer;
+  const WorkInstr *producer = work_value (g, v)->producer;
 
-  return producer != NULL && producer->steps != NULL && work_only_reader (w, v, FALSE) != NULL;
+  return producer != NULL && producer->steps != NULL && work_only_reader (g, v, FALSE) != NULL;
 }
 
 /* The two summands of g, if nothing else reads g and neither summand would be fused into the sum; FALSE if g is no such
  * sum. */
 static gboolean
-is_sum (Work *w, guint g, const WorkInstr *gate, guint of[2])
+is_sum (Work *g, guint dy, const WorkInstr *gate, guint of[2])
 {
-  const WorkInstr *sum = work_value (w, g)->producer;
+  const WorkInstr *sum = work_value (g, dy)->producer;
 
   if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != gate->device_name
-      || work_only_reader (w, g, FALSE) != gate)
+      || work_only_reader (g, dy, FALSE) != gate)
     return FALSE;
   for (int k = 0; k < 2; k++)
     of[k] = work_step (sum, 0)->arg[k];
-  return of[0] != of[1] && is_alike (w, of[0], g) && is_alike (w, of[1], g) && !will_fuse (w, of[0])
-         && !will_fuse (w, of[1]);
+  return of[0] != of[1] && is_alike (g, of[0], dy) && is_alike (g, of[1], dy) && !will_fuse (g, of[0])
+         && !will_fuse (g, of[1]);
 }
 
 /* Does the same after a residual sum, where dr = relu_grad(g, y) has further readers. The gradient moves to the
  * position at which dr was made. */
 static void
-open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
+open_residual_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate)
 {
-  guint g = work_step (gate, 0)->arg[0], dr = work_out (gate, 0), of[2];
+  guint dy = work_step (gate, 0)->arg[0], dr = work_out (gate, 0), of[2];
   g_autoptr (GArray) in = NULL, out = NULL;
   WorkInstr *grad = NULL;
-  gboolean two = is_sum (w, g, gate, of);
+  gboolean two = is_sum (g, dy, gate, of);
   LoomNormAttrs with;
 
-  for (const WorkUse *use = work_value (w, dr)->first_use; use != NULL && grad == NULL; use = use->next)
+  for (const WorkUse *use = work_value (g, dr)->first_use; use != NULL && grad == NULL; use = use->next)
     if (use->instr != NULL && use->at == 0 && is_gradient_of (use->instr, norm))
       grad = use->instr;
-  if (grad == NULL || work_value (w, dr)->is_output || work_value (w, dr)->commit >= 0 || (!two && will_fuse (w, g)))
+  if (grad == NULL || work_value (g, dr)->is_output || work_value (g, dr)->commit >= 0 || (!two && will_fuse (g, dy)))
     return;
   in = operands (grad, n_own (grad));
   out = results (grad, 0);
-  g_array_index (in, guint, 0) = two ? of[0] : g;
+  g_array_index (in, guint, 0) = two ? of[0] : dy;
   g_array_append_val (in, y);
   if (two)
     g_array_append_val (in, of[1]);
   g_array_append_val (out, dr);
   for (guint k = 0; k < in->len; k++)
-    if (!work_is_ready (w, g_array_index (in, guint, k), gate))
+    if (!work_is_ready (g, g_array_index (in, guint, k), gate))
       return;
   with = *(const LoomNormAttrs *)grad->attrs;
   with.act = LOOM_SCALAR_RELU;
-  if (join (w, grad, with, in, out, gate, two ? "+relu+add" : "+relu"))
-    work_move (w, grad, gate);
+  if (join (g, grad, with, in, out, gate, two ? "+relu+add" : "+relu"))
+    work_move (g, grad, gate);
 }
 
 /* ---- forward ----------------------------------------------------------- */
@@ -212,10 +212,10 @@ open_residual_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate
 /* Fuses a summand of the first result, of a residual block or around a layer norm, which must be available at the
  * call. */
 static void
-fuse_sum (Work *w, WorkInstr *call)
+fuse_sum (Work *g, WorkInstr *call)
 {
   const guint v = work_out (call, 0);
-  WorkInstr *sum = work_only_reader (w, v, FALSE);
+  WorkInstr *sum = work_only_reader (g, v, FALSE);
   g_autoptr (GArray) in = NULL, out = NULL;
   const WorkStep *step;
   guint r, y;
@@ -225,18 +225,18 @@ fuse_sum (Work *w, WorkInstr *call)
   step = work_step (sum, 0);
   r = step->arg[0] == v ? step->arg[1] : step->arg[0];
   y = work_out (sum, 0);
-  if (r == v || !is_alike (w, r, v) || !is_alike (w, y, v) || !work_is_ready (w, r, call))
+  if (r == v || !is_alike (g, r, v) || !is_alike (g, y, v) || !work_is_ready (g, r, call))
     return;
   in = operands (call, n_own (call));
   out = results (call, y);
   g_array_append_val (in, r);
-  join (w, call, *(const LoomNormAttrs *)call->attrs, in, out, sum, "+add");
+  join (g, call, *(const LoomNormAttrs *)call->attrs, in, out, sum, "+add");
 }
 
 static void
-fuse_relu (Work *w, WorkInstr *norm)
+fuse_relu (Work *g, WorkInstr *norm)
 {
-  WorkInstr *relu = work_only_reader (w, work_out (norm, 0), FALSE);
+  WorkInstr *relu = work_only_reader (g, work_out (norm, 0), FALSE);
   LoomNormAttrs with = *(const LoomNormAttrs *)norm->attrs;
   g_autoptr (GArray) in = NULL, out = NULL;
   guint r = work_norm_residual (norm), y;
@@ -247,33 +247,33 @@ fuse_relu (Work *w, WorkInstr *norm)
   in = operands (norm, n_own (norm) + (r != 0));
   out = results (norm, y);
   with.act = LOOM_SCALAR_RELU;
-  if (!is_alike (w, y, work_out (norm, 0)) || !join (w, norm, with, in, out, relu, "+relu")
+  if (!is_alike (g, y, work_out (norm, 0)) || !join (g, norm, with, in, out, relu, "+relu")
       || !work_is (norm, "batch_norm"))
     return;
-  for (WorkUse *use = work_value (w, y)->first_use, *next; use != NULL; use = next)
+  for (WorkUse *use = work_value (g, y)->first_use, *next; use != NULL; use = next)
     {
       WorkInstr *gate = use->instr;
 
       next = use->next;
       if (gate == NULL || !work_is_step (gate, LOOM_SCALAR_RELU_GRAD) || work_step (gate, 0)->arg[1] != y
-          || !is_alike (w, work_step (gate, 0)->arg[0], work_out (gate, 0)))
+          || !is_alike (g, work_step (gate, 0)->arg[0], work_out (gate, 0)))
         continue;
       if (r != 0)
-        open_residual_gradient (w, norm, y, gate);
+        open_residual_gradient (g, norm, y, gate);
       else
-        open_gradient (w, norm, y, gate);
+        open_gradient (g, norm, y, gate);
     }
 }
 
 void
-work_fuse_norms (Work *w)
+work_fuse_norms (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (is_norm (instr))
       {
-        fuse_sum (w, instr);
-        fuse_relu (w, instr);
+        fuse_sum (g, instr);
+        fuse_relu (g, instr);
       }
-    else if (work_is (instr, "layer_norm_grad") && work_value (w, work_out (instr, 0))->desc.dtype == LOOM_F32)
-      fuse_sum (w, instr);
+    else if (work_is (instr, "layer_norm_grad") && work_value (g, work_out (instr, 0))->desc.dtype == LOOM_F32)
+      fuse_sum (g, instr);
 }

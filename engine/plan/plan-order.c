@@ -93,9 +93,9 @@ is_copy (const WorkInstr *instr)
 
 /* Adds the instruction at a position; `position` has the earlier ones. */
 static void
-add_instr (Work *w, WorkOrder *order, const WorkInstr *instr, guint at, GHashTable *position)
+add_instr (Work *g, WorkOrder *order, const WorkInstr *instr, guint at, GHashTable *position)
 {
-  const int from = is_copy (instr) ? work_value (w, work_root (w, work_in (instr, 0)))->device : instr->device;
+  const int from = is_copy (instr) ? work_value (g, work_root (g, work_in (instr, 0)))->device : instr->device;
   const guint place = work_is_send (instr) ? add (order, lane_number (instr->device, WORK_COMPUTE), (int)at) : NONE;
   guint op = add (order, lane_number (from, instr->stream), (int)at);
 
@@ -140,9 +140,9 @@ find_least (WorkOrder *order, guint n_devices)
 }
 
 WorkOrder *
-work_order_new (Work *w)
+work_order_new (Work *g)
 {
-  const guint n_devices = w->plan_devices->len;
+  const guint n_devices = g->plan_devices->len;
   WorkOrder *order = g_new0 (WorkOrder, 1);
   g_autoptr (GHashTable) position = g_hash_table_new (NULL, NULL);
 
@@ -151,9 +151,9 @@ work_order_new (Work *w)
   order->number = g_array_new (FALSE, FALSE, sizeof (guint));
   order->before = g_array_new (FALSE, TRUE, sizeof (guint));
   order->newest = g_new (guint, order->n_lanes + 1);
-  order->reads = g_new (guint, w->schedule->len + 1);
-  order->writes = g_new (guint, w->schedule->len + 1);
-  order->over = g_new (guint, w->schedule->len + 1);
+  order->reads = g_new (guint, g->schedule->len + 1);
+  order->writes = g_new (guint, g->schedule->len + 1);
+  order->over = g_new (guint, g->schedule->len + 1);
   order->moments = g_new0 (GArray *, n_devices + 1);
   for (guint l = 0; l < order->n_lanes; l++)
     order->newest[l] = NONE;
@@ -162,24 +162,24 @@ work_order_new (Work *w)
       order->moments[d] = g_array_new (FALSE, TRUE, sizeof (Moment));
       add (order, lane_number ((int)d, WORK_COMPUTE), -1);
     }
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      const WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      const WorkInstr *instr = g_ptr_array_index (g->schedule, i);
 
       g_hash_table_insert (position, (gpointer)instr, GUINT_TO_POINTER (i));
       /* What runs before the first step is part of the beginning. */
       order->reads[i] = order->writes[i] = order->over[i] = work_begins_at (instr->device);
       if (!instr->setup)
-        add_instr (w, order, instr, i, position);
+        add_instr (g, order, instr, i, position);
     }
   find_least (order, n_devices);
   return order;
 }
 
 void
-work_order_free (WorkOrder *order, const Work *w)
+work_order_free (WorkOrder *order, const Work *g)
 {
-  for (guint d = 0; d < w->plan_devices->len; d++)
+  for (guint d = 0; d < g->plan_devices->len; d++)
     g_array_unref (order->moments[d]);
   g_array_unref (order->lane);
   g_array_unref (order->number);

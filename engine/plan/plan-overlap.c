@@ -16,53 +16,53 @@ is_collective (const WorkInstr *instr)
 }
 
 static WorkInstr *
-at (const Work *w, guint i)
+at (const Work *g, guint i)
 {
-  return g_ptr_array_index (w->schedule, i);
+  return g_ptr_array_index (g->schedule, i);
 }
 
 /* On CPUs a lane needs a processor of its own: if the ranks keep all of them busy, it would compete with the
  * computation. */
 static gboolean
-has_processor (Work *w)
+has_processor (Work *g)
 {
   const char *wanted = loom_env ("GRADLOOM_COMM_LANE");
-  const LoomComm *comm = w->options.mesh != NULL ? w->options.mesh->all : NULL;
+  const LoomComm *comm = g->options.mesh != NULL ? g->options.mesh->all : NULL;
 
   if (comm == NULL)
     return FALSE;
   if (wanted != NULL)
     return g_str_equal (wanted, "1");
-  if (!work_device (w, 0)->info.host_memory)
+  if (!work_device (g, 0)->info.host_memory)
     return TRUE;
-  return comm->sharing * (work_device (w, 0)->info.threads + 1) <= loom_processors ();
+  return comm->sharing * (work_device (g, 0)->info.threads + 1) <= loom_processors ();
 }
 
 /* The first position after `i` that reads a result, or the end. */
 static guint
-first_reader (Work *w, guint i)
+first_reader (Work *g, guint i)
 {
-  const WorkInstr *instr = at (w, i);
+  const WorkInstr *instr = at (g, i);
 
-  for (guint j = i + 1; j < w->schedule->len; j++)
-    for (guint k = 0; k < at (w, j)->in->len; k++)
+  for (guint j = i + 1; j < g->schedule->len; j++)
+    for (guint k = 0; k < at (g, j)->in->len; k++)
       for (guint o = 0; o < instr->out->len; o++)
-        if (work_in (at (w, j), k) != 0 && work_out (instr, o) != 0
-            && work_root (w, work_in (at (w, j), k)) == work_root (w, work_out (instr, o)))
+        if (work_in (at (g, j), k) != 0 && work_out (instr, o) != 0
+            && work_root (g, work_in (at (g, j), k)) == work_root (g, work_out (instr, o)))
           return j;
-  return w->schedule->len;
+  return g->schedule->len;
 }
 
 /* The first position at which all operands of an instruction are available. */
 static guint
-first_ready (Work *w, const WorkInstr *instr)
+first_ready (Work *g, const WorkInstr *instr)
 {
   guint ready = 0;
 
-  for (guint i = 0; i < w->schedule->len && at (w, i) != instr; i++)
+  for (guint i = 0; i < g->schedule->len && at (g, i) != instr; i++)
     for (guint k = 0; k < instr->in->len; k++)
-      for (guint o = 0; o < at (w, i)->out->len; o++)
-        if (work_out (at (w, i), o) != 0 && work_root (w, work_in (instr, k)) == work_root (w, work_out (at (w, i), o)))
+      for (guint o = 0; o < at (g, i)->out->len; o++)
+        if (work_out (at (g, i), o) != 0 && work_root (g, work_in (instr, k)) == work_root (g, work_out (at (g, i), o)))
           ready = i + 1;
   return ready;
 }
@@ -70,13 +70,13 @@ first_ready (Work *w, const WorkInstr *instr)
 /* Moves an exchange whose operands are available early, such as the shards of parameters, to just after the first
  * reader of the previous exchange. */
 static void
-gather_ahead (Work *w)
+gather_ahead (Work *g)
 {
   guint earliest = 0;
 
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = at (w, i);
+      WorkInstr *instr = at (g, i);
       guint to;
 
       if (instr->setup || !is_collective (instr))
@@ -84,24 +84,24 @@ gather_ahead (Work *w)
           earliest = instr->setup ? i + 1 : earliest;
           continue;
         }
-      to = MAX (earliest, first_ready (w, instr));
+      to = MAX (earliest, first_ready (g, instr));
       if (to < i && instr->region != LOOM_REGION_UPDATE)
         {
-          g_ptr_array_remove_index (w->schedule, i);
-          g_ptr_array_insert (w->schedule, (int)to, instr);
+          g_ptr_array_remove_index (g->schedule, i);
+          g_ptr_array_insert (g->schedule, (int)to, instr);
         }
       else
         to = i;
       /* Only one call ahead, because gathered shards take memory. */
-      earliest = MAX (to + 1, MIN (first_reader (w, to), i) + 1);
+      earliest = MAX (to + 1, MIN (first_reader (g, to), i) + 1);
     }
 }
 
 static WorkInstr *
-wait_before (Work *w, WorkInstr *instr, guint position)
+wait_before (Work *g, WorkInstr *instr, guint position)
 {
-  WorkInstr *before = position < w->schedule->len ? at (w, position) : NULL;
-  WorkInstr *wait = work_insert (w, before, instr->prim, instr->attrs);
+  WorkInstr *before = position < g->schedule->len ? at (g, position) : NULL;
+  WorkInstr *wait = work_insert (g, before, instr->prim, instr->attrs);
 
   g_string_printf (wait->label, "wait for %s", instr->label->str);
   wait->kernel = plan_collective_go_ahead (instr->kernel);
@@ -110,9 +110,9 @@ wait_before (Work *w, WorkInstr *instr, guint position)
   wait->region = before != NULL ? before->region : instr->region;
   work_wait_for (wait, instr);
   instr->stream = WORK_EXCHANGE; /* on the host one thread makes all calls */
-  if (!work_device (w, instr->device)->info.host_memory)
+  if (!work_device (g, instr->device)->info.host_memory)
     instr->stream += (int)loom_collective_along (instr->prim, instr->attrs);
-  g_ptr_array_insert (w->schedule, (int)position, wait);
+  g_ptr_array_insert (g->schedule, (int)position, wait);
   return wait;
 }
 
@@ -126,63 +126,63 @@ work_wait_for (WorkInstr *instr, WorkInstr *other)
 
 /* An exchange begins after all earlier instructions of its device. */
 static void
-begin_behind (Work *w)
+begin_behind (Work *g)
 {
-  g_autofree WorkInstr **newest = g_new0 (WorkInstr *, w->plan_devices->len + 1);
+  g_autofree WorkInstr **newest = g_new0 (WorkInstr *, g->plan_devices->len + 1);
 
-  for (guint i = 0; i < w->schedule->len; i++)
-    if (at (w, i)->stream == WORK_COMPUTE)
-      newest[at (w, i)->device] = at (w, i);
-    else if (newest[at (w, i)->device] != NULL)
-      work_wait_for (at (w, i), newest[at (w, i)->device]);
+  for (guint i = 0; i < g->schedule->len; i++)
+    if (at (g, i)->stream == WORK_COMPUTE)
+      newest[at (g, i)->device] = at (g, i);
+    else if (newest[at (g, i)->device] != NULL)
+      work_wait_for (at (g, i), newest[at (g, i)->device]);
 }
 
 /* The end of the group of transfers that begins at position `first`. */
 static guint
-end_of_meeting (Work *w, guint first)
+end_of_meeting (Work *g, guint first)
 {
   guint end = first;
-  const int meeting = plan_collective_meeting (at (w, first)->kernel);
+  const int meeting = plan_collective_meeting (at (g, first)->kernel);
 
-  while (end < w->schedule->len && at (w, end)->kernel != NULL && is_collective (at (w, end))
-         && plan_collective_meeting (at (w, end)->kernel) == meeting)
+  while (end < g->schedule->len && at (g, end)->kernel != NULL && is_collective (at (g, end))
+         && plan_collective_meeting (at (g, end)->kernel) == meeting)
     end++;
   return end;
 }
 
 /* The position at which a group is waited for: the first reader, or the next exchange. */
 static guint
-end_of_meeting_beside (Work *w, guint first, guint end)
+end_of_meeting_beside (Work *g, guint first, guint end)
 {
   guint until = end;
 
-  while (until < w->schedule->len && !is_collective (at (w, until)))
+  while (until < g->schedule->len && !is_collective (at (g, until)))
     until++;
   for (guint i = first; i < end; i++)
-    until = MIN (until, MAX (first_reader (w, i), end));
+    until = MIN (until, MAX (first_reader (g, i), end));
   return until;
 }
 
 static void
-meet_beside (Work *w)
+meet_beside (Work *g)
 {
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
       guint end;
 
-      if (!is_collective (at (w, i)) || plan_collective_meeting (at (w, i)->kernel) == 0)
+      if (!is_collective (at (g, i)) || plan_collective_meeting (at (g, i)->kernel) == 0)
         continue;
-      end = end_of_meeting (w, i);
+      end = end_of_meeting (g, i);
       for (guint k = i; k < end; k++)
-        plan_collective_join (at (w, k)->kernel, at (w, i)->kernel, at (w, end - 1)->kernel);
-      if (has_processor (w))
+        plan_collective_join (at (g, k)->kernel, at (g, i)->kernel, at (g, end - 1)->kernel);
+      if (has_processor (g))
         {
-          WorkInstr *wait = wait_before (w, at (w, end - 1), end_of_meeting_beside (w, i, end));
+          WorkInstr *wait = wait_before (g, at (g, end - 1), end_of_meeting_beside (g, i, end));
 
           for (guint k = i; k + 1 < end; k++)
             {
-              at (w, k)->stream = at (w, end - 1)->stream;
-              work_wait_for (wait, at (w, k));
+              at (g, k)->stream = at (g, end - 1)->stream;
+              work_wait_for (wait, at (g, k));
             }
         }
       i = end - 1;
@@ -192,50 +192,50 @@ meet_beside (Work *w)
 /* TRUE for a pipeline stage. It waits for results that another stage has yet to make, and on a lane a later send would
  * wait too. */
 static gboolean
-is_stage (Work *w)
+is_stage (Work *g)
 {
-  for (guint i = 0; i < w->schedule->len; i++)
-    if (at (w, i)->prim != NULL && (at (w, i)->prim->flags & LOOM_PRIM_KEPT) != 0)
+  for (guint i = 0; i < g->schedule->len; i++)
+    if (at (g, i)->prim != NULL && (at (g, i)->prim->flags & LOOM_PRIM_KEPT) != 0)
       return TRUE;
   return FALSE;
 }
 
 void
-work_overlap_exchanges (Work *w)
+work_overlap_exchanges (Work *g)
 {
   PlanLane *lane = NULL; /* a device's collectives have a stream instead */
 
-  if (is_stage (w))
+  if (is_stage (g))
     {
-      meet_beside (w);
-      begin_behind (w);
+      meet_beside (g);
+      begin_behind (g);
       return;
     }
-  if (!has_processor (w))
+  if (!has_processor (g))
     return;
-  gather_ahead (w);
-  if (work_device (w, 0)->info.host_memory)
+  gather_ahead (g);
+  if (work_device (g, 0)->info.host_memory)
     lane = plan_lane_new ();
-  for (guint i = 0; i < w->schedule->len && lane != NULL; i++)
-    if (is_collective (at (w, i)))
-      plan_collective_set_lane (at (w, i)->kernel, lane);
-  for (guint i = 0; i < w->schedule->len; i++)
-    if (is_collective (at (w, i)) && first_reader (w, i) > i + 1)
-      wait_before (w, at (w, i), first_reader (w, i));
-  begin_behind (w);
+  for (guint i = 0; i < g->schedule->len && lane != NULL; i++)
+    if (is_collective (at (g, i)))
+      plan_collective_set_lane (at (g, i)->kernel, lane);
+  for (guint i = 0; i < g->schedule->len; i++)
+    if (is_collective (at (g, i)) && first_reader (g, i) > i + 1)
+      wait_before (g, at (g, i), first_reader (g, i));
+  begin_behind (g);
   plan_lane_unref (lane);
 }
 
 void
-work_tell_waits (Work *w, LoomPlan *plan)
+work_tell_waits (Work *g, LoomPlan *plan)
 {
-  for (guint i = 0; i < w->schedule->len; i++)
-    for (guint k = 0; at (w, i)->after != NULL && k < at (w, i)->after->len; k++)
+  for (guint i = 0; i < g->schedule->len; i++)
+    for (guint k = 0; at (g, i)->after != NULL && k < at (g, i)->after->len; k++)
       {
-        const WorkInstr *other = g_ptr_array_index (at (w, i)->after, k);
+        const WorkInstr *other = g_ptr_array_index (at (g, i)->after, k);
         guint position;
 
-        if (other->stream != WORK_COMPUTE && !work_is_send (other) && g_ptr_array_find (w->schedule, other, &position))
+        if (other->stream != WORK_COMPUTE && !work_is_send (other) && g_ptr_array_find (g->schedule, other, &position))
           g_array_index (plan->instrs, LoomPlanInstr, position).until = i;
       }
 }

@@ -38,7 +38,7 @@ is_full (const Pad *p, guint v)
 static gboolean
 is_by_class (const Pad *p, guint v)
 {
-  const LoomTensorDesc *d = &work_value (p->s.w, v)->desc;
+  const LoomTensorDesc *d = &work_value (p->s.g, v)->desc;
 
   return d->rank > 0 && d->dim[d->rank - 1] == p->s.classes && loom_desc_count (d) == p->s.classes;
 }
@@ -46,7 +46,7 @@ is_by_class (const Pad *p, guint v)
 static gboolean
 is_matrix (const Pad *p, guint v)
 {
-  return work_value (p->s.w, v)->desc.rank == 2;
+  return work_value (p->s.g, v)->desc.rank == 2;
 }
 
 /* ---- which ---------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ keeps_finite (const Pad *p, const WorkInstr *instr)
         break;
       /* A divisor for all elements would spoil every logit if it were 0. */
       case LOOM_SCALAR_DIV:
-        if (loom_desc_count (&work_value (p->s.w, work_step (instr, s)->arg[1])->desc) != 1)
+        if (loom_desc_count (&work_value (p->s.g, work_step (instr, s)->arg[1])->desc) != 1)
           return FALSE;
         break;
       default:
@@ -86,7 +86,7 @@ takes_elementwise (const Pad *p, const WorkInstr *instr)
   for (guint k = 0; k < instr->in->len; k++)
     {
       const guint v = work_in (instr, k);
-      const LoomTensorDesc *d = &work_value (p->s.w, v)->desc;
+      const LoomTensorDesc *d = &work_value (p->s.g, v)->desc;
 
       if (!is_full (p, v) && d->rank > 0 && d->dim[d->rank - 1] != 1 && !is_by_class (p, v))
         return FALSE;
@@ -125,7 +125,7 @@ takes (const Pad *p, const WorkInstr *instr)
       const LoomReduceAttrs *a = instr->attrs;
 
       return a->op == LOOM_REDUCE_SUM
-             && a->axes == (1u << (work_value (p->s.w, work_in (instr, 0))->desc.rank - 1)) - 1;
+             && a->axes == (1u << (work_value (p->s.g, work_in (instr, 0))->desc.rank - 1)) - 1;
     }
   if (!is_matrix (p, work_in (instr, 0)))
     return FALSE;
@@ -156,7 +156,7 @@ leaves_out (Pad *p, WorkInstr *instr)
   for (guint k = 0; k < instr->in->len; k++)
     in[k] = work_in (instr, k);
   *classes = p->s.classes - 1;
-  has = work_has_kernel (p->s.w, instr, instr->in->len, in, instr->out->len,
+  has = work_has_kernel (p->s.g, instr, instr->in->len, in, instr->out->len,
                          (const guint *)(const void *)instr->out->data);
   *classes = 0;
   return has;
@@ -174,7 +174,7 @@ widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
 
   if (wider == 0)
     {
-      LoomTensorDesc desc = work_value (p->s.w, v)->desc;
+      LoomTensorDesc desc = work_value (p->s.g, v)->desc;
       LoomPadTo to = { .to = { .rank = desc.rank } };
       WorkInstr *first = p->s.instrs->pdata[0], *pad;
 
@@ -184,15 +184,15 @@ widen_operand (Pad *p, WorkInstr *instr, guint k, int axis)
           to.kernel.step[i] = 1;
           to.to.dim[i] = desc.dim[i];
         }
-      wider = work_new_value (p->s.w, &desc, work_value (p->s.w, v));
+      wider = work_new_value (p->s.g, &desc, work_value (p->s.g, v));
       /* Before all of them if the operand is available there, so that the chunks of a head can share it. */
-      pad = work_insert_like (p->s.w, work_is_ready (p->s.w, v, first) ? first : instr, instr, loom_prim ("pad"), &to,
+      pad = work_insert_like (p->s.g, work_is_ready (p->s.g, v, first) ? first : instr, instr, loom_prim ("pad"), &to,
                               "pad");
-      work_add_in (p->s.w, pad, v);
-      work_add_out (p->s.w, pad, wider);
+      work_add_in (p->s.g, pad, v);
+      work_add_out (p->s.g, pad, wider);
       g_hash_table_insert (p->wider, key, GUINT_TO_POINTER (wider));
     }
-  work_set_in (p->s.w, instr, k, wider);
+  work_set_in (p->s.g, instr, k, wider);
 }
 
 /* The conversion that is a product's only reader, so that the product writes that type itself (plan-cast.c), or
@@ -201,11 +201,11 @@ static WorkInstr *
 find_cast (Pad *p, const WorkInstr *instr)
 {
   const guint v = work_out (instr, 0);
-  WorkInstr *reader = work_only_reader (p->s.w, v, TRUE);
+  WorkInstr *reader = work_only_reader (p->s.g, v, TRUE);
 
   return reader != NULL && work_is_step (reader, LOOM_SCALAR_ID) && work_in (reader, 0) == v
                  && reader->device_name == instr->device_name
-                 && work_same_dims (&work_value (p->s.w, work_out (reader, 0))->desc, &work_value (p->s.w, v)->desc)
+                 && work_same_dims (&work_value (p->s.g, work_out (reader, 0))->desc, &work_value (p->s.g, v)->desc)
              ? reader
              : NULL;
 }
@@ -214,10 +214,10 @@ find_cast (Pad *p, const WorkInstr *instr)
 static guint
 wider_value (Pad *p, guint v, int axis)
 {
-  LoomTensorDesc desc = work_value (p->s.w, v)->desc;
+  LoomTensorDesc desc = work_value (p->s.g, v)->desc;
 
   desc.dim[axis] = p->padded;
-  return work_new_value (p->s.w, &desc, work_value (p->s.w, v));
+  return work_new_value (p->s.g, &desc, work_value (p->s.g, v));
 }
 
 /* Pads a result along its axis of classes, and cuts it to size after that and after a conversion of it. */
@@ -226,7 +226,7 @@ widen_result (Pad *p, WorkInstr *instr, int axis)
 {
   WorkInstr *cast = find_cast (p, instr), *last = cast != NULL ? cast : instr, *slice;
   const guint v = work_out (last, 0);
-  const LoomTensorDesc desc = work_value (p->s.w, v)->desc;
+  const LoomTensorDesc desc = work_value (p->s.g, v)->desc;
   LoomSliceTo to = { .to = { .rank = desc.rank } };
   guint wider = wider_value (p, work_out (instr, 0), axis);
 
@@ -235,17 +235,17 @@ widen_result (Pad *p, WorkInstr *instr, int axis)
       to.kernel.step[i] = 1;
       to.to.dim[i] = desc.dim[i];
     }
-  work_set_out (p->s.w, instr, 0, wider);
+  work_set_out (p->s.g, instr, 0, wider);
   if (cast != NULL)
     {
-      work_set_in (p->s.w, cast, 0, wider);
+      work_set_in (p->s.g, cast, 0, wider);
       wider = wider_value (p, v, axis);
       work_step (cast, 0)->result = wider;
-      work_set_out (p->s.w, cast, 0, wider);
+      work_set_out (p->s.g, cast, 0, wider);
     }
-  slice = work_insert_like (p->s.w, work_next (last), last, loom_prim ("slice"), &to, "slice");
-  work_add_in (p->s.w, slice, wider);
-  work_add_out (p->s.w, slice, v);
+  slice = work_insert_like (p->s.g, work_next (last), last, loom_prim ("slice"), &to, "slice");
+  work_add_in (p->s.g, slice, wider);
+  work_add_out (p->s.g, slice, v);
 }
 
 static void
@@ -257,7 +257,7 @@ widen_product (Pad *p, WorkInstr *instr)
     {
       widen_operand (p, instr, 1, a->trans_b ? 0 : 1);
       if (a->has_bias)
-        widen_operand (p, instr, 2, work_value (p->s.w, work_in (instr, 2))->desc.rank - 1);
+        widen_operand (p, instr, 2, work_value (p->s.g, work_in (instr, 2))->desc.rank - 1);
     }
   else if (is_scores (p, work_in (instr, 1)))
     widen_result (p, instr, 1);
@@ -274,12 +274,12 @@ widen_instr (Pad *p, WorkInstr *instr)
     {
       for (guint k = 0; k < instr->in->len; k++)
         if (!is_scores (p, work_in (instr, k)) && is_by_class (p, work_in (instr, k)))
-          widen_operand (p, instr, k, work_value (p->s.w, work_in (instr, k))->desc.rank - 1);
+          widen_operand (p, instr, k, work_value (p->s.g, work_in (instr, k))->desc.rank - 1);
     }
   else if (work_is (instr, "matmul"))
     widen_product (p, instr);
   else if (work_is (instr, "reduce"))
-    widen_result (p, instr, work_value (p->s.w, work_out (instr, 0))->desc.rank - 1);
+    widen_result (p, instr, work_value (p->s.g, work_out (instr, 0))->desc.rank - 1);
   else
     *classes_of (instr) = p->s.classes;
 }
@@ -288,7 +288,7 @@ widen_instr (Pad *p, WorkInstr *instr)
 static void
 lengthen (Pad *p, guint v)
 {
-  WorkValue *value = work_value (p->s.w, v);
+  WorkValue *value = work_value (p->s.g, v);
 
   if (is_full (p, v)) /* not an unread view of another shape */
     value->desc.dim[value->desc.rank - 1] = p->padded;
@@ -298,39 +298,39 @@ lengthen (Pad *p, guint v)
 }
 
 static void
-pad_scores (Work *w, WorkInstr *loss)
+pad_scores (Work *g, WorkInstr *loss)
 {
   g_autoptr (GHashTable) wider = g_hash_table_new (NULL, NULL);
-  g_auto (WorkScores) scores = { 0 };
+  g_auto (WorkScores) logits = { 0 };
   GHashTableIter each;
   gpointer root;
 
-  work_scores_init (&scores, w, loss);
-  Pad p = { scores, (scores.classes + UNIT - 1) / UNIT * UNIT, wider };
-  if (work_value (w, work_in (loss, 0))->desc.dtype == LOOM_F64 || p.padded == scores.classes
-      || scores.classes < LEAST_CLASSES || scores.rows * scores.classes < LEAST_SCORES || *classes_of (loss) != 0
-      || !work_is_on_gpu (w, p.s.device_name) || !work_scores_find (&scores, loss))
+  work_scores_init (&logits, g, loss);
+  Pad p = { logits, (logits.classes + UNIT - 1) / UNIT * UNIT, wider };
+  if (work_value (g, work_in (loss, 0))->desc.dtype == LOOM_F64 || p.padded == logits.classes
+      || logits.classes < LEAST_CLASSES || logits.rows * logits.classes < LEAST_SCORES || *classes_of (loss) != 0
+      || !work_is_on_gpu (g, p.s.device_name) || !work_scores_find (&logits, loss))
     return;
-  for (guint i = 0; i < scores.instrs->len; i++)
-    if (!takes (&p, scores.instrs->pdata[i]) || !leaves_out (&p, scores.instrs->pdata[i]))
+  for (guint i = 0; i < logits.instrs->len; i++)
+    if (!takes (&p, logits.instrs->pdata[i]) || !leaves_out (&p, logits.instrs->pdata[i]))
       return;
-  for (guint i = 0; i < scores.instrs->len; i++)
-    widen_instr (&p, scores.instrs->pdata[i]);
-  g_hash_table_iter_init (&each, scores.roots);
+  for (guint i = 0; i < logits.instrs->len; i++)
+    widen_instr (&p, logits.instrs->pdata[i]);
+  g_hash_table_iter_init (&each, logits.roots);
   while (g_hash_table_iter_next (&each, &root, NULL))
     lengthen (&p, GPOINTER_TO_UINT (root));
 }
 
 void
-work_pad_scores (Work *w)
+work_pad_scores (Work *g)
 {
   g_autoptr (GPtrArray) losses = g_ptr_array_new ();
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "cross_entropy"))
       g_ptr_array_add (losses, instr);
   for (guint i = 0; i < losses->len; i++)
-    pad_scores (w, losses->pdata[i]);
+    pad_scores (g, losses->pdata[i]);
 }
 
 /* ---- slices to size --------------------------------------------------------------------------- */
@@ -338,12 +338,12 @@ work_pad_scores (Work *w)
 /* TRUE for all rows of a matrix but the last few, which are a view of it. The matrix must be computed here, not be
  * overwritten later, and be little larger, because it lives as long as the view. */
 static gboolean
-is_leading (Work *w, const WorkInstr *instr, GHashTable *updaters)
+is_leading (Work *g, const WorkInstr *instr, GHashTable *updaters)
 {
   const LoomSliceTo *slice = instr->attrs;
-  const guint root = work_root (w, work_in (instr, 0)), y = work_out (instr, 0);
-  const WorkValue *whole = work_value (w, root), *part = work_value (w, y);
-  const LoomTensorDesc *a = &work_value (w, work_in (instr, 0))->desc, *b = &part->desc;
+  const guint root = work_root (g, work_in (instr, 0)), y = work_out (instr, 0);
+  const WorkValue *whole = work_value (g, root), *part = work_value (g, y);
+  const LoomTensorDesc *a = &work_value (g, work_in (instr, 0))->desc, *b = &part->desc;
 
   if (a->rank != 2 || a->dim[1] != b->dim[1] || b->dim[0] * 8 < a->dim[0] * 7 || whole->producer == NULL
       || whole->is_output || whole->commit >= 0 || part->is_output || part->commit >= 0
@@ -357,14 +357,14 @@ is_leading (Work *w, const WorkInstr *instr, GHashTable *updaters)
 }
 
 void
-work_view_slices (Work *w)
+work_view_slices (Work *g)
 {
-  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+  g_autoptr (GHashTable) updaters = work_find_updaters (g);
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "slice") && is_leading (w, instr, updaters))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "slice") && is_leading (g, instr, updaters))
       {
-        work_set_alias (w, work_out (instr, 0), work_in (instr, 0));
-        work_erase (w, instr);
+        work_set_alias (g, work_out (instr, 0), work_in (instr, 0));
+        work_erase (g, instr);
       }
 }

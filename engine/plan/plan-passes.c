@@ -76,47 +76,47 @@ const WorkPass work_passes[] = {
 };
 
 guint
-work_n_instrs (const Work *w)
+work_n_instrs (const Work *g)
 {
   guint n = 0;
 
-  for (const WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (const WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     n++;
   return n;
 }
 
 gsize
-work_bytes (Work *w)
+work_bytes (Work *g)
 {
   gsize bytes = 0;
 
-  for (const WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (const WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     for (guint o = 0; o < instr->out->len; o++)
       if (work_out (instr, o) != 0)
-        bytes += loom_desc_bytes (&work_value (w, work_out (instr, o))->desc);
+        bytes += loom_desc_bytes (&work_value (g, work_out (instr, o))->desc);
   return bytes;
 }
 
 gboolean
-work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error)
+work_run_passes (Work *g, WorkPassFunc behind, gpointer data, GError **error)
 {
   for (const WorkPass *pass = work_passes; pass->name != NULL; pass++)
     {
-      gboolean wanted = !(pass->flags & WORK_IS_FUSION) || !w->options.no_fusion;
+      gboolean wanted = !(pass->flags & WORK_IS_FUSION) || !g->options.no_fusion;
 
       if (wanted)
-        pass->run (w);
-      if (w->error != NULL)
+        pass->run (g);
+      if (g->error != NULL)
         {
-          g_propagate_error (error, g_steal_pointer (&w->error));
+          g_propagate_error (error, g_steal_pointer (&g->error));
           return FALSE;
         }
       /* The schedule and the arena depend on the set of instructions. */
-      if (w->schedule->len == 0)
-        work_remove_dead (w);
-      work_sweep (w);
+      if (g->schedule->len == 0)
+        work_remove_dead (g);
+      work_sweep (g);
       if (behind != NULL)
-        behind (w, pass, wanted, data);
+        behind (g, pass, wanted, data);
     }
   return TRUE;
 }

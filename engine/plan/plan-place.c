@@ -3,27 +3,27 @@
 #include "engine/plan/plan-private.h"
 
 static int
-device_index (Work *w, const char *name, GError **error)
+device_index (Work *g, const char *name, GError **error)
 {
-  LoomPlanDevice *device = loom_devices_get (w->devices, name, error);
+  LoomPlanDevice *device = loom_devices_get (g->devices, name, error);
 
   if (device == NULL)
     return -1;
-  for (guint i = 0; i < w->plan_devices->len; i++)
-    if (g_ptr_array_index (w->plan_devices, i) == device)
+  for (guint i = 0; i < g->plan_devices->len; i++)
+    if (g_ptr_array_index (g->plan_devices, i) == device)
       return (int)i;
-  g_ptr_array_add (w->plan_devices, device);
-  return (int)w->plan_devices->len - 1;
+  g_ptr_array_add (g->plan_devices, device);
+  return (int)g->plan_devices->len - 1;
 }
 
 /* Reports a fault at a node, once for each kind: a node has many kernels, forward and backward. */
 void
-work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix,
+work_refuse (Work *g, LoomErrorCode code, const char *node, const char *port, const char *fix,
              char *message /* taken */)
 {
-  for (guint i = 0; i < loom_faults_length (w->faults); i++)
+  for (guint i = 0; i < loom_faults_length (g->faults); i++)
     {
-      const LoomFault *f = loom_faults_get (w->faults, i);
+      const LoomFault *f = loom_faults_get (g->faults, i);
 
       if (f->code == code && g_strcmp0 (f->node, node) == 0)
         {
@@ -32,7 +32,7 @@ work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, co
         }
     }
   {
-    LoomFault *fault = loom_faults_add (w->faults, code, 0, node, port, "%s", message);
+    LoomFault *fault = loom_faults_add (g->faults, code, 0, node, port, "%s", message);
 
     if (fix != NULL)
       loom_fault_set_fix (fault, NULL, NULL, "%s", fix);
@@ -42,27 +42,27 @@ work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, co
 
 /* The device of this name, requested by a node. If it does not exist, reports a fault and returns the plan's own. */
 static int
-device_of_name (Work *w, const char *name, const char *node)
+device_of_name (Work *g, const char *name, const char *node)
 {
   g_autoptr (GError) error = NULL;
-  int device = name != NULL ? device_index (w, name, &error) : 0;
+  int device = name != NULL ? device_index (g, name, &error) : 0;
 
   if (error != NULL)
-    work_refuse (w, error->code, node, "device", NULL, g_strdup (error->message));
+    work_refuse (g, error->code, node, "device", NULL, g_strdup (error->message));
   return MAX (device, 0);
 }
 
 WorkInstr *
-work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to, int device)
+work_insert_copy (Work *g, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to, int device)
 {
-  WorkInstr *copy = work_insert (w, before, prim, attrs);
+  WorkInstr *copy = work_insert (g, before, prim, attrs);
 
   copy->device = device;
-  copy->origin = work_value (w, from)->origin;
-  copy->region = work_value (w, from)->region;
-  work_add_in (w, copy, from);
-  work_add_out (w, copy, to);
-  work_value (w, to)->device = device;
+  copy->origin = work_value (g, from)->origin;
+  copy->region = work_value (g, from)->region;
+  work_add_in (g, copy, from);
+  work_add_out (g, copy, to);
+  work_value (g, to)->device = device;
   return copy;
 }
 
@@ -80,129 +80,129 @@ crossing_sentence (const WorkValue *value, const char *from, const char *to)
  * at the end). strict_devices concerns wires, so values of no node, such as hyper-parameters and the step number, are
  * exempt. */
 static guint
-on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
+on_device (Work *g, WorkInstr *at, guint v, int device, const char *node)
 {
-  guint root = work_root (w, v), copy;
+  guint root = work_root (g, v), copy;
   WorkInstr *transfer;
 
-  if (work_value (w, root)->device == device)
+  if (work_value (g, root)->device == device)
     return v;
-  if (w->options.strict_devices && node != NULL && work_value (w, v)->origin != NULL)
-    work_refuse (w, LOOM_ERROR_DEVICE, node, "device", "Give both nodes one device, or take strict_devices away.",
-                 crossing_sentence (work_value (w, v), work_device (w, work_value (w, root)->device)->name,
-                                    work_device (w, device)->name));
-  for (copy = work_value (w, root)->on_device; copy != 0 && work_value (w, copy)->device != device;)
-    copy = work_value (w, copy)->on_device;
+  if (g->options.strict_devices && node != NULL && work_value (g, v)->origin != NULL)
+    work_refuse (g, LOOM_ERROR_DEVICE, node, "device", "Give both nodes one device, or take strict_devices away.",
+                 crossing_sentence (work_value (g, v), work_device (g, work_value (g, root)->device)->name,
+                                    work_device (g, device)->name));
+  for (copy = work_value (g, root)->on_device; copy != 0 && work_value (g, copy)->device != device;)
+    copy = work_value (g, copy)->on_device;
   if (copy == 0)
     {
-      copy = work_new_value (w, &work_value (w, root)->desc, work_value (w, root));
-      work_value (w, copy)->on_device = work_value (w, root)->on_device;
-      work_value (w, root)->on_device = copy;
-      transfer = work_insert_copy (w, at, NULL, NULL, root, copy, device);
-      g_string_printf (transfer->label, "copy %s→%s", work_device (w, work_value (w, root)->device)->name,
-                       work_device (w, device)->name);
+      copy = work_new_value (g, &work_value (g, root)->desc, work_value (g, root));
+      work_value (g, copy)->on_device = work_value (g, root)->on_device;
+      work_value (g, root)->on_device = copy;
+      transfer = work_insert_copy (g, at, NULL, NULL, root, copy, device);
+      g_string_printf (transfer->label, "copy %s→%s", work_device (g, work_value (g, root)->device)->name,
+                       work_device (g, device)->name);
     }
   if (v == root)
     return copy;
   {
-    guint alias = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+    guint alias = work_new_value (g, &work_value (g, v)->desc, work_value (g, v));
 
-    work_set_alias (w, alias, copy);
+    work_set_alias (g, alias, copy);
     return alias;
   }
 }
 
 /* An instruction that only makes a view becomes that view; on another device it is a view of the transfer. */
 static void
-place_alias (Work *w, WorkInstr *instr)
+place_alias (Work *g, WorkInstr *instr)
 {
-  guint moved = on_device (w, instr, work_in (instr, 0), instr->device, instr->origin);
+  guint moved = on_device (g, instr, work_in (instr, 0), instr->device, instr->origin);
 
-  work_set_alias (w, work_out (instr, 0), moved);
-  work_erase (w, instr);
+  work_set_alias (g, work_out (instr, 0), moved);
+  work_erase (g, instr);
 }
 
 /* Brings operand k to the instruction's device. An in-place instruction works on the copy, which place_commit() copies
  * back to the slot. */
 static void
-place_operand (Work *w, WorkInstr *instr, guint k)
+place_operand (Work *g, WorkInstr *instr, guint k)
 {
-  guint v = work_in (instr, k), moved = on_device (w, instr, v, instr->device, instr->origin);
+  guint v = work_in (instr, k), moved = on_device (g, instr, v, instr->device, instr->origin);
 
   if (moved == v)
     return;
-  work_set_in (w, instr, k, moved);
+  work_set_in (g, instr, k, moved);
 }
 
 static void
-place_instr (Work *w, WorkInstr *instr)
+place_instr (Work *g, WorkInstr *instr)
 {
-  instr->device = device_of_name (w, instr->device_name, instr->origin);
+  instr->device = device_of_name (g, instr->device_name, instr->origin);
   if (instr->crosses_only)
     {
-      place_alias (w, instr);
+      place_alias (g, instr);
       return;
     }
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0)
-      place_operand (w, instr, k);
+      place_operand (g, instr, k);
   for (guint o = 0; o < instr->out->len; o++)
     if (work_out (instr, o) != 0)
-      work_value (w, work_out (instr, o))->device = instr->device;
+      work_value (g, work_out (instr, o))->device = instr->device;
 }
 
 /* Makes a slot take its next value on the slot's device. */
 static void
-place_commit (Work *w, guint v)
+place_commit (Work *g, guint v)
 {
-  int commit = work_value (w, v)->commit;
-  const LoomSlot *slot = loom_program_get_slot (w->program, (guint)commit);
-  guint root = work_root (w, v), moved;
-  int device = slot->read != 0 ? work_value (w, work_root (w, slot->read))->device : 0;
+  int commit = work_value (g, v)->commit;
+  const LoomSlot *slot = loom_program_get_slot (g->program, (guint)commit);
+  guint root = work_root (g, v), moved;
+  int device = slot->read != 0 ? work_value (g, work_root (g, slot->read))->device : 0;
 
-  if (work_value (w, root)->producer == NULL && work_value (w, root)->slot < 0 && work_value (w, root)->input < 0)
+  if (work_value (g, root)->producer == NULL && work_value (g, root)->slot < 0 && work_value (g, root)->input < 0)
     return;
-  moved = on_device (w, NULL, v, device, work_value (w, v)->origin);
+  moved = on_device (g, NULL, v, device, work_value (g, v)->origin);
   if (moved != v)
     {
-      work_value (w, v)->commit = -1;
-      work_commit (w, moved, commit);
+      work_value (g, v)->commit = -1;
+      work_commit (g, moved, commit);
     }
 }
 
 void
-work_faults_to_error (Work *w)
+work_faults_to_error (Work *g)
 {
   const LoomFault *f;
 
-  if (loom_faults_length (w->faults) == 0)
+  if (loom_faults_length (g->faults) == 0)
     return;
-  f = loom_faults_get (w->faults, 0);
-  g_set_error (&w->error, LOOM_ERROR, f->code, "%s%s%s%s%s%s", f->node != NULL ? "Node " : "",
+  f = loom_faults_get (g->faults, 0);
+  g_set_error (&g->error, LOOM_ERROR, f->code, "%s%s%s%s%s%s", f->node != NULL ? "Node " : "",
                f->node != NULL ? f->node : "", f->node != NULL ? ": " : "", f->message, f->fix != NULL ? " " : "",
                f->fix != NULL ? f->fix : "");
 }
 
 void
-work_place (Work *w)
+work_place (Work *g)
 {
-  guint n = w->values->len;
+  guint n = g->values->len;
 
-  if (device_index (w, w->options.device, &w->error) < 0)
+  if (device_index (g, g->options.device, &g->error) < 0)
     return;
   for (guint v = 1; v < n; v++)
-    if (work_value (w, v)->slot >= 0 || work_value (w, v)->input >= 0)
-      work_value (w, v)->device = device_of_name (w, work_value (w, v)->device_name, work_value (w, v)->origin);
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    place_instr (w, instr);
+    if (work_value (g, v)->slot >= 0 || work_value (g, v)->input >= 0)
+      work_value (g, v)->device = device_of_name (g, work_value (g, v)->device_name, work_value (g, v)->origin);
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+    place_instr (g, instr);
   for (guint v = 1; v < n; v++)
-    if (work_value (w, v)->commit >= 0)
-      place_commit (w, v);
+    if (work_value (g, v)->commit >= 0)
+      place_commit (g, v);
 }
 
 /* TRUE if the instruction can run before the first step. */
 static gboolean
-is_setup (Work *w, const WorkInstr *instr)
+is_setup (Work *g, const WorkInstr *instr)
 {
   for (guint i = 0; i < instr->in->len; i++)
     {
@@ -210,7 +210,7 @@ is_setup (Work *w, const WorkInstr *instr)
 
       if (work_in (instr, i) == 0)
         continue;
-      v = work_value (w, work_root (w, work_in (instr, i)));
+      v = work_value (g, work_root (g, work_in (instr, i)));
       if (v->producer == NULL || !v->producer->setup)
         return FALSE;
     }
@@ -218,12 +218,12 @@ is_setup (Work *w, const WorkInstr *instr)
 }
 
 void
-work_schedule (Work *w)
+work_schedule (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
-    instr->setup = is_setup (w, instr);
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+    instr->setup = is_setup (g, instr);
   for (int setup = 1; setup >= 0; setup--)
-    for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
       if (instr->setup == setup)
-        g_ptr_array_add (w->schedule, instr);
+        g_ptr_array_add (g->schedule, instr);
 }

@@ -1,4 +1,5 @@
-/* The planner's working form: a graph of instructions and values that passes fuse, move and give kernels.
+/* The planner's working form: a graph of instructions and values that passes fuse, move and give kernels. Its nodes are
+ * instructions (a node of the user's graph is only named, by `origin`).
  *
  * Values keep the program's numbers (0 is none), and new ones are appended. Each value has its producer and a list of
  * uses, which the helpers below maintain, so no pass counts readers. An erased instruction stays in the list, marked
@@ -152,15 +153,15 @@ typedef struct
 } Work;
 
 static inline WorkValue *
-work_value (Work *w, guint v)
+work_value (Work *g, guint v)
 {
-  return &g_array_index (w->values, WorkValue, v);
+  return &g_array_index (g->values, WorkValue, v);
 }
 
 static inline LoomPlanDevice *
-work_device (Work *w, int device)
+work_device (Work *g, int device)
 {
-  return g_ptr_array_index (w->plan_devices, (guint)device);
+  return g_ptr_array_index (g->plan_devices, (guint)device);
 }
 
 static inline guint
@@ -185,58 +186,58 @@ work_step (const WorkInstr *instr, guint s)
 
 /* The value whose bytes v has. */
 static inline guint
-work_root (Work *w, guint v)
+work_root (Work *g, guint v)
 {
-  return work_value (w, v)->alias != 0 ? work_value (w, v)->alias : v;
+  return work_value (g, v)->alias != 0 ? work_value (g, v)->alias : v;
 }
 
-guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like);
+guint work_new_value (Work *g, const LoomTensorDesc *desc, const WorkValue *like);
 /* Makes v, and its views, views of base's root; base 0 gives v bytes of its own. */
-void work_set_alias (Work *w, guint v, guint base);
+void work_set_alias (Work *g, guint v, guint base);
 /* Makes a slot take v when the step ends, or a view of v if another slot takes v itself. */
-void work_commit (Work *w, guint v, int slot);
+void work_commit (Work *g, guint v, int slot);
 /* TRUE if v is used: by an instruction, the caller, a slot, or a view that is used. */
-gboolean work_is_used (Work *w, guint v);
+gboolean work_is_used (Work *g, guint v);
 /* The only living instruction that reads v itself (with `views`: v or its views), if v is neither an output nor a
  * state's next value and nothing else reads it; else NULL. */
-WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
+WorkInstr *work_only_reader (Work *g, guint v, gboolean views);
 
 /* The instructions that overwrite an operand with a result, by the root value that they update: WorkInstr. (transfer
  * full) */
-GHashTable *work_find_updaters (Work *w);
+GHashTable *work_find_updaters (Work *g);
 /* The number of readers of v, none of them through a view; at most `max` are stored. More than `max` if the caller, a
  * slot or a reader of a view uses v. */
-guint work_readers (Work *w, guint v, guint max, WorkInstr **reader);
+guint work_readers (Work *g, guint v, guint max, WorkInstr **reader);
 
 /* Inserts an instruction without operands and results before another one (NULL: at the end). attrs are copied. */
-WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs);
+WorkInstr *work_insert (Work *g, WorkInstr *before, const LoomPrim *prim, const void *attrs);
 /* Does the same with like's node, device, region, recomputation, micro-batch and chunk. */
-WorkInstr *work_insert_like (Work *w, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
+WorkInstr *work_insert_like (Work *g, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
                              const char *label);
-void work_move (Work *w, WorkInstr *instr, WorkInstr *before);
+void work_move (Work *g, WorkInstr *instr, WorkInstr *before);
 /* Drops its operands and leaves its results without a producer. */
-void work_erase (Work *w, WorkInstr *instr);
+void work_erase (Work *g, WorkInstr *instr);
 /* Makes all readers of a read b. If a is an output or a state's next value it becomes a view of b, so its producer has
  * to be erased. */
-void work_replace (Work *w, guint a, guint b);
+void work_replace (Work *g, guint a, guint b);
 
-void work_add_in (Work *w, WorkInstr *instr, guint v);
+void work_add_in (Work *g, WorkInstr *instr, guint v);
 /* Replaces operand k with v, in the steps too. */
-void work_set_in (Work *w, WorkInstr *instr, guint k, guint v);
-void work_drop_in (Work *w, WorkInstr *instr, guint k);
-void work_add_out (Work *w, WorkInstr *instr, guint v);
+void work_set_in (Work *g, WorkInstr *instr, guint k, guint v);
+void work_drop_in (Work *g, WorkInstr *instr, guint k);
+void work_add_out (Work *g, WorkInstr *instr, guint v);
 /* Replaces result o with v. */
-void work_set_out (Work *w, WorkInstr *instr, guint o, guint v);
+void work_set_out (Work *g, WorkInstr *instr, guint o, guint v);
 
 /* The living instructions in order. One that is inserted after the current one is visited. */
-WorkInstr *work_first (const Work *w);
+WorkInstr *work_first (const Work *g);
 WorkInstr *work_next (const WorkInstr *instr);
 gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
 void work_sort (GPtrArray *instrs /* WorkInstr */);
 
 /* TRUE if v, or its root, is available at the instruction. A pass that fuses a later instruction makes its result
  * earlier and may read nothing that is made later. */
-gboolean work_is_ready (Work *w, guint v, const WorkInstr *instr);
+gboolean work_is_ready (Work *g, guint v, const WorkInstr *instr);
 
 /* TRUE if it is an unfused call of this primitive, for the passes whose pattern it is. */
 gboolean work_is (const WorkInstr *instr, const char *primitive);
@@ -245,25 +246,25 @@ gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
 /* TRUE if the steps and parts are within a kernel's limits. */
 gboolean work_steps_fit (const GArray *steps);
 /* The name, in errors, of an instruction that belongs to no node; else NULL. (transfer full) */
-char *work_purpose (Work *w, const WorkInstr *instr);
+char *work_purpose (Work *g, const WorkInstr *instr);
 /* The primitive of its kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
 const char *work_kernel (const WorkInstr *instr);
 gboolean work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
 
 /* Erases instructions whose results are not used. */
-void work_remove_dead (Work *w);
+void work_remove_dead (Work *g);
 /* Frees erased instructions; the driver calls it after each pass. */
-void work_sweep (Work *w);
+void work_sweep (Work *g);
 
 /* plan-import.c: converts a program to the working form, unchanged. */
 Work *work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
-void work_free (Work *w);
+void work_free (Work *g);
 
 /* ---- plan-scores.c: the logits of a loss ---------------------------------- */
 
 typedef struct
 {
-  Work *w;
+  Work *g;
   const char *device_name;
   gint64 rows, classes; /* classes is 0 if a loss has logits other than rows × classes */
   GHashTable *roots;    /* of the values that are rows × classes */
@@ -271,7 +272,7 @@ typedef struct
   GPtrArray *instrs;    /* the same, in program order */
 } WorkScores;
 
-void work_scores_init (WorkScores *s, Work *w, const WorkInstr *loss);
+void work_scores_init (WorkScores *s, Work *g, const WorkInstr *loss);
 void work_scores_clear (WorkScores *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkScores, work_scores_clear)
 /* FALSE if anything else uses the logits: the caller, a slot, another device. */
@@ -302,7 +303,7 @@ typedef enum
 typedef struct
 {
   const char *name, *doc; /* one line */
-  void (*run) (Work *w);
+  void (*run) (Work *g);
   WorkPassFlags flags;
   WorkFacts needs, gives; /* what must hold before the pass, and what also holds after it */
 } WorkPass;
@@ -310,11 +311,11 @@ typedef struct
 extern const WorkPass work_passes[]; /* ends with a NULL name */
 
 /* Called after each pass; ran: FALSE if it was skipped. */
-typedef void (*WorkPassFunc) (Work *w, const WorkPass *pass, gboolean ran, gpointer data);
-gboolean work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error);
-guint work_n_instrs (const Work *w);
+typedef void (*WorkPassFunc) (Work *g, const WorkPass *pass, gboolean ran, gpointer data);
+gboolean work_run_passes (Work *g, WorkPassFunc behind, gpointer data, GError **error);
+guint work_n_instrs (const Work *g);
 /* Of all results except views, as if no memory were shared. */
-gsize work_bytes (Work *w);
+gsize work_bytes (Work *g);
 
 /* plan-collective.c: the kernel of a collective; NULL with a message. */
 LoomKernel *work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
@@ -335,70 +336,70 @@ typedef struct
 gboolean
 work_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride);
 /* How the result of an instruction is read from its operand; FALSE if it does not only copy elements of one operand. */
-gboolean work_reading_of (Work *w, const WorkInstr *instr, WorkReading *reading);
+gboolean work_reading_of (Work *g, const WorkInstr *instr, WorkReading *reading);
 /* Does the same, with where it is written. */
-gboolean work_move_of (Work *w, const WorkInstr *instr, LoomMovePart *part);
+gboolean work_move_of (Work *g, const WorkInstr *instr, LoomMovePart *part);
 
 /* plan-check.c: verifies the working form (uses, producers, order); FALSE with a sentence to be freed. For tests. */
-gboolean work_check (Work *w, char **why);
+gboolean work_check (Work *g, char **why);
 
 /* ---- the passes, in the order of the table ------------------------------ */
-void work_share_common (Work *w);
-void work_fold_transposes (Work *w);
-void work_fold_constants (Work *w);
-void work_draw_masks (Work *w);
-void work_join_parts (Work *w);
-void work_find_views (Work *w);
-void work_keep_classes_last (Work *w);
-void work_pad_scores (Work *w);
-void work_narrow_scores (Work *w);
-void work_cut_heads (Work *w);
-void work_join_moves (Work *w);
-void work_attend_in_place (Work *w);
-void work_copy_state (Work *w);
-void work_log_steps (Work *w);
-void work_move_relus (Work *w);
-void work_fuse_epilogues (Work *w);
-void work_fuse_norms (Work *w);
+void work_share_common (Work *g);
+void work_fold_transposes (Work *g);
+void work_fold_constants (Work *g);
+void work_draw_masks (Work *g);
+void work_join_parts (Work *g);
+void work_find_views (Work *g);
+void work_keep_classes_last (Work *g);
+void work_pad_scores (Work *g);
+void work_narrow_scores (Work *g);
+void work_cut_heads (Work *g);
+void work_join_moves (Work *g);
+void work_attend_in_place (Work *g);
+void work_copy_state (Work *g);
+void work_log_steps (Work *g);
+void work_move_relus (Work *g);
+void work_fuse_epilogues (Work *g);
+void work_fuse_norms (Work *g);
 /* The operand that a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: none. */
 guint work_norm_residual (const WorkInstr *norm);
-void work_absorb_casts (Work *w);
-void work_widen_results (Work *w);
+void work_absorb_casts (Work *g);
+void work_widen_results (Work *g);
 /* The conversion of v, a 16-bit float, to f32 if that is its only reader; else NULL. */
-WorkInstr *work_only_widening (Work *w, guint v, const char *device_name);
-void work_join_casts (Work *w);
-void work_join_bias_gradients (Work *w);
-void work_fuse_chains (Work *w);
-void work_join_slopes (Work *w);
-void work_rematerialise (Work *w);
-void work_bundle (Work *w);
-void work_view_slices (Work *w);
+WorkInstr *work_only_widening (Work *g, guint v, const char *device_name);
+void work_join_casts (Work *g);
+void work_join_bias_gradients (Work *g);
+void work_fuse_chains (Work *g);
+void work_join_slopes (Work *g);
+void work_rematerialise (Work *g);
+void work_bundle (Work *g);
+void work_view_slices (Work *g);
 
 /* plan-place.c: devices and the copies between them. This pass and the next two report faults and continue, so that all
  * faults are found at once. */
-void work_place (Work *w);
-void work_schedule (Work *w);
+void work_place (Work *g);
+void work_schedule (Work *g);
 /* Reports a fault at a node, once for each kind. message is taken; port and fix may be NULL. */
-void work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix, char *message);
+void work_refuse (Work *g, LoomErrorCode code, const char *node, const char *port, const char *fix, char *message);
 /* Sets the error to the first fault, for callers that pass no list. */
-void work_faults_to_error (Work *w);
+void work_faults_to_error (Work *g);
 /* Inserts a copy before an instruction (NULL: at the end); prim NULL: between devices. */
-WorkInstr *work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to,
+WorkInstr *work_insert_copy (Work *g, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to,
                              int device);
 
 /* plan-overlap.c: exchanges of ranks that overlap the computation. */
-void work_overlap_exchanges (Work *w);
+void work_overlap_exchanges (Work *g);
 
 /* plan-send.c: copies between devices that overlap the computation. */
-void work_send_copies (Work *w);
+void work_send_copies (Work *g);
 /* Marks these copies, and the instructions that wait for them, in the plan. */
-void work_tell_sends (Work *w, LoomPlan *plan);
+void work_tell_sends (Work *g, LoomPlan *plan);
 
 /* plan-layout.c: algorithms and layouts, chosen for the whole graph, and the reorders between them. */
-void work_choose_layouts (Work *w);
+void work_choose_layouts (Work *g);
 
 /* plan-kernel.c */
-void work_make_kernels (Work *w);
+void work_make_kernels (Work *g);
 /* The call of an instruction, or its call with other operands and results. */
 typedef struct
 {
@@ -406,7 +407,7 @@ typedef struct
   LoomTensorDesc *desc;
   LoomElementwiseAttrs elementwise;
 } WorkCall;
-void work_call_of (Work *w, WorkCall *call, const WorkInstr *instr);
+void work_call_of (Work *g, WorkCall *call, const WorkInstr *instr);
 void work_call_clear (WorkCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkCall, work_call_clear)
 /* The plan of a body on one device. Nodes that request another device are faults. */
@@ -427,29 +428,29 @@ gboolean work_take_measurements (const LoomPlanDevice *device, const LoomKernelS
                                  LoomKernelOption *option, guint n);
 /* work_estimates() for a call of instr. If there are no options because the device failed, that is reported as a
  * fault. */
-guint work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
+guint work_options (Work *g, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
                     LoomKernelOption option[LOOM_MAX_OPTIONS]);
 /* TRUE if the instruction's device has a kernel for its current attributes and steps with these operands and results.
  * Call it before fusing instructions. */
-gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);
+gboolean work_has_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);
 /* TRUE if that kernel also needs less than `limit` bytes of scratch: converting an operand in scratch gains nothing
  * over a separate conversion. */
-gboolean work_has_small_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
+gboolean work_has_small_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
                                 const guint *out, gsize limit);
 /* TRUE if this device has its own memory and launched work, as a GPU has; NULL is the plan's device. */
-gboolean work_is_on_gpu (Work *w, const char *device_name);
+gboolean work_is_on_gpu (Work *g, const char *device_name);
 
 /* plan-overlap.c: makes an instruction wait for an earlier one by an event. */
 void work_wait_for (WorkInstr *instr, WorkInstr *other);
 /* Marks the instructions that wait for other lanes in the plan. */
-void work_tell_waits (Work *w, LoomPlan *plan);
+void work_tell_waits (Work *g, LoomPlan *plan);
 
 /* plan-figures.c: the memory figures of a finished plan, by device and owner. */
-void work_tell_memory (Work *w, LoomPlan *plan);
+void work_tell_memory (Work *g, LoomPlan *plan);
 
 /* plan-order.c: the happens-before relation, from lanes and events. */
-WorkOrder *work_order_new (Work *w);
-void work_order_free (WorkOrder *order, const Work *w);
+WorkOrder *work_order_new (Work *g);
+void work_order_free (WorkOrder *order, const Work *g);
 /* The operations of the instruction at a position: the one that reads its operands, and the first one that may write
  * its results. They differ for a copy between devices. */
 guint work_reads_at (const WorkOrder *order, guint position);
@@ -503,16 +504,16 @@ work_span_join (WorkSpan *span, const WorkSpan *other)
 }
 
 /* plan-memory.c: liveness, in-place results, offsets. */
-void work_assign_memory (Work *w);
+void work_assign_memory (Work *g);
 /* plan-upload.c: memory for uploads and for small results to download. */
-void work_stage_uploads (Work *w);
-void work_join_results (Work *w);
-int work_new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner);
+void work_stage_uploads (Work *g);
+void work_join_results (Work *g);
+int work_new_storage (Work *g, gsize bytes, int device, int first, LoomOwner owner);
 /* plan-arena.c: offsets in a device's arena for the storages that are in no block. */
-void work_assign_offsets (Work *w, int device);
-gboolean work_in_arena (Work *w, const WorkStorage *s);
+void work_assign_offsets (Work *g, int device);
+gboolean work_in_arena (Work *g, const WorkStorage *s);
 /* The size of a device's arena. */
-gsize work_arena (Work *w, guint device);
+gsize work_arena (Work *g, guint device);
 
 /* Bytes of a node: of setup results, or alive at the peak. */
 typedef struct

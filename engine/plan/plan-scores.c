@@ -6,13 +6,13 @@
 gboolean
 work_scores_has (const WorkScores *s, guint v)
 {
-  return v != 0 && g_hash_table_contains (s->roots, GUINT_TO_POINTER (work_root (s->w, v)));
+  return v != 0 && g_hash_table_contains (s->roots, GUINT_TO_POINTER (work_root (s->g, v)));
 }
 
 gboolean
 work_scores_is_rows_by (const WorkScores *s, guint v, gint64 n)
 {
-  const LoomTensorDesc *d = &work_value (s->w, v)->desc;
+  const LoomTensorDesc *d = &work_value (s->g, v)->desc;
 
   return d->rank > 0 && d->dim[d->rank - 1] == n && loom_desc_count (d) == s->rows * n;
 }
@@ -39,7 +39,7 @@ add_instr (WorkScores *s, WorkInstr *instr)
 static gboolean
 add_readers (WorkScores *s, guint v)
 {
-  const WorkValue *value = work_value (s->w, v);
+  const WorkValue *value = work_value (s->g, v);
 
   if (value->is_output || value->commit >= 0)
     return FALSE;
@@ -59,8 +59,8 @@ add_scores (WorkScores *s, guint v)
 {
   const WorkValue *value;
 
-  v = work_root (s->w, v);
-  value = work_value (s->w, v);
+  v = work_root (s->g, v);
+  value = work_value (s->g, v);
   if (!g_hash_table_add (s->roots, GUINT_TO_POINTER (v)))
     return TRUE;
   return value->producer != NULL && value->slot < 0 && value->input < 0 && !value->is_uniform
@@ -69,11 +69,11 @@ add_scores (WorkScores *s, guint v)
 }
 
 void
-work_scores_init (WorkScores *s, Work *w, const WorkInstr *loss)
+work_scores_init (WorkScores *s, Work *g, const WorkInstr *loss)
 {
-  const LoomTensorDesc *d = &work_value (w, work_in (loss, 0))->desc;
+  const LoomTensorDesc *d = &work_value (g, work_in (loss, 0))->desc;
 
-  *s = (WorkScores){ .w = w,
+  *s = (WorkScores){ .g = g,
                      .device_name = loss->device_name,
                      .rows = d->dim[0],
                      .classes = d->rank == 2 ? d->dim[1] : 0,

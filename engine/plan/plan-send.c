@@ -9,26 +9,26 @@
 #include "engine/plan/plan-private.h"
 
 static WorkInstr *
-at (const Work *w, guint i)
+at (const Work *g, guint i)
 {
-  return g_ptr_array_index (w->schedule, i);
+  return g_ptr_array_index (g->schedule, i);
 }
 
 static guint
-source (Work *w, const WorkInstr *copy)
+source (Work *g, const WorkInstr *copy)
 {
-  return work_root (w, work_in (copy, 0));
+  return work_root (g, work_in (copy, 0));
 }
 
 static gboolean
-goes_by_itself (Work *w, const WorkInstr *instr)
+goes_by_itself (Work *g, const WorkInstr *instr)
 {
   const LoomPlanDevice *from, *to;
 
   if (instr->prim != NULL)
     return FALSE;
-  from = work_device (w, work_value (w, source (w, instr))->device);
-  to = work_device (w, instr->device);
+  from = work_device (g, work_value (g, source (g, instr))->device);
+  to = work_device (g, instr->device);
   return from->backend == to->backend && from->backend->can_send != NULL
          && from->backend->can_send (from->device, to->device);
 }
@@ -36,24 +36,24 @@ goes_by_itself (Work *w, const WorkInstr *instr)
 /* Moves a copy to just after its value is made. The result of an exchange is available where it is waited for, which is
  * later. */
 static void
-begin_early (Work *w, guint position)
+begin_early (Work *g, guint position)
 {
-  WorkInstr *copy = at (w, position);
-  const WorkInstr *producer = work_value (w, source (w, copy))->producer;
+  WorkInstr *copy = at (g, position);
+  const WorkInstr *producer = work_value (g, source (g, copy))->producer;
   guint to = 0;
 
   if (producer != NULL && (producer->prim == NULL || (producer->prim->flags & LOOM_PRIM_COLLECTIVE) != 0))
     return;
-  while (to < position && at (w, to)->setup)
+  while (to < position && at (g, to)->setup)
     to++;
   for (guint i = position; producer != NULL && i-- > to;)
-    if (at (w, i) == producer)
+    if (at (g, i) == producer)
       to = i + 1;
   /* Copies that were moved there before are needed earlier, and a lane keeps its order. */
-  while (to < position && work_is_send (at (w, to)))
+  while (to < position && work_is_send (at (g, to)))
     to++;
-  g_ptr_array_remove_index (w->schedule, position);
-  g_ptr_array_insert (w->schedule, (int)to, copy);
+  g_ptr_array_remove_index (g->schedule, position);
+  g_ptr_array_insert (g->schedule, (int)to, copy);
 }
 
 static void
@@ -76,11 +76,11 @@ updates (const WorkInstr *instr, guint k)
 /* Makes a reader of copies wait for them, unless an earlier instruction of its lane has waited. An instruction that
  * updates a value in place waits for the copies of that value. */
 static void
-wait_for_copies (Work *w, WorkInstr *instr, GHashTable *made, GHashTable *taken)
+wait_for_copies (Work *g, WorkInstr *instr, GHashTable *made, GHashTable *taken)
 {
   for (guint k = 0; k < instr->in->len; k++)
     {
-      const guint root = work_in (instr, k) != 0 ? work_root (w, work_in (instr, k)) : 0;
+      const guint root = work_in (instr, k) != 0 ? work_root (g, work_in (instr, k)) : 0;
       WorkInstr *copy = root != 0 ? g_hash_table_lookup (made, GUINT_TO_POINTER (root)) : NULL;
       GPtrArray *of = root != 0 ? g_hash_table_lookup (taken, GUINT_TO_POINTER (root)) : NULL;
 
@@ -99,50 +99,50 @@ wait_for_copies (Work *w, WorkInstr *instr, GHashTable *made, GHashTable *taken)
 }
 
 void
-work_send_copies (Work *w)
+work_send_copies (Work *g)
 {
   g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, those not waited for yet */
   g_autoptr (GHashTable) taken = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
 
-  for (guint i = 0; i < w->schedule->len; i++)
-    if (goes_by_itself (w, at (w, i)))
+  for (guint i = 0; i < g->schedule->len; i++)
+    if (goes_by_itself (g, at (g, i)))
       {
-        at (w, i)->stream = WORK_SEND;
-        begin_early (w, i);
+        at (g, i)->stream = WORK_SEND;
+        begin_early (g, i);
       }
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = at (w, i);
+      WorkInstr *instr = at (g, i);
       GPtrArray *of;
 
-      wait_for_copies (w, instr, made, taken);
+      wait_for_copies (g, instr, made, taken);
       if (!work_is_send (instr))
         continue;
-      g_hash_table_insert (made, GUINT_TO_POINTER (work_root (w, work_out (instr, 0))), instr);
-      of = g_hash_table_lookup (taken, GUINT_TO_POINTER (source (w, instr)));
+      g_hash_table_insert (made, GUINT_TO_POINTER (work_root (g, work_out (instr, 0))), instr);
+      of = g_hash_table_lookup (taken, GUINT_TO_POINTER (source (g, instr)));
       if (of == NULL)
         {
           of = g_ptr_array_new ();
-          g_hash_table_insert (taken, GUINT_TO_POINTER (source (w, instr)), of);
+          g_hash_table_insert (taken, GUINT_TO_POINTER (source (g, instr)), of);
         }
       g_ptr_array_add (of, instr);
     }
 }
 
 void
-work_tell_sends (Work *w, LoomPlan *plan)
+work_tell_sends (Work *g, LoomPlan *plan)
 {
-  for (guint i = 0; i < w->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len; i++)
     {
       LoomPlanInstr *instr = &g_array_index (plan->instrs, LoomPlanInstr, i);
 
-      instr->is_send = work_is_send (at (w, i));
-      for (guint k = 0; at (w, i)->after != NULL && k < at (w, i)->after->len; k++)
+      instr->is_send = work_is_send (at (g, i));
+      for (guint k = 0; at (g, i)->after != NULL && k < at (g, i)->after->len; k++)
         {
-          const WorkInstr *copy = g_ptr_array_index (at (w, i)->after, k);
+          const WorkInstr *copy = g_ptr_array_index (at (g, i)->after, k);
           guint position;
 
-          if (!work_is_send (copy) || !g_ptr_array_find (w->schedule, copy, &position))
+          if (!work_is_send (copy) || !g_ptr_array_find (g->schedule, copy, &position))
             continue;
           LoomPlanInstr *send = &g_array_index (plan->instrs, LoomPlanInstr, position);
           send->until = MIN (send->until, i);

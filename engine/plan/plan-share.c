@@ -4,7 +4,7 @@
 
 typedef struct
 {
-  Work *w;
+  Work *g;
   WorkInstr *instr;
 } Call;
 
@@ -40,7 +40,7 @@ same_operation (const WorkInstr *a, const WorkInstr *b)
 
 /* The results' types do not follow from the operands alone: an element-wise conversion has no attributes. */
 static gboolean
-same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
+same_results (Work *g, const WorkInstr *a, const WorkInstr *b)
 {
   for (guint o = 0; o < a->out->len; o++)
     {
@@ -49,8 +49,8 @@ same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
       if ((x == 0) != (y == 0))
         return FALSE;
       if (x != 0
-          && (work_value (w, x)->desc.dtype != work_value (w, y)->desc.dtype
-              || !work_same_dims (&work_value (w, x)->desc, &work_value (w, y)->desc)))
+          && (work_value (g, x)->desc.dtype != work_value (g, y)->desc.dtype
+              || !work_same_dims (&work_value (g, x)->desc, &work_value (g, y)->desc)))
         return FALSE;
     }
   return TRUE;
@@ -60,7 +60,7 @@ same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
 static gboolean
 equal_calls (gconstpointer x, gconstpointer y)
 {
-  Work *w = ((const Call *)x)->w;
+  Work *g = ((const Call *)x)->g;
   const WorkInstr *a = ((const Call *)x)->instr, *b = ((const Call *)y)->instr;
 
   if (a->recomputation != b->recomputation || a->device_name != b->device_name || a->in->len != b->in->len
@@ -69,17 +69,17 @@ equal_calls (gconstpointer x, gconstpointer y)
   for (guint k = 0; k < a->in->len; k++)
     if (work_in (a, k) != work_in (b, k))
       return FALSE;
-  return same_operation (a, b) && same_results (w, a, b);
+  return same_operation (a, b) && same_results (g, a, b);
 }
 
 void
-work_share_common (Work *w)
+work_share_common (Work *g)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (hash_call, equal_calls, g_free, NULL);
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
-      Call call = { w, instr };
+      Call call = { g, instr };
       const Call *duplicate;
 
       if (instr->out->len == 0 || instr->prim->updates != NULL)
@@ -92,7 +92,7 @@ work_share_common (Work *w)
         }
       for (guint k = 0; k < instr->out->len; k++)
         if (work_out (instr, k) != 0)
-          work_replace (w, work_out (instr, k), work_out (duplicate->instr, k));
-      work_erase (w, instr);
+          work_replace (g, work_out (instr, k), work_out (duplicate->instr, k));
+      work_erase (g, instr);
     }
 }

@@ -44,47 +44,47 @@ last_step (const WorkInstr *instr)
 /* The operation that multiplies operand g by an activation's derivative at operand z, if the instruction does only
  * that; else ID. */
 static LoomScalarOp
-slope_of (const WorkInstr *instr, guint *g, guint *z)
+slope_of (const WorkInstr *instr, guint *dy, guint *z)
 {
   const WorkStep *last = last_step (instr);
 
   if (instr->in->len != 2 || last->kind != WORK_STEP_SCALAR)
     return LOOM_SCALAR_ID;
-  *g = operand_of (instr, last->arg[0]);
-  *z = work_in (instr, work_in (instr, 0) == *g ? 1 : 0);
-  if (*g == 0 || operand_of (instr, last->arg[1]) != *z)
+  *dy = operand_of (instr, last->arg[0]);
+  *z = work_in (instr, work_in (instr, 0) == *dy ? 1 : 0);
+  if (*dy == 0 || operand_of (instr, last->arg[1]) != *z)
     return LOOM_SCALAR_ID;
   return last->op == LOOM_SCALAR_RELU_GRAD || last->op == LOOM_SCALAR_GELU_TANH_GRAD ? last->op : LOOM_SCALAR_ID;
 }
 
 /* z with v's shape, as a view. */
 static guint
-seen_as (Work *w, guint z, guint v)
+seen_as (Work *g, guint z, guint v)
 {
   guint seen;
 
-  if (work_same_dims (&work_value (w, z)->desc, &work_value (w, v)->desc))
+  if (work_same_dims (&work_value (g, z)->desc, &work_value (g, v)->desc))
     return z;
-  seen = work_new_value (w, &(LoomTensorDesc){ 0 }, work_value (w, z));
-  work_value (w, seen)->desc = work_value (w, v)->desc;
-  work_set_alias (w, seen, z);
+  seen = work_new_value (g, &(LoomTensorDesc){ 0 }, work_value (g, z));
+  work_value (g, seen)->desc = work_value (g, v)->desc;
+  work_set_alias (g, seen, z);
   return seen;
 }
 
 static gboolean
-is_alike (Work *w, guint a, guint b)
+is_alike (Work *g, guint a, guint b)
 {
-  const LoomTensorDesc *x = &work_value (w, a)->desc, *y = &work_value (w, b)->desc;
+  const LoomTensorDesc *x = &work_value (g, a)->desc, *y = &work_value (g, b)->desc;
 
   return x->dtype == y->dtype && work_same_dims (x, y);
 }
 
 static void
-join_slope (Work *w, WorkInstr *product)
+join_slope (Work *g, WorkInstr *product)
 {
   LoomMatmulAttrs *attrs = product->attrs;
-  guint y = work_out (product, 0), g, z, dx, in[3] = { work_in (product, 0), work_in (product, 1) };
-  WorkInstr *next = work_only_reader (w, y, TRUE);
+  guint y = work_out (product, 0), dy, z, dx, in[3] = { work_in (product, 0), work_in (product, 1) };
+  WorkInstr *next = work_only_reader (g, y, TRUE);
   LoomScalarOp slope;
 
   if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->slope != LOOM_SCALAR_ID || product->out->len != 1
@@ -92,28 +92,28 @@ join_slope (Work *w, WorkInstr *product)
       || next->pass != product->pass || next->chunk != product->chunk)
     return;
   dx = work_out (next, 0);
-  slope = slope_of (next, &g, &z);
-  if (slope == LOOM_SCALAR_ID || work_root (w, g) != work_root (w, y) || work_root (w, z) == work_root (w, y)
-      || !is_alike (w, g, dx) || !is_alike (w, z, dx) || work_value (w, dx)->desc.dtype != work_value (w, y)->desc.dtype
-      || !work_is_ready (w, z, product))
+  slope = slope_of (next, &dy, &z);
+  if (slope == LOOM_SCALAR_ID || work_root (g, dy) != work_root (g, y) || work_root (g, z) == work_root (g, y)
+      || !is_alike (g, dy, dx) || !is_alike (g, z, dx)
+      || work_value (g, dx)->desc.dtype != work_value (g, y)->desc.dtype || !work_is_ready (g, z, product))
     return;
-  in[2] = seen_as (w, z, y);
+  in[2] = seen_as (g, z, y);
   attrs->slope = slope;
-  if (!work_has_kernel (w, product, 3, in, 1, &y))
+  if (!work_has_kernel (g, product, 3, in, 1, &y))
     {
       attrs->slope = LOOM_SCALAR_ID;
       return;
     }
-  work_add_in (w, product, in[2]);
+  work_add_in (g, product, in[2]);
   g_string_append_printf (product->label, "+slope(%s)", loom_scalar_name (slope));
-  work_erase (w, next);
-  work_set_alias (w, dx, y);
+  work_erase (g, next);
+  work_set_alias (g, dx, y);
 }
 
 void
-work_join_slopes (Work *w)
+work_join_slopes (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     if (work_is (instr, "matmul"))
-      join_slope (w, instr);
+      join_slope (g, instr);
 }

@@ -7,51 +7,51 @@
 
 /* TRUE if v is state that the step changes, or a view of it. */
 static gboolean
-is_changing_state (Work *w, guint v)
+is_changing_state (Work *g, guint v)
 {
-  int slot = work_value (w, work_root (w, v))->slot;
-  const LoomSlot *s = slot >= 0 ? loom_program_get_slot (w->program, (guint)slot) : NULL;
+  int slot = work_value (g, work_root (g, v))->slot;
+  const LoomSlot *s = slot >= 0 ? loom_program_get_slot (g->program, (guint)slot) : NULL;
 
   return s != NULL && s->commit != 0 && s->commit != s->read;
 }
 
 /* A copy of v before an instruction. */
 static guint
-copy_before (Work *w, WorkInstr *at, guint v)
+copy_before (Work *g, WorkInstr *at, guint v)
 {
-  const LoomTensorDesc desc = work_value (w, v)->desc;
+  const LoomTensorDesc desc = work_value (g, v)->desc;
   const LoomCopyTo to = { desc.dtype };
-  WorkValue like = *work_value (w, v);
+  WorkValue like = *work_value (g, v);
   WorkInstr *instr;
   guint copy;
 
   like.owner = LOOM_OWNER_ACTIVATIONS;
-  copy = work_new_value (w, &desc, &like);
-  instr = work_insert (w, at, loom_prim ("copy"), &to);
+  copy = work_new_value (g, &desc, &like);
+  instr = work_insert (g, at, loom_prim ("copy"), &to);
   instr->origin = like.origin;
   instr->device_name = like.device_name;
   instr->region = at != NULL ? at->region : LOOM_REGION_FORWARD;
   g_string_assign (instr->label, "copy");
-  work_add_in (w, instr, v);
-  work_add_out (w, instr, copy);
+  work_add_in (g, instr, v);
+  work_add_out (g, instr, copy);
   return copy;
 }
 
 static void
-copy_outputs (Work *w)
+copy_outputs (Work *g)
 {
-  WorkInstr *first = work_first (w);
+  WorkInstr *first = work_first (g);
 
-  for (guint o = 0; o < w->output_value->len; o++)
+  for (guint o = 0; o < g->output_value->len; o++)
     {
-      guint v = g_array_index (w->output_value, guint, o), copy;
+      guint v = g_array_index (g->output_value, guint, o), copy;
 
-      if (!is_changing_state (w, v))
+      if (!is_changing_state (g, v))
         continue;
-      copy = copy_before (w, first, v);
-      work_value (w, copy)->is_output = TRUE;
-      work_value (w, v)->is_output = FALSE;
-      g_array_index (w->output_value, guint, o) = copy;
+      copy = copy_before (g, first, v);
+      work_value (g, copy)->is_output = TRUE;
+      work_value (g, v)->is_output = FALSE;
+      g_array_index (g->output_value, guint, o) = copy;
     }
 }
 
@@ -74,11 +74,11 @@ find_updated (const WorkInstr *instr)
 
 /* Copies come before the first update, since a later update may read what an earlier one has written. */
 static void
-copy_operands_of_updates (Work *w)
+copy_operands_of_updates (Work *g)
 {
   WorkInstr *first = NULL;
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       if (instr->prim == NULL || instr->prim->updates == NULL)
         continue;
@@ -86,14 +86,14 @@ copy_operands_of_updates (Work *w)
         first = instr;
       g_autofree gboolean *updated = find_updated (instr);
       for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0 && !updated[k] && is_changing_state (w, work_in (instr, k)))
-          work_set_in (w, instr, k, copy_before (w, first, work_in (instr, k)));
+        if (work_in (instr, k) != 0 && !updated[k] && is_changing_state (g, work_in (instr, k)))
+          work_set_in (g, instr, k, copy_before (g, first, work_in (instr, k)));
     }
 }
 
 void
-work_copy_state (Work *w)
+work_copy_state (Work *g)
 {
-  copy_outputs (w);
-  copy_operands_of_updates (w);
+  copy_outputs (g);
+  copy_operands_of_updates (g);
 }

@@ -13,7 +13,7 @@ swaps_last_axes (const LoomPermuteAttrs *p, int rank)
 
 /* Reads v transposed as operand k; changes nothing if the device has no such product. */
 static void
-fold (Work *w, WorkInstr *instr, guint k, guint v)
+fold (Work *g, WorkInstr *instr, guint k, guint v)
 {
   LoomMatmulAttrs *attrs = instr->attrs;
   bool *trans = k == 0 ? &attrs->trans_a : &attrs->trans_b;
@@ -22,23 +22,23 @@ fold (Work *w, WorkInstr *instr, guint k, guint v)
   for (guint i = 0; i < n; i++)
     in[i] = i == k ? v : work_in (instr, i);
   *trans = !*trans;
-  if (work_has_kernel (w, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
-    work_set_in (w, instr, k, v);
+  if (work_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+    work_set_in (g, instr, k, v);
   else
     *trans = !*trans;
 }
 
 void
-work_fold_transposes (Work *w)
+work_fold_transposes (Work *g)
 {
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     for (guint k = 0; k < 2 && work_is (instr, "matmul"); k++)
       {
-        const WorkValue *v = work_value (w, work_in (instr, k));
+        const WorkValue *v = work_value (g, work_in (instr, k));
 
         if (v->producer == NULL || !work_is (v->producer, "permute")
             || !swaps_last_axes (v->producer->attrs, v->desc.rank))
           continue;
-        fold (w, instr, k, work_in (v->producer, 0));
+        fold (g, instr, k, work_in (v->producer, 0));
       }
 }

@@ -58,11 +58,11 @@ cannot_fail (const WorkInstr *instr)
 
 /* TRUE if everything from the first statistics of the gradients to the gate is on one device and cannot fail. */
 static gboolean
-is_undone_in_time (Work *w, const WorkInstr *gate)
+is_undone_in_time (Work *g, const WorkInstr *gate)
 {
   gboolean begun = FALSE;
 
-  for (const WorkInstr *instr = work_first (w); instr != gate; instr = work_next (instr))
+  for (const WorkInstr *instr = work_first (g); instr != gate; instr = work_next (instr))
     {
       begun |= work_is (instr, "grad_stats") || work_is (instr, "sgd_step_logged");
       if (begun && (!cannot_fail (instr) || g_strcmp0 (instr->device_name, gate->device_name) != 0))
@@ -74,14 +74,14 @@ is_undone_in_time (Work *w, const WorkInstr *gate)
 /* TRUE if v and all its views are read only by these two or by earlier instructions, and neither the caller nor a slot
  * uses them. */
 static gboolean
-is_read_before (Work *w, guint v, const Update *u)
+is_read_before (Work *g, guint v, const Update *u)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
 
   if (value->is_output || value->commit >= 0)
     return FALSE;
   for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
-    if (use->instr == NULL ? !is_read_before (w, use->at, u)
+    if (use->instr == NULL ? !is_read_before (g, use->at, u)
                            : use->instr != u->stats && use->instr != u->step && !work_is_before (use->instr, u->stats))
       return FALSE;
   return TRUE;
@@ -95,17 +95,17 @@ is_made_once (const WorkInstr *instr, GHashTable *once)
 }
 
 static GHashTable *
-find_made_once (Work *w)
+find_made_once (Work *g)
 {
   GHashTable *once = g_hash_table_new (NULL, NULL);
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       gboolean all = TRUE;
 
       for (guint k = 0; k < instr->in->len && all; k++)
         all = work_in (instr, k) == 0
-              || is_made_once (work_value (w, work_root (w, work_in (instr, k)))->producer, once);
+              || is_made_once (work_value (g, work_root (g, work_in (instr, k)))->producer, once);
       if (all)
         g_hash_table_add (once, instr);
     }
@@ -114,75 +114,75 @@ find_made_once (Work *w)
 
 /* TRUE if the old weights can overwrite this gradient. */
 static gboolean
-may_overwrite (Work *w, const Update *u, guint g, GHashTable *once, GHashTable *taken)
+may_overwrite (Work *g, const Update *u, guint dw, GHashTable *once, GHashTable *taken)
 {
-  guint root = work_root (w, g);
-  const WorkValue *value = work_value (w, root);
+  guint root = work_root (g, dw);
+  const WorkValue *value = work_value (g, root);
 
   return value->producer != NULL && !is_made_once (value->producer, once) && !value->is_uniform
          && g_strcmp0 (value->device_name, u->step->device_name) == 0
-         && loom_desc_bytes (&value->desc) == loom_desc_bytes (&work_value (w, g)->desc) && is_read_before (w, root, u)
+         && loom_desc_bytes (&value->desc) == loom_desc_bytes (&work_value (g, dw)->desc) && is_read_before (g, root, u)
          && g_hash_table_add (taken, GUINT_TO_POINTER (root));
 }
 
 static gboolean
-is_loggable (Work *w, const Update *u, GHashTable *once)
+is_loggable (Work *g, const Update *u, GHashTable *once)
 {
   g_autoptr (GHashTable) taken = g_hash_table_new (NULL, NULL);
 
-  if (work_is_on_gpu (w, u->step->device_name) || u->stats->in->len != u->n
-      || g_strcmp0 (u->stats->device_name, u->step->device_name) != 0 || !work_is_ready (w, scalar_of (u, LR), u->stats)
-      || !work_is_ready (w, scalar_of (u, WEIGHT_DECAY), u->stats)
-      || !work_is_ready (w, scalar_of (u, GRAD_SCALE), u->stats))
+  if (work_is_on_gpu (g, u->step->device_name) || u->stats->in->len != u->n
+      || g_strcmp0 (u->stats->device_name, u->step->device_name) != 0 || !work_is_ready (g, scalar_of (u, LR), u->stats)
+      || !work_is_ready (g, scalar_of (u, WEIGHT_DECAY), u->stats)
+      || !work_is_ready (g, scalar_of (u, GRAD_SCALE), u->stats))
     return FALSE;
   for (guint i = 0; i < u->n; i++)
     {
-      guint p = work_in (u->step, i), g = work_in (u->step, u->n + i);
+      guint p = work_in (u->step, i), dw = work_in (u->step, u->n + i);
 
-      if (work_in (u->stats, i) != g || work_value (w, p)->slot < 0 || !is_read_before (w, p, u)
-          || !may_overwrite (w, u, g, once, taken))
+      if (work_in (u->stats, i) != dw || work_value (g, p)->slot < 0 || !is_read_before (g, p, u)
+          || !may_overwrite (g, u, dw, once, taken))
         return FALSE;
     }
-  return is_undone_in_time (w, u->gate);
+  return is_undone_in_time (g, u->gate);
 }
 
 /* Gives the new instructions these operands and results; FALSE if the device lacks a kernel for either. */
 static gboolean
-have_kernels (Work *w, const Update *u, const WorkInstr *logged, const WorkInstr *undo, const guint *in,
+have_kernels (Work *g, const Update *u, const WorkInstr *logged, const WorkInstr *undo, const guint *in,
               const guint *undone, const guint *out)
 {
   guint n = u->n;
 
-  return work_has_kernel (w, logged, 2 * n + 3, in, 2 * n + 2, undone)
-         && work_has_kernel (w, undo, 2 * n + 1, out, n, (const guint *)(gconstpointer)u->step->out->data);
+  return work_has_kernel (g, logged, 2 * n + 3, in, 2 * n + 2, undone)
+         && work_has_kernel (g, undo, 2 * n + 1, out, n, (const guint *)(gconstpointer)u->step->out->data);
 }
 
 static void
-log_step (Work *w, const Update *u)
+log_step (Work *g, const Update *u)
 {
   guint n = u->n, finite = work_in (u->gate, 0);
   const LoomSgdAttrs *sgd = u->step->attrs;
   g_autofree guint *in = g_new (guint, 2 * n + 3), *made = g_new (guint, 2 * n + 2), *read = g_new (guint, 2 * n + 1);
   g_autofree guint *out = g_memdup2 (u->step->out->data, n * sizeof (guint));
   WorkInstr *logged
-      = work_insert_like (w, u->stats, u->step, loom_prim ("sgd_step_logged"),
+      = work_insert_like (g, u->stats, u->step, loom_prim ("sgd_step_logged"),
                           &(LoomSgdLoggedAttrs){ .n = (int)n, .maximize = sgd->maximize }, "sgd_step_logged");
   WorkInstr *undo
-      = work_insert_like (w, u->gate, u->step, loom_prim ("undo_step"), &(LoomUndoAttrs){ (int)n }, "undo_step");
+      = work_insert_like (g, u->gate, u->step, loom_prim ("undo_step"), &(LoomUndoAttrs){ (int)n }, "undo_step");
 
   for (guint i = 0; i < n; i++)
     {
-      guint p = work_in (u->step, i), g = work_in (u->step, n + i);
+      guint p = work_in (u->step, i), dw = work_in (u->step, n + i);
 
       in[i] = p;
-      in[n + i] = g;
+      in[n + i] = dw;
       for (guint list = 0; list < 2; list++)
         {
-          const LoomTensorDesc desc = work_value (w, p)->desc;
-          const WorkValue like = *work_value (w, list == 0 ? p : g);
+          const LoomTensorDesc desc = work_value (g, p)->desc;
+          const WorkValue like = *work_value (g, list == 0 ? p : dw);
 
-          read[list * n + i] = made[list * n + i] = work_new_value (w, &desc, &like);
-          work_value (w, made[list * n + i])->region = u->step->region;
+          read[list * n + i] = made[list * n + i] = work_new_value (g, &desc, &like);
+          work_value (g, made[list * n + i])->region = u->step->region;
         }
     }
   in[2 * n] = scalar_of (u, LR);
@@ -191,40 +191,40 @@ log_step (Work *w, const Update *u)
   made[2 * n] = work_out (u->stats, 0);
   made[2 * n + 1] = work_out (u->stats, 1);
   read[2 * n] = finite;
-  if (!have_kernels (w, u, logged, undo, in, made, read))
+  if (!have_kernels (g, u, logged, undo, in, made, read))
     {
-      work_erase (w, logged);
-      work_erase (w, undo);
+      work_erase (g, logged);
+      work_erase (g, undo);
       return;
     }
-  work_erase (w, u->stats);
-  work_erase (w, u->step);
+  work_erase (g, u->stats);
+  work_erase (g, u->step);
   for (guint k = 0; k < 2 * n + 3; k++)
-    work_add_in (w, logged, in[k]);
+    work_add_in (g, logged, in[k]);
   for (guint o = 0; o < 2 * n + 2; o++)
-    work_add_out (w, logged, made[o]);
+    work_add_out (g, logged, made[o]);
   for (guint k = 0; k < 2 * n + 1; k++)
-    work_add_in (w, undo, read[k]);
+    work_add_in (g, undo, read[k]);
   for (guint o = 0; o < n; o++)
-    work_add_out (w, undo, out[o]);
+    work_add_out (g, undo, out[o]);
 }
 
 /* The statistics of the gradients that the step reads, or NULL. */
 static WorkInstr *
-find_stats (Work *w, const WorkInstr *step, guint n)
+find_stats (Work *g, const WorkInstr *step, guint n)
 {
-  for (const WorkUse *use = work_value (w, work_in (step, n))->first_use; use != NULL; use = use->next)
+  for (const WorkUse *use = work_value (g, work_in (step, n))->first_use; use != NULL; use = use->next)
     if (use->instr != NULL && use->at == 0 && work_is (use->instr, "grad_stats"))
       return use->instr;
   return NULL;
 }
 
 void
-work_log_steps (Work *w)
+work_log_steps (Work *g)
 {
   g_autoptr (GHashTable) once = NULL;
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     {
       const LoomSgdAttrs *sgd = instr->attrs;
       Update u = { .step = instr };
@@ -232,13 +232,13 @@ work_log_steps (Work *w)
       if (!work_is (instr, "sgd_step") || sgd->momentum)
         continue;
       u.n = (guint)sgd->n;
-      u.stats = find_stats (w, instr, u.n);
-      u.gate = work_value (w, scalar_of (&u, FINITE))->producer;
+      u.stats = find_stats (g, instr, u.n);
+      u.gate = work_value (g, scalar_of (&u, FINITE))->producer;
       if (u.stats == NULL || u.gate == NULL || !work_is (u.gate, "update_gate") || !work_is_before (u.stats, u.gate))
         continue;
       if (once == NULL)
-        once = find_made_once (w);
-      if (is_loggable (w, &u, once))
-        log_step (w, &u);
+        once = find_made_once (g);
+      if (is_loggable (g, &u, once))
+        log_step (g, &u);
     }
 }

@@ -15,74 +15,74 @@ storage_at (GArray *of_devices, int device)
 }
 
 static gboolean
-has_own_memory (Work *w, int device)
+has_own_memory (Work *g, int device)
 {
-  return device >= 0 && !work_device (w, device)->info.host_memory;
+  return device >= 0 && !work_device (g, device)->info.host_memory;
 }
 
 static GArray *
-no_storages (const Work *w)
+no_storages (const Work *g)
 {
   GArray *storages = g_array_new (FALSE, FALSE, sizeof (int));
   const int none = -1;
 
-  for (guint d = 0; d < w->plan_devices->len; d++)
+  for (guint d = 0; d < g->plan_devices->len; d++)
     g_array_append_val (storages, none);
   return storages;
 }
 
 void
-work_stage_uploads (Work *w)
+work_stage_uploads (Work *g)
 {
-  w->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
-  w->staging = no_storages (w);
-  for (guint i = 0; i < w->input_copied->len; i++)
+  g->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
+  g->staging = no_storages (g);
+  for (guint i = 0; i < g->input_copied->len; i++)
     {
-      guint v = loom_program_get_input (w->program, i)->value;
-      const WorkValue *value = work_value (w, v);
+      guint v = loom_program_get_input (g->program, i)->value;
+      const WorkValue *value = work_value (g, v);
       WorkStorage *s;
       int *staging;
 
       /* A body's inputs are on the device already. */
-      if (w->options.resident_inputs || !g_array_index (w->input_copied, gboolean, i) || !work_is_used (w, v)
-          || !has_own_memory (w, value->device))
+      if (g->options.resident_inputs || !g_array_index (g->input_copied, gboolean, i) || !work_is_used (g, v)
+          || !has_own_memory (g, value->device))
         continue;
-      staging = storage_at (w->staging, value->device);
+      staging = storage_at (g->staging, value->device);
       if (*staging < 0)
-        *staging = work_new_storage (w, 0, value->device, -1, LOOM_OWNER_DATA);
-      s = &g_array_index (w->storages, WorkStorage, (guint)*staging);
+        *staging = work_new_storage (g, 0, value->device, -1, LOOM_OWNER_DATA);
+      s = &g_array_index (g->storages, WorkStorage, (guint)*staging);
       s->once = TRUE;
       LoomPlanUpload upload
           = { .input = i, .device = (guint)value->device, .offset = s->bytes, .bytes = loom_desc_bytes (&value->desc) };
 
-      g_array_append_val (w->uploads, upload);
+      g_array_append_val (g->uploads, upload);
       s->bytes += (upload.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
 }
 
 void
-work_join_results (Work *w)
+work_join_results (Work *g)
 {
-  w->results = no_storages (w);
-  for (guint o = 0; o < w->output_value->len && !w->options.resident_inputs; o++)
+  g->results = no_storages (g);
+  for (guint o = 0; o < g->output_value->len && !g->options.resident_inputs; o++)
     {
-      const WorkValue *value = work_value (w, work_root (w, g_array_index (w->output_value, guint, o)));
+      const WorkValue *value = work_value (g, work_root (g, g_array_index (g->output_value, guint, o)));
       WorkStorage *s, *all;
       int *results;
 
-      if (value->storage < 0 || !has_own_memory (w, value->device))
+      if (value->storage < 0 || !has_own_memory (g, value->device))
         continue;
-      s = &g_array_index (w->storages, WorkStorage, (guint)value->storage);
-      if (!work_in_arena (w, s) || s->block >= 0 || s->first < 0 || s->bytes > LARGEST_BYTES)
+      s = &g_array_index (g->storages, WorkStorage, (guint)value->storage);
+      if (!work_in_arena (g, s) || s->block >= 0 || s->first < 0 || s->bytes > LARGEST_BYTES)
         continue;
-      results = storage_at (w->results, value->device);
+      results = storage_at (g->results, value->device);
       if (*results < 0)
         {
-          *results = work_new_storage (w, 0, value->device, s->first, s->owner);
-          s = &g_array_index (w->storages, WorkStorage, (guint)value->storage); /* the array may be reallocated */
-          g_array_index (w->storages, WorkStorage, (guint)*results).span = s->span;
+          *results = work_new_storage (g, 0, value->device, s->first, s->owner);
+          s = &g_array_index (g->storages, WorkStorage, (guint)value->storage); /* the array may be reallocated */
+          g_array_index (g->storages, WorkStorage, (guint)*results).span = s->span;
         }
-      all = &g_array_index (w->storages, WorkStorage, (guint)*results);
+      all = &g_array_index (g->storages, WorkStorage, (guint)*results);
       work_span_join (&all->span, &s->span);
       s->block = *results;
       s->offset = all->bytes;

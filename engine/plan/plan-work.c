@@ -12,7 +12,7 @@
 /* ---- uses ------------------------------------------------------------- */
 
 static void
-link_use (Work *w, WorkUse *use, guint v)
+link_use (Work *g, WorkUse *use, guint v)
 {
   WorkValue *value;
 
@@ -20,7 +20,7 @@ link_use (Work *w, WorkUse *use, guint v)
   use->prev = use->next = NULL;
   if (v == 0)
     return;
-  value = work_value (w, v);
+  value = work_value (g, v);
   use->prev = value->last_use;
   if (value->last_use != NULL)
     value->last_use->next = use;
@@ -30,13 +30,13 @@ link_use (Work *w, WorkUse *use, guint v)
 }
 
 static void
-unlink_use (Work *w, WorkUse *use)
+unlink_use (Work *g, WorkUse *use)
 {
   WorkValue *value;
 
   if (use->value == 0)
     return;
-  value = work_value (w, use->value);
+  value = work_value (g, use->value);
   if (use->prev != NULL)
     use->prev->next = use->next;
   else
@@ -51,7 +51,7 @@ unlink_use (Work *w, WorkUse *use)
 /* ---- values ----------------------------------------------------------- */
 
 guint
-work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like)
+work_new_value (Work *g, const LoomTensorDesc *desc, const WorkValue *like)
 {
   WorkValue v = { .desc = *desc, .slot = -1, .input = -1, .commit = -1, .device = -1, .storage = -1 };
 
@@ -62,19 +62,19 @@ work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like)
       v.device_name = like->device_name;
       v.owner = like->owner;
     }
-  g_array_append_val (w->values, v);
-  return w->values->len - 1;
+  g_array_append_val (g->values, v);
+  return g->values->len - 1;
 }
 
 void
-work_set_alias (Work *w, guint v, guint base)
+work_set_alias (Work *g, guint v, guint base)
 {
-  WorkValue *value = work_value (w, v);
+  WorkValue *value = work_value (g, v);
 
-  base = base != 0 ? work_root (w, base) : 0;
+  base = base != 0 ? work_root (g, base) : 0;
   g_assert (base != v);
   if (value->alias != 0)
-    unlink_use (w, value->as_view);
+    unlink_use (g, value->as_view);
   value->alias = base;
   if (base == 0)
     {
@@ -84,55 +84,55 @@ work_set_alias (Work *w, guint v, guint base)
   if (value->as_view == NULL)
     value->as_view = g_new0 (WorkUse, 1);
   value->as_view->at = v;
-  link_use (w, value->as_view, base);
+  link_use (g, value->as_view, base);
   value->producer = NULL;
   /* Views of v become views of base. */
   for (WorkUse *use = value->first_use, *next; use != NULL; use = next)
     {
       next = use->next;
       if (use->instr == NULL)
-        work_set_alias (w, use->at, base);
+        work_set_alias (g, use->at, base);
     }
 }
 
 void
-work_commit (Work *w, guint v, int slot)
+work_commit (Work *g, guint v, int slot)
 {
-  if (work_value (w, v)->commit >= 0)
+  if (work_value (g, v)->commit >= 0)
     {
-      guint view = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+      guint view = work_new_value (g, &work_value (g, v)->desc, work_value (g, v));
 
-      work_value (w, view)->device = work_value (w, v)->device;
-      work_set_alias (w, view, v);
+      work_value (g, view)->device = work_value (g, v)->device;
+      work_set_alias (g, view, v);
       v = view;
     }
-  work_value (w, v)->commit = slot;
+  work_value (g, v)->commit = slot;
 }
 
 gboolean
-work_is_used (Work *w, guint v)
+work_is_used (Work *g, guint v)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
 
   if (value->is_output || value->commit >= 0)
     return TRUE;
   for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
-    if (use->instr != NULL || work_is_used (w, use->at))
+    if (use->instr != NULL || work_is_used (g, use->at))
       return TRUE;
   return FALSE;
 }
 
 /* Counts the uses of v and its views up to two; stores the last one found. */
 static guint
-count_readers (Work *w, guint v, guint n, const WorkUse **one)
+count_readers (Work *g, guint v, guint n, const WorkUse **one)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
 
   if (value->is_output || value->commit >= 0)
     return 2;
   for (const WorkUse *use = value->first_use; use != NULL && n < 2; use = use->next)
     if (use->instr == NULL)
-      n = count_readers (w, use->at, n, one);
+      n = count_readers (g, use->at, n, one);
     else
       {
         *one = use;
@@ -142,34 +142,34 @@ count_readers (Work *w, guint v, guint n, const WorkUse **one)
 }
 
 guint
-work_readers (Work *w, guint v, guint max, WorkInstr **reader)
+work_readers (Work *g, guint v, guint max, WorkInstr **reader)
 {
-  const WorkValue *value = work_value (w, v);
+  const WorkValue *value = work_value (g, v);
   guint n = value->is_output || value->commit >= 0 || value->alias != 0 ? max + 1 : 0;
 
   for (const WorkUse *use = value->first_use; use != NULL && n <= max; use = use->next)
     if (use->instr == NULL)
-      n = work_is_used (w, use->at) ? max + 1 : n;
+      n = work_is_used (g, use->at) ? max + 1 : n;
     else if (n++ < max)
       reader[n - 1] = use->instr;
   return n;
 }
 
 WorkInstr *
-work_only_reader (Work *w, guint v, gboolean views)
+work_only_reader (Work *g, guint v, gboolean views)
 {
   const WorkUse *one = NULL;
 
-  if (count_readers (w, v, 0, &one) != 1 || (!views && one->value != v))
+  if (count_readers (g, v, 0, &one) != 1 || (!views && one->value != v))
     return NULL;
   return one->instr;
 }
 
 void
-work_replace (Work *w, guint a, guint b)
+work_replace (Work *g, guint a, guint b)
 {
   g_assert (a != b);
-  for (WorkUse *use = work_value (w, a)->first_use, *next; use != NULL; use = next)
+  for (WorkUse *use = work_value (g, a)->first_use, *next; use != NULL; use = next)
     {
       WorkInstr *instr = use->instr;
       gboolean repeated = FALSE;
@@ -177,32 +177,32 @@ work_replace (Work *w, guint a, guint b)
       next = use->next;
       if (instr == NULL)
         {
-          work_set_alias (w, use->at, b);
+          work_set_alias (g, use->at, b);
           continue;
         }
       /* Element-wise work names each operand once: fusion relies on it. */
       for (guint k = 0; instr->steps != NULL && k < instr->in->len; k++)
         repeated |= work_in (instr, k) == b;
-      work_set_in (w, instr, use->at, b);
+      work_set_in (g, instr, use->at, b);
       if (repeated)
-        work_drop_in (w, instr, use->at);
+        work_drop_in (g, instr, use->at);
     }
-  if (work_value (w, a)->is_output || work_value (w, a)->commit >= 0)
-    work_set_alias (w, a, b);
+  if (work_value (g, a)->is_output || work_value (g, a)->commit >= 0)
+    work_set_alias (g, a, b);
 }
 
 GHashTable *
-work_find_updaters (Work *w)
+work_find_updaters (Work *g)
 {
   GHashTable *updaters = g_hash_table_new (NULL, NULL);
 
-  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
     for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
       {
         guint k = instr->prim->updates (instr->attrs, o);
 
         if (work_out (instr, o) != 0 && k != LOOM_UPDATES_NOTHING)
-          g_hash_table_insert (updaters, GUINT_TO_POINTER (work_root (w, work_in (instr, k))), instr);
+          g_hash_table_insert (updaters, GUINT_TO_POINTER (work_root (g, work_in (instr, k))), instr);
       }
   return updaters;
 }
@@ -210,38 +210,38 @@ work_find_updaters (Work *w)
 /* ---- instructions ------------------------------------------------------ */
 
 static void
-number (Work *w)
+number (Work *g)
 {
   guint64 order = GAP;
 
-  for (WorkInstr *instr = w->first; instr != NULL; instr = instr->next, order += GAP)
+  for (WorkInstr *instr = g->first; instr != NULL; instr = instr->next, order += GAP)
     instr->order = order;
 }
 
 static void
-link_instr (Work *w, WorkInstr *instr, WorkInstr *before)
+link_instr (Work *g, WorkInstr *instr, WorkInstr *before)
 {
-  WorkInstr *prev = before != NULL ? before->prev : w->last;
+  WorkInstr *prev = before != NULL ? before->prev : g->last;
   guint64 low = prev != NULL ? prev->order : 0;
 
   instr->prev = prev;
   instr->next = before;
-  *(prev != NULL ? &prev->next : &w->first) = instr;
-  *(before != NULL ? &before->prev : &w->last) = instr;
+  *(prev != NULL ? &prev->next : &g->first) = instr;
+  *(before != NULL ? &before->prev : &g->last) = instr;
   instr->order = before != NULL ? low + (before->order - low) / 2 : low + GAP;
   if (instr->order == low)
-    number (w);
+    number (g);
 }
 
 static void
-unlink_instr (Work *w, WorkInstr *instr)
+unlink_instr (Work *g, WorkInstr *instr)
 {
-  *(instr->prev != NULL ? &instr->prev->next : &w->first) = instr->next;
-  *(instr->next != NULL ? &instr->next->prev : &w->last) = instr->prev;
+  *(instr->prev != NULL ? &instr->prev->next : &g->first) = instr->next;
+  *(instr->next != NULL ? &instr->next->prev : &g->last) = instr->prev;
 }
 
 WorkInstr *
-work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs)
+work_insert (Work *g, WorkInstr *before, const LoomPrim *prim, const void *attrs)
 {
   WorkInstr *instr = g_new0 (WorkInstr, 1);
 
@@ -251,15 +251,15 @@ work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs
   instr->out = g_array_new (FALSE, FALSE, sizeof (guint));
   instr->device = -1;
   instr->label = g_string_new (NULL);
-  link_instr (w, instr, before);
+  link_instr (g, instr, before);
   return instr;
 }
 
 WorkInstr *
-work_insert_like (Work *w, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
+work_insert_like (Work *g, WorkInstr *before, const WorkInstr *like, const LoomPrim *prim, const void *attrs,
                   const char *label)
 {
-  WorkInstr *instr = work_insert (w, before, prim, attrs);
+  WorkInstr *instr = work_insert (g, before, prim, attrs);
 
   instr->region = like->region;
   instr->origin = like->origin;
@@ -272,43 +272,43 @@ work_insert_like (Work *w, WorkInstr *before, const WorkInstr *like, const LoomP
 }
 
 void
-work_move (Work *w, WorkInstr *instr, WorkInstr *before)
+work_move (Work *g, WorkInstr *instr, WorkInstr *before)
 {
   g_assert (instr != before);
-  unlink_instr (w, instr);
-  link_instr (w, instr, before);
+  unlink_instr (g, instr);
+  link_instr (g, instr, before);
 }
 
 void
-work_erase (Work *w, WorkInstr *instr)
+work_erase (Work *g, WorkInstr *instr)
 {
   for (guint k = 0; k < instr->in->len; k++)
-    unlink_use (w, g_ptr_array_index (instr->in, k));
+    unlink_use (g, g_ptr_array_index (instr->in, k));
   g_ptr_array_set_size (instr->in, 0);
   for (guint o = 0; o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && work_value (w, work_out (instr, o))->producer == instr)
-      work_value (w, work_out (instr, o))->producer = NULL;
+    if (work_out (instr, o) != 0 && work_value (g, work_out (instr, o))->producer == instr)
+      work_value (g, work_out (instr, o))->producer = NULL;
   instr->dead = TRUE;
 }
 
 void
-work_add_in (Work *w, WorkInstr *instr, guint v)
+work_add_in (Work *g, WorkInstr *instr, guint v)
 {
   WorkUse *use = g_new0 (WorkUse, 1);
 
   use->instr = instr;
   use->at = instr->in->len;
   g_ptr_array_add (instr->in, use);
-  link_use (w, use, v);
+  link_use (g, use, v);
 }
 
 void
-work_set_in (Work *w, WorkInstr *instr, guint k, guint v)
+work_set_in (Work *g, WorkInstr *instr, guint k, guint v)
 {
   guint old = work_in (instr, k);
 
-  unlink_use (w, g_ptr_array_index (instr->in, k));
-  link_use (w, g_ptr_array_index (instr->in, k), v);
+  unlink_use (g, g_ptr_array_index (instr->in, k));
+  link_use (g, g_ptr_array_index (instr->in, k), v);
   for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
     for (int a = 0; a < loom_scalar_arity (work_step (instr, s)->op); a++)
       if (work_step (instr, s)->arg[a] == old)
@@ -316,32 +316,32 @@ work_set_in (Work *w, WorkInstr *instr, guint k, guint v)
 }
 
 void
-work_drop_in (Work *w, WorkInstr *instr, guint k)
+work_drop_in (Work *g, WorkInstr *instr, guint k)
 {
-  unlink_use (w, g_ptr_array_index (instr->in, k));
+  unlink_use (g, g_ptr_array_index (instr->in, k));
   g_ptr_array_remove_index (instr->in, k);
   for (; k < instr->in->len; k++)
     ((WorkUse *)g_ptr_array_index (instr->in, k))->at = k;
 }
 
 void
-work_add_out (Work *w, WorkInstr *instr, guint v)
+work_add_out (Work *g, WorkInstr *instr, guint v)
 {
   g_array_append_val (instr->out, v);
   if (v != 0)
-    work_value (w, v)->producer = instr;
+    work_value (g, v)->producer = instr;
 }
 
 void
-work_set_out (Work *w, WorkInstr *instr, guint o, guint v)
+work_set_out (Work *g, WorkInstr *instr, guint o, guint v)
 {
   guint old = work_out (instr, o);
 
-  if (old != 0 && work_value (w, old)->producer == instr)
-    work_value (w, old)->producer = NULL;
+  if (old != 0 && work_value (g, old)->producer == instr)
+    work_value (g, old)->producer = NULL;
   g_array_index (instr->out, guint, o) = v;
   if (v != 0)
-    work_value (w, v)->producer = instr;
+    work_value (g, v)->producer = instr;
 }
 
 static WorkInstr *
@@ -353,9 +353,9 @@ living (WorkInstr *instr)
 }
 
 WorkInstr *
-work_first (const Work *w)
+work_first (const Work *g)
 {
-  return living (w->first);
+  return living (g->first);
 }
 
 WorkInstr *
@@ -385,9 +385,9 @@ work_sort (GPtrArray *instrs)
 }
 
 gboolean
-work_is_ready (Work *w, guint v, const WorkInstr *instr)
+work_is_ready (Work *g, guint v, const WorkInstr *instr)
 {
-  const WorkInstr *producer = work_value (w, work_root (w, v))->producer;
+  const WorkInstr *producer = work_value (g, work_root (g, v))->producer;
 
   return producer == NULL || work_is_before (producer, instr);
 }
@@ -422,11 +422,11 @@ work_kernel (const WorkInstr *instr)
 }
 
 char *
-work_purpose (Work *w, const WorkInstr *instr)
+work_purpose (Work *g, const WorkInstr *instr)
 {
   if (instr->origin != NULL)
     return NULL;
-  return loom_program_purpose (w->program, instr->prim, instr->region, instr->out->len,
+  return loom_program_purpose (g->program, instr->prim, instr->region, instr->out->len,
                                (const guint *)(gconstpointer)instr->out->data);
 }
 
@@ -440,16 +440,16 @@ work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
 }
 
 void
-work_remove_dead (Work *w)
+work_remove_dead (Work *g)
 {
-  for (WorkInstr *instr = w->last; instr != NULL; instr = instr->prev)
+  for (WorkInstr *instr = g->last; instr != NULL; instr = instr->prev)
     {
       gboolean needed = instr->dead || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_KEPT) != 0);
 
       for (guint k = 0; k < instr->out->len && !needed; k++)
-        needed = work_out (instr, k) != 0 && work_is_used (w, work_out (instr, k));
+        needed = work_out (instr, k) != 0 && work_is_used (g, work_out (instr, k));
       if (!needed)
-        work_erase (w, instr);
+        work_erase (g, instr);
     }
 }
 
@@ -469,41 +469,41 @@ instr_free (WorkInstr *instr)
 }
 
 void
-work_sweep (Work *w)
+work_sweep (Work *g)
 {
-  for (WorkInstr *instr = w->first, *next; instr != NULL; instr = next)
+  for (WorkInstr *instr = g->first, *next; instr != NULL; instr = next)
     {
       next = instr->next;
       if (!instr->dead)
         continue;
-      unlink_instr (w, instr);
+      unlink_instr (g, instr);
       instr_free (instr);
     }
 }
 
 void
-work_free (Work *w)
+work_free (Work *g)
 {
-  if (w == NULL)
+  if (g == NULL)
     return;
-  for (WorkInstr *instr = w->first, *next; instr != NULL; instr = next)
+  for (WorkInstr *instr = g->first, *next; instr != NULL; instr = next)
     {
       next = instr->next;
       instr_free (instr);
     }
-  for (guint v = 0; v < w->values->len; v++)
-    g_free (work_value (w, v)->as_view);
-  loom_faults_free (w->faults);
-  g_array_unref (w->values);
-  if (w->order != NULL)
-    work_order_free (w->order, w);
-  g_ptr_array_unref (w->schedule);
-  g_array_unref (w->storages);
-  g_ptr_array_unref (w->plan_devices);
-  g_array_unref (w->input_copied);
-  g_array_unref (w->output_value);
-  g_clear_pointer (&w->uploads, g_array_unref);
-  g_clear_pointer (&w->staging, g_array_unref);
-  g_clear_pointer (&w->results, g_array_unref);
-  g_free (w);
+  for (guint v = 0; v < g->values->len; v++)
+    g_free (work_value (g, v)->as_view);
+  loom_faults_free (g->faults);
+  g_array_unref (g->values);
+  if (g->order != NULL)
+    work_order_free (g->order, g);
+  g_ptr_array_unref (g->schedule);
+  g_array_unref (g->storages);
+  g_ptr_array_unref (g->plan_devices);
+  g_array_unref (g->input_copied);
+  g_array_unref (g->output_value);
+  g_clear_pointer (&g->uploads, g_array_unref);
+  g_clear_pointer (&g->staging, g_array_unref);
+  g_clear_pointer (&g->results, g_array_unref);
+  g_free (g);
 }

@@ -1,5 +1,5 @@
-/* Finds the terms of a loss, see the header: follows the loss back through linear instructions (sums, factors that all
- * batches share) to divisions by a count. */
+/* Finds the terms of a loss, see the header: follows the loss back through linear instructions (sums, factors common to
+ * all batches) to divisions by a count. */
 #include "engine/program/loom-loss-terms.h"
 
 #include "engine/program/partition-private.h"

@@ -1,12 +1,13 @@
 /* Partitions a program among ranks: the program of the whole batch becomes each rank's program.
  *
- * Every value is whole (each rank has all of it), split (each rank has a part along one axis), or pending (each rank
- * has a summand, and the value is their sum). Inputs may be split along their first axis, so that each rank has some of
- * the samples (data parallel), or weights along one of theirs, so that each rank has some of the features (Shoeybi et
- * al. 2019, arXiv:1909.08053). With both, ranks form a mesh, and a program is partitioned twice: first by weights,
- * then, with the exchanges, by samples. A primitive's `share` rule chooses the forms of its operands and results; a
- * primitive without one takes whole operands. A value that is needed in another form gets a collective or a slice. So
- * counts, means and losses are those of the whole batch, however values are partitioned.
+ * Every value is replicated (whole: each rank has all of it), split (each rank has a part along one axis), or partial
+ * (each rank has a summand, and the value is their sum). Inputs may be split along their first axis, so that each rank
+ * has some of the samples (data parallel), or weights along one of theirs, so that each rank has some of the features
+ * (Shoeybi et al. 2019, arXiv:1909.08053). With both, ranks form a mesh, and a program is partitioned twice: first by
+ * weights, then, with the exchanges, by samples. A primitive's sharding rule (LoomPrim.share) chooses the shardings of
+ * its operands and results; a primitive without one takes whole operands. A value that is needed in another sharding
+ * gets a collective or a slice. So counts, means and losses are those of the whole batch, however values are
+ * partitioned.
  *
  * The state and results of the update may be sharded too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054): each rank
  * has a range of the elements of every tensor and updates only that. */

@@ -111,7 +111,7 @@ struct _LoomPrim
    * stacked. FALSE: there is no such call. p NULL: only returns whether there is. */
   gboolean (*over_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
                          const gboolean *is_stack, const LoomValue *value, LoomValue *all);
-  /* Chooses the forms of operands and results if values are partitioned among ranks (loom-partition.h). NULL: whole
+  /* Chooses the shardings of operands and results if values are partitioned among ranks (loom-partition.h). NULL: whole
    * operands, and every rank computes all results. */
   void (*share) (LoomShareCall *call);
   /* The offset in the attributes, plus 1, of the LoomDims with the first result's shape; 0: none. */

@@ -24,8 +24,8 @@ static const LoomHyper hyper[] = {
   { .name = NULL },
 };
 
-/* The product of the momentum's values so far. It depends on the step alone, so all tensors, groups and devices share
- * it. */
+/* The product of the momentum's values so far. It depends on the step alone, so it is common to all tensors, groups and
+ * devices. */
 static LoomValue
 mu_product (const LoomOptimizerCall *call)
 {

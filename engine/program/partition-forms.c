@@ -1,9 +1,9 @@
-/* Converts a rank's values between forms (whole, split, pending, shard) with collectives and slices.
+/* Converts a rank's values between shardings (whole, split, partial, flat shard) with collectives and slices.
  *
- * A value is converted once, at its first use in a form. Values that only the update uses wait in buckets, in the order
- * of the backward pass, and are exchanged as soon as a bucket is full. Gathered shards, unless they are vectors, are
- * dropped at the end of their region, so sharded parameters are gathered once for the forward pass and once for the
- * backward pass and take no memory in between. */
+ * A value is converted once, at its first use. Values that only the update uses wait in buckets, in the order of the
+ * backward pass, and are exchanged as soon as a bucket is full. Gathered shards, unless they are vectors, are dropped
+ * at the end of their region, so sharded parameters are gathered once for the forward pass and once for the backward
+ * pass and take no memory in between. */
 #include "engine/program/partition-forms.h"
 
 gint64

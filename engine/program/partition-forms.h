@@ -1,5 +1,5 @@
-/* The state of partitioning for one rank: what is known of the original program, and the forms of its values. Shared by
- * the files that write the rank's program. */
+/* The state of partitioning for one rank: what is known of the original program, and the shardings of its values. Used
+ * by the files that write the rank's program. */
 #pragma once
 
 #include "engine/program/partition-private.h"
@@ -19,7 +19,7 @@ typedef struct
 typedef enum
 {
   PARTITION_EARLY,     /* made whole where it is used */
-  PARTITION_LATE,      /* pending, and used by the update alone */
+  PARTITION_LATE,      /* partial, and used by the update alone */
   PARTITION_LATE_SHARD /* likewise, and only as a shard */
 } PartitionTime;
 
@@ -29,12 +29,12 @@ typedef struct
   const LoomPartition *options;
   gboolean divides;    /* there are samples for all ranks; else each computes all of them */
   LoomCommPart own;    /* of the samples */
-  LoomShare *have;     /* by value of r.from: the form of its value in r.to */
+  LoomShare *have;     /* by value of r.from: the sharding of its value in r.to */
   LoomShare **want;    /* by instruction: of its operands */
   PartitionTime *time; /* by value */
   gboolean *exact;     /* by value: reported to the user (losses, counts), so never rounded */
   LoomValue *whole;    /* by value: the whole value once it was made, else 0 */
-  LoomValue *shard;    /* by value: this rank's shard of it, if it has another form */
+  LoomValue *shard;    /* by value: this rank's shard of it, if it has another sharding */
   GHashTable *parts;   /* value and axis → the rank's part */
   PartitionBucket bucket[2];
   gboolean divides_norm, keeps_sums; /* see LoomShareCall */
@@ -47,12 +47,12 @@ typedef struct
   const gboolean *opaque;
   gconstpointer pipeline;
   gboolean of_weights;
-  gboolean *settled;      /* by value: if pending, it is made whole at once */
+  gboolean *settled;      /* by value: if partial, it is made whole at once */
   gboolean *is_reduced;   /* by value: that was done */
   gboolean *is_weight;    /* by value: it is state, in any type */
   gboolean *is_order;     /* by value: a permutation of the rank's own rows */
-  GHashTable *row_tables; /* indices of rows → the form of the table that they index */
-  GHashTable *loops;      /* index of an instruction → the forms of its body's inputs, then outputs, LoomShare */
+  GHashTable *row_tables; /* indices of rows → the sharding of the table that they index */
+  GHashTable *loops;      /* index of an instruction → the shardings of its body's inputs, then outputs, LoomShare */
 } Partition;
 
 static inline const LoomTensorDesc *
@@ -61,7 +61,7 @@ desc_from (const Partition *self, LoomValue v)
   return value_desc (self->r.from, v);
 }
 
-/* v's value in r.to, in its current form. */
+/* v's value in r.to, in its current sharding. */
 static inline LoomValue
 local_value (const Partition *self, LoomValue v)
 {
@@ -70,10 +70,10 @@ local_value (const Partition *self, LoomValue v)
 
 /* ---- program-partition.c ---------------------------------------------------- */
 
-/* Prepares the partitioning. The caller then sets the inputs' forms in have[] and begins the rewriting. */
+/* Prepares the partitioning. The caller then sets the inputs' shardings in have[] and begins the rewriting. */
 void partition_init (Partition *self, const LoomProgram *p, const LoomPartition *options);
 void partition_clear (Partition *self);
-/* Chooses the forms of an instruction's operands and results, and writes it. */
+/* Chooses the shardings of an instruction's operands and results, and writes it. */
 void partition_decide (Partition *self, guint i);
 void partition_write (Partition *self, guint i);
 
@@ -82,15 +82,15 @@ void partition_write (Partition *self, guint i);
 /* The parameter of a slot: of "optimizer.KIND.PARAMETER" and averages too; NULL: none. In an evaluation an average
  * replaces a parameter. */
 const char *partition_parameter_of (const LoomSlot *slot);
-/* The form of a slot if weights are split. */
+/* The sharding of a slot if weights are split. */
 LoomShare partition_weight_share (const Partition *self, const LoomSlot *slot);
 gboolean partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part);
-/* Makes pending values whole at once if they are needed whole before the update, so that no rank keeps both forms. TRUE
- * if that changes anything and all forms must be chosen again. */
+/* Makes partial values whole at once if they are needed whole before the update, so that no rank keeps both. TRUE if
+ * that changes anything and all shardings must be chosen again. */
 gboolean partition_weight_settle (Partition *self);
-/* Chooses the forms of an instruction that becomes several; FALSE: it becomes one. */
+/* Chooses the shardings of an instruction that becomes several; FALSE: it becomes one. */
 gboolean partition_weight_decide (Partition *self, guint i, LoomShareCall *call);
-/* Writes these instructions, from operands in these forms. */
+/* Writes these instructions, from operands in these shardings. */
 gboolean partition_weight_write (Partition *self, guint i, const LoomValue *in, LoomValue *out);
 
 /* ---- partition-loss.c --------------------------------------------------------- */
@@ -112,8 +112,8 @@ gboolean partition_write_step (const Partition *self, guint i, const LoomValue *
 
 /* ---- partition-visit.c -------------------------------------------------------- */
 
-/* Chooses the forms of a permutation of rows, and of instructions that read one of the rank's own rows; FALSE: it is
- * neither. */
+/* Chooses the shardings of a permutation of rows, and of instructions that read one of the rank's own rows; FALSE: it
+ * is neither. */
 gboolean partition_visit_decide (Partition *self, guint i, LoomShareCall *call);
 /* Sets the attributes of such readers to the rank's number of rows. Returns new bodies, to be kept until they are
  * emitted. (transfer full) (nullable) */
@@ -123,12 +123,12 @@ GPtrArray *partition_visit_attrs (Partition *self, guint i, gpointer attrs);
 
 /* Splits a loop if its body needs no exchange. */
 void partition_decide_loop (Partition *self, guint i, LoomShareCall *call);
-/* The forms of a body's outputs for inputs of these forms; FALSE if ranks would have to exchange data. */
+/* The shardings of a body's outputs for inputs in these; FALSE if ranks would have to exchange data. */
 gboolean
 partition_decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output);
-/* TRUE if a rank can convert a value to another form without an exchange. */
+/* TRUE if a rank can convert a value to another sharding without an exchange. */
 gboolean partition_is_near (LoomShare have, LoomShare want);
-/* The body with inputs, then outputs, in these forms. (transfer full) */
+/* The body with inputs, then outputs, in these shardings. (transfer full) */
 LoomProgram *partition_body (const Partition *outer, LoomProgram *body, const LoomShare *forms);
 /* The body for this rank. (transfer full) */
 LoomProgram *partition_loop_body (Partition *self, guint i);
@@ -142,7 +142,7 @@ void partition_init_buckets (Partition *self);
 void partition_clear_buckets (Partition *self);
 /* Call for each late value that was computed. */
 void partition_put (Partition *self, LoomValue v);
-/* The value of v of r.from in this form, converted if necessary. */
+/* The value of v of r.from in this sharding, converted if necessary. */
 LoomValue partition_value (Partition *self, LoomValue v, LoomShare want);
 /* Whole tensors of these shards, in one call of at most LOOM_UNSHARD_MAX; and this rank's shard of a tensor. */
 void partition_unshard (const Partition *self, guint n, const LoomTensorDesc *const *whole, const LoomValue *in,

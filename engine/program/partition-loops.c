@@ -1,8 +1,8 @@
 /* Partitions loops: each rank runs the loop for its samples.
  *
- * The forms of a body's results follow from its inputs' forms; carried values must have the same form before and after
- * an iteration, so the forms are iterated to a fixed point. A body that would need an exchange in each iteration is not
- * split: its operands are gathered once before the loop. */
+ * The shardings of a body's results follow from its inputs'; carried values must have the same sharding before and
+ * after an iteration, so shardings are iterated to a fixed point. A body that would need an exchange in each iteration
+ * is not split: its operands are gathered once before the loop. */
 #include "engine/program/partition-forms.h"
 
 gboolean
@@ -36,7 +36,7 @@ partition_decide_body (const Partition *outer, const LoomProgram *body, const Lo
   return ok;
 }
 
-/* The form of a row, and the form of a tensor with rows of this form. */
+/* The sharding of a row, and the sharding of a tensor with rows of this one. */
 static LoomShare
 row_of (LoomShare share)
 {
@@ -51,7 +51,7 @@ rows_of (LoomShare share)
   return share;
 }
 
-/* Takes the forms of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
+/* Takes the shardings of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
  * agree. */
 static gboolean
 settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *output, gboolean *changed)

@@ -1,4 +1,4 @@
-/* The forms of values (LoomShare), and the rules of primitives that choose them. */
+/* The sharding of a value over ranks (LoomShare), and the rules by which primitives choose it. */
 #pragma once
 
 #include "engine/program/loom-partition.h"
@@ -10,7 +10,7 @@ typedef enum
 {
   LOOM_SHARE_WHOLE,
   LOOM_SHARE_SPLIT,   /* along `axis`, of samples or features, each with the same number of elements */
-  LOOM_SHARE_PENDING, /* the value is the sum over the ranks */
+  LOOM_SHARE_PENDING, /* partial: the value is the sum over the ranks */
   LOOM_SHARE_SHARD,   /* flat: a range of the elements of the tensor, as divided by loom_comm_part() */
   LOOM_SHARE_LEAST,   /* the value is the minimum over the ranks: 1 if all have 1 */
   LOOM_SHARE_LOCAL    /* statistics of a rank's own samples; elsewhere the mean over ranks weighted by samples */
@@ -31,7 +31,7 @@ loom_share_equal (LoomShare a, LoomShare b)
          && (a.kind != LOOM_SHARE_SPLIT || (a.axis == b.axis && MAX (a.blocks, 1) == MAX (b.blocks, 1)));
 }
 
-/* An instruction of the original program. share() may change `want` and sets `result`; by default results are whole and
+/* An instruction of the original program. A rule may change `want` and sets `result`; by default results are whole and
  * operands wanted whole. */
 struct _LoomShareCall
 {

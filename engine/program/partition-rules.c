@@ -1,5 +1,5 @@
-/* The partitioning rules of primitives: each rule reads the forms of the operands and chooses, for each, a form in
- * which a rank can compute alone. The default is whole. */
+/* The sharding rules of primitives: each rule reads the shardings of the operands and chooses, for each, one with which
+ * a rank can compute alone. The default is whole. */
 #include "engine/program/partition-private.h"
 
 static const LoomShare pending = { .kind = LOOM_SHARE_PENDING };
@@ -10,7 +10,7 @@ split (int axis)
   return (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
 }
 
-/* The same form along another axis. */
+/* The same sharding along another axis. */
 static LoomShare
 split_like (LoomShare share, int axis)
 {
@@ -57,7 +57,7 @@ axis_from_end (const LoomShareCall *call, guint k)
   return is_split (call, k) ? call->in[k].rank - call->have[k].axis : 0;
 }
 
-/* Pending values pass through linear operations: a sum of pending values, or the product of one with a whole scalar. */
+/* Partial values pass through linear operations: a sum of partial values, or the product of one with a whole scalar. */
 static gboolean
 passes_sums (const LoomShareCall *call, LoomScalarOp op)
 {
@@ -248,7 +248,7 @@ share_lead (LoomShareCall *call, int from_end)
   call->result[0] = split (call->out[0].rank - from_end);
 }
 
-/* The operand whose form takes precedence: weights are not exchanged, the other operand is. */
+/* The operand whose sharding takes precedence: weights are not exchanged, the other operand is. */
 static guint
 first_factor (const LoomShareCall *call)
 {

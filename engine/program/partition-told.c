@@ -1,5 +1,5 @@
 /* Computes a rank's local version of an output, for display: its value if the whole batch were like this rank's
- * samples. A pending value is scaled by (samples of the batch) / (samples of the rank), and the computation continues
+ * samples. A partial value is scaled by (samples of the batch) / (samples of the rank), and the computation continues
  * from such values. So a mean over an exchanged count becomes the mean over the rank's own samples. */
 #include "engine/program/partition-forms.h"
 

@@ -40,7 +40,7 @@ loom_share_grad_stats (LoomShareCall *call)
   call->result[1] = (LoomShare){ .kind = LOOM_SHARE_LEAST };
 }
 
-/* Each tensor's operands and results have the form of the parameter. */
+/* Each tensor's operands and results have the sharding of the parameter. */
 static void
 share_step_of_parts (LoomShareCall *call, guint n)
 {

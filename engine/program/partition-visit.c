@@ -29,7 +29,7 @@ is_by_rows (const LoomShare *share)
   return share->kind == LOOM_SHARE_SPLIT && share->axis == 0 && share->blocks <= 1;
 }
 
-/* The forms of a body's inputs, then outputs, on a rank. */
+/* The shardings of a body's inputs, then outputs, on a rank. */
 static LoomShare *
 body_forms (const LoomVisitAttrs *a)
 {

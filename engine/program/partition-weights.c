@@ -66,7 +66,7 @@ partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part)
   return TRUE;
 }
 
-/* ---- choosing forms ------------------------------------------------------------- */
+/* ---- choosing shardings --------------------------------------------------------- */
 
 static gboolean
 has_rows (const LoomShareCall *call)

@@ -27,8 +27,8 @@ decide_exchange (Partition *part, guint i)
       part->have[instr->out[o]] = (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
-/* Chooses the forms of each micro-batch's operands and results. Sums are completed where they are computed, so a reader
- * gets the whole sum. The update reads only whole values.
+/* Chooses the shardings of each micro-batch's operands and results. Sums are completed where they are computed, so a
+ * reader gets the whole sum. The update reads only whole values.
  *
  * A single micro-batch is the batch, so nothing is split: stages then compute one after another, in the order of the
  * undivided program. The rules could not split a batch of one sample anyway, because an axis of size 1 looks like a

@@ -13,12 +13,12 @@
 #define NUMBERS   4  /* the index of seed, step and position: of attention, and of attention_grad */
 #define NUMBERS_G 8
 
-/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions heads that share keys are a separate axis: queries are [N, K,
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions heads with common keys are a separate axis: queries are [N, K,
  * H/K, T, E], keys [N, K, 1, S, E]. */
 typedef struct
 {
   LoomDType dtype;
-  gint64 n, heads, groups, share, queries, keys, width, depth; /* N, H, K, H/K, T, S, E, D */
+  gint64 n, heads, groups, per_group, queries, keys, width, depth; /* N, H, K, H/K, T, S, E, D */
 } Sizes;
 
 static Sizes
@@ -28,7 +28,7 @@ sizes_of (const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc
                   .n = q->dim[0],
                   .heads = q->dim[1],
                   .groups = k->dim[1],
-                  .share = k->dim[1] > 0 ? q->dim[1] / k->dim[1] : 1,
+                  .per_group = k->dim[1] > 0 ? q->dim[1] / k->dim[1] : 1,
                   .queries = q->dim[2],
                   .keys = k->dim[2],
                   .width = q->dim[3],
@@ -123,7 +123,7 @@ infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, L
 static LoomValue
 wide_queries (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
 {
-  return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, s->share, s->queries, columns });
+  return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, s->per_group, s->queries, columns });
 }
 
 static LoomValue
@@ -134,13 +134,13 @@ wide_keys (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
 
 /* [N or 1, H or 1, T or 1, S] to match logits [N, K, H/K, T, S]. */
 static LoomValue
-wide_mask (LoomProgram *p, const Sizes *s, LoomValue mask)
+broadcast_mask (LoomProgram *p, const Sizes *s, LoomValue mask)
 {
   LoomTensorDesc d = *value_desc (p, mask);
   gboolean each = d.dim[1] == s->heads;
 
   return loom_reshape (p, mask, 5,
-                       (gint64[]){ d.dim[0], each ? s->groups : 1, each ? s->share : 1, d.dim[2], d.dim[3] });
+                       (gint64[]){ d.dim[0], each ? s->groups : 1, each ? s->per_group : 1, d.dim[2], d.dim[3] });
 }
 
 static LoomValue
@@ -154,16 +154,16 @@ count_along (LoomProgram *p, gint64 rows, gint64 columns)
 
 /* The logits [N, K, H/K, T, S], -∞ for masked keys. */
 static LoomValue
-scores (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q, LoomValue k, LoomValue mask)
+logits (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q, LoomValue k, LoomValue mask)
 {
   LoomValue low = loom_const (p, s->dtype, -INFINITY);
   LoomValue v = MUL (loom_matmul (p, wide_queries (p, s, q, s->width), wide_keys (p, s, k, s->width), FALSE, TRUE),
                      loom_const (p, s->dtype, a->scale));
 
   if (a->has_mask && value_desc (p, mask)->dtype == LOOM_BOOL)
-    v = loom_ternary (p, LOOM_SCALAR_SELECT, wide_mask (p, s, mask), v, low);
+    v = loom_ternary (p, LOOM_SCALAR_SELECT, broadcast_mask (p, s, mask), v, low);
   else if (a->has_mask)
-    v = ADD (v, wide_mask (p, s, mask));
+    v = ADD (v, broadcast_mask (p, s, mask));
   if (a->causal)
     v = loom_ternary (p, LOOM_SCALAR_SELECT,
                       loom_binary (p, LOOM_SCALAR_GE, count_along (p, s->queries, 1), count_along (p, 1, s->keys)), v,
@@ -197,8 +197,8 @@ kept (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomVal
 {
   LoomRandomTo attrs = { .kernel = { LOOM_RANDOM_UNIFORM, a->stream },
                          .dtype = s->dtype,
-                         .to = { 5, { s->n, s->groups, s->share, s->queries, s->keys } } };
-  LoomValue from[3] = { in[0], in[1], loom_reshape (p, in[2], 3, (gint64[]){ s->n, s->groups, s->share }) };
+                         .to = { 5, { s->n, s->groups, s->per_group, s->queries, s->keys } } };
+  LoomValue from[3] = { in[0], in[1], loom_reshape (p, in[2], 3, (gint64[]){ s->n, s->groups, s->per_group }) };
   LoomValue u = loom_emit (p, loom_prim ("random"), &attrs, 3, from, NULL);
 
   return loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GE, u, loom_const (p, s->dtype, a->dropout)),
@@ -214,7 +214,7 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given
 
   widen (p, instr->n_in, given, in);
   Sizes s = sizes_of (value_desc (p, in[0]), value_desc (p, in[1]), value_desc (p, in[2]));
-  LoomValue score = scores (p, a, &s, in[0], in[1], a->has_mask ? in[3] : 0), top, e, sum, some;
+  LoomValue score = logits (p, a, &s, in[0], in[1], a->has_mask ? in[3] : 0), top, e, sum, some;
 
   top = loom_detach (p, finite_or_zero (p, &s, loom_reduce (p, LOOM_REDUCE_MAX, score, 1u << 4, TRUE)));
   e = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, top));
@@ -233,25 +233,25 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given
 /* The softmax weights P with dropout factors K, and the gradient P·(K·g·vᵀ - delta) of the logits, both [N, K, H/K, T,
  * S]. in: those of attention_grad. */
 static LoomValue
-score_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in, LoomValue *shares)
+logit_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in, LoomValue *weights)
 {
-  LoomValue score = scores (p, a, s, in[1], in[2], a->has_mask ? in[6] : 0);
+  LoomValue score = logits (p, a, s, in[1], in[2], a->has_mask ? in[6] : 0);
   LoomValue dp = loom_matmul (p, wide_queries (p, s, in[0], s->depth), wide_keys (p, s, in[3], s->depth), FALSE, TRUE);
   LoomValue delta = in[5] != 0 ? in[5] : loom_reduce (p, LOOM_REDUCE_SUM, MUL (in[0], in[7]), 1u << 3, FALSE);
 
-  *shares = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, finite_or_zero (p, s, wide_queries (p, s, in[4], 1))));
+  *weights = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, finite_or_zero (p, s, wide_queries (p, s, in[4], 1))));
   if (a->dropout > 0)
     {
       LoomValue keeps = kept (p, a, s, in + NUMBERS_G), ds;
 
-      ds = MUL (*shares, SUB (MUL (dp, keeps), wide_queries (p, s, delta, 1)));
-      *shares = MUL (*shares, keeps);
+      ds = MUL (*weights, SUB (MUL (dp, keeps), wide_queries (p, s, delta, 1)));
+      *weights = MUL (*weights, keeps);
       return ds;
     }
-  return MUL (*shares, SUB (dp, wide_queries (p, s, delta, 1)));
+  return MUL (*weights, SUB (dp, wide_queries (p, s, delta, 1)));
 }
 
-/* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads that share keys. */
+/* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads with common keys. */
 static void
 expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *given, LoomValue *out)
 {
@@ -262,12 +262,12 @@ expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *
   widen (p, instr->n_in, given, in);
   LoomTensorDesc q = *value_desc (p, in[1]), k = *value_desc (p, in[2]), v = *value_desc (p, in[3]);
   Sizes s = sizes_of (&q, &k, &v);
-  LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
+  LoomValue weights, ds = logit_gradient (p, a, &s, in, &weights);
 
   ds = MUL (ds, loom_const (p, s.dtype, a->scale));
   out[0] = loom_matmul (p, ds, wide_keys (p, &s, in[2], s.width), FALSE, FALSE);
   out[1] = loom_matmul (p, ds, wide_queries (p, &s, in[1], s.width), TRUE, FALSE);
-  out[2] = loom_matmul (p, shares, wide_queries (p, &s, in[0], s.depth), TRUE, FALSE);
+  out[2] = loom_matmul (p, weights, wide_queries (p, &s, in[0], s.depth), TRUE, FALSE);
   out[0] = loom_reshape (p, out[0], 4, q.dim);
   out[1] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[1], 1u << 2, FALSE), 4, k.dim);
   out[2] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[2], 1u << 2, FALSE), 4, v.dim);
@@ -286,7 +286,7 @@ mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *giv
 
   widen (p, a->dropout > 0 ? MAX_IN : NUMBERS_G, given, in);
   Sizes s = sizes_of (value_desc (p, in[1]), value_desc (p, in[2]), value_desc (p, in[3]));
-  LoomValue shares, ds = score_gradient (p, a, &s, in, &shares);
+  LoomValue weights, ds = logit_gradient (p, a, &s, in, &weights);
 
   ds = loom_sum_to (p, loom_reshape (p, ds, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys }), 4, d.dim);
   return loom_cast (p, ds, d.dtype);
@@ -339,7 +339,7 @@ gradient_attention (const LoomGradCall *call)
 /* " in-place" with the sizes and, for each operand or result with strides, its rows' strides: measurements are stored
  * by it. */
 static char *
-describe_places (const LoomAttentionAttrs *a)
+describe_strides (const LoomAttentionAttrs *a)
 {
   const LoomAttentionSizes *s = &a->sizes;
   GString *text = g_string_new (NULL);
@@ -363,7 +363,7 @@ describe_attention (const void *attrs)
       = a->dropout > 0 ? g_strdup_printf (" dropout=%g stream=%016" G_GINT64_MODIFIER "x", a->dropout, a->stream)
                        : NULL;
 
-  g_autofree char *lies = a->in_place ? describe_places (a) : NULL;
+  g_autofree char *lies = a->in_place ? describe_strides (a) : NULL;
 
   return g_strdup_printf ("scale=%g%s%s%s%s", a->scale, a->causal ? " causal" : "", a->has_mask ? " mask" : "",
                           drops != NULL ? drops : "", lies != NULL ? lies : "");
@@ -412,8 +412,8 @@ draws_attention (const void *attrs)
 
 /* ---- ranks -------------------------------------------------------------- */
 
-/* Samples are on the first axis and heads on the second, and each is independent. An operand that all samples or heads
- * share is whole, and its gradient is a sum. Several heads of queries may share one of keys and are then kept
+/* Samples are on the first axis and heads on the second, and each is independent. An operand common to all samples or
+ * heads is whole, and its gradient is a sum. Several heads of queries may use one of keys and are then kept
  * together. */
 static void
 share_attention (LoomShareCall *call)

@@ -144,7 +144,8 @@ gradient_replace (const LoomGradCall *call, int axis)
                                     stayed (p, base, index, axis, value_desc (p, g)->dtype));
 }
 
-/* All elements equal to the extreme share its gradient, base included: PyTorch's rule for amax and amin. */
+/* All elements equal to the extreme take an equal part of its gradient, base included: PyTorch's rule for amax and
+ * amin. */
 static void
 gradient_extreme (const LoomGradCall *call, int axis)
 {
@@ -153,11 +154,11 @@ gradient_extreme (const LoomGradCall *call, int axis)
   LoomDType dtype = value_desc (p, y)->dtype;
   LoomValue of_base = loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, base, y), dtype);
   LoomValue of_src = loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, src, loom_gather (p, y, index, axis)), dtype);
-  LoomValue share = loom_binary (p, LOOM_SCALAR_DIV, call->grad[0],
-                                 loom_scatter (p, of_base, index, of_src, axis, LOOM_SCATTER_ADD));
+  LoomValue divided = loom_binary (p, LOOM_SCALAR_DIV, call->grad[0],
+                                   loom_scatter (p, of_base, index, of_src, axis, LOOM_SCATTER_ADD));
 
-  call->in_grad[0] = loom_binary (p, LOOM_SCALAR_MUL, share, of_base);
-  call->in_grad[2] = loom_binary (p, LOOM_SCALAR_MUL, loom_gather (p, share, index, axis), of_src);
+  call->in_grad[0] = loom_binary (p, LOOM_SCALAR_MUL, divided, of_base);
+  call->in_grad[2] = loom_binary (p, LOOM_SCALAR_MUL, loom_gather (p, divided, index, axis), of_src);
 }
 
 static gboolean

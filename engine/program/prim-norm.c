@@ -1,6 +1,6 @@
 /* Batch and layer normalisation with their gradients (Ioffe and Szegedy 2015, section 3; Ba et al. 2016).
  *
- * Both are x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes that share statistics and in the shape of
+ * Both are x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes with common statistics and in the shape of
  * the scale, which one struct describes for all four expansions. */
 #include "engine/program/partition-private.h"
 
@@ -12,15 +12,15 @@
 /* The axes of statistics and scale in relation to x. */
 typedef struct
 {
-  guint32 pooled;    /* axes that share one mean and variance */
-  guint32 scale_sum; /* axes that share one weight */
+  guint32 pooled;    /* axes with one mean and variance */
+  guint32 scale_sum; /* axes with one weight */
   int stat_rank;     /* of mean and var, as results */
   gint64 stat[LOOM_MAX_RANK];
   gint64 stat_wide[LOOM_MAX_RANK]; /* mean with size 1 on pooled axes, to broadcast against x */
   int scale_rank;
   gint64 scale[LOOM_MAX_RANK];
   gint64 scale_wide[LOOM_MAX_RANK];
-  double count; /* number of elements that share statistics */
+  double count; /* number of elements per mean */
 } Norm;
 
 static Norm

@@ -203,10 +203,10 @@ expand_avg_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, Lo
   const LoomPool2dTo *a = instr->attrs;
   LoomTensorDesc g = *value_desc (p, in[0]);
   LoomWindow w = window_of (&a->kernel, a->size, &g.dim[2]);
-  LoomValue share = loom_binary (p, LOOM_SCALAR_DIV, in[0], window_counts (p, &a->kernel, &w, g.dtype)), sum = 0;
+  LoomValue divided = loom_binary (p, LOOM_SCALAR_DIV, in[0], window_counts (p, &a->kernel, &w, g.dtype)), sum = 0;
 
   for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
-    sum = loom_add_to (p, sum, loom_window_put (p, &w, share, k / w.kernel[1], k % w.kernel[1]));
+    sum = loom_add_to (p, sum, loom_window_put (p, &w, divided, k / w.kernel[1], k % w.kernel[1]));
   out[0] = loom_window_crop (p, &w, sum);
 }
 

@@ -24,7 +24,7 @@ infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* Several elements equal to the extreme share the gradient evenly (torch.amax). */
+/* Several elements equal to the extreme divide the gradient evenly (torch.amax). */
 static LoomValue
 extreme_gradient (const LoomGradCall *call, guint32 axes)
 {

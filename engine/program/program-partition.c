@@ -1,14 +1,14 @@
 /* Partitions a program among ranks (loom-partition.h).
  *
- * First each instruction chooses the forms of its operands and results; then the rank's program is written, with
- * conversions between forms (partition-forms.c). */
+ * First each instruction chooses the shardings of its operands and results; then the rank's program is written, with
+ * conversions between shardings (partition-forms.c). */
 #include "engine/program/partition-forms.h"
 
 #include "engine/program/loom-optimizer.h"
 
 #include <string.h>
 
-/* ---- choosing forms ------------------------------------------------------------ */
+/* ---- choosing shardings -------------------------------------------------------- */
 
 static LoomShare
 share_of (const Partition *self, LoomValue v)
@@ -18,7 +18,7 @@ share_of (const Partition *self, LoomValue v)
 
 /* ---- state ---------------------------------------------------------------------- */
 
-/* The form of a slot. Scalars stay whole. */
+/* The sharding of a slot. Scalars stay whole. */
 static LoomShare
 slot_share (const Partition *self, const LoomSlot *slot)
 {
@@ -198,7 +198,7 @@ end_share (const Partition *self, guint i)
   return (LoomShare){ .kind = LOOM_SHARE_WHOLE };
 }
 
-/* Records a reader that wants a pending value in another form. */
+/* Records a reader that wants a partial value in another sharding. */
 static void
 note_want (Partition *self, LoomValue v, LoomShareKind want, gboolean is_late, gboolean *early)
 {
@@ -211,7 +211,7 @@ note_want (Partition *self, LoomValue v, LoomShareKind want, gboolean is_late, g
     self->time[v] = PARTITION_LATE_SHARD;
 }
 
-/* Finds the pending values that are wanted in another form, but not before the update. */
+/* Finds the partial values that are wanted in another sharding, but not before the update. */
 static void
 find_late (Partition *self)
 {

@@ -45,65 +45,66 @@ typedef struct
   guint n;
   int *slot;
   LoomValue *grad;
-} Share;
+} ParameterSet;
 
 static void
-clear_share (gpointer data)
+clear_set (gpointer data)
 {
-  Share *share = data;
+  ParameterSet *set = data;
 
-  g_free (share->slot);
-  g_free (share->grad);
+  g_free (set->slot);
+  g_free (set->grad);
 }
 
 /* Groups parameters by device, since they are updated where they are, and by hyper-parameter group, in the order of the
  * first parameters. */
 static GArray *
-share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, const guint *group_of)
+make_sets (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, const guint *group_of)
 {
-  GArray *shares = g_array_new (FALSE, TRUE, sizeof (Share));
+  GArray *sets = g_array_new (FALSE, TRUE, sizeof (ParameterSet));
 
-  g_array_set_clear_func (shares, clear_share);
+  g_array_set_clear_func (sets, clear_set);
   for (guint i = 0; i < n; i++)
     {
       const char *device = loom_value_info (p, loom_program_read (p, slot[i]))->device;
       guint group = group_of != NULL ? group_of[i] : 0;
-      Share *share = NULL;
+      ParameterSet *set = NULL;
 
-      for (guint k = 0; k < shares->len && share == NULL; k++)
+      for (guint k = 0; k < sets->len && set == NULL; k++)
         {
-          const Share *one = &g_array_index (shares, Share, k);
+          const ParameterSet *one = &g_array_index (sets, ParameterSet, k);
 
           if (one->group == group && g_strcmp0 (one->device, device) == 0)
-            share = &g_array_index (shares, Share, k);
+            set = &g_array_index (sets, ParameterSet, k);
         }
-      if (share == NULL)
+      if (set == NULL)
         {
-          Share first = { .device = device, .group = group, .slot = g_new (int, n), .grad = g_new (LoomValue, n) };
+          ParameterSet first
+              = { .device = device, .group = group, .slot = g_new (int, n), .grad = g_new (LoomValue, n) };
 
-          g_array_append_val (shares, first);
-          share = &g_array_index (shares, Share, shares->len - 1);
+          g_array_append_val (sets, first);
+          set = &g_array_index (sets, ParameterSet, sets->len - 1);
         }
-      share->slot[share->n] = slot[i];
-      share->grad[share->n++] = grad[i];
+      set->slot[set->n] = slot[i];
+      set->grad[set->n++] = grad[i];
     }
-  return shares;
+  return sets;
 }
 
 /* The sum of squares of all gradients and the finite flag, over all devices. */
 static void
-emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, LoomValue *finite)
+emit_stats (LoomProgram *p, const GArray *sets, LoomValue *sum_of_squares, LoomValue *finite)
 {
   *sum_of_squares = loom_const (p, loom_program_get_float (p), 0);
   *finite = loom_const (p, loom_program_get_float (p), 1);
-  for (guint k = 0; k < shares->len; k++)
+  for (guint k = 0; k < sets->len; k++)
     {
-      const Share *share = &g_array_index (shares, Share, k);
-      LoomGradStatsAttrs attrs = { (int)share->n };
+      const ParameterSet *set = &g_array_index (sets, ParameterSet, k);
+      LoomGradStatsAttrs attrs = { (int)set->n };
       LoomValue stats[2];
 
-      loom_program_set_origin (p, NULL, share->device);
-      loom_emit (p, loom_prim ("grad_stats"), &attrs, share->n, share->grad, stats);
+      loom_program_set_origin (p, NULL, set->device);
+      loom_emit (p, loom_prim ("grad_stats"), &attrs, set->n, set->grad, stats);
       loom_program_set_origin (p, NULL, NULL);
       *sum_of_squares = k == 0 ? stats[0] : loom_binary (p, LOOM_SCALAR_ADD, *sum_of_squares, stats[0]);
       *finite = k == 0 ? stats[1] : loom_binary (p, LOOM_SCALAR_MUL, *finite, stats[1]);
@@ -114,13 +115,13 @@ emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, Loo
  * gate. With `driven` nothing is a fault, since a driver may evaluate points with an infinite loss. Overflow of scaled
  * gradients is no fault as long as the scale can shrink. */
 static void
-emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, gboolean driven, LoomValue *norm, LoomValue *go)
+emit_outcome (LoomProgram *p, const GArray *sets, LoomValue loss, gboolean driven, LoomValue *norm, LoomValue *go)
 {
   LoomDType dtype = loom_program_get_float (p);
   gboolean scaled = !driven && loom_program_find_slot (p, "loss_scale") >= 0;
   LoomValue sum_of_squares, finite, gate[2], in[2];
 
-  emit_stats (p, shares, &sum_of_squares, &finite);
+  emit_stats (p, sets, &sum_of_squares, &finite);
   *norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
   in[1] = scaled ? loom_loss_scale_can_shrink (p) : loom_const (p, dtype, driven);
   if (loss != 0)
@@ -143,20 +144,20 @@ emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, gboolean dri
 
 /* Clips each gradient's elements to -limit … limit. */
 static void
-clip_values (LoomProgram *p, GArray *shares, double limit)
+clip_values (LoomProgram *p, GArray *sets, double limit)
 {
   LoomValue most = loom_program_scalar (p, "clip_value", limit);
 
-  for (guint k = 0; k < shares->len; k++)
+  for (guint k = 0; k < sets->len; k++)
     {
-      Share *share = &g_array_index (shares, Share, k);
+      ParameterSet *set = &g_array_index (sets, ParameterSet, k);
 
-      loom_program_set_origin (p, NULL, share->device);
-      for (guint i = 0; i < share->n; i++)
+      loom_program_set_origin (p, NULL, set->device);
+      for (guint i = 0; i < set->n; i++)
         {
-          LoomValue below = loom_binary (p, LOOM_SCALAR_MIN, share->grad[i], most);
+          LoomValue below = loom_binary (p, LOOM_SCALAR_MIN, set->grad[i], most);
 
-          share->grad[i] = loom_binary (p, LOOM_SCALAR_MAX, below, loom_unary (p, LOOM_SCALAR_NEG, most));
+          set->grad[i] = loom_binary (p, LOOM_SCALAR_MAX, below, loom_unary (p, LOOM_SCALAR_NEG, most));
         }
     }
   loom_program_set_origin (p, NULL, NULL);
@@ -190,19 +191,19 @@ static void
 emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
           const LoomValue *grad, const guint *group_of)
 {
-  g_autoptr (GArray) shares = share_out (p, n, slot, grad, group_of);
+  g_autoptr (GArray) sets = make_sets (p, n, slot, grad, group_of);
   LoomValue norm, go, scale = loom_const (p, loom_program_get_float (p), 1), step;
   LoomValue done = loom_program_scalar_i64 (p, "step", 0);
 
-  emit_outcome (p, shares, options->loss, FALSE, &norm, &go);
+  emit_outcome (p, sets, options->loss, FALSE, &norm, &go);
   if (options->clip_value > 0)
     {
-      clip_values (p, shares, options->clip_value);
+      clip_values (p, sets, options->clip_value);
       if (options->clip_norm > 0)
         {
           LoomValue sum_of_squares, same;
 
-          emit_stats (p, shares, &sum_of_squares, &same);
+          emit_stats (p, sets, &sum_of_squares, &same);
           norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
         }
     }
@@ -213,19 +214,19 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
   loom_program_commit (p, loom_program_find_slot (p, "step"), step);
 
   declare_scalars (p, optimizer, options->hyper, "", ~(guint64)0);
-  for (guint k = 0; k < shares->len; k++)
+  for (guint k = 0; k < sets->len; k++)
     {
-      const Share *share = &g_array_index (shares, Share, k);
+      const ParameterSet *set = &g_array_index (sets, ParameterSet, k);
       const LoomUpdateGroup none = { .prefix = "", .hyper = options->hyper };
-      const LoomUpdateGroup *group = share->group > 0 ? &options->groups[share->group - 1] : &none;
+      const LoomUpdateGroup *group = set->group > 0 ? &options->groups[set->group - 1] : &none;
 
       declare_scalars (p, optimizer, group->hyper, group->prefix, group->own);
-      loom_program_set_origin (p, NULL, options->state_device != NULL ? options->state_device : share->device);
+      loom_program_set_origin (p, NULL, options->state_device != NULL ? options->state_device : set->device);
       optimizer->emit (&(LoomOptimizerCall){ .p = p,
                                              .optimizer = optimizer,
-                                             .n = share->n,
-                                             .slot = share->slot,
-                                             .grad = share->grad,
+                                             .n = set->n,
+                                             .slot = set->slot,
+                                             .grad = set->grad,
                                              .hyper = group->hyper,
                                              .prefix = group->prefix,
                                              .own = group->own,
@@ -240,7 +241,7 @@ void
 loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
                      const int *slot, const LoomValue *grad)
 {
-  g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
+  g_autoptr (GArray) sets = make_sets (p, n, slot, grad, NULL);
   LoomRegion region = loom_program_get_region (p);
   const char *origin, *device;
   LoomValue norm, go;
@@ -249,7 +250,7 @@ loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const doubl
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
   loom_program_scalar_i64 (p, "step", 0);
-  emit_outcome (p, shares, loss, TRUE, &norm, &go);
+  emit_outcome (p, sets, loss, TRUE, &norm, &go);
   declare_scalars (p, optimizer, hyper, "", ~(guint64)0);
   for (guint i = 0; i < n; i++)
     {
@@ -366,11 +367,11 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomA
       g_array_append_vals (slots, terms[t].slot, terms[t].n);
       g_array_append_vals (grads, terms[t].grad, terms[t].n);
     }
-  g_autoptr (GArray) shares = share_out (p, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, NULL);
+  g_autoptr (GArray) sets = make_sets (p, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, NULL);
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
-  emit_outcome (p, shares, loss, FALSE, &norm, &go);
+  emit_outcome (p, sets, loss, FALSE, &norm, &go);
   weight = loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "weight", 1);
   first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, LOOM_SCALAR_ACCUMULATE "first", 1),
                        loom_const (p, loom_program_get_float (p), 0));

@@ -2,8 +2,8 @@
  * and, for trees, in the other direction, so that a link carries the cotangent back.
  *
  * For each body a `run` program holds the body followed by its gradients. Values that these read are kept: the forward
- * instruction gets them as additional results in buffers that bodies share, since only one body runs on a row. Kept are
- * values with one row for each row; the backward body computes everything else again, and with `recompute` all of
+ * instruction gets them as additional results in buffers common to all bodies, since only one body runs on a row. Kept
+ * are values with one row for each row; the backward body computes everything else again, and with `recompute` all of
  * it. */
 #include "engine/program/program-visit.h"
 

@@ -4,22 +4,22 @@
 #include "engine/plan/plan-private.h"
 
 static void
-look (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
+look (Work *g, const WorkPass *pass, gboolean ran, gpointer data)
 {
   g_autofree char *why = NULL;
   char **first = data;
 
-  if (*first == NULL && !work_check (w, &why))
+  if (*first == NULL && !work_check (g, &why))
     *first = g_strdup_printf ("behind the pass “%s”: %s", pass->name, why);
 }
 
 char *
 check_passes (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
 {
-  Work *w = work_new (program, devices, options);
+  Work *g = work_new (program, devices, options);
   char *why = NULL;
 
-  if (!work_check (w, &why))
+  if (!work_check (g, &why))
     {
       char *sentence = g_strdup_printf ("as imported: %s", why);
 
@@ -27,7 +27,7 @@ check_passes (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions 
       why = sentence;
     }
   else
-    work_run_passes (w, look, &why, NULL);
-  work_free (w);
+    work_run_passes (g, look, &why, NULL);
+  work_free (g);
   return why;
 }

@@ -7,7 +7,7 @@ typedef struct
   LoomDevices *devices;
   LoomProgram *p;
   LoomValue x, a, b, sum, flat;
-  Work *w;
+  Work *g;
 } Fixture;
 
 /* a = exp x, b = sin x, flat = a as a row, sum = a + b; outputs are flat's relu and sum. */
@@ -25,33 +25,33 @@ set_up (Fixture *f, gconstpointer data)
   f->sum = loom_binary (f->p, LOOM_SCALAR_ADD, f->a, f->b);
   loom_program_output (f->p, "row", loom_unary (f->p, LOOM_SCALAR_RELU, f->flat));
   loom_program_output (f->p, "sum", f->sum);
-  f->w = work_new (f->p, f->devices, &options);
+  f->g = work_new (f->p, f->devices, &options);
 }
 
 static void
 tear_down (Fixture *f, gconstpointer data)
 {
-  work_free (f->w);
+  work_free (f->g);
   loom_program_unref (f->p);
   loom_devices_unref (f->devices);
 }
 
 static void
-assert_sound (Work *w)
+assert_sound (Work *g)
 {
   g_autofree char *why = NULL;
 
-  work_sweep (w);
-  if (!work_check (w, &why))
+  work_sweep (g);
+  if (!work_check (g, &why))
     g_error ("%s", why);
 }
 
 static guint
-count_uses (Work *w, guint v)
+count_uses (Work *g, guint v)
 {
   guint n = 0;
 
-  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
+  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
     n++;
   return n;
 }
@@ -59,111 +59,111 @@ count_uses (Work *w, guint v)
 static void
 test_uses (Fixture *f, gconstpointer data)
 {
-  assert_sound (f->w);
-  g_assert_cmpuint (count_uses (f->w, f->x), ==, 2);
-  g_assert_cmpuint (count_uses (f->w, f->a), ==, 2);
-  g_assert_true (work_only_reader (f->w, f->b, FALSE) == work_value (f->w, f->sum)->producer);
-  g_assert_null (work_only_reader (f->w, f->a, TRUE));
-  g_assert_null (work_only_reader (f->w, f->sum, TRUE)); /* the caller reads it */
+  assert_sound (f->g);
+  g_assert_cmpuint (count_uses (f->g, f->x), ==, 2);
+  g_assert_cmpuint (count_uses (f->g, f->a), ==, 2);
+  g_assert_true (work_only_reader (f->g, f->b, FALSE) == work_value (f->g, f->sum)->producer);
+  g_assert_null (work_only_reader (f->g, f->a, TRUE));
+  g_assert_null (work_only_reader (f->g, f->sum, TRUE)); /* the caller reads it */
 }
 
 /* The readers of a view count, and a value that becomes a view passes its own views on. */
 static void
 test_views (Fixture *f, gconstpointer data)
 {
-  Work *w = f->w;
-  LoomTensorDesc desc = work_value (w, f->a)->desc;
+  Work *g = f->g;
+  LoomTensorDesc desc = work_value (g, f->a)->desc;
   guint inner;
 
-  work_find_views (w);
-  assert_sound (w);
-  g_assert_cmpuint (work_root (w, f->flat), ==, f->a);
-  work_erase (w, work_value (w, f->sum)->producer);
-  work_value (w, f->sum)->is_output = FALSE;
-  g_assert_nonnull (work_only_reader (w, f->a, TRUE));
-  g_assert_null (work_only_reader (w, f->a, FALSE));
-  inner = work_new_value (w, &desc, NULL);
-  work_set_alias (w, inner, f->flat);
-  g_assert_cmpuint (work_root (w, inner), ==, f->a); /* never a view of a view */
-  work_erase (w, work_value (w, f->a)->producer);
-  work_set_alias (w, f->a, f->b);
-  assert_sound (w);
-  g_assert_cmpuint (work_root (w, inner), ==, f->b);
-  g_assert_cmpuint (work_root (w, f->flat), ==, f->b);
-  g_assert_true (work_is_used (w, f->b));
+  work_find_views (g);
+  assert_sound (g);
+  g_assert_cmpuint (work_root (g, f->flat), ==, f->a);
+  work_erase (g, work_value (g, f->sum)->producer);
+  work_value (g, f->sum)->is_output = FALSE;
+  g_assert_nonnull (work_only_reader (g, f->a, TRUE));
+  g_assert_null (work_only_reader (g, f->a, FALSE));
+  inner = work_new_value (g, &desc, NULL);
+  work_set_alias (g, inner, f->flat);
+  g_assert_cmpuint (work_root (g, inner), ==, f->a); /* never a view of a view */
+  work_erase (g, work_value (g, f->a)->producer);
+  work_set_alias (g, f->a, f->b);
+  assert_sound (g);
+  g_assert_cmpuint (work_root (g, inner), ==, f->b);
+  g_assert_cmpuint (work_root (g, f->flat), ==, f->b);
+  g_assert_true (work_is_used (g, f->b));
 }
 
 /* All readers and views of a move to b; an element-wise reader of both names b once; an output stays, as b's view. */
 static void
 test_replace (Fixture *f, gconstpointer data)
 {
-  Work *w = f->w;
-  WorkInstr *made = work_value (w, f->a)->producer, *sum = work_value (w, f->sum)->producer;
+  Work *g = f->g;
+  WorkInstr *made = work_value (g, f->a)->producer, *sum = work_value (g, f->sum)->producer;
 
-  work_find_views (w);
-  work_value (w, f->a)->is_output = data != NULL;
+  work_find_views (g);
+  work_value (g, f->a)->is_output = data != NULL;
   /* Before its readers. */
-  work_move (w, work_value (w, f->b)->producer, made);
-  work_replace (w, f->a, f->b);
-  work_erase (w, made);
-  assert_sound (w);
+  work_move (g, work_value (g, f->b)->producer, made);
+  work_replace (g, f->a, f->b);
+  work_erase (g, made);
+  assert_sound (g);
   g_assert_cmpuint (sum->in->len, ==, 1);
   g_assert_cmpuint (work_in (sum, 0), ==, f->b);
   g_assert_cmpuint (work_step (sum, 0)->arg[0], ==, f->b);
   g_assert_cmpuint (work_step (sum, 0)->arg[1], ==, f->b);
-  g_assert_cmpuint (work_root (w, f->flat), ==, f->b);
-  g_assert_cmpuint (work_root (w, f->a), ==, data != NULL ? f->b : f->a);
+  g_assert_cmpuint (work_root (g, f->flat), ==, f->b);
+  g_assert_cmpuint (work_root (g, f->a), ==, data != NULL ? f->b : f->a);
 }
 
 /* Repeated insertions between two instructions work, and the numbers keep their order. */
 static void
 test_order (Fixture *f, gconstpointer data)
 {
-  Work *w = f->w;
-  WorkInstr *places[3] = { work_first (w), work_value (w, f->sum)->producer, NULL };
+  Work *g = f->g;
+  WorkInstr *places[3] = { work_first (g), work_value (g, f->sum)->producer, NULL };
 
   for (guint i = 0; i < 600; i++)
     {
-      WorkInstr *instr = work_insert (w, places[i % 3], loom_prim ("copy"), &(LoomCopyTo){ LOOM_F32 });
-      LoomTensorDesc desc = work_value (w, f->x)->desc;
+      WorkInstr *instr = work_insert (g, places[i % 3], loom_prim ("copy"), &(LoomCopyTo){ LOOM_F32 });
+      LoomTensorDesc desc = work_value (g, f->x)->desc;
 
-      work_add_in (w, instr, f->x);
-      work_add_out (w, instr, work_new_value (w, &desc, NULL));
+      work_add_in (g, instr, f->x);
+      work_add_out (g, instr, work_new_value (g, &desc, NULL));
       if (places[i % 3] != NULL)
         g_assert_true (work_is_before (instr, places[i % 3]));
       if (i % 100 == 0)
-        assert_sound (w);
+        assert_sound (g);
     }
-  assert_sound (w);
-  g_assert_cmpuint (work_n_instrs (w), ==, 605);
-  work_remove_dead (w);
-  assert_sound (w);
-  g_assert_cmpuint (work_n_instrs (w), ==, 5);
-  g_assert_cmpuint (count_uses (w, f->x), ==, 2);
+  assert_sound (g);
+  g_assert_cmpuint (work_n_instrs (g), ==, 605);
+  work_remove_dead (g);
+  assert_sound (g);
+  g_assert_cmpuint (work_n_instrs (g), ==, 5);
+  g_assert_cmpuint (count_uses (g, f->x), ==, 2);
 }
 
 /* The checker finds faults that the helpers never cause. */
 static void
 test_checker (Fixture *f, gconstpointer data)
 {
-  Work *w = f->w;
-  WorkInstr *sum = work_value (w, f->sum)->producer, *made = work_value (w, f->a)->producer;
+  Work *g = f->g;
+  WorkInstr *sum = work_value (g, f->sum)->producer, *made = work_value (g, f->a)->producer;
   g_autofree char *order = NULL, *producer = NULL, *step = NULL, *use = NULL;
 
-  work_move (w, made, NULL);
-  g_assert_false (work_check (w, &order));
-  work_move (w, made, work_first (w));
-  assert_sound (w);
-  work_value (w, f->a)->producer = NULL;
-  g_assert_false (work_check (w, &producer));
-  work_value (w, f->a)->producer = made;
+  work_move (g, made, NULL);
+  g_assert_false (work_check (g, &order));
+  work_move (g, made, work_first (g));
+  assert_sound (g);
+  work_value (g, f->a)->producer = NULL;
+  g_assert_false (work_check (g, &producer));
+  work_value (g, f->a)->producer = made;
   work_step (sum, 0)->arg[1] = f->x;
-  g_assert_false (work_check (w, &step));
+  g_assert_false (work_check (g, &step));
   work_step (sum, 0)->arg[1] = f->b;
   ((WorkUse *)g_ptr_array_index (sum->in, 0))->value = f->x;
-  g_assert_false (work_check (w, &use));
+  g_assert_false (work_check (g, &use));
   ((WorkUse *)g_ptr_array_index (sum->in, 0))->value = f->a;
-  assert_sound (w);
+  assert_sound (g);
 }
 
 /* Earlier passes establish the properties that a pass needs, also without fusion; and each property comes from one
