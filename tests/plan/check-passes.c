@@ -10,7 +10,7 @@ look (Work *g, const WorkPass *pass, gboolean ran, gpointer data)
   char **first = data;
 
   if (*first == NULL && !work_check (g, &why))
-    *first = g_strdup_printf ("behind the pass “%s”: %s", pass->name, why);
+    *first = g_strdup_printf ("after the pass “%s”: %s", pass->name, why);
 }
 
 char *

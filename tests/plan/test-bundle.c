@@ -359,7 +359,7 @@ test_slices (void)
   both = MUL (SIGMOID (a), TANH (ADD (b, c)));
   loom_program_output (p, "both", both);
   loom_program_output (p, "cut", c);
-  loom_program_output (p, "behind", loom_matmul (p, a, both, FALSE, FALSE));
+  loom_program_output (p, "after", loom_matmul (p, a, both, FALSE, FALSE));
   y = loom_concat (p, 3, (LoomValue[]){ c, both, SIGMOID (a) }, 0);
   loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_SIN, loom_reshape (p, y, 2, (gint64[]){ 4, 12 })));
   loom_program_output (p, "turned", loom_matmul (p, y, x, FALSE, FALSE));

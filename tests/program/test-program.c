@@ -77,7 +77,7 @@ test_lean (void)
   g_assert_cmpuint (products, ==, 1);
 }
 
-/* y = x·x + x with x used three times, and once more behind a barrier. */
+/* y = x·x + x with x used three times, and once more through a detach. */
 static void
 test_fan_out (void)
 {
