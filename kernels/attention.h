@@ -1,11 +1,11 @@
-/* Attention that reads and writes rows where they lie, which a planner makes of a call and of the moves around it.
- * Plain C, all static inline.
+/* Attention whose operands and results are rows inside larger tensors. The planner makes such calls from an attention
+ * call and the permutes, slices and concatenations around it. Plain C, all static inline.
  *
- * With the attribute `in_place`, an operand or a result is some tensor in which the rows of q [N,H,T,E] and of the
- * others lie as LoomAttentionRows says, in elements: feature e of row t of head h of sample n at start + n·sample +
- * h·head + t·row + e. So queries, keys and values of one product [N,T,3·H·E] are that product three times, and the
- * gradient has one result instead of three, dq, dk and dv being parts of it. lse, delta and the mask stay what they
- * are. Results together are written once in each element. */
+ * With the attribute `in_place`, the rows of q [N,H,T,E] and of the other operands and results are described by
+ * LoomAttentionRows, in elements: feature e of row t of head h of sample n is element start + n·sample + h·head + t·row
+ * + e of its tensor. The product [N,T,3·H·E] that contains queries, keys and values is then passed three times, and the
+ * gradient has one result instead of three: dq, dk and dv are slices of it. lse, delta and the mask keep their plain
+ * shapes. The results of a call together write each element once. */
 #ifndef LOOM_ATTENTION_H
 #define LOOM_ATTENTION_H
 
@@ -28,7 +28,7 @@ loom_attention_plain (int64_t heads, int64_t rows, int64_t features)
   return plain;
 }
 
-/* The sizes of a call, q being its operand number `first`, and where the rows of each part lie. */
+/* The sizes of a call whose operand number `first` is q, and the strides of the rows of each operand and result. */
 static inline LoomAttentionSizes
 loom_attention_places (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first,
                        LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS])
@@ -63,8 +63,8 @@ loom_attention_is_in_place (const LoomKernelSpec *spec)
          && ((const LoomAttentionAttrs *)spec->attrs)->in_place;
 }
 
-/* The bytes of all rows that a call or its gradient reads and writes, of which several may lie in one tensor; `size`
- * bytes an element. */
+/* The bytes of all rows that a call or its gradient reads and writes, at `size` bytes an element. Several operands may
+ * be in one tensor, so the sizes of the tensors do not tell. */
 static inline double
 loom_attention_row_bytes (const LoomAttentionSizes *s, bool gradient, size_t size)
 {
@@ -74,7 +74,7 @@ loom_attention_row_bytes (const LoomAttentionSizes *s, bool gradient, size_t siz
   return (queries + keys) * (double)(s->width + s->depth) * (gradient ? 2 : 1) * (double)size;
 }
 
-/* Which part operand k is, q being number `first`; LOOM_ATTENTION_N_PARTS: none. */
+/* The operand that number k is, if q is number `first`; LOOM_ATTENTION_N_PARTS if it is none of them. */
 static inline LoomAttentionPart
 loom_attention_operand (int first, int k)
 {
@@ -85,14 +85,14 @@ loom_attention_operand (int first, int k)
   return k >= first && k < first + 3 ? (LoomAttentionPart)(LOOM_ATTENTION_Q + k - first) : LOOM_ATTENTION_N_PARTS;
 }
 
-/* FALSE where y stands in its stead; in: the operands of a gradient. */
+/* FALSE if y is passed instead of delta. in: the operands of a gradient. */
 static inline bool
 loom_attention_has_delta (const LoomTensorDesc *in)
 {
   return in[5].dtype != LOOM_N_DTYPES;
 }
 
-/* Where the three results of the gradient are written: one may be parts of another. */
+/* The number of the result that contains result k (dq, dk, dv) of the gradient: several may be slices of one. */
 static inline int
 loom_attention_result (int n_out, int k)
 {

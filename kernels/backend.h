@@ -1,19 +1,16 @@
 /* The contract between the engine and a back end: a plain C vtable.
  *
- * A back end (ref, cpu, cuda) owns devices, memory and kernels and knows
- * nothing of graphs or programs. The planner describes one call by a
- * LoomKernelSpec (primitive, attributes, tensor descriptions) and gets a
- * LoomKernel, which is then run once per step with raw buffer addresses. All
- * work that can be done before the first step belongs in kernel_new() and
- * bind(); run() must not allocate, look up or format anything.
+ * A back end (ref, cpu, cuda) owns devices, memory and kernels and knows nothing of graphs or programs. The planner
+ * describes one call by a LoomKernelSpec (primitive, attributes, tensor descriptions) and gets a LoomKernel, which is
+ * then run once per step with raw buffer addresses. All work that can be done before the first step belongs in
+ * kernel_new() and bind(); run() must not allocate, look up or format anything.
  *
- * Before it joins or places anything the planner asks options(): in which ways a
- * call can be computed, by which algorithm, with operands in which layouts and at
- * what estimated cost. It then minimises over the whole program. Nothing is timed
- * while a plan is made.
+ * Before it fuses or places anything the planner calls options(), which lists the ways to compute a call: the
+ * algorithm, the layouts of the operands and the estimated cost. It then minimises over the whole program. Nothing is
+ * timed while a plan is made.
  *
- * Shapes are logical: a convolution's input is always [N, C, H, W], whatever
- * the bytes' order; LoomTensorDesc.layout says how they lie in memory. */
+ * Shapes are logical: a convolution's input is always [N, C, H, W], whatever the order of its bytes, which
+ * LoomTensorDesc.layout describes. */
 #ifndef LOOM_BACKEND_H
 #define LOOM_BACKEND_H
 
@@ -30,17 +27,17 @@
 typedef enum
 {
   LOOM_STATUS_OK,
-  LOOM_STATUS_UNSUPPORTED, /* no kernel for this spec; the planner says so */
+  LOOM_STATUS_UNSUPPORTED, /* no kernel for this spec; the planner reports it */
   LOOM_STATUS_OUT_OF_MEMORY,
   LOOM_STATUS_DEVICE,     /* the device or its driver failed */
   LOOM_STATUS_INVALID,    /* the spec contradicts itself: a planner's bug */
   LOOM_STATUS_INDEX,      /* a row or a class that does not exist */
   LOOM_STATUS_NO_RESULT,  /* other data that has no result: a singular matrix, a requirement that does not hold */
   LOOM_STATUS_NOT_FINITE, /* a step's loss or gradients, reported by update_gate */
-  LOOM_STATUS_DEVICE_LOST /* every later call of the device says so too; freeing still works */
+  LOOM_STATUS_DEVICE_LOST /* every later call of the device returns it too; freeing still works */
 } LoomStatus;
 
-/* One sentence for the user, filled by whoever returns a status other than OK. */
+/* One sentence for the user, filled by the function that returns a status other than OK. */
 typedef struct
 {
   char text[512];
@@ -81,16 +78,15 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *
  * The names that kernel_new() sees, with inputs → outputs and the attribute
  * struct. [x] marks an optional operand, present when the attribute says so;
- * absent operands behind the last present one are not counted in n_in, which
- * loom_instr_n_operands() of the engine alone decides, for every executor: a back
- * end may rely on it. One absent before a present one has dtype LOOM_N_DTYPES.
- * Unless said otherwise floats may be f32 or f64 (ref) and all floats of one
+ * absent operands after the last present one are not counted in n_in (loom_instr_n_operands() of the engine decides
+ * that for every executor). An absent operand before a present one has dtype LOOM_N_DTYPES. Unless noted otherwise
+ * floats may be f32 or f64 (ref) and all floats of one
  * call have one type.
  *
  *  elementwise        in… → out…                LoomElementwiseAttrs
  *  reduce             x → y                     LoomReduceAttrs
  *  argreduce          x → i64                   LoomArgReduceAttrs
- *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum or a slope: product.h
+ *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum or a derivative: product.h
  *  conv2d             x, w, [bias] → y          LoomConv2dAttrs
  *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
  *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
@@ -123,7 +119,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  expand             x → y (NumPy broadcast)   none
  *  slice              x → y                     LoomSliceAttrs
  *  pad                x → y                     LoomPadAttrs
- *  concat             in… → y                   LoomConcatAttrs; joined with what is in front of it: move.h
+ *  concat             in… → y                   LoomConcatAttrs; fused with the calls before it: move.h
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
  *  random             seed, step, [place], [least] → y   LoomRandomAttrs
@@ -142,23 +138,20 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  radam_step, lion_step, lamb_step, lars_step  LoomStepAttrs, see below
  */
 
-/* elementwise: a little straight-line program over scalars, applied at every
- * element of the output shape; inputs broadcast to it as in NumPy. One unfused
- * primitive is a program of one step. Registers 0 … n_in-1 hold the inputs,
- * register n_in+k the result of step k. `compute` is the type of all registers
- * (f32, f64, or i64 where every operand is an integer or bool): loads and
- * stores convert, a store to bool writes != 0. All outputs have the shape
- * that the inputs broadcast to. In NHWC calls every input of rank 4 whose count
- * equals the output's is NHWC; the others are plain and broadcast (a bias
- * [C,1,1] or [1,C,1,1], a scalar).
+/* elementwise: a straight-line program over scalars, applied at every element of the output shape; inputs broadcast to
+ * it as in NumPy. One unfused primitive is a program of one step. Registers 0 … n_in-1 hold the inputs, register n_in+k
+ * the result of step k. `compute` is the type of all registers (f32, f64, or i64 if every operand is an integer or
+ * bool): loads and stores convert, a store to bool writes != 0. All outputs have the shape that the inputs broadcast
+ * to. In NHWC calls every input of rank 4 whose count equals the output's is NHWC; the others are plain and broadcast
+ * (a bias [C,1,1] or [1,C,1,1], a scalar).
  *
- * Operands and results may be larger than the shape that is computed, and read and written in parts: a part is what
- * lies along one axis from `start` on, `length` long. So the gates of a recurrent cell, which one product makes side by
- * side, are read where they lie, and their gradients written side by side for the next product. An operand with parts
- * is read in no other way, and a result with parts written in no other way (its out[] says nothing). Parts of operands
- * have the registers behind those of the operands, and steps those behind the parts. A result's parts have the computed
- * shape, do not overlap, and cover it. Calls with parts are plain. Options are named by those back ends alone that
- * compute them. */
+ * Operands and results may be larger than the computed shape and be read and written as slices: a part is the slice of
+ * `length` from `start` on along one axis. The gates of a recurrent cell, which one product computes next to each
+ * other, are read from that product, and their gradients are written next to each other for the next product. An
+ * operand with parts is read only through them, and a result with parts is written only through them (its out[] is
+ * ignored). Registers of operand parts follow those of the operands, and registers of steps follow those of the parts.
+ * A result's parts have the computed shape, do not overlap, and cover it. Calls with parts are plain. Only back ends
+ * that compute parts list options for them. */
 #define LOOM_EW_MAX_IN    12
 #define LOOM_EW_MAX_OUT   8
 #define LOOM_EW_MAX_STEPS 32
@@ -169,13 +162,13 @@ typedef struct
   LoomScalarOp op;
   uint8_t arg[3];  /* registers */
   double imm;      /* of LOOM_SCALAR_CONST */
-  LoomDType round; /* F16 or BF16: the result is rounded to it at once, as if it had been stored; else not */
+  LoomDType round; /* F16 or BF16: the result is rounded to it at once, as if it had been stored; any other type: not */
 } LoomElementwiseStep;
 
 typedef struct
 {
-  uint8_t tensor; /* which operand, or which result */
-  uint8_t reg;    /* of results: the register that is written there */
+  uint8_t tensor; /* number of the operand, or of the result */
+  uint8_t reg;    /* of results: the register that is written to it */
   int8_t axis;    /* of that tensor */
   int64_t start, length;
 } LoomElementwisePart;
@@ -198,18 +191,17 @@ typedef enum
   LOOM_REDUCE_PROD
 } LoomReduceOp;
 
-/* The output has the input's rank with 1 in each reduced place. A sum over no
- * elements is 0, a product 1; max and min of none are refused by inference.
- * NaN wins max and min, as in PyTorch. Sums of f32 accumulate pairwise or
- * wider, in an order that does not depend on the thread count. */
+/* The output has the input's rank, with 1 for each reduced axis. A sum over no elements is 0, a product 1; inference
+ * refuses max and min of none. NaN wins max and min, as in PyTorch. Sums of f32 accumulate pairwise or in f64, in an
+ * order that does not depend on the thread count. */
 typedef struct
 {
   LoomReduceOp op;
   uint32_t axes; /* bit i: axis i is reduced */
 } LoomReduceAttrs;
 
-/* First position of the largest (or smallest) element along one axis, i64; the
- * output has 1 there. classes as with cross_entropy: where it is not 0, only the first so many elements count. */
+/* First position of the largest (or smallest) element along one axis, i64; the output has 1 there. classes as with
+ * cross_entropy: if it is not 0, only the first `classes` elements count. */
 typedef struct
 {
   bool largest;
@@ -217,11 +209,9 @@ typedef struct
   int64_t classes;
 } LoomArgReduceAttrs;
 
-/* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a
- * are […,k,m], with trans_b those of b are […,n,k]. Both operands have rank ≥ 2
- * and batch axes broadcast. act is LOOM_SCALAR_ID when there is none, else a
- * unary scalar operation; slope is LOOM_SCALAR_ID, which is 0, and sum_b false but in products of a planner's making.
- */
+/* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a are […,k,m], with trans_b those of b are
+ * […,n,k]. Both operands have rank ≥ 2 and batch axes broadcast. act is LOOM_SCALAR_ID for none, else a unary scalar
+ * operation. slope is LOOM_SCALAR_ID (0) and sum_b is false except in the fused products of product.h. */
 typedef struct
 {
   bool trans_a, trans_b;
@@ -231,11 +221,10 @@ typedef struct
   bool sum_b;
 } LoomMatmulAttrs;
 
-/* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation.
- * pad is top, bottom, left, right. has_bias concerns the bias operand of conv2d
- * and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only.
- * algorithm says what sums may be rearranged into: AUTO leaves it to the back end, DIRECT wants the sums as they are
- * written, WINOGRAD wants that algorithm wherever there is one (for tests and measurements). */
+/* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation. pad is top, bottom, left, right. has_bias
+ * concerns the bias operand of conv2d and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only.
+ * algorithm limits how sums may be rearranged: AUTO leaves it to the back end, DIRECT requires the sums as written,
+ * WINOGRAD requires that algorithm if there is one (for tests and measurements). */
 typedef enum
 {
   LOOM_CONV_AUTO,
@@ -252,12 +241,10 @@ typedef struct
   LoomConvAlgorithm algorithm;
 } LoomConv2dAttrs;
 
-/* `indices` of max_pool2d are the winner's place in its window, row·kw+column, as
- * u8 when the window has at most 256 places and i32 otherwise; of equal values
- * the first wins, NaN wins over all (PyTorch). Average pooling divides by
- * divisor when it is not 0, else by the window's size, with padding counted if
- * count_include_pad (PyTorch's rule for windows that overhang in ceil mode:
- * only what lies inside input plus padding counts). */
+/* `indices` of max_pool2d are the winner's position in its window, row·kw+column, as u8 when the window has at most 256
+ * positions and i32 otherwise; of equal values the first wins, NaN wins over all (PyTorch). Average pooling divides by
+ * divisor when it is not 0, else by the window's size, with padding counted if count_include_pad (PyTorch's rule for
+ * windows that overhang in ceil mode: only positions inside input plus padding count). */
 typedef struct
 {
   int64_t kernel[2], stride[2], pad[2], dilation[2];
@@ -271,7 +258,7 @@ typedef struct
   bool log; /* log_softmax */
 } LoomSoftmaxAttrs;
 
-/* Where rows of attention's operands and results lie in a tensor, and which operand or result: kernels/attention.h. */
+/* Strides of the rows of attention's operands and results in a tensor, and their names: kernels/attention.h. */
 typedef struct
 {
   int64_t start, sample, head, row;
@@ -297,56 +284,58 @@ typedef enum
 
 /* Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) without a matrix of all scores in memory (Dao et
  * al. 2022): q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] → y [N,H,T,D] and lse [N,H,T], log Σ exp of each query's scores. y =
- * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] keeps a key
- * where a bool is true, or is a float that is added to its score; causal keeps key j of query i where j ≤ i. A query
- * that keeps no key gives 0, and its lse is -∞.
- * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. Where that has none y stands in
- * delta's stead, one of the two always.
- * dropout: the probability that a key's share counts as 0; those that are left are times 1/(1 - dropout), and lse knows
- * nothing of it. Where it is not 0, place i64 [N,H] is a head's number among all, and key j of its query t is kept
- * where element (place·T + t)·S + j of `random` by seed, stream and step is not below dropout. */
+ * softmax (scale·q·kᵀ)·v, where query head h reads key head h / (H/K). mask [N or 1, H or 1, T or 1, S] is bool and
+ * keeps a key where it is true, or is a float that is added to the key's score; causal keeps key j of query i if j ≤ i.
+ * A query that keeps no key results in 0 with an lse of -∞.
+ *
+ * attention_grad: delta [N,H,T] is Σ g·y of each query, less the gradient of its lse. If lse has no gradient, y is
+ * passed instead of delta: always one of the two.
+ *
+ * dropout: the probability that a key's weight counts as 0; the others are multiplied by 1/(1 - dropout), and lse is
+ * computed without dropout. If it is not 0, place i64 [N,H] is the index of a head among all heads of the whole batch,
+ * and key j of its query t is kept if element (place·T + t)·S + j of `random` by seed, stream and step is not below
+ * dropout. */
 typedef struct
 {
   double scale;
   bool causal, has_mask;
   double dropout; /* less than 1 */
   uint64_t stream;
-  bool in_place; /* what follows counts: in calls of a planner's making */
+  bool in_place; /* the fields after this one count: in calls that the planner fused */
   LoomAttentionSizes sizes;
   LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
 } LoomAttentionAttrs;
 
-/* Causal attention of a growing sequence whose keys and values are kept: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] are
- * of the places place … place+T-1 (an i64 scalar); keys [N,K,C,E] and values [N,K,C,D] hold those before. k and v are
- * put at their places in keys' and values', which lie at the addresses of keys and values; then y [N,H,T,D] is
- * attention() of query t over the places 0 … place+t of them, heads shared as there. What lies behind is neither read
- * nor changed. Places outside 0 … C-1 are a fault, LOOM_STATUS_INDEX, and then nothing is put anywhere. */
+/* Causal attention with a key-value cache, for a growing sequence: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] belong to
+ * the positions place … place+T-1 (an i64 scalar); keys [N,K,C,E] and values [N,K,C,D] hold the positions before. k and
+ * v are written at their positions into keys' and values', which have the addresses of keys and values; then y
+ * [N,H,T,D] is attention() of query t over positions 0 … place+t, with the head groups of attention(). Later positions
+ * are neither read nor changed. Positions outside 0 … C-1 are a fault, LOOM_STATUS_INDEX, and then nothing is written.
+ */
 typedef struct
 {
   double scale;
 } LoomAttentionCachedAttrs;
 
-/* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…].
- * Where the target is ignore_index the loss is 0 and so is the gradient. Any
- * other target outside 0 … C-1 is a fault, LOOM_STATUS_INDEX.
- * cross_entropy_grad: dlogits = (softmax - onehot)·g, g float [N,d…]; a back end may take f32 logits with 16-bit
- * dlogits.
+/* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…]. If the target is ignore_index the loss is
+ * 0 and so is the gradient. Any other target outside 0 … C-1 is a fault, LOOM_STATUS_INDEX. cross_entropy_grad: dlogits
+ * = (softmax - onehot)·g, g float [N,d…]; a back end may take f32 logits with 16-bit dlogits.
  *
- * classes, where it is not 0: only the first so many of C are classes. What lies behind them fills rows up to a length
- * that a device likes; it is not read, and its gradient is 0. A planner asks for that, where the back end has it. */
+ * classes, if it is not 0: only the first `classes` of C are classes. The others pad rows to a length that suits the
+ * device; they are not read, and their gradient is 0. The planner asks for this if the back end has it. */
 typedef struct
 {
   int64_t ignore_index;
   int64_t classes;
 } LoomCrossEntropyAttrs;
 
-/* batch_norm: statistics over every axis but 1, biased variance; mean and var
- * are [C]. layer_norm: over the last `axes` axes; mean and rstd have the
- * leading shape. affine: weight and bias are there. batch_norm_apply makes y again from statistics that are known.
+/* batch_norm: statistics over every axis but 1, biased variance; mean and var are [C]. layer_norm: over the last `axes`
+ * axes; mean and rstd have the leading shape. affine: weight and bias are passed. batch_norm_apply computes y from
+ * known statistics.
  *
  * act, of the three batch norms, is LOOM_SCALAR_ID or LOOM_SCALAR_RELU. With RELU y is max(0, ·), and batch_norm_grad
- * gets bias as its last operand when affine and lets g pass only where y, which it works out anew, is above 0: so
- * nobody has to keep y for it (unless a residual is joined: norm.h). */
+ * has bias as its last operand if affine, and passes g only where y is above 0. It computes y again, so y need not be
+ * kept (unless a residual is fused: norm.h). */
 typedef struct
 {
   double eps;
@@ -355,18 +344,17 @@ typedef struct
   LoomScalarOp act;
 } LoomNormAttrs;
 
-/* gather: y[…,i,…] = x[…,index[…,i,…],…] along one axis (torch.gather). index is
- * i64 or i32, has x's rank and is no longer than x along every other axis; y has
- * its shape. An index outside 0 … n-1 is a fault, LOOM_STATUS_INDEX. */
+/* gather: y[…,i,…] = x[…,index[…,i,…],…] along one axis (torch.gather). index is i64 or i32, has x's rank and at most
+ * x's length along every other axis; y has the shape of index. An index outside 0 … n-1 is a fault, LOOM_STATUS_INDEX.
+ */
 typedef struct
 {
   int axis;
 } LoomGatherAttrs;
 
-/* scatter: y is base, and then y[…,index[…,i,…],…] takes src[…,i,…] in the order
- * of i, so of several that meet in one place the last one stays (torch.scatter),
- * or all are combined with what is there. src has index's shape, for which
- * gather's rules hold. y may lie at base's address. Max and min let NaN win. */
+/* scatter: y is base, and then y[…,index[…,i,…],…] takes src[…,i,…] in the order of i. Of several with the same index
+ * the last one stays (torch.scatter), or all are combined with the old element. src has index's shape, for which
+ * gather's rules hold. y may have base's address. NaN wins max and min. */
 typedef enum
 {
   LOOM_SCATTER_REPLACE,
@@ -382,9 +370,8 @@ typedef struct
   LoomScatterMode mode;
 } LoomScatterAttrs;
 
-/* sort: along one axis, and `indices` (i64), where each element stood; equals keep their
- * order, also in a descending sort. NaN is larger than anything else, as in
- * PyTorch. */
+/* sort: along one axis; `indices` (i64) are the positions that the elements had. The sort is stable, also if
+ * descending. NaN is larger than anything else, as in PyTorch. */
 typedef struct
 {
   int axis;
@@ -434,11 +421,11 @@ typedef struct
 } LoomIotaAttrs;
 
 /* Linear algebra on batches of square matrices a […,n,n], b and x […,n,m], all with the same leading axes. cholesky
- * gives the lower factor of (a + aᵀ)/2. solve finds x with a·x = b, or aᵀ·x = b, by elimination with partial pivoting;
- * lu […,n,n] and perm i64 […,n] are room to work in, and keep the factors. A matrix without a solution (singular, not
- * positive definite) is a fault of solve and cholesky, LOOM_STATUS_NO_RESULT, with its place in the batch, and NaN in
- * a matrix gives NaN; the det […] of a singular one is 0. cofactor gives the slopes of det, of singular matrices too;
- * lu, and rows and columns i64 […,n], are room to work in. */
+ * returns the lower factor of (a + aᵀ)/2. solve finds x with a·x = b, or aᵀ·x = b, by elimination with partial
+ * pivoting; lu […,n,n] and perm i64 […,n] are workspace and keep the factors. A matrix without a solution (singular,
+ * not positive definite) is a fault of solve and cholesky, LOOM_STATUS_NO_RESULT, with its index in the batch, and NaN
+ * in a matrix results in NaN; the det […] of a singular one is 0. cofactor is the gradient of det, also of singular
+ * matrices; lu, and rows and columns i64 […,n], are workspace. */
 typedef struct
 {
   bool upper, transpose, unitriangular; /* op (a)·x = b; the other half of a is not read */
@@ -449,13 +436,12 @@ typedef struct
   bool transpose;
 } LoomSolveAttrs;
 
-/* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream,
- * step, i) alone, so it is the same on every device and for any thread count.
- * seed and step are i64 scalars. Floats are uniform in [0,1), standard normal, or
- * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. With place, i64, whose axes a y of floats begins
- * with, what y has behind each of its elements is the row of that number of a longer tensor. A y of bools is of the
- * kind MASK, which a planner makes, and only there is least, an f32 scalar: true where the uniform number of f32 is not
- * below it. */
+/* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream, step, i) alone, so it is the same on
+ * every device and for any thread count. seed and step are i64 scalars. Floats are uniform in [0,1), standard normal,
+ * or exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. place, i64, has the leading axes of a float y:
+ * the rest of y at each of its elements is the row with that index of a longer tensor. A bool y has the kind MASK,
+ * which the planner makes and which alone has least, an f32 scalar: an element is true if the uniform f32 number is not
+ * below least. */
 typedef enum
 {
   LOOM_RANDOM_UNIFORM,
@@ -470,15 +456,15 @@ typedef struct
   uint64_t stream;     /* hash of the node's path */
 } LoomRandomAttrs;
 
-/* TRUE if a call of random has places; in: its operands. */
+/* TRUE if a call of random has row indices (place). in: its operands. */
 static inline bool
 loom_random_is_placed (const LoomTensorDesc *in, int n_in)
 {
   return n_in > 2 && in[2].dtype != LOOM_N_DTYPES;
 }
 
-/* require: y is x, where every element of ok (bool, of any shape) is true. Else it is a
- * fault, LOOM_STATUS_NO_RESULT, and the message is `what` and an element's place (on the host the first). */
+/* require: y is x if every element of ok (bool, of any shape) is true. Else it is a fault, LOOM_STATUS_NO_RESULT, and
+ * the message is `what` and an element's index (on the host the first). */
 #define LOOM_REQUIRE_TEXT 160
 
 typedef struct
@@ -494,10 +480,10 @@ typedef struct
   int n;
 } LoomGradStatsAttrs;
 
-/* update_gate stands between the gradients and all that a step writes; each operand is a float scalar. Where finite is
- * 0 and tolerated is 0, it makes the fault LOOM_STATUS_NOT_FINITE. sound is 1 where no fault is raised, else 0; go is 1
- * where sound and finite are, else 0. (An overflow under loss scaling is tolerated: nothing is updated, and no fault.)
- */
+/* update_gate is between the gradients and everything that a step writes; each operand is a float scalar. If finite and
+ * tolerated are 0, it raises the fault LOOM_STATUS_NOT_FINITE. sound is 1 if no fault is raised, else 0; go is 1 if
+ * sound and finite are, else 0. An overflow under loss scaling is tolerated: nothing is updated, and no fault is
+ * raised. */
 
 #define LOOM_NOT_FINITE_TEXT "the loss or a gradient is not finite"
 
@@ -509,8 +495,8 @@ typedef struct
  *              weight_decay, grad_scale, finite, step
  *              → p'…, m'…, v'…, [vmax'…]
  * Scalars are float tensors of one element; step is i64 and counts from 1 at the
- * first update. Each output lies at its input's address. When finite is 0
- * nothing is written. Gradients are multiplied by grad_scale first. Formulas are
+ * first update. Each output has its input's address. If finite is 0 nothing is written. Gradients are multiplied by
+ * grad_scale first. Formulas are
  * torch.optim.SGD's and torch.optim.Adam's / AdamW's (decoupled). SGD's first step
  * (step == 1) sets buf = g, later ones buf = momentum·buf + (1-dampening)·g. */
 typedef struct
@@ -526,13 +512,13 @@ typedef struct
   bool amsgrad, maximize;
 } LoomAdamAttrs;
 
-/* SGD without momentum that reads each gradient once, where every gradient may be overwritten: it writes before it is
- * known whether all are finite, and logs each old weight in its gradient's place.
+/* SGD without momentum that reads each gradient once, for gradients that may be overwritten: it writes before it is
+ * known whether all are finite, and stores each old weight over its gradient.
  *   sgd_step_logged: p…, g…, then scalars lr, weight_decay, grad_scale
  *                    → p'… at p, old p… at g, then sumsq and finite as grad_stats has them of g…
  *   undo_step:       p'…, old p…, then the float scalar finite → p''… at p'
- * undo_step puts the old weights back where finite is 0 or the flag of its stream is raised (below), which is where
- * update_gate lets no step through, and else leaves them alone. */
+ * undo_step restores the old weights if finite is 0 or the flag of its stream is raised (below), which are the cases
+ * in which update_gate stops a step; else it changes nothing. */
 typedef struct
 {
   int n;
@@ -555,7 +541,7 @@ typedef struct
  *   lion_step     exp_avg; lr, beta1, beta2, weight_decay
  *   lamb_step     exp_avg, exp_avg_sq; as adamax
  *   lars_step     momentum_buffer; lr, momentum, weight_decay, trust_coefficient, eps
- * mu_product is the product up to and with this step's mu. */
+ * mu_product is the product of all mu including this step's. */
 typedef enum
 {
   LOOM_STEP_RMSPROP,
@@ -589,27 +575,28 @@ typedef struct LoomKernel LoomKernel;
 typedef struct
 {
   const char *primitive;
-  const void *attrs; /* the primitive's struct; copied if the kernel keeps it */
+  const void *attrs; /* the struct of the primitive; copied if the kernel keeps it */
   int n_in, n_out;
   const LoomTensorDesc *in, *out;
-  const char *algorithm; /* one that options() named; NULL: the first of the back end's own order that takes the call */
-  bool tf32; /* of products: f32 operands may be rounded to TF32, where the device computes in it; else they may not */
+  const char
+      *algorithm; /* one that options() returned; NULL: the first in the back end's own order that takes the call */
+  bool tf32; /* of products: f32 operands may be rounded to TF32, if the device computes in it; else they may not */
 } LoomKernelSpec;
 
 /* One way of computing a call. */
 typedef struct
 {
-  const char *algorithm; /* one word, "own" or "onednn"; with a configuration that a library proposed for this very
-                          * call, "cublaslt:a21t20s8"; lives as long as the back end */
-  uint64_t nhwc;         /* bit i: operand i, bit n_in + o: result o lies in NHWC; all others are plain */
-  double seconds;        /* of one run, estimated; 0 where no costs were given */
+  const char *algorithm; /* one word, "own" or "onednn"; or a configuration that a library proposed for this call,
+                            "cublaslt:a21t20s8"; valid as long as the back end */
+  uint64_t nhwc;         /* bit i: operand i, bit n_in + o: result o is NHWC; all others are plain */
+  double seconds;        /* of one run, estimated; 0 if no costs were passed */
   size_t scratch;        /* bytes, as far as they are known before the kernel is made */
 } LoomKernelOption;
 
 #define LOOM_MAX_OPTIONS 16
 
-/* The cost table, as a back end sees it: what one run of an option is estimated to take, in seconds. spec has plain
- * layouts; flops and bytes are what the back end counts, padding of its blocks included. */
+/* The cost table, as a back end sees it: the estimated seconds of one run of an option. spec has plain layouts; flops
+ * and bytes are the back end's counts, including the padding of its blocks. */
 typedef struct LoomCosts LoomCosts;
 struct LoomCosts
 {
@@ -620,44 +607,44 @@ struct LoomCosts
 /* A back end embeds this as the first member of its own kernel struct. */
 struct LoomKernel
 {
-  /* Buffers are in…, out…, scratch (NULL when scratch_bytes is 0). An empty
-   * tensor may have a NULL buffer. On a device with memory of its own each is
-   * at a multiple of 64 bytes. */
+  /* Buffers are in…, out…, scratch (NULL if scratch_bytes is 0). An empty tensor may have a NULL buffer. On a device
+   * with its own memory each address is a multiple of 64 bytes. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   /* Optional: called once, and again if an address changes, before run(). Nothing of the kernel runs meanwhile. */
   LoomStatus (*bind) (LoomKernel *self, void *const *buffers, LoomMessage *message);
   void (*free) (LoomKernel *self);
   size_t scratch_bytes; /* in the arena, aligned to 64 */
-  /* Bit i of inplace[o]: output o may lie exactly at input i's address. */
+  /* Bit i of inplace[o]: output o may have exactly input i's address. */
   uint32_t inplace[LOOM_EW_MAX_OUT];
-  const char *name; /* what does the work, for `gradloom plan`: "onednn brg:avx512_core"; lives as long as the kernel */
-  int64_t site;     /* the engine's number for the instruction, quoted by the faults that it raises; set before run() */
-  bool is_launched_alone; /* it waits for the device, so that no step in which it runs is recorded (capture_begin) */
+  const char *name; /* the implementation, for `gradloom plan`: "onednn brg:avx512_core"; valid as long as the kernel */
+  int64_t
+      site; /* the engine's number for the instruction, quoted by the faults that the kernel raises; set before run() */
+  bool is_launched_alone; /* it waits for the device, so a step that contains it is not recorded (capture_begin) */
 };
 
-/* More than a card (256 in CUDA) or a processor says of itself: tables of costs are found by these texts, which
- * therefore must not be cut. */
+/* Longer than any name of a card (256 in CUDA) or a processor: cost tables are found by these texts, so they must not
+ * be truncated. */
 #define LOOM_DEVICE_TEXT 320
 
 typedef struct
 {
   char name[LOOM_DEVICE_TEXT];        /* "Intel Xeon … · 2 threads" */
-  char libraries[LOOM_DEVICE_TEXT];   /* what else decides how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
+  char libraries[LOOM_DEVICE_TEXT];   /* the versions that decide how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
   uint64_t memory_total, memory_free; /* bytes */
-  int threads;                        /* 0 where it has no meaning */
+  int threads;                        /* 0 if it has no meaning */
   bool host_memory;                   /* buffers may be read and written by plain C */
 } LoomDeviceInfo;
 
-/* A fault is something in a step's numbers that has no result: LOOM_STATUS_INDEX, LOOM_STATUS_NO_RESULT or
- * LOOM_STATUS_NOT_FINITE. A back end whose run() returns when the work is done returns it from there, and the caller
- * runs nothing behind it. Elsewhere the kernel raises the flag of its stream, on the device; the first report stays.
- * While the flag is raised, update_gate closes every step on that stream, this one and later ones, until fault_clear().
- * Nothing waits for the host. */
+/* A fault means that a step's numbers have no result: LOOM_STATUS_INDEX, LOOM_STATUS_NO_RESULT or
+ * LOOM_STATUS_NOT_FINITE. A back end whose run() returns when the work is done returns the status, and the caller runs
+ * nothing after it. Other back ends raise the flag of the stream, on the device; the first report stays. While the flag
+ * is raised, update_gate stops every step on that stream, this one and later ones, until fault_clear(). Nothing waits
+ * for the host. */
 typedef struct
 {
-  LoomStatus status; /* LOOM_STATUS_OK: none is raised */
+  LoomStatus status; /* LOOM_STATUS_OK: no fault */
   int64_t site;      /* of the kernel that raised it */
-  int64_t step;      /* what step_begin() said last before it */
+  int64_t step;      /* the number of the last step_begin() before it */
 } LoomDeviceFault;
 
 typedef enum
@@ -672,23 +659,23 @@ typedef struct
   uint32_t abi; /* LOOM_BACKEND_ABI */
   const char *name;
 
-  /* How many devices there are. 0 with a sentence in message when there are none ("no CUDA device: …"); else message
-   * may say why this process does not see more. Never prints. */
+  /* The number of devices. 0 with a sentence in message if there are none ("no CUDA device: …"); else message may say
+   * why this process does not see more. Never prints. */
   int (*device_count) (LoomMessage *message);
-  /* threads 0 means as many as there are processors. */
+  /* threads 0: all processors. */
   LoomStatus (*device_open) (int index, int threads, LoomDevice **device, LoomMessage *message);
   void (*device_close) (LoomDevice *device);
   void (*device_info) (LoomDevice *device, LoomDeviceInfo *info);
 
-  /* Memory aligned to 64 bytes at least; fails politely. */
+  /* Memory aligned to at least 64 bytes. Returns LOOM_STATUS_OUT_OF_MEMORY if there is not enough. */
   LoomStatus (*alloc) (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message);
   void (*free) (LoomDevice *device, void *memory);
   /* Optional: page-locked host memory for asynchronous copies. */
   LoomStatus (*alloc_host) (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message);
   void (*free_host) (LoomDevice *device, void *memory);
 
-  /* Streams and events are optional; NULL streams mean "the only one". Two threads may use two streams of one device
-   * at a time; a stream, and the kernels that run on it, belong to one thread at a time. */
+  /* Streams and events are optional; a NULL stream means "the only one". Two threads may use two streams of one device
+   * at the same time; a stream, and the kernels that run on it, belong to one thread at a time. */
   LoomStatus (*stream_new) (LoomDevice *device, LoomStream **stream, LoomMessage *message);
   void (*stream_free) (LoomDevice *device, LoomStream *stream);
   LoomStatus (*stream_sync) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
@@ -700,46 +687,45 @@ typedef struct
   /* Waits, on the host, for what was enqueued before the event was recorded. */
   LoomStatus (*event_sync) (LoomDevice *device, LoomEvent *event, LoomMessage *message);
 
-  /* Of back ends with streams alone: faults of steps, see LoomDeviceFault. step_begin() numbers what is enqueued from
-   * here on. fault_get() waits for nothing: what was enqueued may still raise one; its message is the sentence that
-   * run() would give elsewhere. fault_clear() wants the stream to be idle. */
+  /* For back ends with streams only: faults of steps, see LoomDeviceFault. step_begin() numbers the work that is
+   * enqueued after it. fault_get() waits for nothing, so enqueued work may still raise a fault; its message is the
+   * sentence that run() returns on other back ends. fault_clear() requires an idle stream. */
   LoomStatus (*step_begin) (LoomDevice *device, LoomStream *stream, int64_t step, LoomMessage *message);
   void (*fault_get) (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomMessage *message);
   LoomStatus (*fault_clear) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
 
-  /* Asynchronous on a stream where there is one. */
+  /* Asynchronous on a stream if there is one. */
   LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,
                       LoomCopyKind kind, LoomMessage *message);
 
-  /* Optional, all three or none: what devices of the back end do for each other on their streams, so that the host
-   * waits for nothing in between. Then event_wait() takes an event of another device, too. can_send: whether send()
-   * brings bytes from one device to another one. It opens the shortest way that there is between the two, so it is
-   * asked while a plan is made, and not while a step is recorded. */
+  /* Optional, all three or none: what devices of the back end do for each other on their streams, without a wait of the
+   * host. event_wait() then also takes an event of another device. can_send() returns whether send() can copy from one
+   * device to the other. It opens the shortest path between the two, so it is called while a plan is made, and not
+   * while a step is recorded. */
   bool (*can_send) (LoomDevice *device, LoomDevice *to);
-  /* Asynchronous on a stream of the device where `from` lies; `to` lies on the other one, and events alone order the
-   * copy with what works on those bytes there. */
+  /* Asynchronous on a stream of the device that owns `from`; `to` is on the other device, and only events order the
+   * copy with the work on those bytes there. */
   LoomStatus (*send) (LoomDevice *device, LoomStream *stream, LoomDevice *to_device, void *to, const void *from,
                       size_t bytes, LoomMessage *message);
-  /* From here on a raised flag of the other device's stream closes the gates of this stream, too, where events order
-   * what raised it in front of them. That stream must not be freed before this one runs its last gate. Waits for this
-   * stream. Before fault_clear() both streams must be idle. */
+  /* From here on a raised flag of the other device's stream also stops the gates of this stream, if events order the
+   * fault before them. That stream must not be freed before this one has run its last gate. Waits for this stream. Both
+   * streams must be idle before fault_clear(). */
   LoomStatus (*fault_join) (LoomDevice *device, LoomStream *stream, LoomDevice *other, LoomStream *of,
                             LoomMessage *message);
 
-  /* The ways in which this device computes spec, whose layouts are plain; at most max (LOOM_MAX_OPTIONS is always
-   * enough), and how many there are. 0: there is no kernel, and the message may say why. Where costs are equal the
-   * planner takes the first. The answer is a function of spec, device model, threads, library versions and costs, which
+  /* Lists the ways in which this device computes spec, whose layouts are plain. Returns their number, at most max
+   * (LOOM_MAX_OPTIONS always suffices); 0: there is no kernel, and the message may say why. If costs are equal the
+   * planner takes the first. The result is a function of spec, device model, threads, library versions and costs, which
    * may be NULL; finding it takes microseconds, times nothing and takes no memory of the device. kernel_new() may still
-   * refuse an option, as a library may. Where spec names an algorithm, only its options are listed, and also one that
-   * would not be listed otherwise: a run that is resumed asks for what it used before, which a newer library may no
-   * longer propose but still have. */
+   * refuse an option, as a library may. If spec names an algorithm, only its options are listed, including one that
+   * would not be listed otherwise: a resumed run asks for the algorithm that it used before, which a newer library may
+   * no longer propose but still have. */
   int (*options) (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
                   int max, LoomMessage *message);
-  /* LOOM_STATUS_UNSUPPORTED without a message when there is no such kernel. */
+  /* LOOM_STATUS_UNSUPPORTED without a message if there is no such kernel. */
   LoomStatus (*kernel_new) (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message);
 
-  /* Optional: what is launched on the stream between begin and end becomes one
-   * replayable graph (CUDA graphs). */
+  /* Optional: the work enqueued on the stream between begin and end becomes one replayable graph (CUDA graphs). */
   LoomStatus (*capture_begin) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
   LoomStatus (*capture_end) (LoomDevice *device, LoomStream *stream, void **graph, LoomMessage *message);
   LoomStatus (*graph_launch) (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message);
@@ -750,7 +736,7 @@ typedef struct
 const LoomBackend *loom_backend_ref (void);
 const LoomBackend *loom_backend_cpu (void);
 
-/* The symbol that a back-end module exports; it may have tools.h's as well. */
+/* The symbol that a back-end module exports; it may also export that of tools.h. */
 typedef const LoomBackend *(*LoomBackendEntry) (void);
 #define LOOM_BACKEND_ENTRY "loom_backend_entry"
 

@@ -1,9 +1,7 @@
-/* Conversions between the element types, one element at a time, for back ends that
- * run on the host.
+/* Conversions between the element types, one element at a time, for back ends that run on the host.
  *
- * Half precision is done on the bits, because C compilers of our floor lack
- * _Float16 and the generic x86-64 lacks the instructions. Both narrowings round to
- * nearest, ties to even, and keep NaN a NaN. */
+ * Half precision is computed on the bits, because the oldest supported C compilers lack _Float16 and generic x86-64
+ * lacks the instructions. Both conversions from f32 to 16 bits round to nearest, ties to even, and keep NaN a NaN. */
 #ifndef LOOM_CONVERT_H
 #define LOOM_CONVERT_H
 
@@ -103,8 +101,8 @@ loom_f16_from_float (float x)
     }
 }
 
-/* A float as an integer of 64 bits by truncation; what does not fit, NaN included,
- * becomes INT64_MIN, as on x86; all back ends follow that. */
+/* Converts a float to i64 by truncation; NaN and numbers out of range become INT64_MIN, as on x86. All back ends follow
+ * that. */
 LOOM_CONVERT_FN int64_t
 loom_int_from_double (double x)
 {
@@ -159,7 +157,7 @@ loom_load_int (const void *p, int64_t i, LoomDType dtype)
     }
 }
 
-/* The cases of floats, of an integer or a double v: each type is rounded to from v itself. */
+/* The cases of floats, for an integer or a double v: v itself is rounded to each type. */
 #define LOOM_STORE_FLOATS(p, i, v)                                                                                     \
   case LOOM_F64:                                                                                                       \
     ((double *)(p))[i] = (double)(v);                                                                                  \

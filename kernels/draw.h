@@ -1,9 +1,9 @@
 /* Normal and exponential random numbers in f32 from the words of kernels/philox.h, with the same bits on all back ends.
  *
- * Only operations are used whose results IEEE 754 fixes (+, ·, sqrt, conversions), and no product is contracted with a
- * sum: on a GPU by step() and times() below, in C by -ffp-contract=off of the files that include this. The logarithm,
- * sine and cosine are polynomials of our own, fitted by Remez's exchange of extrema in 200 bits;
- * tests/kernels/test-draw.c holds them to 3 units in the last place against f64. */
+ * Only operations are used whose results IEEE 754 defines (+, ·, sqrt, conversions), and no product is contracted with
+ * a sum: on a GPU by step() and times() below, in C by -ffp-contract=off of the files that include this. Logarithm,
+ * sine and cosine are our own polynomials, fitted by Remez's exchange algorithm in 200 bits; tests/kernels/test-draw.c
+ * limits their error to 3 units in the last place against f64. */
 #ifndef LOOM_DRAW_H
 #define LOOM_DRAW_H
 
@@ -107,12 +107,12 @@ loom_draw_turn (uint32_t word, float *cosine, float *sine)
   c = loom_draw_step (c, z, 1.0f);
   even = loom_float_bits ((n & 1) != 0 ? s : c);
   odd = loom_float_bits ((n & 1) != 0 ? c : s);
-  /* Quadrants 1 and 2 turn the cosine's sign, 2 and 3 the sine's. */
+  /* Quadrants 1 and 2 flip the cosine's sign, 2 and 3 the sine's. */
   *cosine = loom_float_from_bits (even ^ ((n + 1) & 2u) << 30);
   *sine = loom_float_from_bits (odd ^ (n & 2u) << 30);
 }
 
-/* Two normal numbers, for an even element and the odd one behind it, by Box and Muller ("A note on the generation of
+/* Two normal numbers, for an even element and the odd one after it, by Box and Muller ("A note on the generation of
  * random normal deviates", 1958) from words (0, 1) or (2, 3) of a block. */
 LOOM_PHILOX_FN void
 loom_draw_normals (uint32_t first, uint32_t second, float *even, float *odd)

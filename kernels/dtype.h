@@ -1,7 +1,7 @@
 /* Element types: the one list that kernels, engine and file formats share.
  *
- * It stands apart from backend.h so that engine/core can name a type without
- * knowing that back ends exist. Plain C, no dependencies. */
+ * It is separate from backend.h so that engine/core can name a type without knowledge of back ends. Plain C, no
+ * dependencies. */
 #ifndef LOOM_DTYPE_H
 #define LOOM_DTYPE_H
 
@@ -27,7 +27,7 @@ loom_dtype_size (LoomDType dtype)
   return size[dtype];
 }
 
-/* The names of all, in the order above; 0 ends the list. */
+/* The names of all types, in the order above; 0 ends the list. */
 static inline const char *const *
 loom_dtype_names (void)
 {

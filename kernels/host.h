@@ -1,5 +1,4 @@
-/* Devices that are the processor: its memory, which plain C reads and writes, and what the system says of the machine.
- */
+/* Helpers for devices that are the processor: memory that plain C reads and writes, and facts about the machine. */
 #pragma once
 
 #include "kernels/backend.h"
@@ -47,7 +46,7 @@ loom_host_info (LoomDeviceInfo *info)
   info->host_memory = true;
 }
 
-/* Aligned to lines of the cache, and never empty, so that there is an address. */
+/* Aligned to cache lines, and never empty, so that there is an address. */
 static inline LoomStatus
 loom_host_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
 {

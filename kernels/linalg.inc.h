@@ -1,16 +1,15 @@
-/* Loops of linear algebra on one matrix, for type T: factorisations and solutions, row major.
+/* Linear algebra on one matrix of type T, row major: factorisations and solutions.
  *
- * Included by ref, cpu and cuda with T and FN defined, once for each type. Matrices of graphs are small and come in
- * batches, so these are the textbook's loops; sums run in double. Where a matrix has no solution a function returns
- * false, as PyTorch raises an error. NaN is no such case: it gives NaN, so that training names the node where it began.
- */
+ * Included by ref, cpu and cuda with T and FN defined, once for each type. Matrices in graphs are small and come in
+ * batches, so these are textbook loops; sums run in double. A function returns false if a matrix has no solution, as
+ * PyTorch raises an error. NaN in a matrix results in NaN instead, so that training names the node where it began. */
 
 #ifndef LOOM_LINALG_FN
 #define LOOM_LINALG_FN static
 #endif
 
-/* A (or its transpose) = Pᵀ L U by Doolittle with partial pivoting: L without its diagonal of ones and U lie in lu;
- * row i of the product is row perm[i] of A where perm is not NULL. Returns the permutation's sign, or 0 for a singular
+/* A (or its transpose) = Pᵀ L U by Doolittle with partial pivoting: lu contains L without its unit diagonal and U; row
+ * i of the product is row perm[i] of A, if perm is not NULL. Returns the permutation's sign, or 0 for a singular
  * matrix. */
 LOOM_LINALG_FN int
 FN (lu_factor) (int64_t n, const T *a, bool transpose, T *lu, int64_t *perm)
@@ -61,8 +60,8 @@ FN (lu_factor) (int64_t n, const T *a, bool transpose, T *lu, int64_t *perm)
   return sign;
 }
 
-/* X with op (A) X = B, A [n,n] triangular, B and X [n,m]. B may be X. Rows are done from the top where op (A) is lower
- * and from the bottom where it is upper. */
+/* X with op (A) X = B, A [n,n] triangular, B and X [n,m]. B may be X. Rows are solved from the top if op (A) is lower
+ * and from the bottom if it is upper. */
 LOOM_LINALG_FN void
 FN (triangular) (int64_t n, int64_t m, const T *a, bool upper, bool transpose, bool unit, const T *b, T *x)
 {
@@ -83,7 +82,8 @@ FN (triangular) (int64_t n, int64_t m, const T *a, bool upper, bool transpose, b
     }
 }
 
-/* X with A X = B or Aᵀ X = B. lu and perm are left with the factors. False where A is singular. */
+/* X with A X = B or Aᵀ X = B; A [n,n], B and X [n,m]. lu [n,n] and perm [n] receive the factors. False if A is
+ * singular. */
 LOOM_LINALG_FN bool
 FN (solve) (int64_t n, int64_t m, const T *a, bool transpose, const T *b, T *x, T *lu, int64_t *perm)
 {
@@ -107,9 +107,9 @@ FN (det) (int64_t n, const T *a, T *lu)
   return (T)d;
 }
 
-/* P A Q = L U with the largest element left as each pivot, L without its diagonal of ones: the zero pivots of a
- * singular matrix come last. Row i of the product is row rows[i] of A, column j its column columns[j]. Returns how many
- * pivots are not 0, and the sign of both permutations. */
+/* P A Q = L U with the largest remaining element as each pivot, L without its unit diagonal: the zero pivots of a
+ * singular matrix come last. Row i of the product is row rows[i] of A, column j its column columns[j]. Returns the
+ * number of nonzero pivots, and in *sign that of both permutations. */
 LOOM_LINALG_FN int64_t
 FN (lu_complete) (int64_t n, const T *a, T *lu, int64_t *rows, int64_t *columns, int *sign)
 {
@@ -160,10 +160,11 @@ FN (lu_complete) (int64_t n, const T *a, T *lu, int64_t *rows, int64_t *columns,
   return n;
 }
 
-/* Element (i, j) of the adjugate of P A Q, the product of those of U and L: with d = det (U) and all pivots it is
- * d U⁻¹ L⁻¹; with the last pivot 0, so that U = (V w; 0 0), adj (U) has one column (-V⁻¹ w, 1) det (V), which meets the
- * last row of L⁻¹; with more zeros it is 0. c gets the transpose, by the rows and columns of A: the cofactors, which
- * are the slopes of det. No matrix is an exception (Higham, "What is the adjugate of a matrix?", 2020). */
+/* Element (i, j) of the adjugate of P A Q, the product of those of U and L: with d = det (U) and all pivots it is d U⁻¹
+ * L⁻¹; with the last pivot 0, so that U = (V w; 0 0), adj (U) has one column (-V⁻¹ w, 1) det (V), which is multiplied
+ * by the last row of L⁻¹; with more zeros it is 0. c receives the transpose, by the rows and columns of A: the
+ * cofactors, which are the gradient of det. No matrix is an exception (Higham, "What is the adjugate of a matrix?",
+ * 2020). */
 LOOM_LINALG_FN void
 FN (cofactor) (int64_t n, const T *a, T *c, T *lu, int64_t *rows, int64_t *columns)
 {
@@ -205,8 +206,8 @@ FN (cofactor) (int64_t n, const T *a, T *c, T *lu, int64_t *rows, int64_t *colum
     }
 }
 
-/* The lower factor of (A + Aᵀ) / 2, so that both halves of a matrix count alike. False where it is not positive
- * definite. */
+/* The lower factor of (A + Aᵀ) / 2, so that both halves of a matrix count alike. False if it is not positive definite.
+ */
 LOOM_LINALG_FN bool
 FN (cholesky) (int64_t n, const T *a, T *l)
 {

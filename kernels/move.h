@@ -1,11 +1,11 @@
-/* Several moves in one, which the planner makes of slices, permutes and concatenations that follow on one another.
- * Plain C, all static inline.
+/* Strided copies of several operands into one result, which the planner makes of consecutive slices, permutes and
+ * concatenations. Plain C, all static inline.
  *
  *  move               x… → y                    LoomMoveAttrs
  *
- * Part k takes elements of operand k: that of index i, in the part's own shape, is read at from_start + Σ i·from and
- * written at to_start + Σ i·to, all in elements of plain tensors. The parts together write each element of y once, so
- * strides to y are above 0 along axes of more than one element; what is read may lie in any order, and backwards. */
+ * Part k copies elements of operand k: the element with index i, in the part's own shape, is read at from_start + Σ
+ * i·from and written at to_start + Σ i·to, all in elements of plain tensors. The parts together write each element of y
+ * once, so strides to y are above 0 along axes of more than one element; strides of reads may be any, also negative. */
 #ifndef LOOM_MOVE_H
 #define LOOM_MOVE_H
 
@@ -22,9 +22,9 @@ typedef struct
 
 typedef struct
 {
-  int n; /* operands, each with a part */
+  int n; /* operands, each with one part */
   LoomMovePart part[LOOM_MOVE_MAX_PARTS];
-  int rank; /* of y, and its shape */
+  int rank; /* y's rank and shape */
   int64_t dim[LOOM_MAX_RANK];
 } LoomMoveAttrs;
 
@@ -38,7 +38,7 @@ loom_move_count (const LoomMovePart *part)
   return n;
 }
 
-/* TRUE if elements of a tensor of `size` are all that a side of a part reaches. */
+/* TRUE if one side of a part stays inside a tensor of `size` elements. */
 static inline bool
 loom_move_fits (const LoomMovePart *part, int64_t start, const int64_t *stride, int64_t size)
 {

@@ -1,20 +1,20 @@
-/* Batch norms with the sum at the end of a residual block, y = act(norm(x) + r), which the planner makes of both; r is
- * of x's shape and type. Plain C, all static inline.
+/* Norms fused with a residual sum by the planner. Plain C, all static inline.
+ *
+ * y = act(norm(x) + r), the sum at the end of a residual block; r has x's shape and type:
  *
  *  batch_norm         x, [weight, bias], r → y, mean, var
  *  batch_norm_apply   x, mean, var, [weight, bias], r → y
  *  batch_norm_grad    g, x, mean, var, [weight], y, [h] → dx, [dweight, dbias], dr
  *
- * In 16 bits norm(x) is rounded before r is added, and the sum before act; but for kernels that widen.h makes, which
- * round results alone. The gradient is that of act RELU: what of g,
- * or of g + h (in 16 bits rounded), passes where y is above 0 is its last result dr, the gradient of r and of what the
- * normalisation made. An operand, or of the gradient a result, more than the call has without a sum says that there is
- * one.
+ * In 16 bits norm(x) is rounded before r is added, and the sum is rounded before act, except in kernels made by
+ * widen.h, which round results only. The gradient is that of act RELU: its last result dr, the gradient of r and of
+ * norm(x), is g, or g + h (rounded in 16 bits), where y is above 0. The sum is present if the call has one operand (the
+ * gradient: one result) more than the plain norm.
  *
- *  layer_norm_grad  g, x, mean, rstd, [weight], r → dx, [dweight, dbias]
+ * layer_norm_grad with a residual r around the norm, of dx's shape and type: dx is the norm's gradient plus r. A back
+ * end may take it in f32 only:
  *
- * is the gradient where r, of dx's shape and type, goes around the norm: dx is the norm's gradient and r. A back end
- * may take that in f32 alone. */
+ *  layer_norm_grad  g, x, mean, rstd, [weight], r → dx, [dweight, dbias] */
 #ifndef LOOM_NORM_H
 #define LOOM_NORM_H
 
@@ -22,7 +22,7 @@
 
 #include "kernels/backend.h"
 
-/* Operands of a norm with nothing joined to it. */
+/* Number of operands of a norm without a residual. */
 static inline int
 loom_norm_operands (const char *primitive, bool affine)
 {
@@ -37,7 +37,7 @@ loom_norm_results (const char *primitive, bool affine)
   return strcmp (primitive, "batch_norm") == 0 ? 3 : strcmp (primitive, "batch_norm_grad") == 0 && affine ? 3 : 1;
 }
 
-/* FALSE of other primitives. */
+/* FALSE for other primitives. */
 static inline bool
 loom_norm_has_residual (const char *primitive, bool affine, int n_in, int n_out)
 {
@@ -48,7 +48,7 @@ loom_norm_has_residual (const char *primitive, bool affine, int n_in, int n_out)
   return n_in > loom_norm_operands (primitive, affine);
 }
 
-/* Of layer_norm_grad: where r is among n_in operands; 0: there is none. */
+/* The operand number of r in layer_norm_grad; 0 if there is none. */
 static inline int
 loom_layer_norm_around (bool affine, int n_in)
 {

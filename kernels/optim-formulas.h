@@ -1,7 +1,7 @@
 /* The formulas of optim.h over one element of type T, named FN (name), with FN (sqrt) the type's square root.
  *
- * p is the weight and d the gradient after the common prelude; s0, s1, s2 are the element's states and are changed;
- * c are the step's numbers. The result is the new weight. Included once for each type, without a guard. */
+ * p is the weight and d the gradient after the common prelude; s0, s1, s2 are the element's states and are changed; c
+ * are the coefficients of the step. The result is the new weight. Included once for each type, without a guard. */
 
 /* Values common to the elements of a step, in the type of the elements. */
 typedef struct
@@ -19,7 +19,8 @@ FN (Common) FN (common_of) (const LoomStepRates *rates)
   return common;
 }
 
-/* A call's scalars: n of the step's own, then grad_scale, finite and step. False where a gradient is not finite. */
+/* A call's scalars: n of the step's own, then grad_scale, finite and step. Returns false if a gradient is not finite.
+ */
 LOOM_OPTIM_FN bool
 FN (read_scalars) (void *const *scalar, int n, bool maximize, double *hyper, LoomStepRates *rates, double *step)
 {
@@ -41,7 +42,7 @@ FN (sgd) (T p, T g, T scale, T decay, T lr)
   return p - lr * (g * scale + decay * p);
 }
 
-/* The step follows c[3] of the gradient and c[4] of the buffer, so that Nesterov's rule is the same formula. */
+/* c[3] is the factor of the gradient and c[4] that of the buffer, so Nesterov's rule is the same formula. */
 LOOM_OPTIM_FN T
 FN (sgd_momentum) (T p, T d, T *s0, const T *c)
 {
@@ -57,7 +58,7 @@ FN (adam_moments) (T d, T *s0, T *s1, const T *c)
   return *s1;
 }
 
-/* second: the second moment, or with amsgrad its largest value so far. */
+/* second: the second moment, or with amsgrad its maximum so far. */
 LOOM_OPTIM_FN T
 FN (adam) (T p, T mean, T second, const T *c)
 {
@@ -79,7 +80,7 @@ FN (rmsprop_momentum) (T p, T d, T *s0, T *s1, T *s2, const T *c)
   return p - c[0] * *s1;
 }
 
-/* The spread about the running mean; rounding may carry it below 0, where it counts as 0. */
+/* The standard deviation about the running mean; a variance that rounding makes negative counts as 0. */
 LOOM_OPTIM_FN T
 FN (spread) (T square, T mean)
 {

@@ -1,21 +1,21 @@
 /* Steps of optimisers, each written once for every back end.
  *
- * A step is element-wise but for what is common to all elements: bias corrections, rates that fall, products of
- * hyper-parameters. That part is worked out once a step in f64 (loom_rates_NAME below) and leaves a handful of numbers;
- * the other part is a formula over one element (optim-formulas.h), which ref, cpu and cuda put into loops of their own.
- * Prelude and signs are common as well: d = scale·g + decay·p, and p is multiplied by shrink, so that a formula knows
- * neither clipping, nor maximize, nor which of the two kinds of weight decay is meant.
+ * A step is element-wise except for coefficients common to all elements: bias corrections, decaying rates, products of
+ * hyper-parameters. These are computed once a step in f64 (loom_rates_NAME below); the rest is a formula over one
+ * element (optim-formulas.h), which ref, cpu and cuda put into their own loops. The prelude and signs are common as
+ * well: d = scale·g + decay·p, and p is multiplied by shrink, so formulas contain neither clipping, nor maximize, nor
+ * the kind of weight decay.
  *
- * SGD and Adam have attributes of their own and kernels that know them, so their rates (loom_rates_sgd,
- * loom_rates_adam) and formulas stand here without a line in the lists.
+ * SGD and Adam have attributes and kernels of their own, so their rates (loom_rates_sgd, loom_rates_adam) and formulas
+ * are here without a line in the lists.
  *
  * To add an optimiser without norms: a line in LOOM_STEPS and in LOOM_STEP_FORMULAS, its rates below, its formula in
  * optim-formulas.h, its primitive in primitives.h, backend.h (with its states and scalars), cuda/cuda-internal.h and
  * cuda/cuda-table.c, and engine/program/optim-NAME.c with its name in optim-private.h, loom-optimizer.c and meson.build
  * there. tests/reference/optimisers.py compares it with PyTorch.
  *
- * Sources: rmsprop, adagrad, adadelta, nadam, adamax and radam are torch.optim's, operation by operation; lion is
- * Chen et al. 2023 (Symbolic Discovery of Optimization Algorithms, program 1); lamb is You et al. 2020 (Large Batch
+ * Sources: rmsprop, adagrad, adadelta, nadam, adamax and radam are torch.optim's, operation by operation; lion is Chen
+ * et al. 2023 (Symbolic Discovery of Optimization Algorithms, program 1); lamb is You et al. 2020 (Large Batch
  * Optimization for Deep Learning, algorithm 2, φ the identity); lars is You, Gitman and Ginsburg 2017 (Large Batch
  * Training of Convolutional Networks, algorithm 1). */
 #ifndef LOOM_OPTIM_H
@@ -25,7 +25,7 @@
 
 #include "kernels/backend.h"
 
-/* How a function of this header is declared; cuda says __device__ as well. */
+/* The declaration of a function of this header; cuda adds __device__. */
 #ifndef LOOM_OPTIM_FN
 #define LOOM_OPTIM_FN static inline __attribute__ ((unused))
 #endif
@@ -42,7 +42,7 @@
   X (lamb, 5)                                                                                                          \
   X (lars, 5)
 
-/* X (formula, step whose rates it takes, states): those that look at one element only. */
+/* X (formula, step whose rates it takes, states): formulas of one element. */
 #define LOOM_STEP_FORMULAS(X)                                                                                          \
   X (rmsprop, rmsprop, 1)                                                                                              \
   X (rmsprop_momentum, rmsprop, 2)                                                                                     \
@@ -55,8 +55,8 @@
   X (radam, radam, 2)                                                                                                  \
   X (lion, lion, 1)
 
-/* Those whose step length is scaled for each tensor by norms of the whole tensor: before the formula, NAME_measure
- * runs over every element, and the sums of squares of the weights and of what it returns give a ratio, which
+/* Formulas whose step length is scaled for each tensor by norms of the whole tensor: before the formula, NAME_measure
+ * runs over every element, and the sums of squares of the weights and of its results determine a ratio, which
  * multiplies c[0]. */
 #define LOOM_STEP_TRUSTS(X)                                                                                            \
   X (lamb, lamb, 2)                                                                                                    \
@@ -74,7 +74,7 @@ enum
 #define LOOM_STEP_MAX_SCALARS 8
 #define LOOM_STEP_MAX_STATES  3
 
-/* The formula that attributes ask for; rmsprop has one for each choice of states. */
+/* The formula for the attributes; rmsprop has one for each choice of states. */
 static inline int
 loom_step_formula (const LoomStepAttrs *a)
 {
@@ -108,13 +108,13 @@ loom_step_scalars (const LoomStepAttrs *a)
 typedef struct
 {
   double shrink, decay, scale;
-  double c[8]; /* the formula's own; c[0] is what a trust ratio multiplies */
+  double c[8]; /* of the formula; c[0] is multiplied by the trust ratio */
 } LoomStepRates;
 
 /* ---- rates ------------------------------------------------------------
  *
- * h are the scalars of the operands in their order, step counts from 1. shrink, decay and scale come in as 1, 0 and the
- * gradients' signed scale. */
+ * h are the scalars in the order of the operands, step counts from 1. shrink, decay and scale are 1, 0 and the
+ * gradients' signed scale on entry. */
 
 /* lr, momentum, dampening, weight_decay. The buffer's first value is the gradient itself. */
 LOOM_OPTIM_FN void
@@ -128,8 +128,8 @@ loom_rates_sgd (const LoomSgdAttrs *a, const double *h, double step, LoomStepRat
   r->c[4] = a->nesterov ? h[1] : 1;
 }
 
-/* x to the power n ≥ 0, an integer, by squaring: the same bits on every device, and cheaper than pow(), which
- * counts in tiny models. */
+/* x to the power n ≥ 0, an integer, by squaring: the same bits on every device, and cheaper than pow(), which matters
+ * in tiny models. */
 LOOM_OPTIM_FN double
 loom_power (double x, double n)
 {
@@ -186,7 +186,7 @@ loom_rates_adadelta (const LoomStepAttrs *a, const double *h, double step, LoomS
   r->c[2] = h[2];
 }
 
-/* Weight decay as weight_decay·p in the gradient, or apart from it. */
+/* Weight decay as weight_decay·p in the gradient, or decoupled from it. */
 LOOM_OPTIM_FN void
 loom_rates_decay (const LoomStepAttrs *a, double lr, double decay, LoomStepRates *r)
 {
@@ -196,7 +196,7 @@ loom_rates_decay (const LoomStepAttrs *a, double lr, double decay, LoomStepRates
     r->decay = decay;
 }
 
-/* lr, beta1, beta2, eps, weight_decay, momentum_decay, and the product of all mu up to this step's. */
+/* lr, beta1, beta2, eps, weight_decay, momentum_decay, and the product of all mu including this step's. */
 LOOM_OPTIM_FN void
 loom_rates_nadam (const LoomStepAttrs *a, const double *h, double step, LoomStepRates *r)
 {
@@ -276,7 +276,7 @@ loom_rates_lars (const LoomStepAttrs *a, const double *h, double step, LoomStepR
 
 /* ---- trust ratios -----------------------------------------------------
  *
- * From the norm of a tensor's weights and of what was measured; 1 where either is 0. */
+ * The ratio of the norm of a tensor's weights to that of the measured update; 1 if either is 0. */
 
 LOOM_OPTIM_FN double
 loom_trust_lamb (const LoomStepRates *r, double weight, double measured)

@@ -1,5 +1,5 @@
-/* Shared by back ends that list the algorithms of a call: which operands are images, how much work a
- * call is, and the list of options itself. Plain C, all static inline. */
+/* Helpers for back ends that list the algorithms of a call: which operands are images, how much work a call is, and the
+ * list of options itself. Plain C, all static inline. */
 #ifndef LOOM_OPTIONS_H
 #define LOOM_OPTIONS_H
 
@@ -16,9 +16,8 @@ loom_spec_operand (const LoomKernelSpec *spec, int i)
   return i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
 }
 
-/* Primitives that know images, and which of their operands of rank 4 are none: a convolution's weights, and what a sum
- * leaves of an image. Bits are those of LoomKernelOption.nhwc, where w_in counts from the first operand and w_out from
- * the first result. */
+/* Primitives on images, and their operands of rank 4 that are no images: a convolution's weights, and reduced images.
+ * Bits are those of LoomKernelOption.nhwc; w_in counts from the first operand and w_out from the first result. */
 static inline bool
 loom_image_primitive (const char *primitive, uint64_t *w_in, uint64_t *w_out)
 {
@@ -50,7 +49,7 @@ loom_image_primitive (const char *primitive, uint64_t *w_in, uint64_t *w_out)
   return false;
 }
 
-/* Every rank-4 operand that is an image when the call works on NHWC images; 0 when it has nothing to do with them. An
+/* The rank-4 operands that are images if the call works on NHWC images; 0 if it does not work on images. An
  * element-wise call's smaller operands broadcast and stay plain. */
 static inline uint64_t
 loom_spec_images (const LoomKernelSpec *spec)
@@ -76,8 +75,8 @@ loom_spec_images (const LoomKernelSpec *spec)
   return images;
 }
 
-/* The filter among a convolution's operands, which is no image: it may lie in NHWC as well, (filters, r, s, channels),
- * where a back end wants it so beside images in NHWC. It is packed then. */
+/* The filter among a convolution's operands, which is no image: it may be packed in NHWC as well, (filters, r, s,
+ * channels), if a back end wants it so with NHWC images. */
 static inline uint64_t
 loom_spec_filter (const LoomKernelSpec *spec)
 {
@@ -86,7 +85,7 @@ loom_spec_filter (const LoomKernelSpec *spec)
   return reads && spec->n_in > 1 && spec->in[1].rank == 4 ? 1 << 1 : 0;
 }
 
-/* A change of type and nothing else. */
+/* TRUE if the call only changes the type. */
 static inline bool
 loom_spec_is_cast (const LoomKernelSpec *spec)
 {
@@ -98,17 +97,17 @@ loom_spec_is_cast (const LoomKernelSpec *spec)
          && loom_desc_count (&spec->in[0]) == loom_desc_count (&spec->out[0]);
 }
 
-/* The operands of a mask, without the results. */
+/* The operands in a mask, without the results. */
 static inline uint64_t
 loom_spec_mask_in (const LoomKernelSpec *spec, uint64_t mask)
 {
   return spec->n_in < 64 ? mask & (((uint64_t)1 << spec->n_in) - 1) : mask;
 }
 
-/* The combinations of layouts that are worth asking a kernel for, in the order of preference where costs are equal: all
- * plain, all images NHWC; of a copy of an image all four. `mixed` is for back ends whose loops go by strides: where
- * images become images (pooling, convolutions, casts; not other element-wise calls), operands may lie in one layout and
- * results in the other, which saves a reorder, and a filter as its images do. Returns how many. */
+/* Writes the combinations of layouts that a kernel may be asked for, the preferred first if costs are equal: all plain,
+ * all images NHWC; of a copy of an image all four. `mixed` is for back ends whose loops go by strides: if images become
+ * images (pooling, convolutions, casts; not other element-wise calls), operands may have one layout and results the
+ * other, which saves a reorder, and a filter that of its images. Returns their number. */
 static inline int
 loom_spec_masks (const LoomKernelSpec *spec, bool mixed, uint64_t mask[LOOM_MAX_MASKS])
 {
@@ -134,7 +133,7 @@ loom_spec_masks (const LoomKernelSpec *spec, bool mixed, uint64_t mask[LOOM_MAX_
   return mask[4] != images ? 5 : 4;
 }
 
-/* spec with the layouts of a mask; descriptions go to desc where there is something to change. */
+/* spec with the layouts of a mask; changed descriptions are stored in desc. */
 static inline LoomKernelSpec
 loom_spec_in_layouts (const LoomKernelSpec *spec, uint64_t nhwc, LoomTensorDesc desc[64])
 {
@@ -154,7 +153,7 @@ loom_spec_in_layouts (const LoomKernelSpec *spec, uint64_t nhwc, LoomTensorDesc 
   return to;
 }
 
-/* Bytes that a call reads and writes at least. */
+/* The least number of bytes that a call reads and writes. */
 static inline double
 loom_spec_bytes (const LoomKernelSpec *spec)
 {
@@ -183,8 +182,8 @@ loom_round_up (int64_t n, int64_t to)
   return (n + to - 1) / to * to;
 }
 
-/* A convolution's multiply-adds by two, with input and output channels of each group rounded up to what a kernel blocks
- * them to. x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]. */
+/* A convolution's multiply-adds times two, with input and output channels of each group rounded up to the kernel's
+ * block sizes. x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]. */
 static inline double
 loom_conv_flops (const LoomKernelSpec *spec, int64_t in_block, int64_t out_block)
 {
@@ -199,8 +198,8 @@ loom_conv_flops (const LoomKernelSpec *spec, int64_t in_block, int64_t out_block
          * (double)loom_round_up (k, out_block) * (double)loom_round_up (w->dim[1], in_block);
 }
 
-/* Floating-point operations of a call, roughly: products and convolutions exactly, windows by their size, all else by
- * the elements that it reads and writes. */
+/* Floating-point operations of a call, roughly: products and convolutions exactly, windows by their size, all others by
+ * the elements that they read and write. */
 static inline double
 loom_spec_flops (const LoomKernelSpec *spec)
 {
@@ -230,8 +229,8 @@ loom_spec_flops (const LoomKernelSpec *spec)
   return elements;
 }
 
-/* Appends an option where there is room, and of a call that names an algorithm that one alone. `moved`: bytes that it
- * reads and writes beside those of the call. */
+/* Appends an option if the list is not full; if the call names an algorithm, only that one. `moved`: bytes that it
+ * reads and writes in addition to those of the call. */
 static inline void
 loom_option_add (LoomKernelOption *option, int *n, int max, const LoomCosts *costs, const LoomKernelSpec *spec,
                  const char *algorithm, uint64_t nhwc, double flops, double moved, size_t scratch)

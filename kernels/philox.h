@@ -15,9 +15,8 @@
 #define LOOM_PHILOX_FN static inline
 #endif
 
-/* Four 32-bit words for counter block `block` of (key, stream, step).
- * The counter is (block low, block high, step low, step high ⊕ stream low),
- * the key is (seed ⊕ stream high, seed high ⊕ stream low). */
+/* Four 32-bit words for counter block `block` of (key, stream, step). The counter is (block low, block high, step low,
+ * step high ⊕ stream low), the key is (seed ⊕ stream high, seed high ⊕ stream low). */
 LOOM_PHILOX_FN void
 loom_philox (uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint32_t out[4])
 {
@@ -50,22 +49,22 @@ loom_philox (uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint
  * tensor comes from the same words by Box and Muller: of words (u, v) = (0, 1) or
  * (2, 3), sqrt(-2 ln(1 - u)) times cos(2πv) for even i and sin(2πv) for odd i; kernels/draw.h computes it in f32. */
 
-/* Element i of a tensor of integers: the words 2·(i % 2) and 2·(i % 2) + 1 of block i / 2, as 63 bits.
- * A remainder by any n that is used is even enough then: n / 2⁶³ of them come once too often. */
+/* Element i of a tensor of integers: the words 2·(i % 2) and 2·(i % 2) + 1 of block i / 2, as 63 bits. Remainders by
+ * the small n in use are then even enough: n / 2⁶³ of them come once too often. */
 LOOM_PHILOX_FN int64_t
 loom_philox_int (uint32_t low, uint32_t high)
 {
   return (int64_t)(((uint64_t)high << 32 | low) >> 1);
 }
 
-/* The logarithm of this is an exponential random number with its sign turned: between 0 and 1 and never either. */
+/* A uniform number between 0 and 1, never either; the negative of its logarithm is an exponential random number. */
 LOOM_PHILOX_FN double
 loom_philox_open (uint32_t word)
 {
   return ((double)word + 0.5) * (1.0 / 4294967296.0);
 }
 
-/* Uniform numbers are below p where their 24 bits are below this. p as it is compared: a float where they are. */
+/* The bound of the 24 bits of uniform numbers below p. p is a float if the numbers are compared as floats. */
 LOOM_PHILOX_FN uint32_t
 loom_philox_below (double p)
 {

@@ -1,5 +1,5 @@
-/* The names of the primitives of backend.h, once: the reference and the CPU have a table entry for each, ref_NAME and
- * cpu_NAME, so a name without one does not link. */
+/* The names of the primitives of backend.h in one list: the reference and the CPU have a table entry for each, ref_NAME
+ * and cpu_NAME, so a name without one does not link. */
 #ifndef LOOM_PRIMITIVES_H
 #define LOOM_PRIMITIVES_H
 

@@ -1,14 +1,14 @@
-/* Products that a planner makes of several calls, which a back end may lack. Plain C, all static inline.
+/* Products that the planner fuses with other calls; a back end may lack them. Plain C, all static inline.
  *
- * With a sum: they sum an operand on the way, as the gradient of a bias is such a sum beside its weights' gradient: a,
- * b → y, s. s has m elements in any shape, of y's type: Σ over the inner axis of a, which is [m,k], or [k,m] where it
- * is transposed; with the attribute `sum_b` n elements, Σ over the inner axis of b, which is [k,n], or [n,k]. y is a
- * matrix, and neither a bias nor an activation is behind it.
+ * With a sum over an operand, such as the gradient of a bias next to that of the weights: a, b → y, s. s has m elements
+ * in any shape, of y's type: Σ over the inner axis of a, which is [m,k], or [k,m] if it is transposed; with the
+ * attribute `sum_b` n elements, Σ over the inner axis of b, which is [k,n], or [n,k]. y is a matrix, without bias and
+ * activation.
  *
- * With a slope: the cotangent of an activation's result becomes that of its argument on the way: a, b, z → y = d (a·b,
- * z), element by element, where d is the `slope` of LoomMatmulAttrs: relu_grad, of which z may be the activation's
- * argument or its result, or gelu_tanh_grad, of which it is the argument. z has y's shape and type, and neither a bias
- * nor an activation nor a sum is there. */
+ * With a derivative, which turns the cotangent of an activation's result into that of its argument: a, b, z → y = d
+ * (a·b, z), element by element, where d is the `slope` of LoomMatmulAttrs: relu_grad, whose z may be the activation's
+ * argument or its result, or gelu_tanh_grad, whose z is the argument. z has y's shape and type; there is no bias,
+ * activation or sum. */
 #ifndef LOOM_PRODUCT_H
 #define LOOM_PRODUCT_H
 
@@ -33,7 +33,7 @@ loom_product_is_joined (const LoomKernelSpec *spec)
   return loom_product_has_sum (spec) || loom_product_has_slope (spec);
 }
 
-/* TRUE if a call with a sum or a slope is as above. */
+/* TRUE if a call with a sum or a derivative has the operands described above. */
 static inline bool
 loom_product_joined_fits (const LoomKernelSpec *spec)
 {

@@ -11,16 +11,15 @@
 #ifndef LOOM_SCALAR_H
 #define LOOM_SCALAR_H
 
-/* A quotient of floats rounded down, by the remainder as Python and PyTorch do it: 1 by 0.1 goes nine times, because
- * the f64 next to 0.1 is a little more than that, although the rounded quotient is 10. An infinite x has no remainder:
- * NaN. */
+/* A quotient of floats rounded down, by the remainder as in Python and PyTorch: 1 / 0.1 is 9, because the f64 next to
+ * 0.1 is a little more than that, although the rounded quotient is 10. An infinite x has no remainder: NaN. */
 #define LOOM_FLOAT_DIV_FLOOR(x, y)                                                                                     \
   ((y) == 0 ? (x) / (y)                                                                                                \
             : LOOM_M_RINT (((x)-LOOM_M_FMOD (x, y)) / (y))                                                             \
                   - (LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))
 
 /* The hyperbolic tangent in GELU's approximation, t = tanh (k·(x + 0.044715·x³)) with k = √(2/π) (Hendrycks and Gimpel
- * 2016), and the derivative of ½·x·(1 + t) by it. ½·x·(1 - t²) comes first, which is 0 for large numbers. */
+ * 2016), and the derivative of ½·x·(1 + t) from t. ½·x·(1 - t²) comes first; it is 0 for large numbers. */
 #define LOOM_GELU_TANH(x) LOOM_M_TANH ((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))
 #define LOOM_GELU_TANH_SLOPE(x, t)                                                                                     \
   ((T)0.5 * (x) * ((T)1 - (t) * (t)) * ((T)0.79788456080286535588 * ((T)1 + (T)0.134145 * (x) * (x)))                  \
@@ -118,7 +117,7 @@ loom_scalar_arity (LoomScalarOp op)
   return arity_of[op];
 }
 
-/* Which arguments have a result: what benches and tests draw their numbers from. */
+/* Which arguments have a result: benches and tests draw their numbers from these domains. */
 typedef enum {
   LOOM_DOMAIN_ALL,
   LOOM_DOMAIN_POSITIVE,
@@ -126,7 +125,7 @@ typedef enum {
   LOOM_DOMAIN_ABOVE_1
 } LoomScalarDomain;
 
-#ifndef __cplusplus /* whose arrays cannot be filled by index */
+#ifndef __cplusplus /* C++ cannot fill arrays by index */
 static inline LoomScalarDomain
 loom_scalar_domain (LoomScalarOp op)
 {
@@ -141,7 +140,7 @@ loom_scalar_domain (LoomScalarOp op)
   return (LoomScalarDomain) domain_of[op];
 }
 
-/* Nonzero for the operations that make integers of integers; the others are for floats alone. */
+/* Nonzero for operations that map integers to integers; the others are for floats only. */
 static inline int
 loom_scalar_of_integers (LoomScalarOp op)
 {

@@ -1,8 +1,8 @@
-/* Shape arithmetic that back ends running on the host share: strides of a layout,
- * broadcast strides and the odometer that walks a shape. All static inline, plain C.
+/* Shape arithmetic for back ends on the host: strides of a layout, broadcast strides and the odometer that iterates
+ * over a shape. All static inline, plain C.
  *
- * Strides count elements, not bytes, and are indexed by logical axis, so a loop that
- * uses them need not know which layout it walks. */
+ * Strides count elements, not bytes, and are indexed by logical axis, so a loop that uses them works in every layout.
+ */
 #ifndef LOOM_SHAPE_H
 #define LOOM_SHAPE_H
 
@@ -31,8 +31,8 @@ loom_desc_strides (const LoomTensorDesc *d, int64_t stride[LOOM_MAX_RANK])
     }
 }
 
-/* Strides of x along the axes of y, to whose shape x broadcasts as in NumPy: 0
- * where x repeats. False when it does not broadcast. */
+/* Strides of x along the axes of y, to whose shape x broadcasts as in NumPy: 0 if x repeats. False if it does not
+ * broadcast. */
 static inline bool
 loom_broadcast_strides (const LoomTensorDesc *x, const LoomTensorDesc *y, int64_t stride[LOOM_MAX_RANK])
 {
@@ -75,7 +75,7 @@ loom_dim_product (const LoomTensorDesc *d, int from, int to)
   return n;
 }
 
-/* The shape that an element-wise call computes: its first result's, or that of this result's parts. */
+/* The shape that an element-wise call computes: that of its first result, or of this result's parts. */
 static inline LoomTensorDesc
 loom_elementwise_shape (const LoomKernelSpec *spec)
 {
@@ -92,7 +92,7 @@ loom_elementwise_shape (const LoomKernelSpec *spec)
 }
 
 /* Strides of a part of x along the axes of y, to whose shape the part broadcasts, and the offset of its first element.
- * False when it does not broadcast or is no part of x. */
+ * False if it does not broadcast or is no part of x. */
 static inline bool
 loom_part_strides (const LoomTensorDesc *x, const LoomElementwisePart *part, const LoomTensorDesc *y,
                    int64_t stride[LOOM_MAX_RANK], int64_t *offset)
@@ -116,7 +116,7 @@ loom_part_strides (const LoomTensorDesc *x, const LoomElementwisePart *part, con
   return true;
 }
 
-/* Whether operand (or result) i of an element-wise call has parts, of which there are n. */
+/* Whether operand (or result) i of an element-wise call has parts; n is the length of part. */
 static inline bool
 loom_has_parts (const LoomElementwisePart *part, int n, int i)
 {
@@ -174,7 +174,7 @@ loom_elementwise_parts_fit (const LoomKernelSpec *spec)
   return true;
 }
 
-/* Steps index to the next place of dim, row major; false after the last. */
+/* Advances index to the next element of a tensor of shape dim, row major; false after the last. */
 static inline bool
 loom_index_next (int rank, const int64_t *dim, int64_t *index)
 {
@@ -199,7 +199,7 @@ loom_index_offset (int rank, const int64_t *index, const int64_t *stride)
 
 #define LOOM_PLACE_TEXT 200
 
-/* " at [2, 0]", where element e of such a tensor stands; nothing for a scalar. */
+/* " at [2, 0]", the index of element e of a tensor; empty for a scalar. */
 static inline const char *
 loom_place_text (char text[LOOM_PLACE_TEXT], int rank, const int64_t *dim, int64_t e)
 {
@@ -240,7 +240,7 @@ loom_not_positive (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
   return LOOM_STATUS_NO_RESULT;
 }
 
-/* The last two axes as a matrix, and how many such there are. */
+/* The last two axes as a matrix, and the number of such matrices. */
 static inline int64_t
 loom_matrix_rows (const LoomTensorDesc *d)
 {

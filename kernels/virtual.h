@@ -7,7 +7,7 @@
 
 #define LOOM_MAX_VIRTUAL_DEVICES 64
 
-/* How many the user asked for by GRADLOOM_CPU_DEVICES: 1 to 64. */
+/* The number of devices that GRADLOOM_CPU_DEVICES asks for: 1 to 64. */
 static inline int
 loom_virtual_devices (void)
 {

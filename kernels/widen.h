@@ -1,9 +1,9 @@
-/* A kernel for 16-bit floats (bf16, f16) made of the one for f32: operands are widened in scratch, results rounded from
- * there.
+/* Makes a kernel for 16-bit floats (bf16, f16) from the one for f32: operands are converted to f32 in scratch, and
+ * results are rounded from there.
  *
- * So every primitive takes 16-bit floats wherever it takes f32, whatever the mixture, and rounds each result once. It
- * costs the scratch and two passes over memory; where that matters a back end has a kernel of its own and never comes
- * here. Plain C; what converts is the back end's. */
+ * So every primitive takes 16-bit floats wherever it takes f32, in any mixture, and rounds each result once. That costs
+ * the scratch and two passes over memory; where that matters a back end has a kernel of its own and does not use this.
+ * Plain C; the back end supplies the conversions. */
 #ifndef LOOM_WIDEN_H
 #define LOOM_WIDEN_H
 
@@ -12,7 +12,7 @@
 
 #include "kernels/backend.h"
 
-/* n elements from and to a 16-bit type, behind what lies on the stream. */
+/* Converts n elements from and to a 16-bit type, after the work already on the stream. */
 typedef LoomStatus (*LoomWiden) (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type,
                                  int64_t n, LoomMessage *message);
 typedef LoomStatus (*LoomNarrow) (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from,
@@ -26,9 +26,9 @@ typedef struct
   LoomWiden widen;
   LoomNarrow narrow;
   int n_in, n;
-  size_t inner_scratch;  /* where the inner kernel's own begins */
-  LoomTensorDesc *given; /* n, as they lie outside */
-  size_t *offset;        /* n: of the widened ones in the scratch */
+  size_t inner_scratch;  /* where the inner kernel's own scratch begins */
+  LoomTensorDesc *given; /* n: as the caller passes them */
+  size_t *offset;        /* n: of the f32 copies in the scratch */
   void **buffer;         /* n + 1 */
 } LoomWidened;
 
@@ -47,7 +47,8 @@ loom_spec_has_reduced (const LoomKernelSpec *spec)
   return false;
 }
 
-/* Operands and results with f32 in place of every 16-bit float; NULL without memory. free() takes them back. */
+/* Operands and results with f32 in place of every 16-bit float; NULL without memory. The caller frees them with free().
+ */
 static inline LoomTensorDesc *
 loom_widened_descs (const LoomKernelSpec *spec)
 {
@@ -63,7 +64,8 @@ loom_widened_descs (const LoomKernelSpec *spec)
   return wide;
 }
 
-/* The inner kernel's buffers. A result at an operand's address (an optimiser's) lies at that operand's again. */
+/* Sets the inner kernel's buffers. A result with an operand's address (an optimiser's) has that operand's copy again.
+ */
 static inline void
 loom_widened_place (LoomWidened *self, void *const *buffers)
 {
@@ -98,7 +100,7 @@ loom_widened_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, 
   LoomStatus status = LOOM_STATUS_OK;
 
   loom_widened_place (self, buffers);
-  self->inner->site = kernel->site; /* a fault that the inner kernel raises belongs to the same instruction */
+  self->inner->site = kernel->site; /* a fault of the inner kernel belongs to the same instruction */
   for (int i = 0; i < self->n_in && status == LOOM_STATUS_OK; i++)
     if (self->buffer[i] != buffers[i])
       status = self->widen (self->device, stream, self->buffer[i], buffers[i], self->given[i].dtype,
@@ -125,7 +127,7 @@ loom_widened_free (LoomKernel *kernel)
   free (self);
 }
 
-/* backend->kernel_new() is asked for the same with f32 in place of every 16-bit float. */
+/* Calls backend->kernel_new() for the same spec with f32 in place of every 16-bit float. */
 static inline LoomStatus
 loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKernelSpec *spec, LoomWiden widen,
                   LoomNarrow narrow, LoomKernel **kernel, LoomMessage *message)

@@ -1,5 +1,5 @@
-/* Ranks as processes. MPI is opened at run time, and its launcher is another program: neither is needed for one rank.
- */
+/* Joins and starts ranks that are processes. MPI is opened at run time, and its launcher is another program: one rank
+ * needs neither. */
 #include "engine/dist/loom-dist.h"
 
 #include <dlfcn.h>
@@ -39,8 +39,8 @@ loom_dist_is_apart (GError **error)
   return TRUE;
 }
 
-/* Whether MPI has found all processes of the launcher. That of another MPI starts processes that this one takes for
- * single ones. */
+/* Whether MPI has found all processes of the launcher. A launcher of another MPI starts processes that each look like a
+ * single rank to this one. */
 static gboolean
 is_whole (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
 {
@@ -57,15 +57,15 @@ is_whole (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
   return FALSE;
 }
 
-/* The module over libmpi_abi.so.1, whose symbols it finds because the library is opened for all. NULL: there is no
- * such library. */
+/* Opens the module over libmpi_abi.so.1, whose symbols it finds because the library is opened with global symbols.
+ * NULL: there is no such library. */
 static GModule *
 open_standard (char **why)
 {
   static const char library[] = "libmpi_abi.so.1";
 
-  /* g_module_open() also tries the working directory's NAME.la, which any user may have put there. The library stays
-   * open. */
+  /* g_module_open() would also try NAME.la in the working directory, which any user may have put there. The library
+   * stays open. */
   if (dlopen (library, RTLD_LAZY | RTLD_GLOBAL) == NULL)
     {
       *why = g_strdup_printf ("there is no %s", library);
@@ -74,7 +74,7 @@ open_standard (char **why)
   return loom_module_open ("mpi-abi", "comm", why);
 }
 
-/* The MPI that the launcher is likely to be of comes first. The other one would find this process alone. */
+/* Tries the MPI that the launcher probably belongs to first. The other one would find this process alone. */
 static GModule *
 open_mpi (const LoomLauncher *launcher, char **why)
 {
@@ -94,7 +94,7 @@ loom_dist_join (GError **error)
   LoomComm *comm = NULL;
   LoomLauncher launcher = { 0 };
   gpointer entry;
-  /* Before MPI begins: in a process that finds no launcher it sets variables of its own. */
+  /* Before MPI begins: it sets variables of its own in a process without a launcher. */
   const gboolean is_started = loom_launcher_find (&launcher);
   GModule *module = open_mpi (&launcher, &why);
 
@@ -132,7 +132,7 @@ loom_dist_binding_warning (const LoomComm *comm)
                           CPU_COUNT (&own), CPU_COUNT (&launcher));
 }
 
-/* What an exchange has failed by, and whether this rank is the one to say it. */
+/* Sets the error of a failed exchange, and whether this rank reports it. */
 static gboolean
 fail (const LoomComm *comm, const LoomMessage *message, gboolean *speaks, GError **error)
 {
@@ -140,7 +140,7 @@ fail (const LoomComm *comm, const LoomMessage *message, gboolean *speaks, GError
   return loom_error_of_ranks (message->text, error);
 }
 
-/* Why a rank cannot begin, from it to the others. */
+/* Sends the reason why a rank cannot begin to the others. */
 static void
 pass_reason (LoomComm *comm, int from, const GError *why_not, gboolean *speaks, GError **error)
 {
@@ -182,8 +182,8 @@ name_parts (guint64 parts, const char *const *names, guint n)
   return g_string_free (text, FALSE);
 }
 
-/* On all ranks: the first one that would do something else than rank 0, and what is different there. TRUE: all are
- * about to do the same. */
+/* Finds the first rank that would do something other than rank 0, and the difference, on all ranks. TRUE: all are about
+ * to do the same. */
 static gboolean
 is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n, gboolean *speaks, GError **error)
 {
@@ -274,9 +274,9 @@ loom_dist_find_launcher (void)
 
 /* ---- starting ------------------------------------------------------------------ */
 
-/* In the launcher: a group of its own, so that Ctrl-C of a terminal does not reach it. It would end its ranks within a
- * second, whether they have written their checkpoint or not. Where this process is killed, the launcher passes on what
- * asks the ranks for a checkpoint, and nothing stays behind. */
+/* Runs in the launcher: it gets a process group of its own, so that Ctrl-C of a terminal does not reach it. It would
+ * end its ranks within a second, even if they have not written their checkpoint. If this process is killed, the
+ * launcher passes SIGUSR1 on to the ranks, which write a checkpoint, and no process stays. */
 static void
 prepare_launcher (gpointer data)
 {
@@ -296,8 +296,8 @@ add_children (GPtrArray *found, const char *pid)
       g_ptr_array_add (found, g_strdup (child[i]));
 }
 
-/* The processes that the launcher has started here: its children, and theirs, since MPICH's has a helper between itself
- * and the ranks. (transfer full) */
+/* The processes that the launcher has started here: its children, and their children, since MPICH's has a helper
+ * between itself and the ranks. (transfer full) */
 static GPtrArray *
 started_by (GPid launcher)
 {
@@ -312,7 +312,7 @@ started_by (GPid launcher)
   return found;
 }
 
-/* How many ranks of the launcher are here. */
+/* The number of the launcher's ranks on this machine. */
 static guint
 count_local_ranks (GPid launcher, const char *self)
 {
@@ -329,10 +329,10 @@ count_local_ranks (GPid launcher, const char *self)
   return n;
 }
 
-#define UNHEARD 4 /* seconds without a rank here after which hosts that do not answer are waited for no more */
+#define UNHEARD 4 /* seconds without a rank here, after which hosts that do not answer are no longer waited for */
 
-/* TRUE where the ranks on this machine have ended a while ago and the launcher waits for hosts that it has lost. Asked
- * once a second. */
+/* TRUE if the ranks on this machine ended a while ago and the launcher waits for hosts that it has lost. Called once a
+ * second. */
 static gboolean
 has_lost_hosts (GPid launcher, const char *self, int *without)
 {
@@ -345,9 +345,9 @@ has_lost_hosts (GPid launcher, const char *self, int *without)
   return *without > UNHEARD;
 }
 
-/* What the launcher's status says, once its log has told of a rank that a signal ended: a rank that was killed is a
- * lost rank; one that ends by itself has said why, as one has that takes a signal, writes a checkpoint and ends with
- * the status of that. */
+/* Reads the launcher's status, after its log has reported a rank that was ended by a signal. A killed rank is a lost
+ * rank. A rank that ends by itself has reported the reason, including one that receives a signal, writes a checkpoint
+ * and ends with the status of that signal. */
 static int
 read_status (int status, LoomDistEnd *end)
 {
@@ -358,7 +358,7 @@ read_status (int status, LoomDistEnd *end)
    * more than 128. */
   if (code > 5 && code < NSIG && end->number < 0)
     end->number = code;
-  /* ssh's status where it cannot reach a host, and a shell's where it finds no program there: no rank has them. */
+  /* ssh's status if it cannot reach a host, and a shell's if it finds no program there; no rank has them. */
   end->unstarted = end->unstarted || code == 255 || code == 127 || code == 126;
   end->lost = code < 0 || end->number >= 0 || (code >= 128 && !asked);
   end->said = code == LOOM_DIST_HUNG;
@@ -379,29 +379,29 @@ loom_dist_say_lost (const LoomDistEnd *end)
   return g_strdup (end->said ? "A rank hung" : "A rank was lost");
 }
 
-/* What is known of the launcher while this process waits for it. */
+/* The state of the launcher while this process waits for it. */
 typedef struct
 {
   const LoomDistLaunch *launch;
   GPid pid;
   char *self;
   gboolean is_here; /* the launcher starts all ranks on this machine */
-  gboolean begun;   /* all of them have been seen, where they are here */
-  int without;      /* as has_lost_hosts() counts; -1: none was seen yet */
+  gboolean begun;   /* all of them were running at once (only if is_here) */
+  int without;      /* as has_lost_hosts() counts; -1: no rank was found yet */
   gint64 asked;     /* when it was first asked to end, and when it was told to end its ranks; 0: not yet */
   gint64 told;
-  gboolean has_said; /* that the ranks are slow to end */
+  gboolean has_said; /* the user was told that the ranks are slow to end */
 } Waiting;
 
-#define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that was told to end its ranks, which takes it 2 s or 3 s */
+#define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that was told to end its ranks, which takes 2 s to 3 s */
 
-/* Ends the ranks in its place. They do not belong to its process group. */
+/* Ends the ranks instead of the launcher. They do not belong to its process group. */
 static void
 end_by_force (const Waiting *w)
 {
   g_autoptr (GPtrArray) child = NULL;
 
-  /* A stopped launcher starts no more of them meanwhile. */
+  /* A stopped launcher starts no more ranks meanwhile. */
   kill (w->pid, SIGSTOP);
   child = started_by (w->pid);
   for (guint i = 0; i < child->len; i++)
@@ -409,8 +409,7 @@ end_by_force (const Waiting *w)
   kill (w->pid, SIGKILL);
 }
 
-/* A process that somebody has stopped, as by SIGSTOP or a debugger: its state, behind the name in brackets, is T or t.
- */
+/* Whether a process is stopped, as by SIGSTOP or a debugger: its state, after the name in brackets, is T or t. */
 static gboolean
 is_stopped (const char *pid)
 {
@@ -436,7 +435,7 @@ rank_of (const char *pid)
   return -1;
 }
 
-/* (transfer full) NULL: none of those that are here. */
+/* "Rank 1 (process 4711) is stopped"; NULL: none on this machine is. (transfer full) */
 static char *
 say_stopped (GPid launcher)
 {
@@ -476,8 +475,8 @@ look_after (Waiting *w)
     end_by_force (w);
 }
 
-/* Once asked to end, the launcher passes SIGUSR1 on to the ranks, which finish their step and write a checkpoint. While
- * it still starts them there is nothing to finish, and whom it has not started yet would not hear of it. */
+/* The launcher passes SIGUSR1 on to the ranks, which finish their step and write a checkpoint. While it still starts
+ * ranks there is nothing to finish, and later ranks would miss the signal. */
 static void
 ask (Waiting *w, int number, LoomDistEnd *end)
 {
@@ -500,7 +499,7 @@ ask (Waiting *w, int number, LoomDistEnd *end)
     }
 }
 
-/* Waits for the launcher and returns its status. Asked to end once more, it ends the ranks. */
+/* Waits for the launcher and returns its status. A second request ends the ranks. */
 static int
 wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
 {
@@ -541,7 +540,7 @@ loom_dist_count_hosts (const char *hosts)
   return n;
 }
 
-/* The list has NAME, or NAME=VALUE. */
+/* Whether the list contains NAME, or NAME=VALUE. */
 static gboolean
 lists (char **listed, const char *name)
 {
@@ -553,8 +552,8 @@ lists (char **listed, const char *name)
   return FALSE;
 }
 
-/* Ranks on other hosts have the environment of a login there, so what is Gradloom's own goes along, with what the user
- * names in the list. (transfer full) */
+/* Ranks on other hosts have the environment of a login there, so Gradloom's own variables are passed, with those that
+ * the user names in the list. (transfer full) */
 static char **
 pass_variables (char **environment)
 {
@@ -580,10 +579,10 @@ pass_variables (char **environment)
 char **
 loom_dist_launch_environment (void)
 {
-  /* By variables, since each launcher refuses the options of others: OMPI_ is read by Open MPI 4, PRTE_ by Open MPI 5,
+  /* Variables, because each launcher refuses the options of others: OMPI_ is read by Open MPI 4, PRTE_ by Open MPI 5,
    * I_MPI_ by Intel MPI. */
   static const char *const set[][2] = {
-    /* More ranks than processors are a lesson, not a mistake. */
+    /* More ranks than processors are useful in lessons. */
     { "OMPI_MCA_rmaps_base_oversubscribe", "1" },
     /* By slot, since ":oversubscribe" alone starts all ranks on the first host. */
     { "PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe" },
@@ -591,10 +590,10 @@ loom_dist_launch_environment (void)
     { "OMPI_MCA_hwloc_base_binding_policy", "none" },
     { "PRTE_MCA_hwloc_default_binding_policy", "none" },
     { "I_MPI_PIN", "off" },
-    /* This machine logs in on all others by itself. */
+    /* This machine logs in to all others by itself. */
     { "OMPI_MCA_plm_rsh_no_tree_spawn", "1" },
     { "PRTE_MCA_plm_ssh_no_tree_spawn", "1" },
-    /* Open MPI refuses to start as the superuser, who may well be one in a container. */
+    /* Open MPI refuses to start as root, which is the normal user in many containers. */
     { "OMPI_ALLOW_RUN_AS_ROOT", "1" },
     { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
   };

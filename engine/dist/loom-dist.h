@@ -1,4 +1,4 @@
-/* Ranks as processes: joining those that a launcher has started, and starting them. */
+/* Ranks that are processes: joining those that a launcher has started, and starting them. */
 #pragma once
 
 #include <glib.h>
@@ -15,50 +15,50 @@ gboolean loom_dist_is_rank (void);
  * of several, each of which would run alone. */
 gboolean loom_dist_is_apart (GError **error);
 
-/* The communicator of this process among them, for all of the process's life; freed by its free(). DIST if there is no
- * MPI, or if it does not find as many processes as the launcher has started. */
+/* The communicator of this process, for the life of the process; freed by its free(). DIST if there is no MPI, or if it
+ * finds another number of processes than the launcher has started. */
 LoomComm *loom_dist_join (GError **error);
 
-/* What ranks send to one another from their first step on: which calls they make, in which order, of how many bytes
- * with which meaning, here, in engine/train, engine/plan, engine/run and app/worker. Another number where one of them
- * changes, since two builds of a version would otherwise wait for each other, or read what was not meant. */
+/* The version of everything that ranks exchange from their first step on: the calls, their order, sizes and meaning, in
+ * engine/dist, engine/train, engine/plan, engine/run and app/worker. It must increase when one of them changes, since
+ * two builds of one version would otherwise wait for each other or misread each other's data. */
 #define LOOM_DIST_PROTOCOL 3
 
-/* First of all, before this rank reads anything: whether all ranks are the same version, follow the same protocol and
- * wait equally long for one another, `timeout` seconds, 0: for ever. From then on comm waits so long; the call itself
- * waits without an end, because a rank that would not wait long knows nothing yet of one that takes its time. This
- * exchange is that of every version. FALSE with DIST where one differs; *speaks says whether this rank is the one to
- * say so. */
+/* Checks, before this rank reads anything else, that all ranks have the same version, protocol and time-out: `timeout`
+ * seconds, 0: without limit. Later calls of comm have that time-out; this call has none, because a rank with a short
+ * time-out does not know yet which ranks are slow. This exchange must stay the same in every version. FALSE with DIST
+ * if one differs; *speaks: this rank reports it. */
 gboolean loom_dist_greet (LoomComm *comm, double timeout, gboolean *speaks, GError **error);
 
 #define LOOM_DIST_MOST_PARTS 16
 
-/* Before the first step: whether every rank is ready, and about to do the same. why_not is why this one is not; NULL:
- * it is, and n numbers of `what`, LOOM_DIST_MOST_PARTS at most, say what it would do; names are the words for them.
- * FALSE where one is not ready, with its reason on those that are, or where one would do something else, with what is
- * different there; *speaks says whether this rank is the one to say why. */
+/* Checks, before the first step, that every rank is ready and about to do the same. why_not is the reason why this rank
+ * is not ready; NULL: it is, and n numbers of `what`, at most LOOM_DIST_MOST_PARTS, describe what it would do, in the
+ * words of names. FALSE if one is not ready, with its reason on the others, or if one would do something else, with the
+ * difference; *speaks: this rank reports it. */
 gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, const char *const *names, guint n,
                           gboolean *speaks, GError **error);
 
-/* The warning where mpirun, unasked, lets this rank use so few processors that others of the machine lie idle; else
+/* The warning if mpirun's default binding gives this rank so few processors that others of the machine are idle; else
  * NULL. (transfer full) */
 char *loom_dist_binding_warning (const LoomComm *comm);
 
-/* TRUE if all ranks fail with this error alike, so that none has to end the others. */
+/* TRUE if all ranks fail with this error alike, so none has to end the others. */
 gboolean loom_dist_is_shared (const GError *error);
 
 #define LOOM_DIST_SLOW 10
-#define LOOM_DIST_HUNG (128 + 3) /* with what ranks end that have said who hangs, as kernels/comm ends them */
+#define LOOM_DIST_HUNG (128 + 3) /* exit status of ranks that have reported a hanging rank, as kernels/comm ends them  \
+                                  */
 
-/* In the environment of ranks that such a launch has started: the process that launched them says how they ended. */
+/* Set in the environment of ranks that loom_dist_launch() has started: the launching process reports how they ended. */
 #define LOOM_DIST_LAUNCHED "GRADLOOM_LAUNCHED"
 
 typedef struct
 {
   int ranks;
-  const char *hosts; /* "a,b:2", as mpirun's --host takes them; NULL: this machine, or what a scheduler has given */
-  /* Called once where the ranks were asked to end by this signal and have not after LOOM_DIST_SLOW seconds. stopped:
-   * "Rank 1 (process 4711) is stopped", where that is known to be so; else NULL. May be NULL. */
+  const char *hosts; /* "a,b:2", as in mpirun's --host; NULL: this machine, or the hosts of a scheduler */
+  /* Called once if the ranks were asked to end by this signal and have not after LOOM_DIST_SLOW seconds. stopped: "Rank
+   * 1 (process 4711) is stopped" if that is known; else NULL. May be NULL. */
   void (*is_slow) (int number, const char *stopped, gpointer data);
   gpointer data;
 } LoomDistLaunch;
@@ -66,40 +66,39 @@ typedef struct
 /* Whether mpirun starts all ranks on this machine: neither hosts nor a scheduler names others. */
 gboolean loom_dist_is_here (const char *hosts);
 
-/* How a launch has ended. */
+/* How a launch ended. */
 typedef struct
 {
   int asked_by;        /* the signal that asked for the end; 0: none */
-  gboolean twice;      /* so did a second one, at once */
-  gboolean before;     /* it came before all ranks were started, which then end without a step */
+  gboolean twice;      /* a second signal asked for an end at once */
+  gboolean before;     /* the signal came before all ranks were started, which then end without a step */
   gboolean lost;       /* a rank was killed or hung, and did not end by itself */
-  gboolean said;       /* a rank has said why: it has waited for one that hung */
-  gboolean has_remedy; /* … and how to continue */
-  int rank, number;    /* which one was killed by which signal; -1: not known (MPICH names no rank) */
+  gboolean said;       /* a rank has reported the reason: it has waited for one that hung */
+  gboolean has_remedy; /* … and how to resume */
+  int rank, number;    /* the rank that was killed, and the signal; -1: not known (MPICH names no rank) */
   int launcher_died;   /* the signal that ended the launcher itself; 0: none */
-  gboolean unstarted;  /* it could not start the ranks, on hosts that cannot be reached, for instance */
+  gboolean unstarted;  /* the launcher could not start the ranks, for instance on hosts that cannot be reached */
 } LoomDistEnd;
 
-/* Whether Open MPI's mpirun says in this text that a rank was ended by a signal, and which ones. */
+/* Whether Open MPI's mpirun reports in this text that a rank was ended by a signal, and which ones. */
 gboolean loom_dist_parse_lost (const char *text, int *rank, int *number);
 
-/* "Rank 1 was ended by signal 9 (Killed)", or as much of it as is known. (transfer full) */
+/* "Rank 1 was ended by signal 9 (Killed)", or the known part of it. (transfer full) */
 char *loom_dist_say_lost (const LoomDistEnd *end);
 
-/* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 where a rank was lost, 128 and the signal where this
- * process was asked to end, which then reaches every rank as SIGUSR1. On other hosts the program is the file of this
- * name. DIST where there is no mpirun. */
+/* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 if a rank was lost, 128 plus the signal if this process
+ * was asked to end, which then reaches every rank as SIGUSR1. On other hosts the program is the file of this name. DIST
+ * if there is no mpirun. */
 int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *end, GError **error);
 
-/* The environment in which mpirun, whichever MPI it is of, starts several ranks on a processor and binds none. What the
- * user has set stays. (transfer full) */
+/* The environment in which mpirun of any MPI starts several ranks on a processor and binds none. Variables that the
+ * user has set stay. (transfer full) */
 char **loom_dist_launch_environment (void);
 
-/* The program that starts ranks of this one, mpirun; NULL where it is missing, or MPI's module is, as that program
- * finds it. (transfer full) */
+/* The program that starts ranks of this one, mpirun; NULL if it or MPI's module is missing. (transfer full) */
 char *loom_dist_find_launcher (void);
 
-/* How many ranks "a,b:2" are; 0 where it is no list of hosts. */
+/* The number of ranks of "a,b:2"; 0 if it is no list of hosts. */
 int loom_dist_count_hosts (const char *hosts);
 
 G_END_DECLS

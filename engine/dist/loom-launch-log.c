@@ -1,10 +1,8 @@
-/* The launcher's standard error, passed on but for what Open MPI 4 and 5 say of ranks that have ended. (MPICH's
- * launcher says it to standard output.)
+/* Filters the launcher's standard error: removes the messages of Open MPI 4 and 5 about ranks that have ended, and
+ * passes everything else on. (MPICH's launcher writes its messages to standard output.)
  *
- * mpirun writes a block at once, and may write it after a progress bar that has no end of line. A line of dashes is
- * therefore looked for anywhere, and nothing is held back but what may be the beginning of a block, for HOLD_MS at
- * most.
- */
+ * mpirun writes a block at once, and may write it after a progress bar without an end of line. So a line of dashes is
+ * looked for anywhere, and only a possible beginning of a block is held back, for at most HOLD_MS. */
 #include "engine/dist/loom-launch-log.h"
 
 #include <errno.h>
@@ -58,8 +56,8 @@ pass (LoomLaunchFilter *filter, gsize n, GString *out)
   g_string_erase (filter->held, 0, (gssize)n);
 }
 
-/* Whether a block says only that ranks have ended. Others, such as a host that cannot be reached, are what a user needs
- * to know. */
+/* Whether a block only reports that ranks have ended. Users need the others, such as the one about a host that cannot
+ * be reached. */
 static gboolean
 says_the_end (const char *block)
 {
@@ -73,7 +71,7 @@ says_the_end (const char *block)
   return FALSE;
 }
 
-/* A block that ends here. What a rank has said between its lines is passed on. */
+/* Takes a complete block. Output of ranks between its lines is passed on. */
 static void
 take_block (LoomLaunchFilter *filter, gsize n, GString *out)
 {
@@ -95,12 +93,12 @@ take_block (LoomLaunchFilter *filter, gsize n, GString *out)
       g_string_append_printf (out, "%s\n", line[i]);
     else
       g_string_append_printf (about, "%s\n", line[i]);
-  /* The first rank counts: the launcher ends the others. */
+  /* Only the first rank counts: the launcher ends the others. */
   if (filter->rank < 0)
     loom_dist_parse_lost (about->str, &filter->rank, &filter->number);
 }
 
-/* Where the block behind its first line ends; 0: not yet. */
+/* The end of the block after its first line; 0: not received yet. */
 static gsize
 block_end (const GString *held)
 {
@@ -116,26 +114,26 @@ block_end (const GString *held)
   return 0;
 }
 
-/* How a line of a launcher begins, and what it has to contain to be left out; NULL: nothing more. */
+/* How a line of a launcher begins, and what it must contain to be removed; NULL: nothing more. */
 static const struct
 {
   const char *begins, *has;
 } noise[] = {
-  /* Of the signals that this process sends it, and of blocks that it has not shown. */
+  /* About the signals that this process sends to mpirun, and about suppressed blocks. */
   { "mpirun: Forwarding signal ", NULL },
   { "mpirun: killing job", NULL },
   { "mpirun: abort is already in progress", NULL },
   { "[", "has sent help message help-mpi-api.txt / mpi-abort" },
   { "[", "orte_base_help_aggregate" },
   { "[", "orte/util/show_help.c" },
-  /* Of the ssh that it starts. */
+  /* From the ssh that mpirun starts. */
   { "[", "Warning: setpgid(" },
-  /* Of MPICH in a rank that has ended the others. */
+  /* From MPICH in a rank that has ended the others. */
   { "Abort(", "application called MPI_Abort(" },
   { "MPICH: Builtin communicator ", NULL },
 };
 
-/* Whether a line of a launcher may begin here, which is then waited for. */
+/* Whether this may be the beginning of such a line, whose rest is then waited for. */
 static gboolean
 may_be_noise (const char *text)
 {
@@ -154,7 +152,7 @@ is_noise (const char *line)
   return FALSE;
 }
 
-/* What MPICH's launcher says where a host cannot be reached, or an option is not its own. */
+/* MPICH's launcher reports that a host cannot be reached, or that an option is unknown. */
 static gboolean
 is_unstarted (const char *line)
 {
@@ -162,7 +160,7 @@ is_unstarted (const char *line)
          && (strstr (line, "Launch proxy failed") != NULL || strstr (line, "error parsing parameters") != NULL);
 }
 
-/* Outside of blocks. FALSE: what is held has to wait for more. */
+/* Passes text outside of blocks. FALSE: the held text needs more bytes. */
 static gboolean
 pass_outside (LoomLaunchFilter *filter, GString *out)
 {
@@ -182,7 +180,7 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
       if (may_be_noise (held->str + i))
         {
           end = strchr (held->str + i, '\n');
-          /* A progress bar begins with "[", too, and has no end of line. */
+          /* A progress bar also begins with "[", and has no end of line. */
           if (end == NULL && held->str[i] != '[')
             {
               pass (filter, i, out);
@@ -240,14 +238,14 @@ loom_launch_filter_flush (LoomLaunchFilter *filter, GString *out)
 
 struct _LoomLaunchLog
 {
-  int from, stop[2]; /* stop[1] is closed where the launcher has ended */
+  int from, stop[2]; /* stop[1] is closed when the launcher has ended */
   LoomLaunchFilter filter;
   gboolean has_remedy;
   GThread *thread;
   gint done; /* atomic */
 };
 
-/* A standard error that nobody reads any more takes all. */
+/* If standard error has no reader any more, the text is dropped. */
 static void
 write_all (GString *text)
 {
@@ -287,10 +285,10 @@ pass_on (void *data)
         loom_launch_filter_take (&log->filter, bytes, (gsize)n, out);
       else if (come == 0)
         loom_launch_filter_flush (&log->filter, out);
-      /* What another process still holds open, such as an ssh that was left alone, is not waited for. */
+      /* Another process that still holds the pipe open, such as an orphaned ssh, is not waited for. */
       else if (n == 0 ? come > 0 : errno != EINTR && (errno != EAGAIN || ready[1].revents != 0))
         break;
-      /* As the trainer of rank 0 ends its sentence (engine/train). */
+      /* The end of the sentence of rank 0's trainer (engine/train). */
       log->has_remedy = log->has_remedy || strstr (out->str, "gradloom train --resume ") != NULL;
       write_all (out);
     }
@@ -326,7 +324,7 @@ loom_launch_log_finish (LoomLaunchLog *log, const sigset_t *watched, int *rank, 
     {
       const int came = sigtimedwait (watched, NULL, &moment);
 
-      hurry = came > 0 && came != SIGCHLD; /* which may be of the launcher's end itself */
+      hurry = came > 0 && came != SIGCHLD; /* SIGCHLD may be that of the launcher's own end */
     }
   if (hurry)
     {

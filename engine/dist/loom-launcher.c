@@ -1,6 +1,5 @@
-/* The variables of launchers. A launcher may start another one, whose variables are then set as well, so rows are
- * ordered: mpirun, which a task of SLURM may start, comes before SLURM.
- */
+/* Recognises launchers by their environment variables. A launcher may start another one, whose variables are then set
+ * as well, so rows are ordered: mpirun, which a task of SLURM may start, comes before SLURM. */
 #include "engine/dist/loom-launcher.h"
 
 static const struct
@@ -9,7 +8,7 @@ static const struct
   gboolean joins, is_standard;
 } launchers[] = {
   { "Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", TRUE, FALSE },
-  /* Hydra, which Intel MPI has as well, and srun --mpi=pmi2. */
+  /* Hydra, also Intel MPI's, and srun --mpi=pmi2. */
   { "MPICH's mpirun", "PMI_RANK", "PMI_SIZE", TRUE, TRUE },
   { "Cray's mpiexec", "PALS_RANKID", "SLURM_STEP_NUM_TASKS", TRUE, TRUE },
   { "PMIx (srun, prun)", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", TRUE, FALSE },
@@ -17,7 +16,7 @@ static const struct
   { "torchrun", "RANK", "WORLD_SIZE", FALSE, FALSE },
 };
 
-/* -1: the variable is not set, or has no number. */
+/* -1: the variable is not set, or is no number. */
 static int
 number (const char *name)
 {
@@ -34,11 +33,11 @@ loom_launcher_find (LoomLauncher *launcher)
     {
       const int rank = number (launchers[i].rank), size = number (launchers[i].size);
 
-      /* Only an interface of MPI is known by its rank alone: RANK may be anybody's, and a batch script has
+      /* A rank alone identifies only an interface of MPI: RANK may belong to any program, and a batch script has
        * SLURM_PROCID. */
       if (rank < 0 || (size < 0 && !launchers[i].joins))
         continue;
-      /* The only task of a step, as of an interactive shell, needs no MPI, and may start ranks itself. */
+      /* The only task of a step, such as an interactive shell, needs no MPI, and may start ranks itself. */
       if (size == 1 && launchers[i].joins && g_str_has_prefix (launchers[i].size, "SLURM_"))
         continue;
       *launcher = (LoomLauncher){ .name = launchers[i].name,

@@ -1,4 +1,4 @@
-/* The sentence of a call that ranks have not come to in time. */
+/* Writes the sentence of a call in which ranks did not arrive in time. */
 #include "kernels/comm.h"
 
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* Time-outs of MPI's calls, which have none of their own.
+/* Adds time-outs to MPI's calls, which have none.
  *
- * Before a call every rank tells rank 0 that it has come, and goes on once rank 0 says so. Rank 0 therefore knows which
- * ranks have not come in time. While a call goes on ranks look whether it is complete instead of waiting in it. Where
- * it does not end in time they answer the next roll, which rank 0 calls then, from within the call: who hangs does not
- * answer. Where rank 0 itself hangs, the others hear nothing.
+ * Before a call every rank reports its arrival to rank 0, and continues once rank 0 replies. So rank 0 knows which
+ * ranks have not arrived in time. During a call ranks poll for completion instead of waiting in it. If it does not
+ * complete in time they answer the next roll call, which rank 0 then starts from within the call: a rank that does not
+ * answer hangs. If rank 0 itself hangs, the others receive no reply.
  *
- * Who has not come may itself wait for the one that hangs, in another call. Nobody is therefore named before it was
- * asked: ranks that wait answer, whatever they wait for, and the wait goes on. The rank that finds who hangs tells all
- * others; rank 0 says it where it is among those that answer, so that there is one sentence. */
+ * A rank that has not arrived may itself wait for the hanging one, in another call. So no rank is named before it was
+ * queried: waiting ranks answer, in any call, and the wait continues. The rank that finds the hanging one notifies all
+ * others; rank 0 reports it if it is among those that answer, so that there is one sentence. */
 #include "kernels/comm/comm-mpi.h"
 
 #include <stdio.h>
@@ -17,20 +17,20 @@
 
 enum
 {
-  TAG_COME,   /* to rank 0: this rank is there */
-  TAG_GO,     /* from rank 0: so are all others */
-  TAG_ASK,    /* to a rank that has not come, among all ranks as what follows: does it wait? */
-  TAG_ANSWER, /* it does */
-  TAG_END     /* from the rank that has found who hangs: the sentence */
+  TAG_COME,   /* to rank 0: this rank has arrived */
+  TAG_GO,     /* from rank 0: all have arrived */
+  TAG_ASK,    /* to a rank that has not arrived, numbered among all ranks as in the following: is it waiting? */
+  TAG_ANSWER, /* it is */
+  TAG_END     /* from the rank that has found the hanging one: the sentence */
 };
 
 #define LATER      1.0 /* seconds that others wait longer than rank 0, which knows more */
-#define ANSWER     1.0 /* seconds for what rank 0 then says */
-#define ROUNDS     3   /* of waiting for ranks that wait themselves: the one that hangs is found by then */
-#define LISTEN     .02 /* seconds between looks at what others ask */
+#define ANSWER     1.0 /* seconds for rank 0's reply after that */
+#define ROUNDS     3   /* of waiting for ranks that wait themselves: the hanging one is found by then */
+#define LISTEN     .02 /* seconds between checks for queries of others */
 #define LEFT_ALONE 5.0 /* seconds at most for a rank 0 that has left a call and computes */
 
-static const char word[1] = { 0 }; /* go */
+static const char word[1] = { 0 }; /* payload of TAG_GO */
 
 static double
 now (void)
@@ -41,7 +41,7 @@ now (void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Time in which this process was stopped itself does not count. */
+/* Time in which this process itself was stopped does not count. */
 static void
 count_time (double *last, double *waited)
 {
@@ -66,7 +66,7 @@ post (Mpi *m, int to, int tag, const void *data, int bytes)
     MPI_Request_free (&request);
 }
 
-/* What other ranks ask, and what they have found. */
+/* Receives the queries of other ranks, and their results. */
 static void
 listen_to_others (Mpi *m)
 {
@@ -86,8 +86,8 @@ listen_to_others (Mpi *m)
                    == MPI_SUCCESS;
 }
 
-/* TRUE once all requests are complete, FALSE behind so many seconds, or where the run has ended. Without requests it
- * listens for as long. */
+/* TRUE once all requests are complete, FALSE after `seconds` or if the run has ended. Without requests it only listens
+ * for that time. */
 static bool
 complete (Mpi *m, int n, MPI_Request *request, double seconds, int *code)
 {
@@ -110,7 +110,8 @@ complete (Mpi *m, int n, MPI_Request *request, double seconds, int *code)
     }
 }
 
-/* What ends one communicator ends the run. In a line without rank 0 the first of those that know of it says so. */
+/* The end of one communicator ends the run. In a communicator without rank 0 the first of the ranks that know reports
+ * it. */
 static LoomStatus
 end (Mpi *m, LoomMessage *message)
 {
@@ -133,7 +134,7 @@ mpi_has_ended (const Mpi *m)
   return m->ended || (m->first != NULL && m->first->ended);
 }
 
-/* The same, with what the first one was ended by. */
+/* Whether the run has ended; takes the reason from the first communicator. */
 static bool
 is_over (Mpi *m)
 {
@@ -146,7 +147,7 @@ is_over (Mpi *m)
   return m->ended;
 }
 
-/* The sentence of who has not come, by the numbers that ranks have among all. */
+/* Writes the sentence about the missing ranks, by their numbers among all. */
 static void
 say_missing (Mpi *m, const char *call, const bool *come)
 {
@@ -163,7 +164,7 @@ say_missing (Mpi *m, const char *call, const bool *come)
   loom_comm_say_missing (&m->why, call, come, size, m->base.timeout);
 }
 
-/* Asks those that have not come whether they wait: come[k] is then TRUE for them as well. TRUE: somebody does not. */
+/* Queries the missing ranks whether they wait: come[k] is then TRUE for them as well. TRUE: one of them does not. */
 static bool
 ask (Mpi *m, bool *come)
 {
@@ -194,7 +195,7 @@ ask (Mpi *m, bool *come)
   return !all;
 }
 
-/* Whether rank 0 of all waits as well, and so hears of the end, which it then says. */
+/* Whether rank 0 of all ranks waits as well, and so receives the end, which it then reports. */
 static bool
 first_answers (Mpi *first)
 {
@@ -207,8 +208,8 @@ first_answers (Mpi *first)
   return complete (first, 1, &answer, ANSWER, &code) && code == MPI_SUCCESS;
 }
 
-/* This rank has found who hangs, and tells all. Several may find it at once, where rank 0 does not answer one after the
- * other says so. */
+/* This rank has found the hanging one and notifies all. Several may find it at once; if rank 0 does not answer they
+ * report it one after the other. */
 static LoomStatus
 end_all (Mpi *m, LoomMessage *message)
 {
@@ -219,19 +220,19 @@ end_all (Mpi *m, LoomMessage *message)
   const bool alone = rank != 0 && !first_answers (first);
   if (alone && rank > 1)
     complete (first, 0, NULL, LATER * (rank < 4 ? rank - 1 : 3), &code);
-  /* Another rank may have said it meanwhile, or rank 0 that lives after all. */
+  /* Another rank may have reported it meanwhile, or rank 0 after all. */
   if (is_over (m))
     return end (m, message);
   m->base.timed_out = alone;
-  /* A rank 0 that hung goes on where it is ended, and would say it once more. */
+  /* A rank 0 that hung continues when it is ended, and would report it once more. */
   for (int k = alone ? 1 : 0; k < first->base.size; k++)
     if (k != rank)
       post (first, k, TAG_END, m->why.text, (int)strlen (m->why.text) + 1);
   return end (m, message);
 }
 
-/* Of rank 0: who has come within so many seconds; TRUE: all have. Those that wait elsewhere are waited for in several
- * rounds, and count as come where one does not. */
+/* On rank 0: waits `seconds` for the others to arrive; TRUE: all have. Ranks that wait elsewhere are waited for in
+ * several rounds, and count as arrived if one does not wait. */
 static bool
 call_roll (Mpi *m, double seconds, int rounds, int *code)
 {
@@ -262,7 +263,7 @@ call_roll (Mpi *m, double seconds, int rounds, int *code)
   return all;
 }
 
-/* Of rank 0: the sentence, to all others as well. They read it from the room in which it stays. */
+/* On rank 0: sends the sentence to all others. They may read it late, from m->why, which is not freed. */
 static LoomStatus
 give_verdict (Mpi *m, LoomMessage *message)
 {
@@ -272,11 +273,11 @@ give_verdict (Mpi *m, LoomMessage *message)
   return end_all (m, message);
 }
 
-/* Of another rank: rank 0 says that all have come. */
+/* On another rank: waits for rank 0's reply that all have arrived. */
 static LoomStatus
 hear (Mpi *m, double seconds, LoomMessage *message)
 {
-  static char go; /* a request that is not heard outlives the call */
+  static char go; /* an incomplete request outlives the call */
   MPI_Request request;
   bool heard = false, hangs = false;
   int code;
@@ -301,7 +302,7 @@ hear (Mpi *m, double seconds, LoomMessage *message)
   return end_all (m, message);
 }
 
-/* Seconds that rank 0 has for an answer. One rank after the other gives up, so that one alone says it. */
+/* Seconds that rank 0 has for an answer. Ranks give up one after the other, so that only one reports it. */
 static double
 patience (const Mpi *m)
 {
@@ -361,13 +362,13 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
       status = hear (m, more + patience (m), message);
       if (status != LOOM_STATUS_OK)
         return status;
-      /* Rank 0 has all that it wanted of this call, and has called the roll of the next one: it goes on. */
+      /* Rank 0 has completed this call and has started the roll call of the next one, so it is alive. */
       m->answered = true;
     }
   return mpi_wait (m, request, message);
 }
 
-/* Without a roll. */
+/* Gives up without a roll call. */
 static LoomStatus
 give_up (Mpi *m, LoomMessage *message)
 {
@@ -377,7 +378,7 @@ give_up (Mpi *m, LoomMessage *message)
   return end_all (m, message);
 }
 
-/* No roll is called between two ranks: whom the one waits for has not come, unless it waits itself. */
+/* Between two ranks there is no roll call: the other rank is missing, unless it waits itself. */
 LoomStatus
 mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
 {
@@ -414,7 +415,7 @@ mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
           *from = status.MPI_SOURCE;
           return LOOM_STATUS_OK;
         }
-      /* The others compute meanwhile, perhaps on this processor. */
+      /* The other ranks compute meanwhile, perhaps on this processor. */
       if (i > 1000)
         usleep (50);
       if (m->base.timeout == 0)
@@ -436,7 +437,7 @@ mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
   return end (m, message);
 }
 
-/* MPI_Finalize() would wait for the rank that hangs. Rank 0 may be writing a checkpoint, and ends the others when it is
+/* MPI_Finalize() would wait for the hanging rank. Rank 0 may be writing a checkpoint, and ends the others when it is
  * done. */
 void
 mpi_leave (Mpi *m)
@@ -444,6 +445,6 @@ mpi_leave (Mpi *m)
   fflush (NULL);
   if (m->base.rank != 0 && !m->base.timed_out)
     sleep (30);
-  /* Above 128, as of a rank that was killed. */
+  /* Above 128, like the status of a killed rank. */
   MPI_Abort (m->comm, 128 + 3);
 }

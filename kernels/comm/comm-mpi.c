@@ -1,8 +1,8 @@
-/* The communicator of ranks that are processes, on one machine or several, over MPI. A module that is opened at run
+/* The communicator of ranks that are processes, on one or several machines, over MPI. A module that is opened at run
  * time, so that a machine without MPI runs everything else.
  *
- * Sums go by MPI's transport and by arithmetic of our own: each rank receives the others' values of its part and
- * reduces them in the order of ranks, so that the bits are those of ranks that are threads. MPI_Allreduce may take any
+ * MPI transports the numbers and this file sums them: each rank receives the others' values of its shard and reduces
+ * them in the order of ranks, so the bits are the same as with ranks that are threads. MPI_Allreduce may take any
  * order. */
 #include "kernels/comm/comm-mpi.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL 4096 /* bytes up to which every rank receives all and reduces for itself, in one exchange */
+#define SMALL 4096 /* bytes up to which every rank receives all values and reduces them itself, in one exchange */
 
 LoomStatus
 mpi_failed (int code, LoomMessage *message)
@@ -33,7 +33,7 @@ mpi_failed (int code, LoomMessage *message)
     }                                                                                                                  \
   while (0)
 
-/* A collective of MPI: the one that waits, or, with a time-out, the one that is waited for. */
+/* Calls a collective of MPI: the blocking one, or with a time-out the nonblocking one. */
 #define EXCHANGE(waits, begins, ...)                                                                                   \
   do                                                                                                                   \
     {                                                                                                                  \
@@ -70,7 +70,7 @@ make_room (Mpi *m, size_t bytes, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The rank's own values stay where they are. */
+/* The rank's own values are not copied. */
 static const void **
 parts (Mpi *m, const void *own, size_t stride)
 {
@@ -92,8 +92,8 @@ reduce_small (Mpi *m, const void *from, void *to, int64_t count, LoomDType dtype
   return LOOM_STATUS_OK;
 }
 
-/* The reduction of the rank's own part of `from`, which has counts[rank] elements for each. All bytes fit an int, which
- * MPI counts by. */
+/* Reduces the rank's own shard of `from`, which has counts[rank] elements for each. All bytes fit an int, MPI's type of
+ * counts. */
 static LoomStatus
 scatter_block (Mpi *m, const char *from, char *to, const int64_t *counts, LoomDType dtype, LoomReduceOp op,
                LoomMessage *message)
@@ -122,7 +122,7 @@ scatter_block (Mpi *m, const char *from, char *to, const int64_t *counts, LoomDT
   return LOOM_STATUS_OK;
 }
 
-/* At most so many elements that bytes fit an int. */
+/* count is small enough for the bytes to fit an int. */
 static LoomStatus
 reduce_block (Mpi *m, const char *from, char *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
 {
@@ -230,7 +230,7 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
   return LOOM_STATUS_OK;
 }
 
-/* Forgets the letters that have arrived; with `all` waits for each. */
+/* Frees the messages that have arrived; with `all` it waits for each. */
 static LoomStatus
 sort_letters (Mpi *m, bool all, LoomMessage *message)
 {
@@ -307,14 +307,14 @@ barrier (LoomComm *self, LoomMessage *message)
   Mpi *m = (Mpi *)self;
   LoomStatus come = mpi_roll_call (m, "barrier", message);
 
-  /* Who has called the roll has met. */
+  /* The roll call is a barrier. */
   if (come != LOOM_STATUS_OK || m->base.timeout > 0)
     return come;
   TRY (MPI_Barrier (m->comm));
   return LOOM_STATUS_OK;
 }
 
-/* Ends the processes of all ranks; the caller has said why. */
+/* Ends the processes of all ranks; the caller has reported the reason. */
 static void
 comm_abort (LoomComm *self, const char *why)
 {
@@ -341,8 +341,8 @@ has_ended (LoomComm *self)
   return mpi_has_ended ((Mpi *)self);
 }
 
-/* The first communicator ends MPI, the others were made of it. Where a call has timed out nothing is freed: that would
- * wait for the rank that hangs. */
+/* The first communicator finalises MPI, the others were split off it. After a time-out nothing is freed: that would
+ * wait for the hanging rank. */
 static void
 comm_free (LoomComm *self)
 {
@@ -363,14 +363,15 @@ comm_free (LoomComm *self)
   mpi_free (m);
 }
 
-/* Launchers may bind each rank to processors of its own: mpirun, unasked, one of two ranks to one core. */
+/* Counts the ranks that share this one's processors. Launchers may bind each rank to processors of its own: mpirun by
+ * default one of two ranks to one core. */
 static int
 count_sharing (MPI_Comm local, int size)
 {
   cpu_set_t own, *all = calloc ((size_t)size, sizeof *all);
   int n = 0;
 
-  /* More processors than the set has room for: as if all ranks might use all of them. */
+  /* If the machine has more processors than the set can hold, all ranks count as sharing all of them. */
   if (sched_getaffinity (0, sizeof own, &own) != 0)
     memset (&own, 0xff, sizeof own);
   if (all == NULL || MPI_Allgather (&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, local) != MPI_SUCCESS)
@@ -409,7 +410,7 @@ has_room (const Mpi *m)
          && (m->first == NULL || (m->number != NULL && m->all != NULL));
 }
 
-/* NULL where there is no memory. */
+/* NULL without memory. */
 static Mpi *
 mpi_new (MPI_Comm comm, Mpi *first)
 {

@@ -1,11 +1,11 @@
-/* What the files of MPI's communicator share. */
+/* Declarations shared by the files of MPI's communicator. */
 #pragma once
 
 #include "kernels/comm.h"
 
 #include <mpi.h>
 
-/* A message that was sent and may not have arrived: MPI reads it until then. */
+/* A sent message that may not have arrived: MPI reads it until then. */
 typedef struct Letter Letter;
 struct Letter
 {
@@ -19,37 +19,37 @@ struct Mpi
 {
   LoomComm base;
   MPI_Comm comm;
-  Mpi *first;  /* from which it was split off; NULL: it is the first one */
-  int *number; /* by rank: which of the first one it is; NULL there */
+  Mpi *first;  /* that it was split off; NULL: it is the first one */
+  int *number; /* by rank: its number in the first one; NULL in the first one */
   Letter *letters;
-  char *room; /* what is received */
+  char *room; /* receives data */
   size_t room_bytes;
   const void **part;                        /* by rank */
   int64_t *count;                           /* likewise */
   int *n_send, *at_send, *n_take, *at_take; /* by rank */
 
   /* Of calls with a time-out (comm-mpi-wait.c). */
-  MPI_Comm roll;        /* where ranks say that they have come, apart from what they exchange */
+  MPI_Comm roll;        /* for roll calls, separate from the data */
   MPI_Request *request; /* by rank, and once more for answers */
   bool *come;           /* by rank */
-  const char *call;     /* in which it is */
-  bool answered;        /* the roll of the next call, from within this one */
-  bool ended;           /* by a time-out: nothing is called any more */
-  bool *all;            /* by rank of the first one, for sentences; NULL there */
-  LoomMessage why;      /* what it was ended by */
+  const char *call;     /* the current one */
+  bool answered;        /* it answered the roll call of the next call, from within this one */
+  bool ended;           /* by a time-out: no call is made any more */
+  bool *all;            /* by rank of the first one, for sentences; NULL in others */
+  LoomMessage why;      /* the reason of the end */
 };
 
 LoomStatus mpi_failed (int code, LoomMessage *message);
-/* Whether calls fail from here on: this communicator has ended, or the one that it was split off. */
+/* Whether later calls fail: this communicator has ended, or the one that it was split off. */
 bool mpi_has_ended (const Mpi *m);
 
 /* Returns once all ranks have begun this call; without a time-out at once. */
 LoomStatus mpi_roll_call (Mpi *m, const char *call, LoomMessage *message);
 /* Returns once the request is complete. */
 LoomStatus mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message);
-/* Returns once what another rank sends has come. */
+/* Returns once the message of another rank has arrived. */
 LoomStatus mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message);
-/* Until any rank has sent something with this tag. */
+/* Waits until any rank has sent a message with this tag. */
 LoomStatus mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message);
-/* Ends the processes of all ranks, where a call has timed out. */
+/* Ends the processes of all ranks if a call has timed out. */
 void mpi_leave (Mpi *m);

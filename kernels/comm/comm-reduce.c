@@ -1,4 +1,4 @@
-/* The arithmetic of communicators: one element after the other, over the ranks in their order. */
+/* The arithmetic of communicators: each element is reduced over the ranks in their order. */
 #include "kernels/comm.h"
 #include "kernels/convert.h"
 
@@ -42,7 +42,7 @@ LOOPS (double)
 LOOPS (int32_t)
 LOOPS (int64_t)
 
-/* A block of each rank is widened before any of it is written, since to may be one of from. */
+/* A block of each rank is converted to f32 before any of it is written, since to may be one of from. */
 static void
 reduce_short (uint16_t *to, const void *const *from, int n, int64_t count, int is_bf16, LoomReduceOp op)
 {

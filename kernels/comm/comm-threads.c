@@ -1,9 +1,9 @@
-/* The communicator of ranks that are threads of one process: they read one another's memory.
+/* The communicator of ranks that are threads of one process and read each other's memory.
  *
- * Ranks publish the addresses of a call and meet at a barrier; each then reduces its own part over all ranks, they meet
- * again, and each copies the others' parts. A third meeting keeps memory as it is until all have read it. What one rank
- * sends to another is copied, and waits in a list. Groups that are split off a group wait by its lock, so that all of
- * them hear of a rank that gives up. */
+ * Ranks publish the addresses of a call and meet at a barrier; each then reduces its own shard over all ranks, they
+ * meet again, and each copies the others' shards. A third barrier keeps memory unchanged until all have read it. A
+ * message to another rank is copied, and waits in a list. Groups that are split off a group use its lock, so all of
+ * them are notified if a rank gives up. */
 #include "kernels/comm.h"
 
 #include <errno.h>
@@ -23,12 +23,12 @@ struct Letter
   char data[];
 };
 
-/* What groups that were split off one another share. */
+/* State shared by groups that were split off one another. */
 typedef struct
 {
   pthread_mutex_t lock;
   pthread_cond_t turn;
-  int groups; /* that are not freed */
+  int groups; /* not freed yet */
   int size;   /* ranks of the first one */
   bool aborted;
   LoomMessage why;
@@ -37,22 +37,22 @@ typedef struct
 typedef struct
 {
   Family *family;
-  int size, alive;   /* ranks; those that are not freed */
-  int *number;       /* which of the first group they are */
+  int size, alive;   /* number of ranks; number of those not freed */
+  int *number;       /* by rank: its number in the first group */
   int n_come;        /* ranks at the barrier */
-  bool *come;        /* which */
-  unsigned meeting;  /* how often all have met */
-  const void **from; /* by rank, of the call in progress */
+  bool *come;        /* by rank: it is at the barrier */
+  unsigned meeting;  /* the number of completed barriers */
+  const void **from; /* by rank, of the current call */
   void **to;
-  Letter *letters; /* not taken yet, in the order in which they were sent */
+  Letter *letters; /* not received yet, in the order in which they were sent */
 } Group;
 
 typedef struct
 {
   LoomComm base;
   Group *group;
-  const void **part; /* by rank: addresses of one part */
-  const char *call;  /* in which it is, as a sentence names it */
+  const void **part; /* by rank: addresses of one shard */
+  const char *call;  /* the current one, as a sentence names it */
 } Rank;
 
 /* With the lock held. */
@@ -64,7 +64,7 @@ end_all (Group *g, const LoomMessage *why)
   pthread_cond_broadcast (&g->family->turn);
 }
 
-/* With the lock held: ranks of a group have not come to a call in time. */
+/* With the lock held: ends the group because ranks have not arrived in time. */
 static void
 end_for_missing (Group *g, const char *call, const bool *come, double timeout)
 {
@@ -98,7 +98,7 @@ seconds_from_now (double seconds)
   return t;
 }
 
-/* Until all have met, the group ends, or the time is over, which ends it. */
+/* Waits until all have arrived or the group ends; a time-out ends it. */
 static void
 wait_for_others (const Rank *r, unsigned meeting)
 {
@@ -134,7 +134,7 @@ meet (const Rank *r, LoomMessage *message)
         }
       else
         wait_for_others (r, meeting);
-      /* A meeting that took place counts, also where a rank has aborted since. */
+      /* A completed barrier counts, even if a rank has aborted since. */
       if (g->meeting == meeting && g->family->aborted)
         status = LOOM_STATUS_DEVICE;
     }
@@ -265,7 +265,7 @@ comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, Loo
   return status;
 }
 
-/* Takes the first letter of this kind out of the list; NULL: there is none yet. */
+/* Takes the first such message out of the list; NULL: there is none yet. */
 static Letter *
 take_letter (Group *g, int from, int to, int tag)
 {
@@ -280,7 +280,7 @@ take_letter (Group *g, int from, int to, int tag)
   return NULL;
 }
 
-/* With the lock held: a rank has sent nothing in time. */
+/* With the lock held: ends the group because a rank has sent nothing in time. */
 static void
 say_silent (Group *g, int from, const LoomComm *self)
 {
@@ -332,7 +332,7 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
   return status;
 }
 
-/* Of whom a letter with this tag is there; -1: of nobody. */
+/* The sender of a message with this tag; -1: there is none. */
 static int
 find_letter (const Group *g, int to, int tag)
 {
@@ -410,7 +410,7 @@ family_free (Family *f)
   free (f);
 }
 
-/* The family goes with its last group. */
+/* The last group frees the family. */
 static void
 group_free (Group *g)
 {
@@ -494,7 +494,7 @@ no_memory (LoomMessage *message)
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
 
-/* A group of so many ranks, none of which is there yet. */
+/* Makes a group of `size` ranks, without the ranks themselves. */
 static Group *
 group_new (Family *f, int size)
 {
@@ -519,7 +519,7 @@ group_new (Family *f, int size)
   return g;
 }
 
-/* All ranks of the group, or none. */
+/* Makes all ranks of the group, or none. */
 static LoomStatus
 make_ranks (Group *g, LoomComm **comm, LoomMessage *message)
 {
@@ -542,7 +542,7 @@ make_ranks (Group *g, LoomComm **comm, LoomMessage *message)
 
 /* ---- splitting ------------------------------------------------------------- */
 
-/* What a rank of the group that is split wants, and where it finds what it gets. */
+/* The request of a rank of the group that is split, and where it finds its result. */
 typedef struct
 {
   int color, key, rank;
@@ -558,7 +558,7 @@ compare_wishes (const void *a, const void *b)
   return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The group of one colour, for all ranks that wish it. */
+/* Makes the group of one colour for all ranks that asked for it. */
 static void
 make_group (const Group *g, int color)
 {
@@ -640,7 +640,7 @@ loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
 
   if (f == NULL)
     return no_memory (message);
-  f->groups = 1; /* until the group is there */
+  f->groups = 1; /* until the group exists */
   g = group_new (f, size);
   if (g == NULL)
     {

@@ -1,5 +1,5 @@
-/* Ranks that agree before their first step, as threads: all are ready for the same, one cannot begin, or one would do
- * something else. */
+/* Tests the agreement of ranks (threads) before their first step: all are ready for the same, one cannot begin, or one
+ * would do something else. */
 #include <string.h>
 
 #include "engine/dist/loom-dist.h"
@@ -14,7 +14,7 @@ typedef struct
   const GError *why_not;
   guint64 what[2];
   gboolean ok, speaks;
-  double timeout; /* of its exchanges, at the end */
+  double timeout; /* of its exchanges, in the end */
   GError *error;
 } Rank;
 
@@ -103,8 +103,8 @@ greet (gpointer data)
   return NULL;
 }
 
-/* A rank that would wait for a second meets one that takes longer, and both that and how long the others would wait
- * are known before it gives up. */
+/* A rank with a time-out of a second meets a slow one: both the version and the time-outs are compared before it gives
+ * up. */
 static void
 test_greet (void)
 {
@@ -125,7 +125,8 @@ test_greet (void)
     }
 }
 
-/* The reason is known everywhere, with its code; of two the first one's. A long one is cut and stays a text. */
+/* All ranks get the reason and its code; of two reasons, the first rank's. A long reason is cut and stays valid text.
+ */
 static void
 test_not_ready (void)
 {

@@ -1,5 +1,5 @@
-/* What passes of a launcher's standard error: all that ranks say, at once and unchanged; of Open MPI's blocks those
- * that a user needs. */
+/* Tests the filter of a launcher's standard error: output of ranks passes at once and unchanged; of Open MPI's blocks
+ * only those that a user needs. */
 #include <signal.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 
 #define RULE "--------------------------------------------------------------------------\n"
 #define LOST RULE "mpirun noticed that process rank 12 with PID 4711 on node here exited on signal 9 (Killed).\n" RULE
-/* Of Open MPI 5, with a new line within the sentence. */
+/* From Open MPI 5, with a new line within the sentence. */
 #define LOST_5                                                                                                         \
   RULE "prterun noticed that process rank 12 with PID 4711 on node here exited on\nsignal 9 (Killed).\n" RULE
 #define ABORTED                                                                                                        \
   RULE "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 131.\n\nNOTE: …\n" RULE
 #define NEEDED RULE "A system-required executable either could not be found or was not executable\n" RULE
 
-/* Whatever parts it comes in. */
+/* The result must not depend on how the text is split. */
 static void
 expect (const char *in, const char *passes, int rank)
 {
@@ -43,7 +43,7 @@ test_passes (void)
 
   expect ("one\ntwo -- three\n\r[---- ] 4 %\r[-----] 5 %", "one\ntwo -- three\n\r[---- ] 4 %\r[-----] 5 %", -1);
   expect ("a\n" NEEDED "b\n", "a\n" NEEDED "b\n", -1);
-  /* A bar is not waited for its end of line. */
+  /* A progress bar passes before its end of line. */
   loom_launch_filter_init (&filter);
   loom_launch_filter_take (&filter, "\r 40 %", 6, out);
   g_assert_cmpstr (out->str, ==, "\r 40 %");
@@ -67,7 +67,7 @@ test_taken (void)
                "(Killed).\n" RULE,
           "gradloom train: x\n", 3);
   expect (LOST NEEDED, NEEDED, 12);
-  /* Between the lines of a block, and where its end does not come. */
+  /* Output of a rank between the lines of a block, and a block without an end. */
   expect (RULE
           "gradloom train: x\nmpirun noticed that process rank 3 with PID 1 on node here exited on signal 9 (Killed)."
           "\n",
@@ -79,8 +79,8 @@ test_taken (void)
   loom_launch_filter_clear (&filter);
 }
 
-/* What mpirun says of a host that cannot be reached, or MPICH's of an option that is not its own, passes and is
- * understood. */
+/* Messages of mpirun about a host that cannot be reached, and of MPICH about an unknown option, are passed and
+ * recognised. */
 static void
 test_unstarted (void)
 {

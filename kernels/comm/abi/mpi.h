@@ -1,7 +1,7 @@
-/* What the communicator uses of MPI's standard ABI (MPI 5.0, chapter 20): handles are pointers, and constants have the
- * same values in every library of the name libmpi_abi.so.1. So the module that is compiled against this file runs over
- * MPICH 5, Open MPI 6 and their kin, none of which is needed to build it. The other module is compiled against the
- * mpi.h of one MPI. */
+/* The part of MPI's standard ABI (MPI 5.0, chapter 20) that the communicator uses: handles are pointers, and constants
+ * have the same values in every library of the name libmpi_abi.so.1. So the module that is compiled against this file
+ * runs over MPICH 5, Open MPI 6 and other such libraries, none of which is needed to build it. The other module is
+ * compiled against the mpi.h of one MPI. */
 #pragma once
 
 #define MPI_SUCCESS                    0
@@ -31,7 +31,7 @@ typedef struct MPI_ABI_Errhandler *MPI_Errhandler;
 typedef struct
 {
   int MPI_SOURCE, MPI_TAG, MPI_ERROR;
-  int reserved[5]; /* the library's own */
+  int reserved[5]; /* used by the library */
 } MPI_Status;
 
 int MPI_Init_thread (int *argc, char ***argv, int required, int *provided);
