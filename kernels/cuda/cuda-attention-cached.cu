@@ -1,6 +1,6 @@
-/* Causal attention of a growing sequence: a warp walks over the kept keys of one query, and its lanes share the head's
- * features. */
-/* clang-format takes the brackets of launches apart. */
+/* Causal attention of a growing sequence with a key-value cache: a warp iterates over the kept keys of one query, and
+ * its lanes divide the features of the head. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-attention.cuh"
 #include "kernels/cuda/cuda-divide.cuh"
@@ -16,7 +16,7 @@ typedef struct
   int parts;                                 /* features in each lane */
 } Cached;
 
-/* A lane's share of the features of one row of `length`; zeros behind its end. */
+/* Loads a lane's features of one row [length]; zeros after its end. */
 template <int PARTS>
 __device__ static void
 take_row (float part[PARTS], const float *row, int length)
@@ -42,7 +42,7 @@ put_row (float *row, const float part[PARTS], int length, float factor)
     }
 }
 
-/* The product of a row in shares with one in memory; every lane gets it. */
+/* The dot product of a row in registers with one in memory; every lane gets it. row [length]. */
 template <int PARTS>
 __device__ static float
 dot (const float part[PARTS], const float *row, int length)
@@ -55,8 +55,8 @@ dot (const float part[PARTS], const float *row, int length)
   return block_join<Sum, 32> (sum);
 }
 
-/* k [N,K,T,E] and v [N,K,T,D] put at their places in keys [N,K,C,E] and values [N,K,C,D]; a thread a feature of both.
- */
+/* Writes k [N,K,T,E] and v [N,K,T,D] at their positions *place … *place+T-1 into keys [N,K,C,E] and values [N,K,C,D];
+ * one thread for each feature of both. */
 static __global__ void
 __launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const float *k, const float *v,
                                               const long long *place, AttentionSizes s, LongDivisor wide, LongDivisor queries,
@@ -82,7 +82,8 @@ __launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const 
     values[to * s.depth + feature] = v[row * s.depth + feature];
 }
 
-/* y [N,H,T,D] of the queries from *place on, over the keys before and at each; a warp a query. */
+/* y [N,H,T,D] = attention of q [N,H,T,E] over keys [N,K,C,E] and values [N,K,C,D], query t over positions 0 … *place+t;
+ * one warp for each query. */
 template <int PARTS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -136,7 +137,7 @@ attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, Loom
   cudaStream_t handle = cuda_stream (self->device, stream);
 
   cuda_use (self->device);
-  /* One thread at least looks at the place. */
+  /* At least one thread checks the position. */
   const unsigned int blocks = 1 + blocks_for (s.n * s.groups * s.queries * wide, CUDA_THREADS);
   const float *k = (const float *)b[1], *v = (const float *)b[2];
   const long long *place = (const long long *)b[5];

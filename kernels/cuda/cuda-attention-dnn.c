@@ -1,14 +1,14 @@
-/* Attention and its gradient of 16-bit floats as cuDNN's operation graphs, beside the own kernels.
+/* Attention and its gradient of 16-bit floats as cuDNN's operation graphs, an alternative to the own kernels.
  *
- * The graphs are those that cuDNN's flash attention engines know (cuDNN developer guide, "Fused Flash Attention fprop"
- * and "bprop"): each operation, its order, types and strides are part of what they look for, and another graph gets no
- * engine. Scores, shares and their gradients are inner tensors of it. Whether an engine takes a call is asked when it
- * is planned: cuDNN wants heads of a multiple of 8 features and has no masks here, and above 128 features it has the
- * gradient on compute capability 9.0 alone. An engine that wants more memory than the call's operands and results take
- * is not chosen: of the gradient, cuDNN 9.14 to 9.28 write dQ in one order only by way of all scores in 16 bits, so
- * that sequences longer than about 8 times a head's features go to the own kernel, and no memory grows with their
- * square. The gradient's other form, whose sums into dQ are atomic, is not asked for: cuDNN does not mark it as
- * nondeterministic. Engines of the gradient sum g·y by themselves and so need y in delta's stead. */
+ * The graphs are those that cuDNN's flash attention engines recognise (cuDNN developer guide, "Fused Flash Attention
+ * fprop" and "bprop"): each operation, its order, types and strides are part of the pattern, and any other graph gets
+ * no engine. Scores, weights and their gradients are inner tensors of it. Planning asks cuDNN whether an engine takes a
+ * call: cuDNN requires heads of a multiple of 8 features and has no masks here, and above 128 features it has the
+ * gradient on compute capability 9.0 only. An engine whose workspace is larger than the call's operands and results is
+ * not chosen: cuDNN 9.14 to 9.28 write dQ of the gradient in a fixed order only through all scores in 16 bits, so
+ * sequences longer than about 8 times a head's features use the own kernel, and no memory grows with their square. The
+ * gradient's other form, whose sums into dQ are atomic, is not requested: cuDNN does not mark it as nondeterministic.
+ * Engines of the gradient compute Σ g·y themselves and so need y instead of delta. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 #include "kernels/cuda/cuda-dnn.h"
 #include "kernels/options.h"
 
-#define FEATURES 256 /* the most of a head, as the own kernels have it */
+#define FEATURES 256 /* the most in a head, the limit of the own kernels as well */
 
-/* The numbers of a graph's tensors. */
+/* The ids of a graph's tensors. */
 enum
 {
   Q = 1,
@@ -38,7 +38,7 @@ enum
   IDS
 };
 
-/* What a plan depends on. Rows begin at 0: where they do in their tensor is added to its address. */
+/* The key of a plan. Rows begin at 0: the start of the rows in a tensor is added to its address. */
 typedef struct
 {
   LoomAttentionSizes of;
@@ -47,9 +47,9 @@ typedef struct
   bool gradient, causal;
 } Shape;
 
-/* What cuDNN said of a shape, and where it was asked for, the plan: both are had once for all calls of one shape, and
- * live as long as their device. A planner asks of one call again and again (for each layout and each pass), and an
- * answer takes cuDNN 3 ms. */
+/* cuDNN's answer for a shape and, if it was requested, the plan: each is made once for all calls of one shape, and
+ * lives as long as its device. The planner asks for the same call again and again (for each layout and each pass), and
+ * an answer takes cuDNN 3 ms. */
 typedef struct Plan Plan;
 struct Plan
 {
@@ -57,7 +57,7 @@ struct Plan
   Shape shape;
   bool takes;
   size_t workspace;
-  CudaDnnGraph graph; /* of the plan */
+  CudaDnnGraph graph; /* kept for the plan */
   cudnnBackendDescriptor_t plan;
 };
 
@@ -70,14 +70,14 @@ typedef struct
   int n_in, n_out;
   int64_t start[LOOM_ATTENTION_N_PARTS]; /* of rows, in elements of two bytes */
   float scale;
-  size_t sums; /* where in the scratch they lie */
+  size_t sums; /* offset of Σ g·y in the scratch */
 } Attention;
 
 static float nothing = -INFINITY, one = 1;
 
 /* ---- graphs ------------------------------------------------------------------------------------ */
 
-/* A matrix [n,heads,rows,columns] as it lies in memory, and the same bytes with rows for columns. */
+/* Shape and strides of a matrix [n,heads,rows,columns] in memory, and of its transpose. */
 typedef struct
 {
   int64_t dim[4], stride[4];
@@ -89,7 +89,7 @@ matrix (int64_t n, int64_t heads, int64_t rows, int64_t columns)
   return (Matrix){ { n, heads, rows, columns }, { heads * rows * columns, rows * columns, columns, 1 } };
 }
 
-/* The same as its rows lie, in an operand or a result. */
+/* The matrix with the strides of an operand or a result. */
 static Matrix
 lying (const Shape *s, LoomAttentionPart part, int64_t heads, int64_t rows, int64_t columns)
 {
@@ -126,7 +126,7 @@ apply (CudaDnnGraph *g, cudnnPointwiseMode_t mode, Matrix m, CudaDnnTensor x, Cu
   return y;
 }
 
-/* The scores, -∞ where the key stands behind the query. */
+/* The scores, -∞ if the key comes after the query. */
 static CudaDnnTensor
 keep_causal (CudaDnnGraph *g, Matrix scores, CudaDnnTensor x)
 {
@@ -176,7 +176,7 @@ describe_forward (CudaDnnGraph *g, const Shape *s)
   cuda_dnn_matmul (g, shares, operand (g, V, s->type, v), operand (g, Y, s->type, y));
 }
 
-/* to [n,groups,keys,columns] = xᵀ·b, summed over the heads that share keys; x are scores. */
+/* to [n,groups,keys,columns] = xᵀ·b, summed over the heads that share keys; x are scores [n,heads,queries,keys]. */
 static void
 to_keys (CudaDnnGraph *g, const Shape *s, Matrix scores, CudaDnnTensor x, CudaDnnTensor b, CudaDnnTensor to,
          int64_t columns)
@@ -246,8 +246,8 @@ are (const LoomTensorDesc *desc, int n, LoomDType type)
   return true;
 }
 
-/* The shape of a call, and where the rows of its parts begin; false where cuDNN need not be asked. Of the gradient, y
- * has to be among the operands. */
+/* The shape of a call, and the start of the rows of its operands and results; false if cuDNN certainly does not take
+ * it. A gradient must have y among its operands. */
 static bool
 shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_PARTS])
 {
@@ -276,20 +276,20 @@ shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_P
     {
       start[i] = s->rows[i].start;
       s->rows[i].start = 0;
-      /* Each row begins at a multiple of 16 bytes, and lies behind the one before. */
+      /* Each row begins at a multiple of 16 bytes, after the one before. */
       if (s->rows[i].sample < 0 || s->rows[i].head < 0 || s->rows[i].row < 0
           || ((start[i] | s->rows[i].sample | s->rows[i].head | s->rows[i].row) & 7) != 0)
         return false;
     }
-  /* Before 9.15.1, the gradient of keys that are no multiple of 128 may read past them in a replayed CUDA graph
-   * (release notes of cuDNN's front end 1.16). */
+  /* Before 9.15.1, the gradient with a number of keys that is no multiple of 128 may read past them in a replayed CUDA
+   * graph (release notes of cuDNN's front end 1.16). */
   if (gradient && of->keys % 128 != 0 && cudnnGetVersion () < 91501)
     return false;
   return of->width <= FEATURES && of->depth <= FEATURES && of->n * of->heads * of->queries * of->width > 0
          && of->groups * of->keys * of->depth > 0;
 }
 
-/* Parts that a call does not have are all zeros. */
+/* Unused fields are all zeros. */
 static bool
 same_shape (const Shape *a, const Shape *b)
 {
@@ -297,7 +297,7 @@ same_shape (const Shape *a, const Shape *b)
          && a->type == b->type && a->gradient == b->gradient && a->causal == b->causal;
 }
 
-/* The bytes of all parts, of which several may lie in one tensor. */
+/* The bytes of all operands and results, of which several may be in one tensor. */
 static double
 room_of (const Shape *s)
 {
@@ -305,8 +305,8 @@ room_of (const Shape *s)
          + 4 * (double)s->of.n * (double)s->of.heads * (double)s->of.queries;
 }
 
-/* A workspace begins at a multiple of 256 bytes, as those do that cudaMalloc() gives; scratch at one of 64. Behind it
- * lie the sums of the gradient. */
+/* A workspace must begin at a multiple of 256 bytes, as memory of cudaMalloc() does; scratch begins at one of 64. The
+ * sums of the gradient follow the workspace. */
 static size_t
 scratch_of (const Shape *s, size_t workspace, size_t *sums)
 {
@@ -322,7 +322,7 @@ workspace_in (const Plan *plan, void *scratch)
   return plan->workspace != 0 ? (void *)(((uintptr_t)scratch + 255) & ~(uintptr_t)255) : NULL;
 }
 
-/* Asks cuDNN for an engine, and with `plan` makes it ready. */
+/* Asks cuDNN for an engine and, with `plan`, builds its plan. */
 static LoomStatus
 choose (LoomDevice *device, const Shape *shape, CudaDnnGraph *graph, size_t *workspace, cudnnBackendDescriptor_t *plan,
         LoomMessage *message)
@@ -346,7 +346,7 @@ plan_find (LoomDevice *device, const Shape *shape)
   return plan;
 }
 
-/* What is known of a shape, as it was under the device's lock; a record with a plan does not change any more. */
+/* What is known of a shape, copied under the device's lock; a record with a plan does not change any more. */
 typedef struct
 {
   const Plan *of;
@@ -354,7 +354,7 @@ typedef struct
   size_t workspace;
 } Answer;
 
-/* Keeps what cuDNN said, unless another thread has meanwhile. */
+/* Keeps cuDNN's answer, unless another thread has done so meanwhile. */
 static Answer
 plan_keep (LoomDevice *device, Plan *made)
 {
@@ -386,9 +386,9 @@ plan_keep (LoomDevice *device, Plan *made)
   return answer;
 }
 
-/* Whether cuDNN takes a call, and with which workspace; `ready`: its plan as well. Only
- * what the library answered is kept: no failure of it or of the device, and not that an engine which it proposed gave
- * no plan, which may be for want of memory. */
+/* Finds out whether cuDNN takes a call, and with which workspace; `ready`: its plan as well. Only answers of the
+ * library are kept, not failures of it or of the device, nor an engine whose plan failed, perhaps for lack of memory.
+ */
 static LoomStatus
 plan_get (LoomDevice *device, const Shape *shape, bool ready, Answer *answer, LoomMessage *message)
 {
@@ -486,7 +486,7 @@ part_at (const Attention *self, LoomAttentionPart part, void *tensor)
   return (char *)tensor + 2 * self->start[part];
 }
 
-/* cuDNN wants tensors that begin at multiples of 16 bytes. */
+/* cuDNN requires tensors that begin at multiples of 16 bytes. */
 static bool
 all_aligned (const Attention *self, void *const *b)
 {

@@ -1,15 +1,16 @@
 /* Attention and its gradient of 16-bit floats on tensor cores.
  *
- * A warp has 16 rows of its block's 64. A tile of scores is the sum of one product and, after the softmax, the left
- * side of the next, which has the same elements in the same lanes: it never leaves the registers. The gradient of keys
- * and values is worked out with keys as rows, so that this is true there, too. While a tile is worked on, the next one
- * is brought to shared memory. Shares and gradients of scores are rounded to the operands' type before they are
+ * A warp has 16 of its block's 64 rows. A tile of scores is the result of one product and, after the softmax, the left
+ * operand of the next, with the same elements in the same lanes, so it never leaves the registers. The gradient of keys
+ * and values is computed with keys as rows, so that this holds there, too. While one tile is computed, the next one is
+ * loaded to shared memory. Softmax weights and gradients of scores are rounded to the operands' type before they are
  * multiplied. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-attention-half.cuh"
 
-/* y [N,H,T,D] and lse [N,H,T]; a block 64 queries of a head, the last ones of it, which have most to do, first. */
+/* y [N,H,T,D] and lse [N,H,T] from q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] and mask [N or 1,H or 1,T or 1,S]; one block
+ * for 64 queries of a head, the last queries, which have the most keys, first. */
 template <typename T, int WIDTH>
 __global__ void
 __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
@@ -25,10 +26,10 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
   extern __shared__ uint4 room[];
   unsigned short *own = (unsigned short *)room, *passing = own + P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   float sums[WIDTH / 8][4], share[P::STREAM / 8][4], top[2] = { -INFINITY, -INFINITY }, total[2] = { 0, 0 };
   Rows<WIDTH, (WIDTH <= 128)> rows;
-  int kept[2]; /* keys of either row, as this lane's columns count them */
+  int kept[2]; /* number of kept keys of both rows, counted from this lane's first column */
 
   UNROLL
   for (int n = 0; n < WIDTH / 8; n++)
@@ -125,8 +126,8 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
 #endif
 }
 
-/* dq [N,H,T,E] = scale·Σ dS·k; a block 64 queries of a head, and OUT columns from blockIdx.y·OUT on. g [N,H,T,D], lse and
- * delta [N,H,T]. */
+/* dq [N,H,T,E] = scale·Σ dS·k over the keys; one block for 64 queries of a head and OUT columns from blockIdx.y·OUT on.
+ * g [N,H,T,D], q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], lse and delta [N,H,T]. */
 template <typename T, int WIDTH>
 __global__ void
 __launch_bounds__ (ATTENTION_THREADS, 2)
@@ -143,10 +144,10 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   extern __shared__ uint4 room[];
   unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   float sums[P::OUT / 8][4], share[P::STREAM / 8][4], slope[P::STREAM / 8][4], base[2], away[2];
   Rows<WIDTH, (WIDTH <= 64)> queries, gradients;
-  int kept[2]; /* keys of either row, as this lane's columns count them */
+  int kept[2]; /* number of kept keys of both rows, counted from this lane's first column */
 
   UNROLL
   for (int n = 0; n < P::OUT / 8; n++)
@@ -225,8 +226,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
 #endif
 }
 
-/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; a block 64
- * keys, and OUT columns of both from blockIdx.y·OUT on. */
+/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; one block
+ * for 64 keys and OUT columns of both from blockIdx.y·OUT on. Operands as in half_queries_kernel(). */
 template <typename T, int WIDTH>
 __global__ void
 __launch_bounds__ (ATTENTION_THREADS, 2)
@@ -239,17 +240,17 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const int first = (int)(blockIdx.x % tiles) * ATTENTION_ROWS, shared_by = (int)s.shared_by;
   const long long sample = blockIdx.x / tiles / (unsigned int)s.groups, group = blockIdx.x / tiles % (unsigned int)s.groups;
   const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
-  /* Tiles of queries that look at these keys, in each head. */
+  /* Number of tiles of queries that attend to these keys, in each head. */
   const int begin = s.causal ? first / P::STREAM : 0, end = (s.queries + P::STREAM - 1) / P::STREAM;
   const int each = end > begin ? end - begin : 0, steps = each * shared_by;
   extern __shared__ uint4 room[];
   unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
-  float *numbers = (float *)(passing + 4 * P::TILE); /* lse and delta of a tile's queries */
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
+  float *numbers = (float *)(passing + 4 * P::TILE); /* lse and delta of a tile's queries: [2][STREAM] */
   float key_sums[P::OUT / 8][4], value_sums[P::OUT / 8][4], share[P::STREAM / 8][4], slope[P::STREAM / 8][4];
   Rows<WIDTH, (WIDTH <= 64)> key_rows, value_rows;
-  /* Queries that do not keep the key of either row, as this lane's columns count them. */
+  /* Number of queries before the key of either row, counted from this lane's first column. */
   const int skipped[2] = { (s.causal ? row : 0) - lane % 4 * 2, (s.causal ? row + 8 : 0) - lane % 4 * 2 };
 
   auto keys_begin = [&] (const LoomAttentionRows &rows) { return rows.start + sample * rows.sample + group * rows.head; };
@@ -370,7 +371,7 @@ launch_backward (const AttentionSizes *sizes, cudaStream_t stream, const Attenti
             (T *)b->dk, (T *)b->dv, g, q, k, v, b->lse, b->delta, b->mask, s);
 }
 
-/* NULL where the device has too little shared memory. */
+/* NULL if the device has too little shared memory. */
 template <typename T, int WIDTH>
 static AttentionLaunch
 prepare (bool gradient)
@@ -399,14 +400,14 @@ prepare_type (int features, bool gradient)
   return features <= 64 ? prepare<T, 64> (gradient) : features <= 128 ? prepare<T, 128> (gradient) : prepare<T, 256> (gradient);
 }
 
-/* Compiled as the kernels above are. */
+/* Compiled with the same options as the kernels above. */
 __global__ static void
 probe_kernel (void)
 {
 }
 
-/* Whether the kernels that this device runs have bodies: a module that was compiled for older GPUs alone is compiled
- * again by the driver of a newer one, and stays without them. */
+/* Whether the kernels that this device runs have bodies: the driver of a newer GPU compiles a module again that was
+ * compiled for older GPUs only, and the kernels stay without bodies. */
 static bool
 has_bodies (void)
 {

@@ -1,36 +1,36 @@
-/* What the kernels of attention on tensor cores do with tiles: bring them to shared memory, multiply them, and put rows
- * of sums back. */
+/* Device functions for attention on tensor cores: load tiles to shared memory, multiply them, and store rows of sums.
+ */
 /* clang-format off */
 #ifndef LOOM_CUDA_ATTENTION_HALF_CUH
 #define LOOM_CUDA_ATTENTION_HALF_CUH
 
 #include "kernels/cuda/cuda-attention.cuh"
 
-/* Code for older GPUs has no tensor cores for these products, is not run (see has_bodies()) and would be long. */
+/* Code for older GPUs has no tensor cores for these products, never runs (see has_bodies()) and would be long. */
 #if !defined __CUDA_ARCH__ || defined LOOM_TENSOR_CORES
 #define HAVE_BODIES
 #endif
 
 /* Sizes that follow from the features of a head, padded to WIDTH with zeros. A row of shared memory is 16 bytes longer,
- * so that eight rows lie in different banks. */
+ * so that eight rows are in different banks. */
 template <int WIDTH>
 struct Plan
 {
   enum
   {
     STRIDE = WIDTH + 8,
-    STREAM = WIDTH <= 64 ? 64 : WIDTH <= 128 ? 32 : 16, /* rows of a tile that passes by */
-    OUT = WIDTH < 128 ? WIDTH : 128,                    /* columns of a gradient that one block works out */
+    STREAM = WIDTH <= 64 ? 64 : WIDTH <= 128 ? 32 : 16, /* rows of a streamed tile */
+    OUT = WIDTH < 128 ? WIDTH : 128,                    /* columns of a gradient that one block computes */
     OWN = ATTENTION_ROWS * STRIDE,                      /* elements of a block's own rows */
-    TILE = STREAM * STRIDE,                             /* of a tile that passes by; there are two of each */
+    TILE = STREAM * STRIDE,                             /* elements of a streamed tile; there are two of each */
     FORWARD_BYTES = 2 * (OWN + 4 * TILE),
     QUERIES_BYTES = 2 * (2 * OWN + 4 * TILE),
     KEYS_BYTES = 2 * (2 * OWN + 4 * TILE) + 4 * 4 * STREAM
   };
 };
 
-/* The block's threads bring rows first … first+ROWS-1 of a matrix of `count` rows that are `down` elements apart; zeros
- * behind its ends. */
+/* The block's threads load rows first … first+ROWS-1 of matrix [count,length], whose rows are `down` elements apart, to
+ * shared memory `to` [ROWS][STRIDE]; zeros after its ends. */
 template <int WIDTH, int ROWS>
 __device__ static inline void
 bring (unsigned short *to, const void *matrix, long long down, int first, int count, int length, bool aligned)
@@ -60,7 +60,7 @@ bring (unsigned short *to, const void *matrix, long long down, int first, int co
     }
 }
 
-/* A block without steps has not waited yet for its own rows, at whose place results go out. */
+/* A block without steps has not waited for its own rows yet, whose memory the results pass through. */
 [[maybe_unused]] __device__ static inline void
 finish (int steps)
 {
@@ -69,7 +69,7 @@ finish (int steps)
     __syncthreads ();
 }
 
-/* 16 rows of shared memory as the left side of products, in registers where these have room for them. */
+/* 16 rows of shared memory [16][STRIDE] as the left operand of products, in registers if they fit (KEPT). */
 template <int WIDTH, bool KEPT>
 struct Rows
 {
@@ -102,7 +102,7 @@ struct Rows
   }
 };
 
-/* sums [16×COLUMNS] = rows·othersᵀ, others [COLUMNS×WIDTH]. */
+/* sums [16×COLUMNS] = rows [16×WIDTH]·othersᵀ, others [COLUMNS×WIDTH]. */
 template <typename T, int WIDTH, int COLUMNS, bool KEPT>
 __device__ static inline void
 multiply_rows (float sums[][4], const Rows<WIDTH, KEPT> &rows, const unsigned short *others)
@@ -131,7 +131,7 @@ multiply_rows (float sums[][4], const Rows<WIDTH, KEPT> &rows, const unsigned sh
     }
 }
 
-/* sums [16×OUT] += shares [16×STREAM]·matrix [STREAM×OUT]. */
+/* sums [16×OUT] += weights [16×STREAM]·matrix [STREAM×OUT]; weights are `shares`. */
 template <typename T, int WIDTH, int OUT>
 __device__ static inline void
 add_shares (float sums[][4], const float shares[][4], const unsigned short *matrix)
@@ -155,9 +155,9 @@ add_shares (float sums[][4], const float shares[][4], const unsigned short *matr
     }
 }
 
-/* Columns from … from+OUT-1 of the warp's 16 rows, through shared memory that no other warp reads, so that they leave in
- * whole pieces. `to` is the first row, of which `rows` are there, `down` elements apart; low and high are factors of rows
- * below 8 and from 8 on. */
+/* Stores columns from … from+OUT-1 of the warp's 16 rows, through shared memory of this warp, so that memory is written
+ * in whole pieces of 16 bytes. `to` is the first row, of which `rows` exist, `down` elements apart; low and high are
+ * factors of rows below 8 and from 8 on. */
 template <typename T, int WIDTH, int OUT>
 __device__ static inline void
 put_rows (T *to, long long down, unsigned short *through, const float sums[][4], float low, float high, int rows,
@@ -194,8 +194,9 @@ put_rows (T *to, long long down, unsigned short *through, const float sums[][4],
     }
 }
 
-/* Makes scores in powers of two of products. The mask of row 0 and this lane's first column lies at `at`; its rows and
- * columns are so many elements apart. So many rows, counted from 0, and columns, from this lane's first, are there. */
+/* Turns products [16×COLUMNS] into scores in powers of two. `at` is the mask's element of row 0 and this lane's first
+ * column; its rows and columns are `down` and `across` elements apart. `rows`, counted from 0, and `columns`, counted
+ * from this lane's first, exist. */
 template <typename T, int COLUMNS>
 __device__ static inline void
 add_mask (float products[][4], const AttentionSizes &s, const void *mask, long long at, int row, int rows, long long down,
@@ -221,7 +222,7 @@ add_mask (float products[][4], const AttentionSizes &s, const void *mask, long l
     }
 }
 
-/* The sum and the largest of a row, which four lanes have. */
+/* The sum or the maximum of a row that four lanes hold. */
 template <typename Op>
 __device__ static inline float
 join_row (float x)

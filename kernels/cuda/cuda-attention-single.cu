@@ -1,17 +1,17 @@
-/* Attention and its gradient of f32, by 128 threads of which each has 8 rows and 4 columns of a tile of 64×64 scores.
+/* Attention and its gradient of f32, by 128 threads, each of which has 8 rows and 4 columns of a tile of 64×64 scores.
  *
- * Features pass through shared memory a piece at a time, so that heads of all sizes have the same kernels. Columns of
- * results beyond those of one block are another block's, which works the scores out again. */
-/* clang-format takes the brackets of launches apart. */
+ * Features pass through shared memory in pieces, so that heads of all sizes have the same kernels. Columns of results
+ * beyond those of one block belong to another block, which computes the scores again. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-attention.cuh"
 
 #define ROWS   ATTENTION_ROWS
 #define PIECE  32         /* features */
-#define STRIDE (ROWS + 4) /* of rows of shared memory */
+#define STRIDE (ROWS + 4) /* of rows in shared memory */
 
-/* One's place in a tile: 8 rows from `down` on, 4 columns from `across` on. Sixteen lanes beside each other have the same
- * rows. */
+/* A thread's position in a tile: 8 rows from `down` on, 4 columns from `across` on. Sixteen adjacent lanes have the
+ * same rows. */
 struct Place
 {
   int down, across;
@@ -20,12 +20,12 @@ struct Place
   }
 };
 
-/* Memory of a block: two pieces of 64 rows by feature, or 64 rows of 64 columns. */
+/* Shared memory of a block: two pieces of 64 rows by feature, [2][PIECE][STRIDE], or 64 rows of 64 columns. */
 typedef float4 Room[2 * PIECE * STRIDE / 4];
-/* What goes from a product to the next one: by column and row. */
+/* Operand that one product leaves for the next, by column and row: [ROWS][STRIDE]. */
 typedef float4 Shares[ROWS * STRIDE / 4];
 
-/* sums [8][4] += the products of what stands at `left` and `right`. */
+/* sums [8][4] += left [8]·right [4], an outer product. */
 __device__ static inline void
 add_product (float sums[8][4], const float *left, const float *right)
 {
@@ -54,8 +54,8 @@ clear (float sums[8][4])
     }
 }
 
-/* sums = rows·columnsᵀ; of each of the two matrices so many rows are there, which are `down` and `across` elements apart,
- * and what lies behind counts as zeros. */
+/* sums [64×64, 8×4 a thread] = rows·columnsᵀ, rows [n_rows,width], columns [n_columns,width]; their rows are `down` and
+ * `across` elements apart, and rows that do not exist count as zeros. */
 __device__ static void
 multiply_rows (float sums[8][4], const float *rows, long long down, int n_rows, const float *columns, long long across,
                int n_columns, int width, float *room)
@@ -88,8 +88,8 @@ multiply_rows (float sums[8][4], const float *rows, long long down, int n_rows, 
     }
 }
 
-/* Makes scores in powers of two of products. The mask of the tile's first row and column lies at `at`; its rows and
- * columns are so many elements apart, and so many are there. */
+/* Turns products into scores in powers of two. `at` is the mask's element of the tile's first row and column; its rows
+ * and columns are `down` and `across` elements apart, and `rows` and `columns` of them exist. */
 __device__ static inline void
 add_mask (float products[8][4], const AttentionSizes &s, const void *mask, long long at, int rows, long long down,
           int columns, long long across)
@@ -127,8 +127,8 @@ put_shares (float *shares, const float tile[8][4])
     }
 }
 
-/* sums += shares·matrix, of which 64·OUTS columns from `from` on count, and `rows` of 64 rows, `down` elements apart, are
- * there. */
+/* sums += weights [64×64] (`shares`)·matrix [rows,length], whose rows are `down` elements apart: 64·OUTS columns from
+ * `from` on. */
 template <int OUTS>
 __device__ static void
 add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, long long down, int rows, int length, int from,
@@ -157,7 +157,7 @@ add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, lo
     }
 }
 
-/* 64 columns from `from` on of a block's rows, of which `rows` are there, `down` elements apart. */
+/* Stores 64 columns from `from` on of a block's rows to `to` [rows,length], whose rows are `down` elements apart. */
 __device__ static inline void
 put_rows (float *to, long long down, const float sums[8][4], const float factor[8], int rows, int length, int from)
 {
@@ -173,7 +173,7 @@ put_rows (float *to, long long down, const float sums[8][4], const float factor[
     }
 }
 
-/* The sum or the largest of a row, which sixteen lanes have. */
+/* The sum or the maximum of a row that sixteen lanes hold. */
 template <typename Op>
 __device__ static inline float
 join_row (float x)
@@ -184,8 +184,8 @@ join_row (float x)
   return x;
 }
 
-/* y [N,H,T,D] and lse [N,H,T]; a block 64 queries of a head, the last ones of it, which have most to do, first, and
- * 64·OUTS columns. */
+/* y [N,H,T,D] and lse [N,H,T] from q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] and mask [N or 1,H or 1,T or 1,S]; one block
+ * for 64 queries of a head, the last queries, which have the most keys, first, and 64·OUTS columns. */
 template <int OUTS>
 __global__ void
 __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, const float *q, const float *k,
@@ -195,7 +195,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
   __shared__ Shares shares4;
   float *room = (float *)room4, *shares = (float *)shares4;
   const Place place;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
@@ -265,7 +265,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
     put_rows (y + attention_rows (s.y, head) + first * s.y.row, s.y.row, sums[o], total, s.queries - first, s.depth, from + o * ROWS);
 }
 
-/* dq [N,H,T,E] = scale·Σ dS·k; a block 64 queries of a head and 64·OUTS columns. g [N,H,T,D], lse and delta [N,H,T]. */
+/* dq [N,H,T,E] = scale·Σ dS·k over the keys; one block for 64 queries of a head and 64·OUTS columns. g [N,H,T,D], q
+ * [N,H,T,E], k [N,K,S,E], v [N,K,S,D], lse and delta [N,H,T]. */
 template <int OUTS>
 __global__ void
 __launch_bounds__ (ATTENTION_THREADS, 2)
@@ -276,7 +277,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   __shared__ Shares shares4;
   float *room = (float *)room4, *shares = (float *)shares4;
   const Place place;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
@@ -329,8 +330,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
     put_rows (dq + attention_rows (s.dq, head) + first * s.dq.row, s.dq.row, sums[o], scale, s.queries - first, s.width, from + o * ROWS);
 }
 
-/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; a block 64
- * keys, the rows of its tiles, and 64 columns of both. */
+/* dk [N,K,S,E] = scale·Σ dSᵀ·q and dv [N,K,S,D] = Σ Pᵀ·g over the queries of all heads that share the keys; one block
+ * for 64 keys, the rows of its tiles, and 64 columns of both. Operands as in queries_kernel(). */
 static __global__ void
 __launch_bounds__ (ATTENTION_THREADS, 2)
     keys_kernel (float *dk, float *dv, const float *g, const float *q, const float *k, const float *v, const float *lse,
@@ -340,7 +341,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   __shared__ Shares shares4;
   float *room = (float *)room4, *shares = (float *)shares4;
   const Place place;
-  const float factor = s.has_mask ? 1.0f : s.scale_2; /* where there is a mask, add_mask() multiplies */
+  const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   const int tiles = (s.keys + ROWS - 1) / ROWS, first = (int)(blockIdx.x % tiles) * ROWS, from = blockIdx.y * ROWS;
   const long long sample = blockIdx.x / tiles / (unsigned int)s.groups, group = blockIdx.x / tiles % (unsigned int)s.groups;
   const long long shared_by = s.shared_by;
@@ -411,7 +412,7 @@ launch_forward (const AttentionSizes *sizes, cudaStream_t stream, const Attentio
   const float *q = (const float *)b->q, *k = (const float *)b->k, *v = (const float *)b->v;
   float *y = (float *)b->y;
 
-  if (blocks == 0) /* no queries, of which keys alone say nothing: CUDA refuses an empty grid */
+  if (blocks == 0) /* no queries: CUDA refuses an empty grid */
     return;
   if (s.depth <= ROWS)
     forward_kernel<1><<<blocks, ATTENTION_THREADS, 0, stream>>> (y, b->lse, q, k, v, b->mask, s);

@@ -1,6 +1,6 @@
-/* Attention and its gradient: the constructors, which take the kernels of cuda-attention-single.cu and, for 16-bit floats,
- * of cuda-attention-half.cu, and what a gradient sums before. */
-/* clang-format takes the brackets of launches apart. */
+/* The constructors of attention and its gradient, which use the kernels of cuda-attention-single.cu and, for 16-bit
+ * floats, of cuda-attention-half.cu, and the sums Σ g·y of a gradient. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include <limits.h>
 
@@ -8,7 +8,8 @@
 
 #define ROWS ATTENTION_ROWS
 
-/* sums [N,H,T] = Σ g·y of each query, in f32: eight lanes a query, a block 64 queries of a head. */
+/* sums [N,H,T] = Σ g·y of each query, in f32; g and y [N,H,T,D]. Eight lanes for each query, one block for 64 queries
+ * of a head. */
 template <typename T>
 __global__ void
 __launch_bounds__ (ATTENTION_THREADS) sums_kernel (float *sums, const T *g, const T *y, AttentionSizes s)
@@ -62,9 +63,9 @@ typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
-  AttentionSizes sizes; /* aligned: as far as it follows from them */
+  AttentionSizes sizes; /* aligned: as far as it follows from the sizes */
   int n_in, n_out;
-  int numbers; /* where seed, step and place stand */
+  int numbers; /* the operand number of seed, which step and place follow */
   bool has_delta;
   AttentionLaunch launch;
   void (*launch_sums) (const AttentionSizes *sizes, cudaStream_t stream, float *sums, const void *g, const void *y);
@@ -76,7 +77,7 @@ is_aligned (const void *a, const void *b, const void *c, const void *d)
   return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d) & 15) == 0;
 }
 
-/* The sizes of this very call. */
+/* The sizes of this call, with the alignment of its addresses. */
 static AttentionSizes
 sizes_now (const AttentionKernel *self, void *const *b)
 {
@@ -139,14 +140,14 @@ backward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage 
   return cuda_launched (base->name, message);
 }
 
-/* Rows of eight elements from a multiple of them on, as all of an aligned tensor's lie. */
+/* TRUE if rows begin at multiples of eight elements. */
 static bool
 rows_are_aligned (const LoomAttentionRows *rows)
 {
   return ((rows->start | rows->sample | rows->head | rows->row) & 7) == 0;
 }
 
-/* q, k and v stand at `at`, the mask at `mask_at` where there is one. */
+/* q, k and v begin at operand `at`; the optional mask is operand `mask_at`. */
 static LoomStatus
 attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_at, LoomKernel **kernel, LoomMessage *message)
 {
@@ -161,7 +162,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
 
   if (!cuda_all_plain (spec) || features > ATTENTION_WIDTH || of.queries > INT_MAX / 2 || of.keys > INT_MAX / 2)
     return LOOM_STATUS_UNSUPPORTED;
-  /* Sums over keys are f32; all else is of the queries' type. */
+  /* lse and delta are f32; all else has the queries' type. */
   if (!all_of_dtype (spec->in, at + 3, type) || !all_of_dtype (spec->out, gradient ? spec->n_out : 1, type)
       || (gradient ? spec->in[4].dtype : spec->out[1].dtype) != LOOM_F32
       || (gradient && (has_delta ? spec->in[5].dtype != LOOM_F32 : spec->in[7].dtype != type)))

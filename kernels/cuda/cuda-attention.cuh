@@ -1,6 +1,6 @@
-/* What the kernels of attention share. Each works on tiles of the scores and never has all of them in memory (Dao,
- * "FlashAttention-2", 2023): a block has 64 queries of one head, or 64 keys, walks over the others a tile at a time,
- * and nobody else adds to its results. Scores are in powers of two, which the GPU raises fastest. */
+/* Types and device functions of the attention kernels. A kernel works on tiles of the scores and never has all of them
+ * in memory (Dao, "FlashAttention-2", 2023): a block has 64 queries of one head, or 64 keys, iterates over the others
+ * tile by tile, and no other block adds to its results. Scores are in powers of two, the GPU's fastest exponential. */
 #ifndef LOOM_CUDA_ATTENTION_CUH
 #define LOOM_CUDA_ATTENTION_CUH
 
@@ -12,24 +12,25 @@
 
 #define ATTENTION_ROWS    64 /* queries or keys of a block */
 #define ATTENTION_THREADS 128
-#define ATTENTION_WIDTH   256 /* the most features of a head */
+#define ATTENTION_WIDTH   256 /* the most features in a head */
 #define LOG2_E            1.4426950408889634f
 #define LN_2              0.6931471805599453f
 
-/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], mask [N or 1, H or 1, T or 1, S]; rows as they lie. */
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D], mask [N or 1, H or 1, T or 1, S]; the strides of rows are those of
+ * LoomAttentionRows. */
 typedef struct
 {
   LoomAttentionRows q, k, v, y, g, dq, dk, dv;
   long long n, heads, groups; /* N, H, K */
-  unsigned int shared_by;     /* heads of queries that have the same head of keys */
+  unsigned int shared_by;     /* heads of queries that share a head of keys: H/K */
   int queries, keys;          /* T, S */
   int width, depth;           /* E, D */
-  float scale, scale_2;       /* of scores as they are, and in powers of two */
+  float scale, scale_2;       /* factors of scores: as they are, and in powers of two */
   bool causal, has_mask, mask_is_bool;
   bool aligned;             /* every row of every operand begins at a multiple of 16 bytes */
-  long long mask_stride[3]; /* of sample, head and query; 0 where one mask serves all */
-  /* Dropout: what kept shares are times, below which 24 bits one is dropped, and where the numbers of
-   * seed, step and heads [N,H] lie; no place: nothing is dropped. */
+  long long mask_stride[3]; /* of sample, head and query; 0 if the mask broadcasts */
+  /* Dropout: the factor of kept weights, the bound of 24 bits below which one is dropped, and the addresses of seed,
+   * step and the indices of heads [N,H]; place is NULL without dropout. */
   float left;
   unsigned int below;
   unsigned long long stream;
@@ -40,9 +41,9 @@ typedef struct
 typedef struct
 {
   long long sample, head, group;
-  long long place;   /* among all heads of all samples here */
-  long long queries; /* its first row of lse */
-  long long mask;    /* its first element */
+  long long place;   /* the head's number among all heads of all samples in this call */
+  long long queries; /* offset of its first query in lse */
+  long long mask;    /* offset of its first element */
 } AttentionHead;
 
 __device__ static inline AttentionHead
@@ -59,14 +60,14 @@ attention_head (const AttentionSizes &s, long long sample, long long head)
   return at;
 }
 
-/* Head number i of all heads of all samples, of which there are fewer than blocks of a launch, 2³¹. */
+/* Head number i of all heads of all samples, which are fewer than the blocks of a launch, 2³¹. */
 __device__ static inline AttentionHead
 attention_head_of (const AttentionSizes &s, unsigned int i)
 {
   return attention_head (s, i / (unsigned int)s.heads, i % (unsigned int)s.heads);
 }
 
-/* Where the first row of a head lies, and of the head of keys that it reads. */
+/* The offset of the first row of a head, and of that of the head of keys that it reads. */
 __device__ static inline long long
 attention_rows (const LoomAttentionRows &rows, const AttentionHead &at)
 {
@@ -79,14 +80,14 @@ attention_keys (const LoomAttentionRows &rows, const AttentionHead &at)
   return rows.start + at.sample * rows.sample + at.group * rows.head;
 }
 
-/* Where there are no keys' heads there is nothing to divide. */
+/* H/K; 1 without heads of keys. */
 static inline unsigned int
 attention_shared_by (int64_t heads, int64_t groups)
 {
   return groups > 0 && heads > groups ? (unsigned int)(heads / groups) : 1;
 }
 
-/* What a mask of floats of type M, or of bools, adds to the score at this place, in powers of two. */
+/* What a mask of floats of type M, or of bools, adds to the score of its element `at`, in powers of two. */
 template <typename M>
 __device__ static inline float
 mask_adds (const AttentionSizes &s, const void *mask, long long at)
@@ -96,29 +97,29 @@ mask_adds (const AttentionSizes &s, const void *mask, long long at)
   return load (((const M *)mask)[at]) * LOG2_E;
 }
 
-/* Log Σ exp as what is taken off a score in powers of two; 0 for -∞, of a query that keeps no key. */
+/* Log Σ exp in powers of two, which is subtracted from a score; 0 for -∞, of a query that keeps no key. */
 __device__ static inline float
 score_base (float lse)
 {
   return lse == -INFINITY ? 0.0f : lse * LOG2_E;
 }
 
-/* Keys before this one are kept by a query, as far as the mask does not say otherwise. */
+/* The number of keys that a query keeps, before the mask. */
 __device__ static inline int
 keys_kept (const AttentionSizes &s, int query)
 {
   return s.causal && query < s.keys ? query + 1 : s.keys;
 }
 
-/* How many keys the queries before `end` may look at. */
+/* The number of keys that the queries before `end` may attend to. */
 __device__ static inline int
 keys_before (const AttentionSizes &s, int end)
 {
   return s.causal && end < s.keys ? end : s.keys;
 }
 
-/* Which shares dropout keeps, by numbers that stand beside each other as far as their keys do: four of them are a block
- * of Philox. */
+/* Decides which weights dropout keeps, by random numbers whose index grows with the key: four of them are a block of
+ * Philox. */
 struct AttentionKept
 {
   unsigned long long seed, stream, step, block;
@@ -137,7 +138,7 @@ struct AttentionKept
       }
   }
 
-  /* The number of a head's first query and key. */
+  /* The index of the random number of a head's first query and key. */
   __device__ static inline unsigned long long
   first (const AttentionSizes &s, const AttentionHead &head)
   {
@@ -160,8 +161,8 @@ struct AttentionKept
   }
 };
 
-/* Drops shares as tensor cores leave them, 16 rows and COLUMNS columns of a warp: low and high are the numbers of this
- * lane's first column in its two rows. */
+/* Drops weights in the layout of tensor cores, 16 rows and COLUMNS columns of a warp: low and high are the random
+ * numbers' indices of this lane's first column in its two rows. */
 template <int COLUMNS>
 __device__ static inline void
 keep_shares (float shares[][4], const AttentionSizes &s, unsigned long long low, unsigned long long high)
@@ -177,7 +178,7 @@ keep_shares (float shares[][4], const AttentionSizes &s, unsigned long long low,
     }
 }
 
-/* What a call reads and writes: q, k, v and [mask] always; y and lse forward, else g, lse, delta, dq, dk and dv. */
+/* The buffers of a call: q, k, v and [mask] always; y and lse forward, else g, lse, delta, dq, dk and dv. */
 typedef struct
 {
   const void *q, *k, *v, *mask, *g;
@@ -190,7 +191,7 @@ typedef void (*AttentionLaunch) (const AttentionSizes *sizes, cudaStream_t strea
 
 /* For f32. */
 AttentionLaunch cuda_attention_single (bool gradient);
-/* For 16-bit floats of this type and so many features; NULL where the device does not have them. */
+/* For 16-bit floats of this type and number of features; NULL if the device cannot run it. */
 AttentionLaunch cuda_attention_half (LoomDevice *device, LoomDType dtype, int features, bool gradient);
 
 #endif

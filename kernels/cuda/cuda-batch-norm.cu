@@ -1,4 +1,4 @@
-/* The calls of batch normalisation: which kernels of cuda-batch-norm.cuh they are, with which blocks. */
+/* The calls of batch normalisation: selects the kernels of cuda-batch-norm.cuh and their blocks. */
 #include <limits.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@ typedef struct
   Batch batch;
   LoomDType dtype; /* of the images */
   bool nhwc, affine, relu, residual;
-  bool two; /* gradient with a residual: g is a sum of two */
+  bool two; /* gradient with a residual: g is the sum of two operands */
   double eps;
 } Norm;
 
-/* Elements that a thread takes at a time: of NHWC as many channels. */
+/* The number of elements that a thread takes at once: of NHWC as many channels. */
 static int
 elements_at_once (const Norm *self)
 {
@@ -40,7 +40,7 @@ struct Shape
   static constexpr int at_once = V;
 };
 
-/* Calls f with an image's element and how it is walked. */
+/* Calls f with an element of the image's type and the Walk of its layout. */
 template <typename F>
 static void
 with_image (const Norm *self, F f)
@@ -100,7 +100,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
 {
   Norm *self = (Norm *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
-  const int more = loom_norm_operands ("batch_norm_grad", self->affine); /* where bias is, or y and h */
+  const int more = loom_norm_operands ("batch_norm_grad", self->affine); /* the operand number of bias, or of y and h */
   const int out = self->residual ? more + 1 + self->two : more + (self->affine && self->relu);
   const int behind = out + (self->affine ? 3 : 1);
   const float *mean = (const float *)buffers[2], *var = (const float *)buffers[3];
@@ -116,7 +116,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
   with_image (self, [&] (auto element, auto shape) {
     using T = decltype (element);
     const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
-    const bool gated = self->relu && !self->residual; /* with a residual, what has passed is kept, and read again */
+    const bool gated = self->relu && !self->residual; /* with a residual, the gated gradient is stored in dr and read again */
 
     if (self->residual)
       {
@@ -163,8 +163,8 @@ batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers
   return cuda_launched ("batch_norm_apply", message);
 }
 
-/* About eight blocks for each processor of a large GPU, in NHWC four, a constant so that every GPU gives the same bits; a
- * chunk has 2,048 elements or, in NHWC, 64 rows. */
+/* The number of chunks of a channel: about eight blocks for each processor of a large GPU, in NHWC four, a constant so
+ * that every GPU gives the same bits; a chunk has at least 2,048 elements or, in NHWC, 64 rows. */
 static int
 chunks_of (const Norm *self)
 {
@@ -178,7 +178,7 @@ chunks_of (const Norm *self)
   return chunks > 1 ? (int)chunks : 1;
 }
 
-/* Images (x, and what has its shape) are of one type and in one layout, all else is f32. */
+/* Images (x, and operands of its shape) are of one type and layout, all else is f32. */
 static bool
 takes (const LoomKernelSpec *spec, const LoomTensorDesc *x)
 {
@@ -196,7 +196,7 @@ takes (const LoomKernelSpec *spec, const LoomTensorDesc *x)
   return true;
 }
 
-/* x: operand number `image`; more: operands besides the call's own and a residual. */
+/* x: operand number `image`; more: operands in addition to the call's own and a residual. */
 static LoomStatus
 norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int more, const char *name,
           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomKernel **kernel,
@@ -258,7 +258,7 @@ cuda_batch_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   if (status != LOOM_STATUS_OK || !residual)
     return status;
   ((Norm *)*kernel)->two = two;
-  /* g, h and y are read before dx is written, and not again. */
+  /* g, h and y are read before dx is written, and not after. */
   (*kernel)->inplace[spec->n_out - 1] = 1u | ((two ? 3u : 1u) << own);
   (*kernel)->inplace[0] |= (two ? 3u : 1u) << own;
   return LOOM_STATUS_OK;

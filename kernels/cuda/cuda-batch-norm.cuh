@@ -1,11 +1,11 @@
-/* Batch normalisation and its gradient, spread over the whole GPU, with what stands behind it: a ReLU, or a residual
- * block's sum and its ReLU.
+/* Batch normalisation and its gradient on the whole GPU, fused with a ReLU, or with a residual block's sum and its
+ * ReLU.
  *
- * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel joins the chunks in
- * their order, and a third writes, a chunk a block. The cut depends on the shape alone, so the bits do not depend on
- * the run or the GPU. Images in NHWC are walked 16 to 64 channels at a time, plain ones along a channel, four elements at a
- * time where a plane has a multiple of them; 16-bit images
- * are read and written as they are, statistics and parameters stay f32. */
+ * The elements of a channel are cut into chunks, each of which a block sums in f64; a second kernel adds the chunks in
+ * order, and a third writes the result, one block for each chunk. The cut depends on the shape alone, so the bits do
+ * not depend on the run or the GPU. NHWC images are read 16 to 64 channels at a time, plain ones along a channel, four
+ * elements at a time if the plane's size is a multiple of 4. 16-bit images are read and written as they are; statistics
+ * and parameters stay f32. */
 #ifndef LOOM_CUDA_BATCH_NORM_CUH
 #define LOOM_CUDA_BATCH_NORM_CUH
 
@@ -14,13 +14,13 @@
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-#define COLUMNS 16 /* threads side by side along the channels of NHWC, each with V of these */
+#define COLUMNS 16 /* threads next to each other along the channels of NHWC, each with V of these */
 #define LANES   (CUDA_THREADS / COLUMNS)
 
-/* Element (n, c, s) of a batch lies at (n·channels + c)·space + s, in NHWC at (n·space + s)·channels + c. */
+/* Element (n, c, s) of a batch has the index (n·channels + c)·space + s, in NHWC (n·space + s)·channels + c. */
 typedef struct
 {
-  unsigned int channels, space, elements; /* of a channel: N·space */
+  unsigned int channels, space, elements; /* elements: of a channel, N·space */
   int chunks;
   Divisor by_space;
   LongDivisor by_chunks;
@@ -48,14 +48,14 @@ activated (float y, bool relu)
   return relu && y <= 0 ? 0.0f : y;
 }
 
-/* The part of g that passes the activation behind the normalisation. */
+/* The part of g that passes the activation after the normalisation. */
 __device__ static float
 gate (float g, float y, bool relu)
 {
   return !relu || y > 0 ? g : 0.0f;
 }
 
-/* As memory of type T keeps it. */
+/* x as memory of type T keeps it. */
 template <typename T>
 __device__ static float
 rounded (float x)
@@ -78,10 +78,10 @@ or_zero (const float *bias, unsigned int c)
   return bias != NULL ? bias[c] : 0.0f;
 }
 
-/* ---- who walks where -------------------------------------------------------------------- */
+/* ---- iteration ------------------------------------------------------------------------- */
 
-/* A block's share. Plain: channel blockIdx.x, all threads side by side along it, each with V elements at a time. NHWC:
- * COLUMNS·V channels, LANES threads for each V of them. Chunk blockIdx.y of both. */
+/* The elements of a block. Plain: channel blockIdx.x, all threads next to each other along it, each with V elements at
+ * a time. NHWC: COLUMNS·V channels, LANES threads for each V of them. Both: chunk blockIdx.y. */
 template <bool NHWC, int V> struct Walk
 {
   static constexpr int CHANNELS = NHWC ? V : 1; /* of a thread; its element v is of channel v % CHANNELS */
@@ -91,7 +91,7 @@ template <bool NHWC, int V> struct Walk
   __device__
   Walk (const Batch &b)
   {
-    const unsigned int many = NHWC ? 1 : V; /* elements of a channel at a time, of which it has a multiple */
+    const unsigned int many = NHWC ? 1 : V; /* elements of a channel at a time; their count is a multiple */
     const unsigned long long all = b.elements / many;
     const unsigned int begin = (unsigned int)divide (all * blockIdx.y, b.by_chunks);
 
@@ -102,7 +102,7 @@ template <bool NHWC, int V> struct Walk
     inside = channel < b.channels;
   }
 
-  /* Where element i of the channel lies, and behind it the V - 1 that are taken with it. */
+  /* The index of element i of the channel, the first of V that are taken together. */
   __device__ size_t
   place (const Batch &b, unsigned int i) const
   {
@@ -114,7 +114,7 @@ template <bool NHWC, int V> struct Walk
   }
 };
 
-/* Joins what the threads of a channel have; all of them get it. */
+/* Adds the sums of the threads of a channel; all of them get the result. */
 template <bool NHWC, int V>
 __device__ static void
 join_channel (Pair mine[V])
@@ -142,8 +142,8 @@ join_channel (Pair mine[V])
     }
 }
 
-/* The sums of all chunks of a block's channels; parts is (chunks + 1, channels). Plain: the block joins them. NHWC:
- * they stand behind the chunks, which are too many there for each block to read. */
+/* The sums over all chunks of a block's channels; parts is [chunks + 1,channels]. Plain: the block adds the chunks.
+ * NHWC: batch_norm_join_kernel() has stored the sums in the last row, since each block would read too many chunks. */
 template <bool NHWC, int V>
 __device__ static void
 take_sums (Pair sums[], const Pair *parts, const Batch &b, const Walk<NHWC, V> &walk)
@@ -179,8 +179,8 @@ put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[])
     parts[(size_t)blockIdx.y * b.channels + walk.channel + v] = mine[v];
 }
 
-/* Joins the chunks for NHWC. A block takes COLUMNS channels, whose chunks LANES threads share; each adds its own in
- * order, and what they have is joined in order. */
+/* Adds the chunks of NHWC: the last row of parts [chunks + 1,channels] = Σ of the others. A block takes COLUMNS
+ * channels, whose chunks LANES threads divide; each adds its own in order, and their sums are added in order. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_join_kernel (Pair *parts, Batch b)
 {
@@ -195,7 +195,7 @@ __launch_bounds__ (CUDA_THREADS) batch_norm_join_kernel (Pair *parts, Batch b)
     parts[(size_t)b.chunks * b.channels + channel] = mine[0];
 }
 
-/* What normalises V channels. */
+/* Mean, scale, weight and bias of V channels. */
 template <int V> struct Scales
 {
   float centre[V], scale[V], weight[V], bias[V];
@@ -241,8 +241,8 @@ template <int V> struct Scales
 
 /* ---- kernels ---------------------------------------------------------------------------- */
 
-/* parts: Σ x and Σ x² of each chunk. In f64 their difference keeps the variance of f32 elements whose mean is up to 10⁴
- * times their deviation. */
+/* parts [chunks,channels]: Σ x and Σ x² of each chunk of x [N,C,H,W]. In f64 their difference keeps the variance of f32
+ * elements whose mean is up to 10⁴ times their deviation. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_parts_kernel (Pair *parts, const T *__restrict__ x, Batch b)
@@ -292,7 +292,7 @@ normalise_part (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V
     }
 }
 
-/* r: what is added in front of the ReLU, or NULL. y may lie at x or at r. */
+/* r: added before the ReLU, or NULL. y may have the address of x or of r. */
 template <typename T, bool NHWC, int V>
 __device__ static void
 normalise (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &walk, const Scales<Walk<NHWC, V>::CHANNELS> &s, bool relu)
@@ -303,8 +303,8 @@ normalise (T *y, const T *x, const T *r, const Batch &b, const Walk<NHWC, V> &wa
     normalise_part<false> (y, x, r, b, walk, s, relu);
 }
 
-/* y, x and r alike, r NULL without a residual; mean and var (C) from parts; weight and bias (C), NULL without an affine
- * part. */
+/* y, x and r [N,C,H,W] in one layout, r NULL without a residual; mean and var [C] from parts [chunks + 1,C]; weight and
+ * bias [C], NULL without an affine part. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -328,7 +328,8 @@ __launch_bounds__ (CUDA_THREADS)
   normalise (y, x, r, b, walk, s, relu);
 }
 
-/* parts: Σ g and Σ g·x̂ of each chunk, of the g that passes the activation. */
+/* parts [chunks,C]: Σ g and Σ g·x̂ of each chunk, for the part of g that passes the activation; g and x [N,C,H,W] in
+ * one layout, all else [C]. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -365,8 +366,8 @@ __launch_bounds__ (CUDA_THREADS)
   put_part<NHWC, V> (parts, b, walk, mine);
 }
 
-/* With a residual: dr is what of g, or of g + h, passes the ReLU whose result is y, and the sums are those of dr. All
- * images lie alike; dr may lie at g, h or y. */
+/* With a residual: dr is the part of g, or of g + h, that passes the ReLU with result y, and parts [chunks,C] are the
+ * sums of dr. g, h, y, x and dr [N,C,H,W] in one layout; dr may have the address of g, h or y. mean and var [C]. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -406,8 +407,8 @@ __launch_bounds__ (CUDA_THREADS)
   put_part<NHWC, V> (parts, b, walk, mine);
 }
 
-/* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015); dx, g and x lie alike,
- * all else is (C). */
+/* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015); dx, g and x [N,C,H,W]
+ * in one layout, parts [chunks + 1,C], all else [C]. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -453,7 +454,7 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* y from statistics that are known. */
+/* y [N,C,H,W] from known statistics mean and var [C]; x and r [N,C,H,W] in y's layout. */
 template <typename T, bool NHWC, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)

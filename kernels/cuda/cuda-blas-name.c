@@ -1,8 +1,7 @@
-/* The name of a configuration of cuBLASLt: "cublaslt:a21t20s8k2r2", and the configuration of such a name.
+/* Translates between a configuration of cuBLASLt and its name, "cublaslt:a21t20s8k2r2".
  *
- * A plan keeps the name, and so does a checkpoint; with the same library the same GPU then computes with the same
- * bits. Each letter stands for one attribute of a configuration, with its number behind it; one that has the usual
- * value is left out. */
+ * A plan keeps the name, and so does a checkpoint; with the same library the same GPU then computes the same bits. Each
+ * letter is one attribute of a configuration, followed by its value; attributes with the usual value are left out. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +52,7 @@ cuda_blas_name (const cublasLtMatmulAlgo_t *algorithm, char name[CUDA_BLAS_NAME]
     }
 }
 
-/* The values of the fields that a name has; false where it is none. */
+/* The values of the fields in a name; false if it is none. */
 static bool
 read_name (const char *name, uint32_t value[N_FIELDS])
 {

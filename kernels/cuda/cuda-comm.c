@@ -1,7 +1,7 @@
-/* Collectives of what lies on GPUs: NCCL, one communicator of it for each device and communicator of the ranks.
+/* Collectives on GPU memory by NCCL, with one NCCL communicator for each device and communicator of the ranks.
  *
- * A reduce-scatter or an all-gather of NCCL has equal parts. Where the ranks' parts differ, each is a reduction to or a
- * broadcast from its rank, all in one group, which NCCL makes one launch of. */
+ * A reduce-scatter or an all-gather of NCCL has equal shards. If the ranks' shards differ, each is a reduction to or a
+ * broadcast from its rank, all in one group, which NCCL launches at once. */
 #include "kernels/comm.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct CudaComm
   LoomComm base;
   LoomDevice *device;
   LoomStream *stream;
-  LoomComm *ranks; /* on the host */
+  LoomComm *ranks; /* the communicator on the host */
   const CudaNccl *nccl;
   ncclComm_t handle;
   char name[32];
@@ -33,7 +33,7 @@ check (const CudaNccl *nccl, ncclResult_t result, const char *what, LoomMessage 
                              nccl->error_string (result), message);
 }
 
-/* Behind an abort NCCL is asked for nothing. */
+/* After an abort NCCL must not be called. */
 static LoomStatus
 gone (LoomMessage *message)
 {
@@ -253,7 +253,7 @@ has_ended (LoomComm *self)
   return c->ranks->has_ended (c->ranks);
 }
 
-/* What is under way on it is given up: another rank may never come to it. */
+/* Aborts the work in progress: another rank may never reach it. */
 static void
 give_up (CudaComm *c)
 {
@@ -292,8 +292,8 @@ now (void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What has come between the ranks since NCCL was asked to work: one is gone, a link is down, or one has aborted, of
- * which the host's communicator knows the sentence. */
+/* Checks for an error since the last call of NCCL: a rank or a link is lost, or a rank has aborted, for which the
+ * host's communicator has the sentence. */
 static LoomStatus
 look_for_error (CudaComm *c, LoomMessage *message)
 {
@@ -306,7 +306,7 @@ look_for_error (CudaComm *c, LoomMessage *message)
   return status == LOOM_STATUS_OK ? check (c->nccl, error, "an exchange of the ranks", message) : status;
 }
 
-/* Of a device that has been waited for so many seconds, in which its own computation is. */
+/* Checks a device that has been waited for `seconds`, which include its own computation. */
 static LoomStatus
 look (CudaComm *c, double seconds, LoomMessage *message)
 {
@@ -321,7 +321,7 @@ look (CudaComm *c, double seconds, LoomMessage *message)
   return status;
 }
 
-/* The device, then those that it exchanges bytes with; NULL where there is none of this number. */
+/* The device, then those that it exchanges bytes with; NULL if there is none with this number. */
 static LoomDevice *
 waited_for (LoomDevice *device, int i)
 {
@@ -352,7 +352,7 @@ look_at_all (LoomDevice *device, double seconds, LoomMessage *message)
   return status;
 }
 
-/* The lines of a mesh have one each. */
+/* Each line of a mesh has a communicator of its own. */
 static void
 give_up_all (LoomDevice *device)
 {
@@ -388,8 +388,8 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
 
 /* ---- making one -------------------------------------------------------------- */
 
-/* Rank 0's id of the new communicator, which the others learn by the way that they have already. An id that nobody can
- * make is sent as well, so that nobody waits for it. */
+/* Sends rank 0's id of the new communicator to the others through the host's communicator. A failure to make the id is
+ * sent as well, so that no rank waits for it. */
 static LoomStatus
 share_id (const CudaNccl *nccl, LoomComm *ranks, ncclUniqueId *id, LoomMessage *message)
 {
@@ -427,8 +427,8 @@ refuse_shared (LoomMessage *message)
                     "it has GPUs");
 }
 
-/* Whether each rank has a GPU of its own: NCCL says only to the two that share one that they do. uuids and bytes have
- * room for all ranks. */
+/* Checks that each rank has a GPU of its own: NCCL reports a shared one only to the two ranks that share it. uuids and
+ * bytes have an element for each rank. */
 static LoomStatus
 compare_gpus (const LoomDevice *device, LoomComm *ranks, char (*uuids)[sizeof device->uuid], int64_t *bytes,
               LoomMessage *message)
@@ -445,8 +445,8 @@ compare_gpus (const LoomDevice *device, LoomComm *ranks, char (*uuids)[sizeof de
   return status;
 }
 
-/* Whether all ranks have NCCL, and GPUs of their own: those that have it must not wait for one that has not. A rank
- * without NCCL keeps the sentence that says why. */
+/* Checks that all ranks have NCCL, and GPUs of their own: ranks that have it must not wait for one without it. A rank
+ * without NCCL keeps its own sentence with the reason. */
 static LoomStatus
 agree (const LoomDevice *device, LoomComm *ranks, bool have, bool room, LoomMessage *message)
 {

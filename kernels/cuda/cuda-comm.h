@@ -1,4 +1,4 @@
-/* What the rest of the back end asks of its communicators (cuda-comm.c). */
+/* Interface of the communicators (cuda-comm.c) for the rest of the back end. */
 #ifndef LOOM_CUDA_COMM_H
 #define LOOM_CUDA_COMM_H
 
@@ -13,8 +13,8 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
  * other ranks. */
 bool cuda_comm_is_waited_for (LoomDevice *device);
 
-/* Waits until query (of) is no longer cudaErrorNotReady, and looks meanwhile whether these communicators still work: a
- * rank that is gone would else be waited for for ever. */
+/* Waits until query (of) is no longer cudaErrorNotReady, and checks meanwhile that these communicators still work: a
+ * lost rank would else be waited for without end. */
 LoomStatus cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, LoomMessage *message);
 
 #endif

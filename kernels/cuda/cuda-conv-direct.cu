@@ -1,23 +1,23 @@
-/* Convolution and its gradients as plain sums, one thread an element of the result, f32, images in any layouts.
+/* Convolution and its gradients as plain sums, one thread for each element of the result, f32, images in any layout.
  *
  * They do what cuDNN declines (empty tensors, operands in one layout and the result in the other) and all convolutions
- * where the module is built without cuDNN. Every sum has one order, so two runs agree to the bit; a filter's places are
+ * if the module is built without cuDNN. Every sum has one order, so two runs agree to the bit; the taps of a filter are
  * summed in f32, channels in f64, since there may be thousands. */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-/* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters are those of one group. An element of x lies
- * at the sum of its indices times at_x, one of y at those times at_y; filters are plain. */
+/* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters are those of one group. The offset of an
+ * element of x is the sum of its indices times at_x, in y that times at_y; filters are plain. */
 typedef struct
 {
   long long n, c, h, w, k, r, s, p, q, channels, filters;
   long long stride[2], top, left, dilation[2];
   long long at_x[4], at_y[4];
-  LongDivisor result[3]; /* the last three axes of what the kernel computes */
+  LongDivisor result[3]; /* the last three axes of the kernel's result */
   LongDivisor by_channels, by_filters, by_stride[2];
 } Geometry;
 
-/* The first index of an element of the result; the others go to index[]. */
+/* Splits the number of an element of the result into its first index, which is returned, and the others, index[]. */
 __device__ static long long
 take_apart (const Geometry &of, long long at, long long index[3])
 {
@@ -41,7 +41,8 @@ place (const long long at[4], long long a, long long b, long long c, long long d
   return a * at[0] + b * at[1] + c * at[2] + d * at[3];
 }
 
-/* y [n,k,p,q] = Σ over (c,r,s) of x [n,c,h,w]·filters [k,c,r,s] + bias [k], or NULL; a thread an element of y. */
+/* y [n,k,p,q] = Σ over (c,r,s) of x [n,c,h,w]·filters [k,c,r,s] + bias [k], or NULL; one thread for each element of y.
+ */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     forward_kernel (float *y, const float *x, const float *filters, const float *bias, Geometry of)
@@ -73,8 +74,8 @@ __launch_bounds__ (CUDA_THREADS)
   y[place (of.at_y, n, k, p, q)] = (float)(bias != NULL ? sum + bias[k] : sum);
 }
 
-/* dx [n,c,h,w] = Σ over (k,r,s) of g [n,k,p,q]·filters [k,c,r,s] where (p,q) reads (h,w) at (r,s); a thread an element
- * of dx. */
+/* dx [n,c,h,w] = Σ over (k,r,s) of g [n,k,p,q]·filters [k,c,r,s] for the (p,q) that read (h,w) at (r,s); one thread for
+ * each element of dx. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, const float *filters, Geometry of)
 {
@@ -107,8 +108,8 @@ __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, c
   dx[place (of.at_x, n, c, h, w)] = (float)sum;
 }
 
-/* dw [k,c,r,s] = Σ over (n,p,q) of g [n,k,p,q]·x [n,c,h,w], in f64 since the sum runs over the batch; a thread an
- * element of dw. */
+/* dw [k,c,r,s] = Σ over (n,p,q) of g [n,k,p,q]·x [n,c,h,w], in f64 since the sum runs over the batch; one thread for
+ * each element of dw. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) weight_grad_kernel (float *dw, const float *g, const float *x, Geometry of)
 {
@@ -204,7 +205,7 @@ direct_free (LoomKernel *base)
   free (self);
 }
 
-/* Images may lie in any layout, the filter and its gradient are read and written plain. */
+/* Images may have any layout, the filter and its gradient are plain. */
 bool
 cuda_direct_takes (const LoomKernelSpec *spec)
 {

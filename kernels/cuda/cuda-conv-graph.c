@@ -1,17 +1,16 @@
-/* A convolution of images in NHWC with its bias and activation as one operation graph of cuDNN, so that the result is
- * written once, where cudnnConvolutionForward() writes it and a kernel behind that reads and writes it again. Sums,
- * bias and activation are f32 inside, and a 16-bit result is rounded once.
+/* A convolution of NHWC images with its bias and activation as one operation graph of cuDNN. The result is written
+ * once, while after cudnnConvolutionForward() another kernel reads and writes it again. Sums, bias and activation are
+ * f32 inside, and a 16-bit result is rounded once.
  *
- * cuDNN 9.19 was asked what it has for compute capability 9.0, without a GPU, of a device described to it in JSON
- * (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR): engines compiled before that take a bias with ReLU or with nothing behind it,
- * of bf16, f16, and of f32 with TF32 alone; strides, dilations, groups and any channels, which they pad in their
- * workspace to a multiple of 8; and paddings that differ from side to side. ReLU without a bias, other activations and
- * a bias of another type than the images' get none of these. A bias in f32 beside 16-bit images, as mixed precision has
- * it, is therefore rounded to their type in front of the call, K numbers. Operands begin at multiples of 64 bytes,
- * which cuBLASLt is promised as well; cuDNN is promised 16. Which engine it is, is part of an algorithm's name, so that
- * a plan can be made again.
+ * cuDNN 9.19 lists these engines for compute capability 9.0 (without a GPU, for a device described in JSON,
+ * CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR): precompiled engines take a bias, with ReLU or no activation, of bf16, f16, and
+ * of f32 with TF32 only; strides, dilations, groups and any number of channels, which they pad in their workspace to a
+ * multiple of 8; and asymmetric padding. ReLU without a bias, other activations and a bias of another type than the
+ * images' get none of these. So an f32 bias of 16-bit images, as in mixed precision, is rounded to their type before
+ * the call, K numbers. Operands begin at multiples of 64 bytes; cuDNN is promised 16. The name of an algorithm includes
+ * the engine, so that a plan can be made again.
  *
- * None of these engines but the slowest promises that ReLU lets NaN pass. */
+ * Only the slowest of these engines guarantees that ReLU passes NaN. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +20,14 @@
 #include "kernels/options.h"
 
 #define PREFIX  CUDA_CONV_GRAPH ":"
-#define ENGINES 4 /* of which the table of costs chooses; equal costs leave the first */
+#define ENGINES 4 /* candidates for the cost table; equal costs leave the first */
 
-/* Sums in an order of their own, or in another arithmetic than their operands' and f32. */
+/* Engines whose sums have no fixed order, or whose arithmetic is not that of their operands and f32. */
 #define REFUSED                                                                                                        \
   (CUDA_DNN_NOTE (NONDETERMINISTIC) | CUDA_DNN_NOTE (REDUCED_PRECISION_REDUCTION) | CUDA_DNN_NOTE (FFT)                \
    | CUDA_DNN_NOTE (WINOGRAD))
 
-/* The numbers of a graph's tensors. */
+/* The ids of a graph's tensors. */
 enum
 {
   X = 1,
@@ -37,16 +36,15 @@ enum
   Y
 };
 
-/* What an answer depends on: x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]. Compared by its bytes, which have no gaps.
- */
+/* The key of an answer: x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]. Compared as bytes, so it has no padding. */
 typedef struct
 {
   int64_t x[4], w[4], y[4], stride[2], before[2], after[2], dilation[2];
   int64_t type, act, has_bias; /* cudnnDataType_t, LoomScalarOp, a truth value */
 } Shape;
 
-/* What cuDNN said of a shape, once for all calls of it: a planner asks of one call again and again (for each layout and
- * each pass), and an answer takes milliseconds. Lives as long as its device. */
+/* cuDNN's answer for a shape, made once for all its calls: the planner asks for the same call again and again (for each
+ * layout and each pass), and an answer takes milliseconds. Lives as long as its device. */
 typedef struct Answer Answer;
 struct Answer
 {
@@ -62,16 +60,16 @@ typedef struct
   LoomDevice *device;
   CudaDnnGraph graph; /* keeps the plan */
   cudnnBackendDescriptor_t plan;
-  LoomKernel *narrow;  /* of the bias; NULL where it has the images' type */
+  LoomKernel *narrow; /* rounds the bias; NULL if it has the images' type */
   size_t workspace;
-  size_t bias; /* where in the scratch the narrow bias lies */
+  size_t bias; /* offset of the rounded bias in the scratch */
   bool has_bias;
   char *name;
 } ConvGraph;
 
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
-/* Below 0 where cuDNN has no such activation. */
+/* Below 0 if cuDNN has no such activation. */
 static int
 mode_of (int64_t act)
 {
@@ -92,8 +90,9 @@ mode_of (int64_t act)
     }
 }
 
-/* The shape of a call; false where cuDNN need not be asked: another type, layout or algorithm, or a convolution alone,
- * which the classic calls compute as well. Without TF32 no f32 engine for NHWC is as fast as those for plain images. */
+/* The shape of a call; false if it is not for cuDNN's graphs: another type, layout or algorithm, or a convolution
+ * without bias and activation, which the classic calls compute as well. Without TF32 no f32 engine for NHWC is as fast
+ * as those for plain images. */
 static bool
 shape_of (const LoomKernelSpec *spec, Shape *s)
 {
@@ -125,7 +124,7 @@ shape_of (const LoomKernelSpec *spec, Shape *s)
 
 /* ---- the graph --------------------------------------------------------------------------------- */
 
-/* Where the elements of a tensor in NHWC lie. */
+/* Strides of a tensor in NHWC. */
 static void
 strides_of (const int64_t dim[4], int64_t stride[4])
 {
@@ -144,7 +143,7 @@ operand (CudaDnnGraph *g, int64_t id, const Shape *s, const int64_t dim[4])
   return cuda_dnn_tensor (g, id, (cudnnDataType_t)s->type, dim, stride);
 }
 
-/* What one operation leaves to the next, or the result behind the last. */
+/* The result of an operation: inner, or the call's result after the last. */
 static CudaDnnTensor
 result (CudaDnnGraph *g, const Shape *s, bool is_last)
 {
@@ -196,7 +195,7 @@ answer_new (LoomDevice *device, const Shape *shape, double room, Answer **to, Lo
   LoomStatus status;
   int n = 0;
 
-  /* There are as many options of a call as the planner has room for; in f32 most of them are other algorithms. */
+  /* The list of options is limited; in f32 most of them are other algorithms. */
   cuda_use (device);
   describe (&graph, shape);
   status = cuda_dnn_engines (device, &graph, (size_t)room, REFUSED, found,
@@ -217,16 +216,16 @@ answer_new (LoomDevice *device, const Shape *shape, double room, Answer **to, Lo
 
       snprintf (name, sizeof name, PREFIX "%.*s", CUDA_DNN_NAME - 1, found[i].name);
       kept = cuda_name_keep (name);
-      /* What an engine pads in its workspace the library has counted in its order, and the classic calls pad it, too.
-       */
+      /* The library's order of engines includes their padding in the workspace, and the classic calls pad as well, so
+       * no bytes are added for it. */
       if (kept != NULL)
         (*to)->engine[(*to)->n++] = (CudaAlgorithm){ kept, found[i].workspace };
     }
   return LOOM_STATUS_OK;
 }
 
-/* What cuDNN has for a shape. `room` follows from it: twice the bytes of operands and result have room for what pads
- * channels, from 4 on, to a multiple of 8. */
+/* cuDNN's engines for a shape. `room`, the limit of their workspaces, is twice the bytes of operands and result, which
+ * suffices for channels, from 4 on, padded to a multiple of 8. */
 static LoomStatus
 answer_get (LoomDevice *device, const Shape *shape, double room, const Answer **answer, LoomMessage *message)
 {
@@ -269,7 +268,7 @@ cuda_conv_graph_close (LoomDevice *device)
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
-/* A workspace begins at a multiple of 256 bytes, as those do that cudaMalloc() gives; scratch at one of 64. */
+/* A workspace must begin at a multiple of 256 bytes, as memory of cudaMalloc() does; scratch begins at one of 64. */
 static size_t
 room_of (size_t workspace)
 {
@@ -347,7 +346,7 @@ conv_graph_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   return status;
 }
 
-/* What rounds a bias to the images' type. */
+/* Makes the kernel that rounds a bias to the images' type. */
 static LoomStatus
 add_narrow (ConvGraph *self, const LoomKernelSpec *spec, LoomMessage *message)
 {

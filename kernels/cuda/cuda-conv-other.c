@@ -1,5 +1,6 @@
-/* Convolutions that are something simpler: a matrix product, where one place of the result sees the whole image, and an
- * input gradient as a convolution with the turned filter, which cuDNN computes faster than the gradient itself. */
+/* Convolutions that can be computed as something simpler: as a matrix product, if one element of the result reads the
+ * whole image; and an input gradient as a convolution with the flipped filter, which cuDNN computes faster than the
+ * gradient itself. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ cuda_conv_product_takes (const LoomKernelSpec *spec)
          && a->pad[3] == 0 && a->dilation[0] == 1 && a->dilation[1] == 1 && (i.forward || !a->has_bias);
 }
 
-/* The product's operands lie where the convolution's do: x·wᵀ, g·w or gᵀ·x. */
+/* The product's operands have the addresses of the convolution's: x·wᵀ, g·w or gᵀ·x. */
 LoomStatus
 cuda_conv_product_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -64,13 +65,13 @@ cuda_conv_product_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKerne
   return cuda_matmul_new (device, &product, kernel, message);
 }
 
-/* ---- a turned filter ------------------------------------------------------------------------------ */
+/* ---- a flipped filter ----------------------------------------------------------------------------- */
 
 typedef struct
 {
   LoomKernel base;
   LoomKernel *turn, *convolve;
-  size_t filter; /* where in the scratch the turned filter lies, behind the convolution's own */
+  size_t filter; /* offset of the flipped filter in the scratch, after the convolution's own scratch */
 } Turned;
 
 static LoomStatus
@@ -96,7 +97,7 @@ turned_free (LoomKernel *base)
   free (self);
 }
 
-/* f32 alone: cuDNN's gradients of 16-bit images are as fast as its convolutions. */
+/* f32 only: cuDNN's gradients of 16-bit images are as fast as its convolutions. */
 bool
 cuda_conv_turned_takes (const LoomKernelSpec *spec)
 {
@@ -117,8 +118,9 @@ cuda_conv_turned_takes (const LoomKernelSpec *spec)
   return true;
 }
 
-/* dx [N,C,H,W] is g [N,K,P,Q] convolved with w as [C,K,R,S], turned half about, and as much padding as the filter reaches
- * beyond the convolution's own (Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016). */
+/* dx [N,C,H,W] is g [N,K,P,Q] convolved with w as [C,K,R,S], rotated by 180°; its padding is the part of the filter
+ * beyond the convolution's own padding (Dumoulin and Visin, "A guide to convolution arithmetic for deep learning",
+ * 2016). */
 LoomStatus
 cuda_conv_turned_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {

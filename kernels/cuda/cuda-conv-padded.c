@@ -1,11 +1,11 @@
-/* Convolutions whose padding differs from side to side, as padding="same" of an even filter has it: cuDNN pads both
- * sides alike. What one side has more than the other is put around the image, as zeros, into scratch; cuDNN then takes
- * the larger image with the padding that both sides share. The weights' gradient reads that image, too, and the input's
- * gradient is the larger image's without its border.
+/* Convolutions with asymmetric padding, such as padding="same" of an even filter: cuDNN pads both sides alike. The
+ * difference between the sides is added to the image as zeros, in scratch; cuDNN then takes the larger image with the
+ * padding that both sides share. The weights' gradient reads that image, too, and the input's gradient is cut out of
+ * the larger image's.
  *
- * The image is written and read once more, which costs a few per cent of a convolution of many channels. The other way
- * to compute such a call is a thread for each element of the result (cuda-conv-direct.cu), in f32 alone, which takes a
- * hundred times as long as cuDNN, and 16-bit images would be widened for it. */
+ * The image is written and read once more, which costs a few per cent of a convolution of many channels. The
+ * alternative is one thread for each element of the result (cuda-conv-direct.cu), in f32 only, which takes a hundred
+ * times as long as cuDNN, and would need 16-bit images converted to f32. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +18,11 @@ typedef struct
 {
   LoomKernel base;
   LoomKernel *convolve;
-  LoomKernel *move; /* puts the border around the image, or cuts it off its gradient */
-  int image;        /* which of the call's buffers is the image, x or its gradient [N,C,H,W] */
-  int scratch;      /* behind all operands and results */
+  LoomKernel *move; /* adds the border to the image, or removes it from its gradient */
+  int image;        /* the number of the buffer that is the image, x or its gradient [N,C,H,W] */
+  int scratch;      /* buffer number, after all operands and results */
   bool is_result;
-  size_t padded; /* where in the scratch the larger image lies, behind the convolution's own */
+  size_t padded; /* offset of the larger image in the scratch, after the convolution's own scratch */
 } Padded;
 
 static LoomStatus
@@ -64,7 +64,7 @@ cuda_conv_padded_takes (const LoomKernelSpec *spec)
   return a->pad[0] != a->pad[1] || a->pad[2] != a->pad[3];
 }
 
-/* The border's rows and columns before the image, and the kernel that adds or removes it. */
+/* Makes the kernel that adds the border or removes it; before: rows and columns before the image. */
 static LoomStatus
 move_new (LoomDevice *device, const LoomTensorDesc *image, const LoomTensorDesc *larger, const int64_t before[2],
           bool is_result, LoomKernel **kernel, LoomMessage *message)
@@ -83,7 +83,7 @@ move_new (LoomDevice *device, const LoomTensorDesc *image, const LoomTensorDesc 
   return is_result ? cuda_slice_new (device, &spec, kernel, message) : cuda_pad_new (device, &spec, kernel, message);
 }
 
-/* An input gradient is made as cuDNN is faster at it where that is possible (cuda-conv-other.c). */
+/* An input gradient is computed as a convolution if possible (cuda-conv-other.c), which is faster in cuDNN. */
 static const char *
 algorithm_of (const LoomKernelSpec *call)
 {

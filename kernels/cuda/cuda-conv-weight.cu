@@ -1,5 +1,4 @@
-/* The gradients of a convolution's weights and of its bias, on the host: how their sums are split, and their kernels.
- */
+/* The gradients of a convolution's weights and bias on the host: splits their sums and launches the kernels. */
 #include "kernels/cuda/cuda-conv-weight.cuh"
 
 #define WORKSPACE ((size_t)64 << 20)
@@ -12,7 +11,7 @@ typedef struct
 {
   int rows, columns;
   int resident;      /* blocks on a processor */
-  double efficiency; /* of its arithmetic, about */
+  double efficiency; /* part of the peak arithmetic, roughly */
 } Tile;
 
 static const Tile tiles[] = { { 32, 32, 8, 0.35 }, { 64, 64, 4, 0.5 }, { 64, 128, 3, 0.55 }, { 128, 128, 2, 0.6 } };
@@ -26,7 +25,7 @@ typedef struct
 } Split;
 
 /* Seconds for a tile and a number of splits: waves of blocks, and the parts written and read. Rates are those of an
- * H100; what counts are their proportions. */
+ * H100; only their proportions matter. */
 static double
 seconds_of (const Tile *tile, long long blocks, int splits, int places, double weights, int processors)
 {
@@ -39,7 +38,7 @@ seconds_of (const Tile *tile, long long blocks, int splits, int places, double w
          + splits * weights * 2 * sizeof (float) / memory;
 }
 
-/* Which tile, and into how many parts the places go: a function of the shape and the card's model alone. */
+/* Chooses the tile and the number of parts: a function of the shape and the card's model alone. */
 static Split
 split_of (const Gather *of, bool has_bias, int processors)
 {
@@ -85,7 +84,7 @@ typedef struct
   Split split;
   LoomDType from, to; /* of the images, of the gradients */
   bool nhwc, has_bias;
-  LoomKernel *tail; /* the sum for dbias, where it is no column */
+  LoomKernel *tail; /* the sum for dbias, if it is no column */
 } Weight;
 
 template <int ROWS, int COLUMNS, int HIGH, int WIDE>
@@ -166,7 +165,7 @@ weight_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   status = cuda_launched ("a convolution's weight gradient", message);
   if (status == LOOM_STATUS_OK)
     status = join (self, handle, buffers[2], db, part, message);
-  /* Behind them on the same stream, so it may share their scratch. */
+  /* The tail runs later on the same stream, so it may use the same scratch. */
   return status == LOOM_STATUS_OK && self->tail != NULL ? self->tail->run (self->tail, stream, sum, message) : status;
 }
 
@@ -214,7 +213,7 @@ is_float (LoomDType dtype)
   return dtype == LOOM_F32 || dtype == LOOM_BF16 || dtype == LOOM_F16;
 }
 
-/* Fills what a kernel needs of the call; false where it does not take it. */
+/* Fills the parameters of a kernel; false if it does not take the call. */
 static bool
 gather_of (const LoomKernelSpec *spec, Gather *of)
 {
@@ -227,7 +226,7 @@ gather_of (const LoomKernelSpec *spec, Gather *of)
       || dw->layout != LOOM_LAYOUT_PLAIN || g->layout != x->layout || a->groups < 1 || loom_desc_count (g) == 0
       || loom_desc_count (x) == 0 || loom_desc_count (dw) == 0)
     return false;
-  /* Numbers of 32 bits, and rows and columns of 16. */
+  /* Indices have 32 bits, rows and columns 16. */
   if (loom_desc_count (g) > INT32_MAX || loom_desc_count (x) > INT32_MAX || a->groups > UINT16_MAX
       || loom_desc_count (dw) + dw->dim[0] > (int64_t)(WORKSPACE / sizeof (float)))
     return false;
@@ -262,7 +261,7 @@ gather_of (const LoomKernelSpec *spec, Gather *of)
       of->at_g[i] = (int)at_g[i];
       of->at_x[i] = (int)at_x[i];
     }
-  /* Where groups are many and small, most of each tile would be idle. */
+  /* With many small groups most of each tile would be idle. */
   return a->groups == 1 || of->filters * of->taps >= 64;
 }
 
@@ -348,7 +347,7 @@ cuda_bias_grad_new (LoomDevice *device, const LoomTensorDesc *g, const LoomTenso
   self->from = g->dtype;
   self->to = db->dtype;
   self->nhwc = g->layout == LOOM_LAYOUT_NHWC;
-  /* To the kernel that joins, one filter that has a column for each channel, whose image has one channel. */
+  /* For the joining kernel this is one filter with a column for each channel, and an image of one channel. */
   self->gather.groups = self->gather.filters = self->gather.channels = self->gather.s = 1;
   self->gather.r = self->gather.columns = self->gather.taps = channels;
   self->gather.places = (int)places;

@@ -1,23 +1,23 @@
 /* The gradients of a convolution's weights, as one product, and of its bias; images all plain or all NHWC, f32, or
  * 16-bit floats that are summed in f32.
  *
- * dw (filters × taps) = Σ over the places (n,p,q) of g · the taps of x that the place reads. Blocks compute tiles of dw
- * and gather their operands straight from the images, so the columns of x are never written anywhere. Few weights have
- * long sums: the places are split among blocks, each writes its part into the scratch, and a second kernel joins the
- * parts in their order, in f64. So two runs on one model of a card agree to the bit. The gradient of a bias is the sum
- * of g, hence a tap more, which reads 1 everywhere, where a tile has room for it. */
+ * dw [filters,taps] = Σ over the positions (n,p,q) of g · the taps of x that the position reads. Blocks compute tiles
+ * of dw and gather their operands directly from the images, so the columns of x are never stored. Few weights have long
+ * sums: the positions are split among blocks, each writes its part to scratch, and a second kernel adds the parts in
+ * order, in f64. So two runs on one model of a card agree to the bit. The gradient of a bias is the sum of g: it is
+ * computed as one more tap that reads 1 everywhere, if a tile has space for it. */
 #ifndef LOOM_CUDA_CONV_WEIGHT_CUH
 #define LOOM_CUDA_CONV_WEIGHT_CUH
 
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-#define DEPTH   8 /* places that a step of the loop takes */
+#define DEPTH   8 /* positions in a step of the loop */
 #define ONES    INT16_MAX
 #define OUTSIDE INT16_MIN
 
-/* One group's product: filters × columns, where columns are channels·r·s taps and perhaps that of ones. Steps are those
- * in memory, in elements. */
+/* One group's product: filters × columns, where columns are channels·r·s taps and perhaps that of ones. Strides are in
+ * elements of memory. */
 typedef struct
 {
   int groups, channels, filters, taps, columns;
@@ -28,14 +28,14 @@ typedef struct
   int at_x[4], at_g[4];
 } Gather;
 
-/* What one column reads beside a place: the distance in memory, and how far down and across. */
+/* The offset of a column's element from a position: in memory, in rows and in columns. */
 typedef struct
 {
   int distance;
   short down, across;
 } Tap;
 
-/* A place in g and in x, and the row and column of x where its window's first tap would be without padding. */
+/* A position's offsets in g and in x, and the row and column of x of its window's first tap, before padding. */
 typedef struct
 {
   int g, x, row, column;
@@ -55,7 +55,7 @@ locate (const Gather &of, int place)
   return at;
 }
 
-/* Columns are in the order in which x has its channels: (c,r,s) where images are plain, (r,s,c) in NHWC. */
+/* Columns are in the order of x's memory: (c,r,s) if images are plain, (r,s,c) in NHWC. */
 template <bool NHWC>
 __device__ static Tap
 tap_of (const Gather &of, int column)
@@ -84,8 +84,8 @@ value_of (const Gather &of, const S *x, const Place &at, const Tap &tap)
   return tap.down == ONES ? 1 : 0;
 }
 
-/* part [split,group,filters,columns], g [n,k,p,q], x [n,c,h,w]; a block a tile of ROWS filters × COLUMNS columns over
- * the places of its split, a thread HIGH × WIDE of its sums, in pieces of 4 × 4. */
+/* part [split,group,filters,columns], g [n,k,p,q], x [n,c,h,w]; one block for a tile of ROWS filters × COLUMNS columns
+ * over the positions of its split, one thread for HIGH × WIDE of its sums, in pieces of 4 × 4. */
 template <typename S, int ROWS, int COLUMNS, int HIGH, int WIDE, bool NHWC>
 __global__ void __launch_bounds__ ((ROWS / HIGH) * (COLUMNS / WIDE), (ROWS / HIGH) * (COLUMNS / WIDE) == 256 ? 2 : 1)
     weight_kernel (float *part, const S *__restrict__ g, const S *__restrict__ x, Gather of)
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__ ((ROWS / HIGH) * (COLUMNS / WIDE), (ROWS / HIG
       sum[i][j] = 0;
   __syncthreads ();
 
-  /* Neighbouring threads read neighbours in memory: places where images are plain, channels in NHWC. */
+  /* Neighbouring threads read neighbours in memory: positions if images are plain, channels in NHWC. */
   auto fetch = [&] (int from) {
     Place at = { 0, 0, 0, 0 };
     bool inside = from + tid % DEPTH < last;
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__ ((ROWS / HIGH) * (COLUMNS / WIDE), (ROWS / HIG
 
       if (more)
         fetch (from + DEPTH);
-      /* Four without a jump between them: sums of one hide the loads of the next. */
+      /* Four without a branch between them: sums of one hide the loads of the next. */
       for (int d = 0; d < DEPTH; d += 4)
         {
           multiply (d);
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__ ((ROWS / HIGH) * (COLUMNS / WIDE), (ROWS / HIG
           multiply (d + 2);
           multiply (d + 3);
         }
-      /* The other buffer's readers were done before the last barrier. */
+      /* All readers of the other buffer passed the last barrier. */
       if (more)
         {
           now ^= 1;
@@ -221,8 +221,8 @@ __global__ void __launch_bounds__ ((ROWS / HIGH) * (COLUMNS / WIDE), (ROWS / HIG
       }
 }
 
-/* dw [k,channels,r,s] and db [k], or NULL, from the parts; a block COLUMNS sums, of each a thread every ROWS-th part.
- */
+/* dw [k,channels,r,s] and db [k], or NULL, from part [splits,count]; one block for COLUMNS sums, one thread for every
+ * ROWS-th part of a sum. */
 template <typename D, int ROWS, int COLUMNS, bool NHWC>
 __global__ void
 __launch_bounds__ (ROWS *COLUMNS) join_parts_kernel (D *dw, D *db, const float *part, int splits, Gather of)
@@ -237,7 +237,7 @@ __launch_bounds__ (ROWS *COLUMNS) join_parts_kernel (D *dw, D *db, const float *
       const float *at = part + i;
       int split = threadIdx.x / COLUMNS;
 
-      /* Eight loads under way at a time. */
+      /* Eight loads in flight at a time. */
       for (; split + 7 * ROWS < splits; split += 8 * ROWS)
         {
           float values[8];
@@ -270,8 +270,8 @@ __launch_bounds__ (ROWS *COLUMNS) join_parts_kernel (D *dw, D *db, const float *
     store (&dw[(long long)k * of.taps + column], (float)sum);
 }
 
-/* part [split,filters], g [n,k,p,q]; a block 32 channels over the places of its split where images are in NHWC, else a
- * warp one. */
+/* part [split,filters], g [n,k,p,q]; over the positions of its split, one block for 32 channels in NHWC, one warp for
+ * one channel of plain images. */
 template <typename S, bool NHWC>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) bias_kernel (float *part, const S *__restrict__ g, Gather of)

@@ -10,7 +10,7 @@
  * `dim` the number of classes. Logits may be of 16 bits, as a product writes them, and are computed with as f32; the
  * gradient of f32 may be of 16 bits, too, for products that read it so. Both have the bits of conversions in front and
  * behind, which would read and write all of it once more. Losses and their sums are f32. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-rows.cuh"

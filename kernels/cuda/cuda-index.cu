@@ -1,5 +1,5 @@
 /* Rows of a table by index. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"

@@ -1,5 +1,5 @@
 /* iota: numbers at equal distances along an axis. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"

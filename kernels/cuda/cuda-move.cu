@@ -3,7 +3,7 @@
  * All are one walk over the axes of the smaller side, with one set of strides for reading and one for writing. The walk
  * knows only the size of what it moves at a time, an element or, where neighbours stay neighbours, up to 16 bytes of them,
  * so five kernels serve every type. Where both sides are one run of bytes it is a copy by the device's copy engine. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"

@@ -5,7 +5,7 @@
  *
  * The gradients of weight and bias are sums down the columns, held in f64: chunks of the rows first, joined in order by a
  * second kernel, so the bits do not depend on the run. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include <limits.h>
 

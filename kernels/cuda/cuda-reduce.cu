@@ -8,7 +8,7 @@
  *
  * Where what is neighbouring in memory is read side by side in whole words of 16 bytes, a thread reads such a word (V
  * elements); whether it is follows from the shape. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include <limits.h>
 

@@ -4,7 +4,7 @@
  * of `inner`, to a warp when C is at most 1,024 and to a block otherwise (cuda-rows.cuh). Where inner is 1 they move 16
  * bytes at a time. A row is read twice, for its largest element and its sum together, and to write; the second time it lies
  * in a cache. Rows of 16-bit floats are read and written as they are, and computed with in f32. */
-/* clang-format takes the brackets of launches apart. */
+/* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-rows.cuh"
