@@ -2,14 +2,13 @@
  *
  * Its algorithms are options of the planner (cuda_conv2d_algorithms), never searched for by running them. Those whose
  * sums have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no
- * activation here: an image whose sides differ is padded before (cuda-conv-padded.c), what cuDNN does not take at all
- * goes to own loops (cuda-conv-direct.cu), and bias with activation follow as one element-wise kernel, so that of
- * 16-bit floats with a bias the result is rounded twice: as a convolution, and with its bias, which is added in f32.
- * Where cuDNN has an engine that does all of it at once, that is an option, too (cuda-conv-graph.c).
- * For the weight gradient there is an own product, too (cuda-conv-weight.cu). Images in NHWC want the filter so as
- * well: it may come so, which the planner sees to once for all calls; otherwise it is packed into scratch in front of
- * the call, and the weights' gradient is unpacked behind it. cuDNN makes that gradient in the images' type, from which
- * it is widened where f32 is wanted. */
+ * activation here: asymmetric padding is added before (cuda-conv-padded.c), and calls that cuDNN does not take use our
+ * own loops (cuda-conv-direct.cu). Bias and activation follow as one element-wise kernel, so a 16-bit result with a
+ * bias is rounded twice: after the convolution, and after its bias, which is added in f32. If cuDNN has an engine that
+ * does all of it at once, that is an option, too (cuda-conv-graph.c), as is an own product for the weight gradient
+ * (cuda-conv-weight.cu). Images in NHWC need the filter in NHWC as well: the planner may pass it so, once for all
+ * calls; otherwise it is packed into scratch before the call, and the weights' gradient is unpacked after it. cuDNN
+ * computes that gradient in the images' type; it is converted if f32 is wanted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +28,12 @@ typedef struct
   const char *name;
   int number;      /* in the enumeration of its pass */
   int64_t largest; /* filter of Winograd's algorithms, which take 3×3 and up to this; 0: the algorithm is a product,
-                    * which takes every shape, stride, dilation and layout */
-  bool rounds;     /* as much as TF32 does, whatever the math mode: on an H100 its results are away by 2e-4 to 6e-4 of
-                    * their norm */
+                      which takes every shape, stride, dilation and layout */
+  bool
+      rounds; /* as much as TF32 does, in any math mode: on an H100 its results deviate by 2e-4 to 6e-4 of their norm */
 } Algorithm;
 
-/* The first is the one where costs are equal. */
+/* If costs are equal the first one is chosen. */
 static const Algorithm forward[] = {
   { "cudnn-implicit-precomp", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, 0, false },
   { "cudnn-implicit", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, 0, false },
@@ -63,13 +62,13 @@ static const CudaConstructor direct[] = { [FORWARD] = cuda_direct_conv2d_new,
                                           [INPUT_GRADIENT] = cuda_direct_input_grad_new,
                                           [WEIGHT_GRADIENT] = cuda_direct_weight_grad_new };
 
-/* A call: x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q], or the gradients in their places. */
+/* A call: x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q], or the gradients instead of them. */
 typedef struct
 {
   Pass pass;
   const LoomConv2dAttrs *attrs;
   const LoomTensorDesc *x, *w, *y;
-  const LoomTensorDesc *bias; /* or its gradient, where there is one */
+  const LoomTensorDesc *bias; /* or its gradient; NULL without one */
   bool tf32;                  /* LoomKernelSpec.tf32 */
 } Call;
 
@@ -83,8 +82,8 @@ typedef struct
   cudnnConvolutionDescriptor_t shape;
   size_t workspace;
   bool has_bias;
-  LoomKernel *pack; /* of the filter, in NHWC calls: in front of the call, or behind it */
-  size_t packed;    /* where in the scratch that filter lies */
+  LoomKernel *pack; /* packs the filter before the call, or unpacks its gradient after it; only in NHWC calls */
+  size_t packed;    /* offset of that filter in the scratch */
   LoomKernel *tail; /* forward: bias and activation; weight gradient: the sum for dbias */
   char *name;
 } Conv;
@@ -122,8 +121,8 @@ conv_free (LoomKernel *base)
   free (self);
 }
 
-/* How much room the algorithm wants to work in, or that cuDNN does not have it for this call; the device's own handle
- * answers, one thread at a time. */
+/* The workspace of an algorithm, or UNSUPPORTED if cuDNN does not have it for this call. Uses the device's own handle,
+ * by one thread at a time. */
 static LoomStatus
 ask_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *message)
 {
@@ -157,14 +156,14 @@ ask_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *m
 
 static const float one = 1, zero = 0;
 
-/* Where a call's scratch lies, NULL where it needs none. */
+/* A call's workspace; NULL if it needs none. */
 static void *
 workspace_in (const Conv *self, void *scratch)
 {
   return self->workspace != 0 ? scratch : NULL;
 }
 
-/* The filter w [K,C/groups,R,S] as cuDNN is given it: packed into the scratch in NHWC calls. */
+/* The filter w [K,C/groups,R,S] in cuDNN's layout: packed into the scratch in NHWC calls. */
 static LoomStatus
 packed_filter (Conv *self, LoomStream *stream, void **w, void *scratch, LoomMessage *message)
 {
@@ -238,7 +237,7 @@ weight_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
         "a convolution's weight gradient", message);
   if (status == LOOM_STATUS_OK && self->pack != NULL)
     status = self->pack->run (self->pack, stream, unpack, message);
-  /* Behind them on the same stream, so all may share their scratch. */
+  /* Later kernels on the same stream, so all may use the same scratch. */
   if (status == LOOM_STATUS_OK && self->tail != NULL)
     status = self->tail->run (self->tail, stream, sum, message);
   return status;
@@ -263,7 +262,7 @@ math_of (const Call *call)
 {
   if (call->x->dtype != LOOM_F32)
     return CUDNN_TENSOR_OP_MATH;
-  /* FMA alone: without it f32 may be rounded to TF32. */
+  /* FMA only: otherwise f32 may be rounded to TF32. */
   return call->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
@@ -359,7 +358,7 @@ takes (const Algorithm *algorithm, const Call *call)
          && a->dilation[0] == 1 && a->dilation[1] == 1;
 }
 
-/* The filter as cuDNN has it. */
+/* The filter in cuDNN's layout and type. */
 static LoomTensorDesc
 packed_of (const Call *call)
 {
@@ -370,14 +369,14 @@ packed_of (const Call *call)
   return packed;
 }
 
-/* TRUE if the call has to bring it there, or back. */
+/* TRUE if the call has to pack the filter, or unpack its gradient. */
 static bool
 packs (const Call *call)
 {
   return call->x->layout != call->w->layout || call->w->dtype != call->x->dtype;
 }
 
-/* The workspace, and behind it the packed filter. */
+/* The workspace, followed by the packed filter. */
 static size_t
 scratch_of (Conv *self, const Call *call)
 {
@@ -389,7 +388,7 @@ scratch_of (Conv *self, const Call *call)
   return self->packed + loom_desc_bytes (&packed);
 }
 
-/* Bias and activation behind the convolution read its result and write it again. */
+/* Bytes of the tail: bias and activation after the convolution read its result and write it again. */
 static double
 tail_bytes (const Call *call)
 {
@@ -405,7 +404,7 @@ declines (LoomStatus status)
   return status == LOOM_STATUS_UNSUPPORTED || status == LOOM_STATUS_INVALID;
 }
 
-/* What needs no algorithm of cuDNN's of that pass and padding. */
+/* Algorithms without a cuDNN algorithm of that pass and padding. */
 static const struct
 {
   const char *name;
@@ -500,7 +499,8 @@ add_pack (Conv *self, const Call *call, LoomMessage *message)
   return cuda_copy_new (self->device, &spec, &self->pack, message);
 }
 
-/* Bias and activation behind the convolution, the bias seen as [K,1,1]; or the sum of g for the bias's gradient. */
+/* Adds what follows the convolution: bias and activation, the bias as [K,1,1]; or the sum of g for the bias's gradient.
+ */
 static LoomStatus
 add_tail (Conv *self, const Call *call, LoomMessage *message)
 {

@@ -1,21 +1,21 @@
 /* Cross-entropy of class logits, and its gradient.
  *
- * Logits are seen as (outer, C, inner). Where classes lie side by side, a row of C is read once, 16 bytes at a time, by
- * a warp when C is at most 1,024 and by a block otherwise, with the largest element and the sum of exponentials kept
- * together (cuda-rows.cuh): once an element where two passes read it twice. The gradient reads and writes it once, which is
- * the least, and has no division for each element. Else a thread has a
- * place of (outer, inner) and walks over its classes, so that neighbours read side by side.
+ * Logits are seen as [outer,C,inner]. If inner is 1, a row of C is read once, 16 bytes at a time, by a warp if C is at
+ * most 1,024 and by a block otherwise, with the maximum and the sum of exponentials updated together (cuda-rows.cuh);
+ * two passes would read it twice. The gradient reads and writes each element once, the least possible, without a
+ * division per element. If inner is above 1, a thread has one position of [outer,inner] and iterates over its classes,
+ * so that neighbouring threads read neighbours.
  *
- * A row may be longer than there are classes (LoomCrossEntropyAttrs.classes): in kernels `length` is how long it is, and
- * `dim` the number of classes. Logits may be of 16 bits, as a product writes them, and are computed with as f32; the
- * gradient of f32 may be of 16 bits, too, for products that read it so. Both have the bits of conversions in front and
- * behind, which would read and write all of it once more. Losses and their sums are f32. */
+ * A row may be longer than the number of classes (LoomCrossEntropyAttrs.classes): in kernels `length` is the length of
+ * a row, and `dim` the number of classes. Logits may be of 16 bits and are computed with as f32; the gradient of f32
+ * logits may be of 16 bits, too, for products that read it. Both have the bits of separate conversions, which would
+ * read and write everything once more. Losses and their sums are f32. */
 /* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-rows.cuh"
 
-#define CHUNK 4096 /* elements of a row's gradient that one block works out */
+#define CHUNK 4096 /* elements of a row's gradient that one block computes */
 
 typedef struct
 {
@@ -27,8 +27,8 @@ typedef struct
   long long ignore_index;
 } Entropy;
 
-/* Says of one row, whose logits are `apart` from one another, what its target makes of it. A row of -∞ alone has no
- * softmax, as PyTorch has it. */
+/* Writes loss and lse of one row of logits x, which are `apart` elements from one another. A row of only -∞ has no
+ * softmax and results in NaN, as in PyTorch. */
 template <typename T>
 __device__ static inline void
 conclude (float *loss, float *lse, const T *x, Share all, long long wanted, long long dim, long long apart,
@@ -48,7 +48,7 @@ conclude (float *loss, float *lse, const T *x, Share all, long long wanted, long
     *loss = log_sum - (load (x[wanted * apart]) - all.most);
 }
 
-/* x is (rows, length); THREADS threads, a warp or a whole block, share a row. */
+/* loss, lse and target are [rows], x is [rows,length]; THREADS threads, a warp or a whole block, for each row. */
 template <int THREADS, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -65,7 +65,8 @@ __launch_bounds__ (CUDA_THREADS)
     conclude (loss + row, lse + row, from, share, target[row], dim, 1, ignore_index, raise);
 }
 
-/* x is (outer, length, inner), inner above 1; a thread a place of (outer, inner), counted by `row`. */
+/* loss, lse and target are [outer,inner], x is [outer,length,inner], inner above 1; one thread for each position of
+ * [outer,inner], numbered by `row`. */
 template <typename T>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -89,7 +90,7 @@ __launch_bounds__ (CUDA_THREADS)
   conclude (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
 }
 
-/* What a row's gradient needs: each element is (exp (x - lse) - [it is the target])·g. */
+/* The gradient of a row: each element is (exp (x - lse) - [it is the target])·g. */
 typedef struct
 {
   long long wanted;
@@ -111,7 +112,8 @@ slope_at (const Slope &s, float x, long long c)
   return s.counts ? (expf (x - s.lse) - (c == s.wanted ? 1.0f : 0.0f)) * s.g : 0.0f;
 }
 
-/* x and dx are (rows, length); THREADS threads have `piece` elements of a row, in `pieces` of which a row is cut. */
+/* x and dx are [rows,length], target, lse and g [rows]; a row is cut into `pieces` of `piece` elements, one for THREADS
+ * threads. */
 template <int THREADS, typename To, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -143,7 +145,7 @@ __launch_bounds__ (CUDA_THREADS)
     store (to + i, 0.0f);
 }
 
-/* x and dx are (outer, length, inner); a thread a place of (outer, inner). */
+/* x and dx are [outer,length,inner], target, lse and g [outer,inner]; one thread for each position of [outer,inner]. */
 template <typename To, typename T>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -249,7 +251,7 @@ is_float (LoomDType dtype)
   return dtype == LOOM_F32 || dtype == LOOM_BF16 || dtype == LOOM_F16;
 }
 
-/* Logits of any float, whose gradient is of their type, or of any where they are f32. */
+/* Logits of any float type; their gradient has the same type, or any float type if they are f32. */
 static LoomStatus
 entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
              LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), bool grad,
@@ -277,7 +279,7 @@ entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
   self->by_inner = long_divisor_of ((unsigned long long)self->inner);
   self->rows = x->dim[0] * self->inner;
   self->ignore_index = attrs->ignore_index;
-  /* dlogits may lie over the logits: each element depends on its own alone. */
+  /* dlogits may have the address of the logits: each element depends on its own only. */
   self->base.inplace[0] = grad && to == x->dtype ? 1 : 0;
   *kernel = &self->base;
   return LOOM_STATUS_OK;

@@ -1,4 +1,4 @@
-/* Division by a number that is known when a kernel is made, by a multiplication (Granlund and Montgomery, "Division by
+/* Division by a number known when a kernel is made, as a multiplication (Granlund and Montgomery, "Division by
  * Invariant Integers using Multiplication", 1994): a 32-bit division takes a GPU some twenty instructions, a 64-bit one
  * about a hundred. */
 #ifndef LOOM_CUDA_DIVIDE_CUH
@@ -9,7 +9,7 @@ typedef struct
   unsigned int by, magic, shift;
 } Divisor;
 
-/* by: below 2³¹; 0 is taken for 1, which divides nothing. */
+/* by: below 2³¹; 0 counts as 1, since nothing is divided then. */
 static inline Divisor
 divisor_of (unsigned long long by)
 {
@@ -28,14 +28,14 @@ divide (unsigned int n, Divisor d)
   return ((unsigned int)(((unsigned long long)n * d.magic) >> 32) + n) >> d.shift;
 }
 
-/* The same for numbers of 64 bits, whose product's upper half takes a GPU about ten instructions. */
+/* The same for 64-bit numbers; the upper half of the product takes a GPU about ten instructions. */
 typedef struct
 {
   unsigned long long by, magic;
   unsigned int shift;
 } LongDivisor;
 
-/* by: below 2⁶³; 0 is taken for 1. */
+/* by: below 2⁶³; 0 counts as 1. */
 static inline LongDivisor
 long_divisor_of (unsigned long long by)
 {
@@ -54,7 +54,7 @@ divide (unsigned long long n, const LongDivisor &d)
   return ((unsigned long long)(((unsigned __int128)n * d.magic) >> 64) + n) >> d.shift;
 }
 
-/* Takes the last index of a place off it: returns place % d.by and leaves place / d.by. */
+/* Splits off the last index of a position: returns *place % d.by and leaves *place / d.by. */
 __device__ static inline long long
 take_index (long long *place, const LongDivisor &d)
 {

@@ -1,9 +1,8 @@
-/* cuDNN's handles, and its operation graphs.
+/* cuDNN's handles and operation graphs.
  *
- * A graph is described by operations and tensors, and cuDNN looks for an engine that computes it as one kernel or a
- * few. Which engine that is, is decided when a call is planned; nothing is tried by running it. The names of the
- * heuristic's modes, and that a descriptor is created, given attributes and finalised, are those of the cuDNN backend
- * API. */
+ * A graph is described by operations and tensors, and cuDNN looks for an engine that computes it in one kernel or a
+ * few. The engine is chosen when a call is planned; none is run for a trial. Names of the heuristic's modes and of
+ * attributes are those of the cuDNN backend API. */
 #include "kernels/cuda/cuda-dnn.h"
 
 #include <inttypes.h>
@@ -11,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHOICES 8 /* engines that are looked at */
+#define CHOICES 8 /* engines that are considered */
 
 #if CUDNN_VERSION < 90200
-/* Before 9.2 the library says that it knows no such attribute, and then no engine is chosen. */
+/* Before 9.2 the library does not know this attribute, and then no engine is chosen. */
 #define CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ((cudnnBackendAttributeName_t)303)
 #endif
 
@@ -202,7 +201,7 @@ cuda_dnn_matmul (CudaDnnGraph *g, CudaDnnTensor a, CudaDnnTensor b, CudaDnnTenso
   end_op (g, op);
 }
 
-/* `axis` is below 0 where the mode has none. */
+/* `axis` is below 0 if the mode has none. */
 static void
 pointwise (CudaDnnGraph *g, cudnnPointwiseMode_t mode, cudnnDataType_t type, int64_t axis, CudaDnnTensor x,
            CudaDnnTensor b, CudaDnnTensor t, CudaDnnTensor y)
@@ -272,7 +271,7 @@ cuda_dnn_reshape (CudaDnnGraph *g, CudaDnnTensor x, CudaDnnTensor y)
 
 /* ---- engines ----------------------------------------------------------------------------------- */
 
-/* An engine has one of these notes, or does not say which it has. */
+/* TRUE if an engine has one of these notes, or does not report its notes. */
 static bool
 has_note (cudnnBackendDescriptor_t engine, unsigned refused)
 {
@@ -289,7 +288,8 @@ has_note (cudnnBackendDescriptor_t engine, unsigned refused)
   return false;
 }
 
-/* A proposed configuration works in at most `room` bytes by an engine without these notes; `engine` has been begun. */
+/* TRUE if a proposed configuration needs at most `room` bytes and its engine has none of these notes. `engine` is an
+ * unfilled descriptor. */
 static bool
 is_wanted (cudnnBackendDescriptor_t proposed, cudnnBackendDescriptor_t engine, size_t room, unsigned refused,
            size_t *workspace)
@@ -307,7 +307,7 @@ is_wanted (cudnnBackendDescriptor_t proposed, cudnnBackendDescriptor_t engine, s
   return !has_note (engine, refused);
 }
 
-/* The plan of a configuration; NULL where cuDNN does not make it, which is then its status. */
+/* The plan of a configuration; NULL with cuDNN's status in the graph if cuDNN does not build it. */
 static cudnnBackendDescriptor_t
 plan_of (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t configuration)
 {
@@ -319,7 +319,7 @@ plan_of (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t configu
   return g->status == CUDNN_STATUS_SUCCESS ? plan : NULL;
 }
 
-/* All operations as one. */
+/* The graph of all operations. */
 static cudnnBackendDescriptor_t
 whole (CudaDnnGraph *g, cudnnHandle_t handle)
 {
@@ -331,7 +331,7 @@ whole (CudaDnnGraph *g, cudnnHandle_t handle)
   return graph;
 }
 
-/* What cuDNN proposes for the graph, the best first. */
+/* The configurations that cuDNN proposes for the graph, the best first. Returns their number. */
 static int64_t
 propose (CudaDnnGraph *g, cudnnHandle_t handle, cudnnBackendDescriptor_t to[CHOICES])
 {
@@ -373,7 +373,7 @@ cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *works
                       workspace))
         continue;
       found = plan == NULL || (made = plan_of (g, handle, proposed[i])) != NULL;
-      /* What cannot be compiled is no failure while there is another. */
+      /* An engine that cannot be compiled is no failure while there is another one. */
       if (!found)
         g->status = CUDNN_STATUS_SUCCESS;
     }
@@ -389,7 +389,7 @@ cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *works
 
 /* ---- engines by name --------------------------------------------------------------------------- */
 
-/* Writes the name of a configuration; false where it has more knobs than a name has room for. */
+/* Writes the name of a configuration; false if a name cannot hold all of its knobs. */
 static bool
 name_engine (cudnnBackendDescriptor_t configuration, cudnnBackendDescriptor_t engine, char name[CUDA_DNN_NAME])
 {
@@ -451,8 +451,8 @@ cuda_dnn_engines (LoomDevice *device, CudaDnnGraph *g, size_t room, unsigned ref
   return status;
 }
 
-/* The engine that a name says, with its knobs as they stand in it; NULL, and a status in the graph, where the name is
- * none or cuDNN has it not. */
+/* The configuration of a name: the engine with its knobs. NULL, with a status in the graph, if the name is invalid or
+ * cuDNN does not have the engine. */
 static cudnnBackendDescriptor_t
 engine_named (CudaDnnGraph *g, cudnnHandle_t handle, const char *name, unsigned refused)
 {
@@ -508,7 +508,7 @@ cuda_dnn_plan (LoomDevice *device, CudaDnnGraph *g, const char *name, unsigned r
     }
   pthread_mutex_unlock (&device->lock);
   *workspace = (size_t)bytes;
-  /* An engine of another version may have other knobs, or none of this number. */
+  /* In another version the engine may be missing or have other knobs. */
   return status == LOOM_STATUS_INVALID ? LOOM_STATUS_UNSUPPORTED : status;
 }
 
@@ -538,7 +538,7 @@ cuda_dnn_run (LoomDevice *device, LoomStream *stream, cudnnBackendDescriptor_t p
 void
 cuda_dnn_graph_clear (CudaDnnGraph *g)
 {
-  /* What was made last refers to what was made before it. */
+  /* In reverse, because later descriptors refer to earlier ones. */
   for (int i = g->n_made - 1; i >= 0; i--)
     cudnnBackendDestroyDescriptor (g->made[i]);
   memset (g, 0, sizeof *g);

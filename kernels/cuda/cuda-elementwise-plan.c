@@ -1,5 +1,5 @@
-/* An element-wise call reduced to what matters for its code: axes merged where all operands allow it, and how each is
- * walked. */
+/* Reduces an element-wise call to what its code depends on: axes are merged if all operands allow it, and each operand
+ * and result gets its strides. */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ walk_at (CudaElementwisePlan *plan, int w)
   return w < plan->n_loads ? &plan->load[w] : &plan->store[w - plan->n_loads];
 }
 
-/* Drops axes of one element and merges neighbours that every operand and result walks alike. */
+/* Drops axes of one element and merges neighbours whose strides agree in every operand and result. */
 static void
 collapse (CudaElementwisePlan *plan)
 {
@@ -76,8 +76,8 @@ collapse (CudaElementwisePlan *plan)
   plan->rank = rank;
 }
 
-/* true if four neighbours of what is computed are, in every walk, four neighbours that begin at a multiple of four, or
- * one element. */
+/* TRUE if four neighbours of the computed shape are, in every walk, four neighbours that begin at a multiple of four,
+ * or one element. */
 static bool
 four_at_once (CudaElementwisePlan *plan)
 {
@@ -102,7 +102,7 @@ four_at_once (CudaElementwisePlan *plan)
   return true;
 }
 
-/* A result that is written whole lies as what is computed does. */
+/* A result without parts has the strides of the computed shape. */
 static void
 walk_whole (const CudaElementwisePlan *plan, CudaWalk *walk)
 {

@@ -1,8 +1,8 @@
-/* Loads and launches the element-wise kernels that cuda-source.c writes.
+/* Loads and launches the element-wise kernels that cuda-source.c generates.
  *
- * Two calls with the same source share one module, since a network repeats the same
- * fusion many times and compiling takes far longer than a launch. The driver's functions
- * are fetched through the runtime, so the driver library is never linked. */
+ * Two calls with the same source share one module, since a network repeats the same fusion many times and compiling
+ * takes far longer than a launch. The driver's functions are fetched through the runtime, so the driver library is
+ * never linked. */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ struct CachedModule
 
 struct CudaModuleCache
 {
-  pthread_mutex_t lock; /* plans may be made on several threads */
+  pthread_mutex_t lock; /* plans may be made by several threads */
   PFN_cuModuleLoadData_v2000 load;
   PFN_cuModuleUnload_v2000 unload;
   PFN_cuModuleGetFunction_v2000 get_function;
@@ -82,7 +82,7 @@ cuda_modules_open (LoomDevice *device, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The driver's numbers are the runtime's. */
+/* The driver's error numbers are the runtime's. */
 static LoomStatus
 driver_check (CUresult result, const char *what, LoomMessage *message)
 {
@@ -98,7 +98,7 @@ cached_module_free (CudaModuleCache *cache, CachedModule *entry)
   free (entry);
 }
 
-/* Takes the source. Called with the lock held. */
+/* Takes ownership of the source. Called with the lock held. */
 static LoomStatus
 load_module (LoomDevice *device, CudaModuleCache *cache, char *source, CUfunction *function, LoomMessage *message)
 {
@@ -206,7 +206,7 @@ elementwise_free (LoomKernel *base)
   free (base);
 }
 
-/* The input is read whole, and walked exactly as what is computed is. */
+/* TRUE if the input has no parts and the strides of the computed shape. */
 static bool
 same_walk (const CudaElementwisePlan *plan, int input)
 {
@@ -229,7 +229,7 @@ same_walk (const CudaElementwisePlan *plan, int input)
   return true;
 }
 
-/* "nvrtc x4 mul+add": all of its steps. */
+/* "nvrtc x4 mul+add": the names of all steps. */
 static bool
 name_kernel (Elementwise *self, const CudaElementwisePlan *plan)
 {

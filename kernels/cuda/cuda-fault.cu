@@ -1,7 +1,7 @@
-/* The flag of faults: what numbers the steps, and the gate that a raised flag closes.
+/* The fault flag: the kernels that number the steps and that stop an update while the flag is raised.
  *
- * Both run on the stream, inside a recorded graph or out of it, and nothing here waits for the host. The host reads the
- * report when it has time; every gate stays closed until it has cleared the flag. */
+ * Both run on the stream, inside a recorded graph or outside, and nothing here waits for the host. The host reads the
+ * report later; every gate stays closed until it has cleared the flag. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -11,14 +11,14 @@ typedef struct
   bool wide; /* f64 */
 } Gate;
 
-/* One thread. */
+/* Sets flag->step; one thread. */
 __global__ static void
 step_kernel (CudaFlag *flag, long long step)
 {
   flag->step = step;
 }
 
-/* All four are scalars; one thread. */
+/* go, sound, finite and tolerated are scalars; one thread. */
 template <typename T>
 __global__ void
 gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise raise)
@@ -26,7 +26,7 @@ gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise rai
   const bool good = *finite != 0;
   const bool heard = hears_fault (raise);
 
-  /* A fault of another device comes before what follows from it here. */
+  /* A fault of another device precedes its consequences here. */
   if (!good && *tolerated == 0 && !heard)
     raise_fault (raise, CUDA_FAULT_NOT_FINITE, 0, 0);
   const bool clear = !heard && raise.flag->raised == 0;

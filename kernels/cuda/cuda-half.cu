@@ -1,9 +1,9 @@
-/* bf16 and f16 from and to f32: what kernels/widen.h converts with where a primitive has no kernel for 16-bit floats. */
+/* Converts bf16 and f16 from and to f32, for kernels/widen.h, if a primitive has no kernel for 16-bit floats. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 #define MANY 8 /* elements of a thread: 16 bytes of 16-bit floats */
 
-/* from and to are (n), at multiples of 64 bytes; a thread MANY elements. */
+/* from and to are [n], at multiples of 64 bytes; one thread for MANY elements. */
 template <typename To, typename From>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) convert_kernel (To *to, const From *from, long long n)

@@ -1,4 +1,4 @@
-/* Rows of a table by index. */
+/* gather_rows: rows of a table by index. */
 /* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
@@ -11,10 +11,10 @@ typedef struct
   long long table_rows, width, indices; /* width: elements of a row */
   LongDivisor by_width;
   size_t element;
-  bool narrow; /* indices as i32 */
+  bool narrow; /* indices are i32, else i64 */
 } Table;
 
-/* y is (indices, width), table (table_rows, width), index (indices); a thread an element of y. */
+/* y [indices,width] = rows index [indices] of table [table_rows,width]; one thread for each element of y. */
 template <typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *index, long long indices,

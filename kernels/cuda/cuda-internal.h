@@ -1,11 +1,9 @@
-/* Shared by the files of the CUDA back end: the device, how a kernel is built and
- * how faults are reported.
+/* Declarations shared by the files of the CUDA back end: the device, how a kernel is built and how faults are reported.
  *
- * The header is read by C (host code) and by CUDA C++ (own kernels), so it holds
- * plain structs and functions only. One constructor per primitive, all of one type,
- * is found through the table in cuda-table.c; a constructor checks the spec, does
- * all that can be done before the first step and leaves a struct whose first member
- * is a LoomKernel. */
+ * The header is read by C (host code) and by CUDA C++ (own kernels), so it holds plain structs and functions only. Each
+ * primitive has one constructor, all of one type, found through the table in cuda-table.c. A constructor checks the
+ * spec, does all work that can be done before the first step and returns a struct whose first member is a LoomKernel.
+ */
 #ifndef LOOM_CUDA_INTERNAL_H
 #define LOOM_CUDA_INTERNAL_H
 
@@ -30,19 +28,19 @@ extern "C"
     CUDA_FAULT_NOT_FINITE
   } CudaFaultKind;
 
-  /* The first of them, in page-locked memory that the device writes and the host reads. */
+  /* The first fault, in page-locked memory that the device writes and the host reads. */
   typedef struct
   {
     int kind; /* written last */
     long long value, limit, site, step;
-    const struct CudaRequirement *of; /* on the host: what does not hold at element `value` */
+    const struct CudaRequirement *of; /* on the host: the requirement that fails at element `value` */
   } CudaReport;
 
 #define CUDA_MOST_OTHERS 15
 
-  /* A stream's flag, in device memory, where the update's gate reads it. Several threads may find something at once;
-   * one of them, any, raises it and reports. `others` are reports of streams of other devices, which close the gate as
-   * well: the device reads them where they are, in page-locked memory. */
+  /* A stream's flag, in device memory, where the update's gate reads it. Several threads may find faults at once; any
+   * one of them raises the flag and reports. `others` are reports of other devices' streams, which close the gate as
+   * well: the device reads them directly in page-locked memory. */
   typedef struct
   {
     int raised;
@@ -52,8 +50,8 @@ extern "C"
     const CudaReport *others[CUDA_MOST_OTHERS];
   } CudaFlag;
 
-  /* The argument of a kernel that may raise the flag. The device hands `of` on to the report and never reads what
-   * is there. */
+  /* The argument of a kernel that may raise the flag. The device copies `of` to the report and never dereferences it.
+   */
   typedef struct
   {
     CudaFlag *flag;
@@ -62,7 +60,7 @@ extern "C"
   } CudaRaise;
 
   /* The sentence of `require` and the shape of its condition; or another function that fills the message, given that
-   * shape and the place in it. */
+   * shape and an element's number in it. */
   struct CudaRequirement
   {
     LoomRequireAttrs attrs;
@@ -73,15 +71,15 @@ extern "C"
   typedef struct CudaModuleCache CudaModuleCache;
   typedef struct CudaComm CudaComm;
 
-  /* The launch arguments of a thread: nothing of it is shared by two runs. */
+  /* The state that a thread needs for launches: two runs share nothing of it. */
   struct LoomStream
   {
     cudaStream_t handle;
     CudaFlag *flag;              /* on the device */
     volatile CudaReport *report; /* on the host */
-    const volatile CudaReport *others[CUDA_MOST_OTHERS]; /* those of the flag, as the host has them */
+    const volatile CudaReport *others[CUDA_MOST_OTHERS]; /* copies of the flag's `others` on the host */
     int n_others;
-    void *cudnn;                 /* cudnnHandle_t that works on this stream, made by its first call of cuDNN */
+    void *cudnn;                 /* cudnnHandle_t for this stream, made by its first call of cuDNN */
     void *solver;                /* handles of cuSOLVER and cuBLAS (cuda-solver.c), likewise */
   };
 
@@ -91,18 +89,19 @@ extern "C"
     int architecture; /* 90 for compute capability 9.0 */
     char uuid[16];
     int processors;   /* streaming multiprocessors */
-    uint64_t reaches; /* bit i: the way to device i was opened, or is known to be none; with the lock held */
+    uint64_t reaches; /* bit i: the path to device i was opened, or is known to be missing; with the lock held */
     char name[256];
-    LoomStream *stream;   /* where NULL streams lead */
-    pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */
+    LoomStream *stream;   /* used for NULL streams */
+    pthread_mutex_t lock; /* of the handles below: plans may be made by several threads */
     void *blas;           /* cublasLtHandle_t, made at the first product; several threads may use it */
-    void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first question */
-    void *solver;         /* handles of cuSOLVER that answer questions, with the lock held */
-    void *attention;      /* cuDNN's plans of it, the newest first, with the lock held */
-    void *convolutions;   /* what cuDNN's graphs have for them, likewise */
+    void *cudnn;          /* cudnnHandle_t for queries, with the lock held; made by the first one */
+    void *solver;         /* handles of cuSOLVER for queries, with the lock held */
+    void *attention;      /* cuDNN's plans of attention, the newest first, with the lock held */
+    void *convolutions;   /* cuDNN's answers for convolution graphs, likewise */
     CudaModuleCache *modules;
-    CudaComm *comms; /* by which ranks exchange what lies here, the newest first */
-    /* Devices that send to this one or that it sends to, by their index: waiting for this one is waiting for them. */
+    CudaComm *comms; /* communicators of this device, the newest first */
+    /* Devices that this one sends to or receives from, by their index: waiting for this one includes waiting for them.
+     */
     struct LoomDevice *peers[CUDA_MOST_OTHERS + 1];
   };
 
@@ -117,22 +116,22 @@ extern "C"
   /* An algorithm that computes a call. */
   typedef struct
   {
-    const char *name; /* lives as long as the back end */
+    const char *name; /* valid as long as the back end */
     size_t scratch;   /* as far as it is known before the kernel is made */
-    double moved;     /* bytes that it reads and writes beside those of its operands and results */
+    double moved;     /* bytes that it reads and writes in addition to its operands and results */
   } CudaAlgorithm;
 
   typedef struct
   {
     const char *name;
     CudaConstructor make;
-    /* Lists the algorithms that compute a call in the layouts that it has, the best first, at most max: none where
-     * there is nothing. Another status than OK is a device or a library that failed. make() then gets one of the names
-     * in the spec. NULL: the one algorithm is "own". */
+    /* Lists the algorithms that compute a call in its layouts, the best first, at most max; *n is 0 if there is none. A
+     * status other than OK means that a device or library failed. make() then gets one of the names in the spec. NULL:
+     * the only algorithm is "own". */
     LoomStatus (*algorithms) (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
                               int *n, LoomMessage *message);
-    /* true if "own" takes a call, where making the kernel to find out would compile something or take memory of the
-     * device; else NULL, and it is made. */
+    /* TRUE if "own" takes a call; for primitives whose kernel would compile something or take device memory if it were
+     * made to find out. NULL: the kernel is made. */
     bool (*takes) (const LoomKernelSpec *spec);
   } CudaPrimitive;
 
@@ -144,7 +143,7 @@ extern "C"
                     LoomMessage *);
   LoomStatus cuda_kernel_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 
-  /* The same text, for as long as the back end lives; NULL without memory. */
+  /* A copy of the text that is valid as long as the back end; NULL without memory. */
   const char *cuda_name_keep (const char *text);
 
   /* ---- messages and launches -------------------------------------------- */
@@ -153,22 +152,22 @@ extern "C"
   LoomStatus
   cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 
-  /* Which of our statuses an error of CUDA's runtime (or its driver, whose numbers are the same), of cuBLAS, of cuDNN
-   * (the sub-codes of version 9, too) and of cuSOLVER is. */
+  /* Our status for an error of CUDA's runtime (or driver, whose numbers are the same), of cuBLAS, of cuDNN (including
+   * the sub-codes of version 9) and of cuSOLVER. */
   LoomStatus cuda_status (int error);
   LoomStatus cuda_status_of_blas (int status);
   LoomStatus cuda_status_of_dnn (int status);
   LoomStatus cuda_status_of_solver (int status);
 
-  /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was tried. */
+  /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was attempted. */
   LoomStatus cuda_check (cudaError_t error, const char *what, LoomMessage *message);
 
-  /* The same of a library, whose own word is `text`. A library that failed for CUDA's sake is asked no further: the
-   * runtime knows whether the device is lost. */
+  /* The same for a library, whose own text is `text`. If a library fails because of CUDA, the runtime's error replaces
+   * its own: the runtime knows whether the device is lost. */
   LoomStatus cuda_library_check (LoomStatus status, const char *what, const char *text, LoomMessage *message);
 
-  /* Why the device can be used no more in this process: it is lost, or CUDA said so; cudaSuccess else. A process never
-   * gets a lost device back. */
+  /* The reason why the device cannot be used any more in this process: CUDA has reported it lost; else cudaSuccess. A
+   * process never gets a lost device back. */
   cudaError_t cuda_lost (int index);
 
   /* The status of the kernel launch just made, without waiting for it. */
@@ -180,7 +179,7 @@ extern "C"
     return (stream != NULL ? stream : device->stream)->handle;
   }
 
-  /* The fault that the kernel raises the stream's flag with; `of` is NULL where the fault's kind says all. */
+  /* The argument by which a kernel raises the stream's flag; `of` is NULL if the fault's kind says all. */
   static inline CudaRaise
   cuda_raise (LoomDevice *device, LoomStream *stream, const LoomKernel *kernel, const struct CudaRequirement *of)
   {
@@ -189,7 +188,7 @@ extern "C"
     return raise;
   }
 
-  /* Makes the device current on this thread: run() may be called from any. */
+  /* Makes the device current on this thread: run() may be called by any thread. */
   void cuda_use (LoomDevice *device);
 
   /* Device memory that a kernel keeps for tables of addresses. Freed by cudaFree(). */
@@ -197,7 +196,7 @@ extern "C"
 
   /* ---- tensor descriptions ---------------------------------------------- */
 
-  /* Element strides of each logical axis as the bytes lie. */
+  /* Element strides of each logical axis in the tensor's layout. */
   void cuda_strides (const LoomTensorDesc *desc, int64_t strides[LOOM_MAX_RANK]);
 
   /* Every operand is plain and has this dtype. */
@@ -269,75 +268,75 @@ extern "C"
   LoomStatus cuda_max_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_avg_pool2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_avg_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* y = act (y [+ bias]) in place, what a product or a convolution leaves to do: buffers are y, [bias], y. bias
-   * broadcasts to y. NULL where there is nothing to do. */
-  /* Convolutions as something simpler (cuda-conv-other.c). */
+  /* y = act (y [+ bias]) in place, the part that a product or a convolution leaves: buffers are y, [bias], y. bias
+   * broadcasts to y. *kernel is NULL if nothing is left. */
+  /* Convolutions computed as something simpler (cuda-conv-other.c). */
   bool cuda_conv_product_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_product_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   bool cuda_conv_turned_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_turned_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* One whose padding differs from side to side, by cuDNN with the image padded before (cuda-conv-padded.c). */
+  /* Convolutions with asymmetric padding, by cuDNN with the image padded before (cuda-conv-padded.c). */
   bool cuda_conv_padded_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_padded_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each image turned half about: what an input gradient convolves
-   * with. */
+  /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each [R,S] rotated by 180°: the filter of an input gradient. */
   LoomStatus cuda_turn_filter_new (LoomDevice *, const LoomTensorDesc *w, LoomKernel **, LoomMessage *);
   LoomStatus cuda_tail_new (LoomDevice *, const LoomTensorDesc *y, const LoomTensorDesc *bias, LoomScalarOp act,
                             LoomKernel **, LoomMessage *);
-  /* Σ g over all axes but the second of g [N,K,P,Q]; its bytes [1,K,1,1] are those of [K]. */
+  /* Σ g over all axes but the second of g [N,K,P,Q]; the result [1,K,1,1] has the bytes of [K]. */
   LoomStatus cuda_channel_sum_new (LoomDevice *, const LoomTensorDesc *g, LoomKernel **, LoomMessage *);
 
   bool cuda_direct_takes (const LoomKernelSpec *);
   LoomStatus cuda_direct_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_direct_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_direct_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* scratch: bytes that the kernel will want. */
+  /* scratch: bytes that the kernel will need. */
   bool cuda_gemm_weight_grad_takes (LoomDevice *, const LoomKernelSpec *, size_t *scratch);
   LoomStatus cuda_gemm_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* Σ g over all axes but the second of g [N,K,P,Q], into db [K]; buffers are g, db, scratch. */
   LoomStatus
   cuda_bias_grad_new (LoomDevice *, const LoomTensorDesc *g, const LoomTensorDesc *db, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
-  /* Of the convolution and both its gradients, as the spec's primitive says. */
+  /* Algorithms of the convolution and both its gradients, by the spec's primitive. */
   LoomStatus
   cuda_conv2d_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* Of the convolution with a bias or an activation as one graph (cuda-conv-graph.c), the best first: names that begin
-   * with the prefix and a colon. */
+  /* Algorithms of the convolution with a bias or an activation as one graph (cuda-conv-graph.c), the best first; names
+   * begin with the prefix and a colon. */
 #define CUDA_CONV_GRAPH "cudnn-graph"
   LoomStatus
   cuda_conv_graph_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_conv_graph_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  /* Of attention and its gradient: cuDNN's, and the own ones (cuda-attention-dnn.c). */
+  /* Algorithms of attention and its gradient: cuDNN's, and the own ones (cuda-attention-dnn.c). */
   LoomStatus
   cuda_attention_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_attention_chosen_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
 #ifdef LOOM_HAVE_CUSOLVER
-  /* Of cholesky, solve, det and triangular_solve: cuSOLVER's or cuBLAS's, and the own ones (cuda-solver.c). */
+  /* Algorithms of cholesky, solve, det and triangular_solve: cuSOLVER's or cuBLAS's, and the own ones (cuda-solver.c).
+   */
   LoomStatus
   cuda_linalg_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_linalg_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
-  /* n 16-bit floats from and to f32, behind what lies on the stream (kernels/widen.h). */
+  /* Converts n 16-bit floats from and to f32, after the work already on the stream (kernels/widen.h). */
   LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
   LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
   /* LoomBackend.can_send, send and fault_join (cuda-peer.c). */
   bool cuda_can_send (LoomDevice *, LoomDevice *to);
-  /* Before the device is closed; the others stay. */
+  /* Must be called before the device is closed; the other devices stay open. */
   void cuda_forget_peers (LoomDevice *);
   LoomStatus cuda_send (LoomDevice *, LoomStream *, LoomDevice *to_device, void *to, const void *from, size_t bytes,
                         LoomMessage *);
   LoomStatus cuda_fault_join (LoomDevice *, LoomStream *, LoomDevice *other, LoomStream *of, LoomMessage *);
-  /* Enqueues on the stream that what follows belongs to this step. */
+  /* Enqueues the number of the step that follows on the stream. */
   LoomStatus cuda_step_begin (LoomStream *stream, int64_t step, LoomMessage *message);
 
-  /* Fetches from the driver what loads run-time compiled kernels. */
+  /* Fetches the driver's functions that load run-time compiled kernels. */
   LoomStatus cuda_modules_open (LoomDevice *device, LoomMessage *message);
 
-  /* Called when the device closes; each does nothing when its handle was never made. */
+  /* Called when the device closes; each does nothing if its handle was never made. */
   void cuda_matmul_close (LoomDevice *device);
   void cuda_modules_close (LoomDevice *device);
 #ifdef LOOM_HAVE_CUDNN

@@ -4,7 +4,7 @@
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-/* A float as it is, an integer by way of i64 (kernels/convert.h). */
+/* Converts a float directly, an integer through i64 (kernels/convert.h). */
 template <typename T>
 __device__ inline T
 made (double x)
@@ -26,7 +26,7 @@ made<double> (double x)
   return x;
 }
 
-/* to is (outer, dim, inner) of count elements: start + step·i at place i along dim; a thread an element. */
+/* to [outer,dim,inner] of count elements = start + step·i at index i of dim; one thread for each element. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)

@@ -1,8 +1,7 @@
-/* Device helpers that several own kernels share, and the few lines by which a host
- * struct becomes a LoomKernel.
+/* Device helpers shared by own kernels, and the functions that make a LoomKernel of a host struct.
  *
- * Every reduction here has a fixed shape: threads add their strided share in order,
- * then a tree of fixed form joins the shares. No sum is made by atomics, so two runs agree to the bit. */
+ * Every reduction here has a fixed shape: threads add their strided elements in order, then a tree of fixed form joins
+ * their sums. No sum is made by atomics, so two runs agree to the bit. */
 #ifndef LOOM_CUDA_KERNELS_CUH
 #define LOOM_CUDA_KERNELS_CUH
 
@@ -57,7 +56,7 @@ struct Smallest
   }
 };
 
-/* Half-width floats as they are stored, and any float as f32 from and to its storage. */
+/* 16-bit floats as they are stored; load() and store() convert any float from and to f32. */
 struct F16
 {
   unsigned short bits;
@@ -108,7 +107,7 @@ store (Bf16 *to, float x)
 template <typename T>
 constexpr int PACK = 16 / sizeof (T);
 
-/* The types by which 16, 8, 4 and 2 bytes are moved. */
+/* The types by which 16, 8, 4 and 2 bytes are copied. */
 template <int BYTES>
 struct WordOf;
 
@@ -136,7 +135,7 @@ struct WordOf<2>
   typedef unsigned short Type;
 };
 
-/* nvcc takes some stores of vectors apart, behind branches and in loops that it has rearranged, so it gets no choice. */
+/* Inline assembly, because nvcc splits some stores of vectors, after branches and in loops that it has rearranged. */
 template <typename Word>
 __device__ static inline void
 store_word (Word *to, Word word)
@@ -163,8 +162,8 @@ store_word (uint2 *to, uint2 word)
 }
 #endif
 
-/* V neighbouring elements, which are moved in one access of up to 16 bytes or in several of 16; the address is a multiple
- * of V elements or of 16 bytes. */
+/* V neighbouring elements, which are copied in one access of up to 16 bytes or in several of 16; the address is a
+ * multiple of V elements or of 16 bytes. */
 template <typename T, int V>
 struct Pack
 {
@@ -195,7 +194,7 @@ struct Pack
   }
 };
 
-/* The same as f32. */
+/* V neighbouring elements as f32. */
 template <int V, typename T>
 __device__ static inline void
 load_pack (float to[V], const T *from)
@@ -218,8 +217,8 @@ store_pack (T *to, const float from[V])
   pack.write (to);
 }
 
-/* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024);
- * all threads get the result. */
+/* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024); all threads get the result.
+ */
 template <typename Op, int THREADS, typename A>
 __device__ A
 block_join (A value)
@@ -231,7 +230,7 @@ block_join (A value)
     value = Op::join (value, __shfl_xor_sync (0xffffffffu, value, offset));
   if (THREADS == 32)
     return value;
-  /* An earlier call's readers must be done before this call writes. */
+  /* All readers of an earlier call must be done before this call writes. */
   __syncthreads ();
   if (lane == 0)
     shares[warp] = value;
@@ -242,7 +241,7 @@ block_join (A value)
   return result;
 }
 
-/* Raises the stream's flag, where nobody has yet, and reports what was found. */
+/* Raises the stream's flag, unless it is raised already, and reports the fault. */
 __device__ static inline void
 raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long limit)
 {
@@ -259,7 +258,8 @@ raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long lim
   report->kind = kind;
 }
 
-/* Whether a device that this stream was told to hear of has found a fault. What it wrote lies behind an event. */
+/* Whether a device that was joined to this stream (cuda_fault_join()) has a fault. An event orders its write before
+ * this. */
 __device__ static inline bool
 hears_fault (CudaRaise raise)
 {
@@ -308,7 +308,7 @@ all_of_dtype (const LoomTensorDesc *descs, int n, LoomDType dtype)
   return true;
 }
 
-/* Calls f with a value of the unsigned type of this many bytes: what only moves elements knows no other types. */
+/* Calls f with a value of the unsigned type of this many bytes; copies need no other types. */
 template <typename F>
 static void
 with_element (size_t bytes, F f)

@@ -1,10 +1,10 @@
-/* Libraries that are opened at run time, by whoever first wants them, so that a machine need not have them. */
+/* Libraries that are opened at run time by their first use, so that a machine need not have them. */
 #ifndef LOOM_CUDA_LIBRARY_H
 #define LOOM_CUDA_LIBRARY_H
 
 #include <stddef.h>
 
-/* A function's name, and where its address goes in a struct of them. */
+/* A function's name, and the offset of its address in a struct of functions. */
 typedef struct
 {
   const char *name;
@@ -13,8 +13,8 @@ typedef struct
 
 #define CUDA_FUNCTIONS(functions) (functions), sizeof (functions) / sizeof *(functions)
 
-/* Opens a library, for the process's whole life, and finds n functions in it. Returns NULL, or the name of what is not
- * there: `file`, or a function. */
+/* Opens a library, for the life of the process, and finds n functions in it. Returns NULL, or the missing name: `file`,
+ * or a function. */
 const char *cuda_library_open (const char *file, const CudaFunction *functions, size_t n, void *to);
 
 #endif

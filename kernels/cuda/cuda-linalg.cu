@@ -1,6 +1,7 @@
-/* cholesky, triangular_solve, solve, det and cofactor: one thread a matrix, by the loops of kernels/linalg.inc.h.
+/* cholesky, triangular_solve, solve, det and cofactor: one thread for each matrix, by the loops of
+ * kernels/linalg.inc.h.
  *
- * That is right for batches of small matrices and slow for a single large one, which cuSOLVER and cuBLAS do
+ * That is fast for batches of small matrices and slow for a single large one, which cuSOLVER and cuBLAS compute
  * (cuda-solver.c) with the kernels at the end of this file around them. */
 #include <math.h>
 
@@ -23,13 +24,13 @@ typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
-  int64_t n, m, count; /* matrices n×n, right sides of m columns, so many of them */
+  int64_t n, m, count; /* matrices n×n, right sides of m columns, their count */
   LoomTriangularSolveAttrs triangular;
   LoomSolveAttrs solve;
-  struct CudaRequirement requirement; /* that there is a solution */
+  struct CudaRequirement requirement; /* the fault if there is no solution */
 } Linalg;
 
-/* The part of Linalg that a thread needs. */
+/* The fields of Linalg that a thread needs. */
 typedef struct
 {
   int64_t n, m, count;
@@ -38,7 +39,7 @@ typedef struct
   CudaRaise raise;
 } Batch;
 
-/* Which matrix of the batch this thread has; a thread behind the last has none. */
+/* The matrix of this thread in the batch; false after the last one. */
 __device__ static bool
 find_matrix (const Batch &batch, int64_t *q)
 {
@@ -46,7 +47,7 @@ find_matrix (const Batch &batch, int64_t *q)
   return *q < batch.count;
 }
 
-/* a and l are (count, n, n); here and below a thread a matrix of the batch. */
+/* l = the lower factor of a, both [count,n,n]; here and below one thread for each matrix of the batch. */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Batch batch)
 {
@@ -57,7 +58,7 @@ __launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Ba
     raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0);
 }
 
-/* a is (count, n, n), b and x are (count, n, m). */
+/* a [count,n,n], b and x [count,n,m]. */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS) triangular_kernel (float *x, const float *a, const float *b, Batch batch)
 {
@@ -70,7 +71,7 @@ __launch_bounds__ (LINALG_THREADS) triangular_kernel (float *x, const float *a, 
                     x + q * side);
 }
 
-/* a and lu are (count, n, n), b and x (count, n, m), perm (count, n). */
+/* a and lu [count,n,n], b and x [count,n,m], perm [count,n]. */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS)
     solve_kernel (float *x, float *lu, int64_t *perm, const float *a, const float *b, Batch batch)
@@ -84,7 +85,7 @@ __launch_bounds__ (LINALG_THREADS)
     raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0);
 }
 
-/* a and lu are (count, n, n), d (count). */
+/* a and lu [count,n,n], d [count]. */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS) det_kernel (float *d, float *lu, const float *a, Batch batch)
 {
@@ -95,7 +96,7 @@ __launch_bounds__ (LINALG_THREADS) det_kernel (float *d, float *lu, const float 
     d[q] = one_det (batch.n, a + q * size, lu + q * size);
 }
 
-/* a, c and lu are (count, n, n), rows and columns (count, n). */
+/* a, c and lu [count,n,n], rows and columns [count,n]. */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS)
     cofactor_kernel (float *c, float *lu, int64_t *rows, int64_t *columns, const float *a, Batch batch)
@@ -237,6 +238,7 @@ cuda_cofactor_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
 
 #define AROUND_THREADS 256
 
+/* l = (a + aᵀ)/2, both [n,n]; one thread for each element. */
 __global__ static void
 __launch_bounds__ (AROUND_THREADS) symmetrise_kernel (float *l, const float *a, long long n)
 {
@@ -246,7 +248,7 @@ __launch_bounds__ (AROUND_THREADS) symmetrise_kernel (float *l, const float *a, 
     l[i * n + j] = (float)(0.5 * ((double)a[i * n + j] + (double)a[j * n + i]));
 }
 
-/* Whether one of them is NaN, for all threads of the block; *room is shared. */
+/* Whether one of a [count] is NaN, for all threads of the block; *room is shared. */
 __device__ static bool
 has_nan (const float *a, long long count, int *room)
 {
@@ -260,7 +262,8 @@ has_nan (const float *a, long long count, int *room)
   return *room != 0;
 }
 
-/* By one block. What the library found to have no result is NaN where the matrix has one, else the fault. */
+/* One block. If the library found no result, x [count] becomes NaN if the matrix a [n,n] contains NaN, else the fault
+ * is raised. */
 __device__ static void
 judge (float *x, long long count, const float *a, long long n, long long q, CudaRaise raise)
 {
@@ -276,6 +279,7 @@ judge (float *x, long long count, const float *a, long long n, long long q, Cuda
     x[i] = NAN;
 }
 
+/* Checks the factor l [n,n] of a [n,n]; one block. */
 __global__ static void
 __launch_bounds__ (AROUND_THREADS)
     judge_kernel (float *l, const float *a, long long n, long long q, const int *info, CudaRaise raise)
@@ -284,7 +288,7 @@ __launch_bounds__ (AROUND_THREADS)
     judge (l, n * n, a, n, q, raise);
 }
 
-/* Right of the diagonal. */
+/* Clears l [n,n] right of the diagonal; one thread for each element. */
 __global__ static void
 __launch_bounds__ (AROUND_THREADS) clear_kernel (float *l, long long n)
 {
@@ -294,6 +298,7 @@ __launch_bounds__ (AROUND_THREADS) clear_kernel (float *l, long long n)
     l[i * n + j] = 0;
 }
 
+/* Checks x [count] and turns pivots [n] into the permutation perm [n]; one block. */
 __global__ static void
 __launch_bounds__ (AROUND_THREADS)
     end_solve_kernel (float *x, long long count, int64_t *perm, const int *pivots, const float *a, long long n,
@@ -304,7 +309,7 @@ __launch_bounds__ (AROUND_THREADS)
   for (long long i = threadIdx.x; i < n; i += AROUND_THREADS)
     perm[i] = i;
   __syncthreads ();
-  /* Each swaps what those before it have left. */
+  /* Swaps apply in order, each to the result of those before. */
   for (long long i = 0; threadIdx.x == 0 && i < n; i++)
     {
       const long long k = pivots[i] - 1;
@@ -315,7 +320,7 @@ __launch_bounds__ (AROUND_THREADS)
     }
 }
 
-/* By one thread, in the order of the own kernel. */
+/* d = the determinant from lu [n,n] and pivots [n]; one thread, in the order of the own kernel. */
 __global__ static void
 end_det_kernel (float *d, const float *lu, const int *pivots, long long n)
 {

@@ -1,12 +1,14 @@
-/* Which elements of a matrix are above 0, a bit each: what the slope of a ReLU is for cuBLASLt. */
+/* Packs the signs of a matrix into bits, 1 for elements above 0: the derivative of ReLU in the form that cuBLASLt
+ * reads. */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 #include "kernels/cuda/cuda-mask.h"
 
-#define RUN   128 /* columns of a warp; a row's bits begin anew with a run */
+#define RUN   128 /* columns of a warp; each row begins a new run */
 #define WORDS (RUN / 32)
 
-/* mask is (runs, WORDS), z (runs / per_row.by, columns); a warp a run. Lane l has column l of 32, as bit l of a word is. */
+/* mask [runs,WORDS], z [runs / per_row.by,columns]; one warp for each run. Lane l has column l of 32, which is bit l of
+ * a word. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) mask_kernel (unsigned int *mask, const T *z, long long runs, long long columns,

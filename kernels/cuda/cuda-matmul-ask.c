@@ -1,5 +1,5 @@
-/* Which configurations cuBLASLt has for a product: those that its heuristic proposes, and one that an earlier plan
- * named. */
+/* Finds cuBLASLt's configurations for a product: those that its heuristic proposes, and one that an earlier plan named.
+ */
 #include <string.h>
 
 #include "kernels/cuda/cuda-matmul.h"
@@ -7,8 +7,8 @@
 #define WORKSPACE_LIMIT    ((size_t)8 << 20)
 #define WORKSPACE_LIMIT_90 ((size_t)32 << 20)
 
-/* The largest power of two, at most 64, that divides every address a call may be given:
- * buffers begin at 64 bytes, walked batches of elements at their own multiples. */
+/* The largest power of two, at most 64, that divides every address of a call: buffers begin at 64 bytes, the matrices
+ * of a batch at multiples of their strides. */
 static uint32_t
 alignment_of (const Matmul *self, const int64_t *stride, size_t element)
 {
@@ -26,12 +26,11 @@ workspace_limit (const Matmul *self)
   return self->device->architecture >= 90 ? WORKSPACE_LIMIT_90 : WORKSPACE_LIMIT;
 }
 
-/* Asks cuBLASLt for configurations of the product with this epilogue, the best first; returns how many. The answer is
- * one of shapes, types, alignments and the library's version: nothing is timed. */
+/* The result depends on shapes, types, alignments and the library's version only: nothing is timed. */
 int
 cuda_matmul_propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS])
 {
-  /* Parts of a 16-bit sum that are kept in its own type would each be rounded to it. */
+  /* Partial sums of a 16-bit result in its own type would each be rounded to it. */
   const uint32_t reductions
       = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
         | (self->to_element < sizeof (float) ? 0u : (uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
@@ -74,7 +73,7 @@ cuda_matmul_propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHe
   return usable;
 }
 
-/* The configuration of this name: as it is proposed, or as it was for an earlier plan. */
+/* A name of an earlier plan is accepted even if the heuristic does not propose it any more. */
 bool
 cuda_matmul_find (Matmul *self, const char *name, const cublasLtMatmulHeuristicResult_t *found, int n,
                   cublasLtMatmulHeuristicResult_t *to)
@@ -88,7 +87,7 @@ cuda_matmul_find (Matmul *self, const char *name, const cublasLtMatmulHeuristicR
       if (name == NULL || strcmp (name, own) == 0)
         return true;
     }
-  /* Made from its name it may want the addresses that vectors of 16 bytes want. */
+  /* A configuration made from its name may need addresses aligned to vectors of 16 bytes. */
   memset (to, 0, sizeof *to);
   return alignment_of (self, self->batches.a, self->element) >= 16
          && alignment_of (self, self->batches.b, self->element) >= 16

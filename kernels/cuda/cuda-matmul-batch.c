@@ -1,7 +1,7 @@
-/* The batches of a product: which axes there are, and what one call of cuBLASLt takes of them. */
+/* The batches of a product: its batch axes, and the part that one call of cuBLASLt takes. */
 #include "kernels/cuda/cuda-matmul.h"
 
-/* Batch strides of an operand along the result's batch axes. False when they do not broadcast. */
+/* Batch strides of an operand along the result's batch axes. False if they do not broadcast. */
 static bool
 batch_strides (const LoomTensorDesc *x, const LoomTensorDesc *y, int64_t strides[LOOM_MAX_RANK])
 {

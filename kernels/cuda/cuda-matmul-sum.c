@@ -1,12 +1,11 @@
-/* Products by cuBLASLt that sum an operand on the way (kernels/product.h), as the gradient of a bias is such a sum: as
- * the product's epilogue, or by a kernel of its own behind it. Both are options, by the names "cublaslt-bgrad:…" and
- * "cublaslt-sum:…". */
+/* Products by cuBLASLt with a sum over an operand (kernels/product.h), such as the gradient of a bias: as the product's
+ * epilogue, or by a kernel after it. Both are options, with the names "cublaslt-bgrad:…" and "cublaslt-sum:…". */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/cuda/cuda-matmul.h"
 
-/* Our a is their B, along whose inner axis BGRADB sums, and our b their A; by sum_b. */
+/* Indexed by sum_b: our a is cuBLASLt's B, along whose inner axis BGRADB sums, and our b its A. */
 static const struct
 {
   const char *name;
@@ -14,8 +13,8 @@ static const struct
 } sum_families[] = { { "cublaslt-bgrad", { CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_BGRADA } },
                      { "cublaslt-sum", { CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_DEFAULT } } };
 
-/* A configuration's name in a family, "cublaslt:a21" being "cublaslt-sum:a21" there; and back, where NULL means that it
- * is of another family. */
+/* Translates a configuration's name into a family, "cublaslt:a21" to "cublaslt-sum:a21", and back; NULL if it is of
+ * another family. */
 static void
 family_name (int family, const char *name, char to[CUDA_BLAS_NAME + 16])
 {
@@ -33,7 +32,7 @@ own_name (int family, const char *name, char to[CUDA_BLAS_NAME])
   return to;
 }
 
-/* What sums our a or b where no epilogue does: over the axis that they share. */
+/* Makes the kernel that sums our a or b over their common axis, if no epilogue does. */
 static LoomStatus
 sum_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -49,7 +48,7 @@ sum_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, Lo
   return cuda_kernel_new (device, &sum, kernel, message);
 }
 
-/* The families of a product with a sum, as options. */
+/* Lists the options of both families. */
 LoomStatus
 cuda_matmul_sum_algorithms (Matmul *self, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
                             int *n_algorithms, LoomMessage *message)
@@ -88,7 +87,7 @@ cuda_matmul_sum_algorithms (Matmul *self, const LoomKernelSpec *spec, CudaAlgori
   return LOOM_STATUS_OK;
 }
 
-/* Which configuration of a product with a sum, and of which family. */
+/* Sets the family and the configuration that the call names. */
 LoomStatus
 cuda_matmul_configure_sum (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
 {

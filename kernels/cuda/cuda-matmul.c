@@ -1,22 +1,20 @@
 /* Matrix products by cuBLASLt.
  *
- * Descriptors, layouts and the algorithm are chosen once, when the kernel is made;
- * asking on every call is what costs small products their speed elsewhere. Our matrices
- * are row major and cuBLASLt's column major, so y = A·B is asked for as yᵀ = Bᵀ·Aᵀ, whose
- * bytes are the same: a bias along n is then one along the rows, which is what cuBLASLt's
- * epilogues add. An epilogue that it does not offer is run as an element-wise kernel
- * on the product, in place. The workspace comes from the plan's arena, so two streams
- * never share one, and reductions in place are excluded: their order is not fixed.
+ * Descriptors, layouts and the algorithm are chosen once, when the kernel is made: choosing on every call would slow
+ * small products down. Our matrices are row major and cuBLASLt's column major, so y = A·B is requested as yᵀ = Bᵀ·Aᵀ,
+ * whose bytes are the same: a bias along n is then one along the rows, which cuBLASLt's epilogues add. An epilogue that
+ * it does not offer runs as an element-wise kernel on the product, in place. The workspace comes from the plan's arena,
+ * so two streams never share one, and reductions in place are excluded: their order is not fixed.
  *
- * Which configurations there are says cuda-matmul-ask.c; products that sum an operand stand in cuda-matmul-sum.c,
- * batches in cuda-matmul-batch.c.
+ * cuda-matmul-ask.c finds the configurations, cuda-matmul-sum.c has products with a sum over an operand,
+ * cuda-matmul-batch.c the batches.
  *
- * With a slope (kernels/product.h) the epilogue reads z by the pointer to its auxiliary matrix: of GELU z itself, of
- * ReLU a mask of bits, which a kernel in front of the product makes of z. RELU_AUX of the product in front could write
- * it, but may set the bit where z is 0, and would tie two products to each other.
+ * With a derivative (kernels/product.h) the epilogue reads z through the pointer to its auxiliary matrix: for GELU z
+ * itself, for ReLU a mask of bits, which a kernel before the product makes of z. RELU_AUX of an earlier product could
+ * write the mask, but may set the bit of an element that is 0, and would tie two products together.
  *
- * Products of 16-bit operands may have a result in f32. Their bias may be f32 where cuBLASLt wants it in the result's
- * type: it is then rounded to that in front of the product. */
+ * Products of 16-bit operands may have a result in f32. If cuBLASLt needs the bias in the result's type, an f32 bias is
+ * rounded to it before the product. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,9 +80,9 @@ cuda_matmul_close (LoomDevice *device)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* The epilogue has the address of the bias, of the sum, or of what a slope reads, in the description of the product,
- * which cuBLASLt reads when it is called. It is set where it has changed, so that no address needs to stay: a loop's
- * operands move from run to run. made: what was made in front of the product, else NULL. */
+/* Sets the epilogue's address of the bias, of the sum, or of the derivative's operand, in the description of the
+ * product, which cuBLASLt reads in each call. It is set if it has changed, since the operands of a loop move from run
+ * to run. made: what was computed before the product, else NULL. */
 static LoomStatus
 point_to_bias (Matmul *self, void *const *buffers, void *made, LoomMessage *message)
 {
@@ -167,7 +165,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
         = cuda_check (cudaMemsetAsync (buffers[out], 0, self->y_bytes, handle), "clearing an empty product", message);
   else if ((status = point_to_bias (self, buffers, made, message)) == LOOM_STATUS_OK)
     status = multiply (self, handle, buffers[out], buffers[0], buffers[1], (void *)workspace, message);
-  /* Behind the product on the same stream, so both may have the same scratch. */
+  /* After the product on the same stream, so both may use the same scratch. */
   if (status == LOOM_STATUS_OK && self->sum != NULL)
     {
       void *const sum[] = { buffers[self->sum_b], buffers[3], self->sum->scratch_bytes != 0 ? buffers[scratch] : NULL };
@@ -176,7 +174,7 @@ matmul_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
     }
   if (status == LOOM_STATUS_OK && self->tail != NULL)
     {
-      /* In place on the product; the bias comes second where the tail adds it. */
+      /* In place on the product; the bias comes second if the tail adds it. */
       void *const with_bias[] = { buffers[out], buffers[2], buffers[out] };
       void *const alone[] = { buffers[out], buffers[out] };
 
@@ -242,7 +240,7 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
     result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b);
   if (result == CUBLAS_STATUS_SUCCESS)
     result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_TRANSB, &of_a, sizeof of_a);
-  /* Bytes [k,n] row major are n×k column major, bytes [n,k] are k×n. */
+  /* Row-major bytes [k,n] are n×k column major, bytes [n,k] are k×n. */
   if (result == CUBLAS_STATUS_SUCCESS)
     result = layout_new (&self->b, precision->data, attrs->trans_b ? self->k : self->n,
                          attrs->trans_b ? self->n : self->k, &self->batches, self->batches.b);
@@ -253,7 +251,7 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
     result = layout_new (&self->y, self->to, self->n, self->m, &self->batches, self->batches.y);
   if (result == CUBLAS_STATUS_SUCCESS && self->slope != LOOM_SCALAR_ID)
     {
-      /* No address is known yet, but the heuristic takes its alignment for that of all. */
+      /* Addresses are not known yet, but the heuristic reads the alignment from this one. */
       const int64_t ld = self->slope == LOOM_SCALAR_RELU_GRAD ? cuda_mask_bits (self->n) : self->n;
       const void *somewhere = (const void *)(uintptr_t)BUFFER_ALIGNMENT;
 
@@ -265,7 +263,7 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
   return result;
 }
 
-/* The arena aligns scratch to 64 bytes. A bias that is to be rounded, or a mask, stands behind the workspace. */
+/* The arena aligns scratch to 64 bytes. A rounded bias, or a mask, follows the workspace. */
 size_t
 cuda_matmul_scratch (Matmul *self, size_t workspace)
 {
@@ -282,7 +280,7 @@ cuda_matmul_scratch (Matmul *self, size_t workspace)
 /* cuBLASLt's GELU is the tanh form. */
 typedef struct
 {
-  LoomScalarOp act, slope; /* slope: left out where there is none */
+  LoomScalarOp act, slope; /* slope: ID if there is none */
   bool has_bias;
   cublasLtEpilogue_t epilogue;
   const char *name;
@@ -299,8 +297,9 @@ static const Epilogue epilogues[] = {
   { .slope = LOOM_SCALAR_GELU_TANH_GRAD, .epilogue = CUBLASLT_EPILOGUE_DGELU, .name = "+dgelu" },
 };
 
-/* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it, but a slope there or nowhere; NULL where
- * it does not take the product. found is what it proposes with that epilogue. */
+/* Finds the epilogue: as much of the call as cuBLASLt offers, the rest is left to a kernel after it, except a
+ * derivative, which must be in the epilogue. NULL if cuBLASLt does not take the product. found: the configurations that
+ * it proposes with that epilogue. */
 static const Epilogue *
 find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeuristicResult_t found[PROPOSALS], int *n)
 {
@@ -312,7 +311,7 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
 
   for (int part = 0; part < 3; part++)
     {
-      /* A kernel behind the product would round to the 16-bit type twice. */
+      /* A kernel after the product would round to the 16-bit type twice. */
       if (part > 0 && (self->to_element < sizeof (float) || self->slope != LOOM_SCALAR_ID))
         return NULL;
       for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
@@ -325,7 +324,7 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
 
 /* ---- the constructor --------------------------------------------------------------------------------- */
 
-/* A product without terms or without elements has nothing that a library could compute. */
+/* A library cannot compute a product without terms or without elements. */
 static bool
 is_empty (const Matmul *self)
 {
@@ -340,7 +339,7 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
   if (is_empty (self))
     return LOOM_STATUS_OK;
   cuda_matmul_fold_batch (self, spec->attrs);
-  /* Rows of an auxiliary matrix are as far apart as AUX_LD says: in steps of 8 elements, or of 128 bits. */
+  /* Rows of an auxiliary matrix are AUX_LD apart: a multiple of 8 elements, or of 128 bits. */
   if (self->slope != LOOM_SCALAR_ID
       && (self->batches.rank > 0 || (self->slope == LOOM_SCALAR_GELU_TANH_GRAD && self->n % 8 != 0)))
     return LOOM_STATUS_UNSUPPORTED;
@@ -353,7 +352,7 @@ prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
              : blas_check (describe (self, spec->attrs), "describing a matrix product to cuBLASLt", message);
 }
 
-/* 16-bit operands may have a result in f32, or a bias in f32. */
+/* 16-bit operands may have a result or a bias in f32. */
 static bool
 takes_types (const LoomKernelSpec *spec)
 {
@@ -364,7 +363,7 @@ takes_types (const LoomKernelSpec *spec)
          && (spec->n_in < 3 || spec->in[2].dtype == to || (narrow && spec->in[2].dtype == LOOM_F32));
 }
 
-/* The product without its configuration. */
+/* Makes the product without its configuration. */
 static LoomStatus
 product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomMessage *message)
 {
@@ -456,7 +455,7 @@ cuda_matmul_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
   return LOOM_STATUS_OK;
 }
 
-/* Which configuration, and what it leaves to a kernel behind it. */
+/* Sets the configuration, and the kernel after it for the rest. */
 static LoomStatus
 configure (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
 {

@@ -1,13 +1,13 @@
-/* Products of small matrices by the 32 lanes of a warp on tensor cores, and what brings their operands: PTX's
+/* Products of small matrices by the 32 lanes of a warp on tensor cores, and loads of their operands: PTX's
  * mma.m16n8k16, ldmatrix and cp.async (NVIDIA, "Parallel Thread Execution ISA", sections on fragments of m16n8k16).
  *
- * Operands are 16-bit floats, two in a word, the one of the lower index in the lower half; sums are f32. Lane l has
- * r = l / 4 and c = 2·(l mod 4), and of
+ * Operands are 16-bit floats, two in a word, the one of the lower index in the lower half; sums are f32. Lane l has r =
+ * l / 4 and c = 2·(l mod 4), and of
  *   a [16×16]  the words a[r][c…], a[r+8][c…], a[r][c+8…], a[r+8][c+8…],
  *   b [16×8]   the words of b[c…][r] and b[c+8…][r],
  *   sums [16×8] the elements [r][c], [r][c+1], [r+8][c], [r+8][c+1].
- * Code that is not compiled for a GPU of capability 8.0 or later says the same by shuffles and plain loads. The emulated
- * GPU runs the loads, and has products of its own, which its tests hold to the shuffles bit by bit. */
+ * Code that is not compiled for a GPU of capability 8.0 or later does the same by shuffles and plain loads. The
+ * emulated GPU runs the loads, and has products of its own, which its tests compare with the shuffles bit by bit. */
 #ifndef LOOM_CUDA_MMA_CUH
 #define LOOM_CUDA_MMA_CUH
 
@@ -129,7 +129,7 @@ multiply (T, float sums[4], const unsigned a[4], const unsigned b[2])
 }
 #endif
 
-/* sums[i] += a·b of two neighbours: b[0…1] and b[2…3], as take_columns() and take_as_it_is() have them. */
+/* sums[i] += a·b for two neighbours: b[0…1] and b[2…3], as loaded by take_columns() and take_as_it_is(). */
 template <typename T>
 __device__ static inline void
 multiply_two (float sums[2][4], const unsigned a[4], const unsigned b[4])
@@ -138,10 +138,10 @@ multiply_two (float sums[2][4], const unsigned a[4], const unsigned b[4])
   multiply (T (), sums[1], a, b + 2);
 }
 
-/* ---- operands out of shared memory ------------------------------------------------- */
+/* ---- operands from shared memory -------------------------------------------------- */
 
-/* Four 8×8 matrices whose rows begin at `at` of each lane: eight lanes a matrix. Rows must begin at multiples of 16
- * bytes. */
+/* Loads four 8×8 matrices whose rows begin at each lane's `at`: eight lanes for each matrix. Rows must begin at
+ * multiples of 16 bytes. */
 #ifdef LOOM_TENSOR_CORES
 #define LOOM_LDMATRIX(how)                                                                                             \
   asm volatile("ldmatrix.sync.aligned.m8n8.x4" how ".shared.b16 {%0,%1,%2,%3}, [%4];"                                  \
@@ -155,7 +155,7 @@ word_at (const unsigned short *at, int apart)
 }
 #endif
 
-/* a: the 16 rows and columns that begin at `at`, rows `stride` elements apart. */
+/* a [16×16]: rows from `at` on, `stride` elements apart. */
 __device__ static inline void
 take_rows (unsigned words[4], const unsigned short *at, int stride)
 {
@@ -171,7 +171,7 @@ take_rows (unsigned words[4], const unsigned short *at, int stride)
 #endif
 }
 
-/* b of two products, whose columns are the 16 rows that begin at `at`: b[k][n] = at[n·stride + k]. */
+/* b [16×8] of two products, transposed: b[k][n] = at[n·stride + k], n < 16. */
 __device__ static inline void
 take_columns (unsigned words[4], const unsigned short *at, int stride)
 {
@@ -187,7 +187,7 @@ take_columns (unsigned words[4], const unsigned short *at, int stride)
 #endif
 }
 
-/* b of two products as it stands: b[k][n] = at[k·stride + n], n < 16. */
+/* b [16×8] of two products: b[k][n] = at[k·stride + n], n < 16. */
 __device__ static inline void
 take_as_it_is (unsigned words[4], const unsigned short *at, int stride)
 {
@@ -205,9 +205,9 @@ take_as_it_is (unsigned words[4], const unsigned short *at, int stride)
 
 #undef LOOM_LDMATRIX
 
-/* ---- copies into shared memory that go on beside what follows ------------------------ */
+/* ---- asynchronous copies into shared memory ------------------------------------------- */
 
-/* 16 bytes, or zeros where they are not `there`; from is an address that may be read in any case. */
+/* Copies 16 bytes, or zeros if not `there`; from must be a readable address in any case. */
 __device__ static inline void
 copy_16 (void *to, const void *from, bool there)
 {
@@ -244,7 +244,7 @@ copies_end (void)
 #endif
 }
 
-/* Waits for this thread's copies, but for the newest AHEAD groups. */
+/* Waits for this thread's copies, except the newest AHEAD groups. */
 template <int AHEAD>
 __device__ static inline void
 copies_wait (void)

@@ -1,8 +1,8 @@
-/* Primitives that only move elements: copy, permute, expand, slice, pad, concat, move.
+/* Primitives that only copy elements: copy, permute, expand, slice, pad, concat, move.
  *
- * All are one walk over the axes of the smaller side, with one set of strides for reading and one for writing. The walk
- * knows only the size of what it moves at a time, an element or, where neighbours stay neighbours, up to 16 bytes of them,
- * so five kernels serve every type. Where both sides are one run of bytes it is a copy by the device's copy engine. */
+ * All iterate over the axes of the smaller side, with one set of strides for reading and one for writing. The kernel
+ * depends only on the size of the copied pieces, an element or, if neighbours stay neighbours, up to 16 bytes of them,
+ * so five kernels serve every type. If both sides are contiguous, the device's copy engine copies the bytes. */
 /* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
@@ -16,7 +16,7 @@ typedef struct
   size_t bytes;
   long long count, from_base, to_base;
   long long dim[LOOM_MAX_RANK], from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
-  Divisor by[LOOM_MAX_RANK]; /* dim, where count is below 2³¹ */
+  Divisor by[LOOM_MAX_RANK]; /* dim, if count is below 2³¹ */
   LongDivisor long_by[LOOM_MAX_RANK];
 } Walk;
 
@@ -37,7 +37,7 @@ typedef struct
   LoomDevice *device;
   size_t element;
   int n_in, n_parts;
-  bool fill; /* pad: what the walk does not reach */
+  bool fill; /* pad: fill the elements that the copy does not reach */
   unsigned long long pattern;
   long long out_count;
   Part part[];
@@ -56,7 +56,7 @@ above (const Walk &walk, int d, long long i)
 }
 
 /* from and to are tensors of any shape; piece i of walk.dim (walk.count of them) is read and written at the sums of its
- * indices times walk.from and walk.to. A thread a piece. */
+ * indices times walk.from and walk.to. One thread for each piece. */
 template <typename T, typename Index>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) walk_kernel (T *to, const T *from, Walk walk)
@@ -79,7 +79,7 @@ __launch_bounds__ (CUDA_THREADS) walk_kernel (T *to, const T *from, Walk walk)
   to[write] = from[read];
 }
 
-/* to is (count); a thread an element. */
+/* to is [count]; one thread for each element. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) fill_kernel (T *to, unsigned long long pattern, long long count)
@@ -107,7 +107,7 @@ launch_walk (cudaStream_t stream, void *to, const void *from, const Walk *walk)
 static void
 launch_fill (cudaStream_t stream, void *to, size_t element, unsigned long long pattern, long long count)
 {
-  /* The largest pieces that the bytes divide into, each with the pattern as often as it fits. */
+  /* Uses the largest pieces that divide the bytes, each filled with repetitions of the pattern. */
   for (; element < sizeof (unsigned long long) && count % 2 == 0; element *= 2, count /= 2)
     pattern |= pattern << 8 * element;
   with_element (element, [&] (auto piece) {
@@ -158,7 +158,7 @@ move_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessag
 
 /* ---- walks ------------------------------------------------------------------------ */
 
-/* Moves two neighbours at a time, if both sides have them side by side and begin every run at an even place. */
+/* Merges two neighbours into one piece, if they are adjacent on both sides and every run begins at an even element. */
 static bool
 take_pairs (Walk *walk)
 {
@@ -183,8 +183,8 @@ take_pairs (Walk *walk)
   return true;
 }
 
-/* Orders the axes as the written bytes lie, drops axes of one element, merges neighbours and widens what is moved at a
- * time. The walk comes with rank, dim, from, to and the bases set. */
+/* Orders the axes by the strides of the written side, drops axes of one element, merges neighbours and enlarges the
+ * pieces. rank, dim, from, to and the bases must be set. */
 static void
 finish_walk (Walk *walk, size_t element)
 {
@@ -262,8 +262,7 @@ same_dtypes (const LoomKernelSpec *spec)
   return all_of_dtype (spec->in, spec->n_in, spec->out[0].dtype);
 }
 
-/* Makes the base of every kernel below: a kernel of one part whose walk has the
- * shape of `shape` and the natural strides of both sides. */
+/* Makes the base of every kernel below: one part that iterates over `shape` with the natural strides of both sides. */
 static Move *
 one_walk (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *shape, const char *name,
           int64_t from[LOOM_MAX_RANK], int64_t to[LOOM_MAX_RANK], LoomMessage *message)

@@ -1,26 +1,26 @@
-/* Many tensors in one launch, for optimisers and for statistics of gradients.
+/* Kernels over many tensors in one launch, for optimisers and for statistics of gradients.
  *
- * bind() writes a table of chunks, each a piece of one tensor, and block i takes chunk i. Tensors that lie
- * side by side in every list are joined first, where a kernel allows that: one whose sums go by tensor does not, since
- * their order must not depend on addresses. */
+ * bind() writes a table of chunks, each a piece of one tensor, and block i takes chunk i. Tensors that are adjacent in
+ * every list are joined first, if the kernel allows that: kernels that sum each tensor do not, since the order of their
+ * sums must not depend on addresses. */
 #ifndef LOOM_CUDA_MULTI_CUH
 #define LOOM_CUDA_MULTI_CUH
 
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* Elements of a chunk. With the least, eight for each thread, small networks have a block for every processor; with
- * more, a block's beginning and end, which read rates and join sums, weigh less. How many follows from shapes alone, as
- * the order of sums does. */
+ * more, the overhead of a block, reading rates and joining sums, weighs less. The size follows from shapes alone, like
+ * the order of sums. */
 #define LEAST_CHUNK 2048
 #define MOST_CHUNK  16384
-#define MANY_CHUNKS 4096 /* from which on there are enough for every processor */
+#define MANY_CHUNKS 4096 /* enough for every processor */
 #define LISTS 5    /* p, g and at most three states */
 
 typedef struct
 {
   float *at[LISTS];
   long long count;
-  int tensor; /* the first one of those that were joined */
+  int tensor; /* the number of the first of the joined ones */
 } Chunk;
 
 typedef struct
@@ -28,14 +28,14 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   int n, lists, n_in, n_chunks;
-  long long chunk; /* elements of one */
+  long long chunk; /* elements of a chunk */
   bool join_neighbours;
-  LoomSgdAttrs sgd;   /* of the kernel's kind one of the three */
+  LoomSgdAttrs sgd;   /* one of the three, by the kind of the kernel */
   LoomAdamAttrs adam;
   LoomStepAttrs step;
-  Chunk *chunks;     /* on the device */
-  Chunk *staging;    /* the same on the host */
-  long long count[]; /* of each tensor */
+  Chunk *chunks;     /* [n_chunks] on the device */
+  Chunk *staging;    /* [n_chunks] on the host */
+  long long count[]; /* [n], elements of each tensor */
 } Multi;
 
 static void
@@ -87,8 +87,9 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
   if (used == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  /* No step reads the old table any more. The new one goes by a stream of ours and is waited for, since streams here do
-   * not wait for the default one; the whole device is not, because another thread may be recording a graph on it. */
+  /* No step reads the old table any more. The new one is copied on our own stream and waited for, since streams here do
+   * not wait for the default one; the whole device is not waited for, because another thread may be recording a graph
+   * on it. */
   status = cuda_check (cudaMemcpyAsync (self->chunks, self->staging, used * sizeof (Chunk), cudaMemcpyHostToDevice,
                                         cuda_stream (self->device, NULL)),
                        "telling the CUDA device where the parameters are", message);
@@ -98,8 +99,7 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
                      "telling the CUDA device where the parameters are", message);
 }
 
-/* Four elements that lie side by side, as one word where their address allows that; of the last ones of a chunk there
- * are `left`. */
+/* Loads four adjacent elements, as one word if their address allows that; `left` elements remain in the chunk. */
 __device__ static inline void
 take_four (float to[4], const float *from, int left, bool aligned)
 {
@@ -150,7 +150,7 @@ chunk_for (const LoomKernelSpec *spec, int n)
   return chunk;
 }
 
-/* The lists come first among the inputs, each of length n. */
+/* The lists, each of length n, are the first inputs. */
 static LoomStatus
 multi_new (LoomDevice *device, const LoomKernelSpec *spec, int n, int lists, const char *name,
            LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Multi **out,

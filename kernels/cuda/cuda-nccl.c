@@ -1,4 +1,4 @@
-/* NCCL, opened when ranks first exchange what lies on GPUs. */
+/* Opens NCCL when ranks first exchange GPU memory. */
 #include "kernels/cuda/cuda-nccl.h"
 
 #include <string.h>

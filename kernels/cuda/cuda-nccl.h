@@ -1,5 +1,5 @@
 /* NCCL's functions that the back end calls, found at run time: a machine with one GPU need not have the library, whose
- * header the toolkit brings. */
+ * header comes with the toolkit. */
 #ifndef LOOM_CUDA_NCCL_H
 #define LOOM_CUDA_NCCL_H
 
@@ -39,7 +39,7 @@ extern "C"
                              cudaStream_t stream);
   } CudaNccl;
 
-  /* NULL with a sentence where the library is not there, or lacks one of them. Found once in a process. */
+  /* NULL with a sentence if the library, or one of its functions, is missing. Looked up once in a process. */
   const CudaNccl *cuda_nccl (LoomMessage *message);
 
 #ifdef __cplusplus
