@@ -1,10 +1,10 @@
-/* Layer normalisation and its gradient, a warp a row, of long rows a block.
+/* Layer normalisation and its gradient, one warp for each row, one block for a long row.
  *
- * Rows of 16-bit floats are read and written as they are; rows of f32 may have their result in 16 bits. Statistics and
+ * Rows of 16-bit floats are read and written as they are; rows of f32 may have a 16-bit result. Statistics and
  * parameters are f32.
  *
- * The gradients of weight and bias are sums down the columns, held in f64: chunks of the rows first, joined in order by a
- * second kernel, so the bits do not depend on the run. */
+ * The gradients of weight and bias are column sums in f64: chunks of the rows first, which a second kernel adds in
+ * order, so the bits do not depend on the run. */
 /* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #define COLUMNS 32
 #define LANES   8
-#define WIDE    4096 /* columns of a row up to which a warp takes it */
+#define WIDE    4096 /* columns of a row that a warp computes; a longer row is computed by a block */
 
 typedef struct
 {
@@ -24,9 +24,9 @@ typedef struct
   long long rows, columns;
   int chunks;
   LongDivisor by_chunks;
-  LoomDType from, to; /* of x, and of y */
+  LoomDType from, to; /* of x, of y */
   bool affine;
-  int around; /* the operand that goes around the norm; 0: none */
+  int around; /* the operand number of the residual around the norm; 0: none */
   double eps;
 } Norm;
 
@@ -34,7 +34,7 @@ typedef struct
 
 /* A row has THREADS threads, a warp or the whole block; each takes V neighbouring elements at a time. */
 
-/* x and y are (rows, columns), mean and rstd (rows), weight and bias (columns) or NULL. */
+/* x and y [rows,columns], mean and rstd [rows], weight and bias [columns] or NULL. */
 template <typename X, typename Y, int THREADS, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -82,8 +82,8 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* g, x, dx and around, or NULL, are (rows, columns), mean and rstd (rows), weight (columns) or NULL.
- * dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) + around with h = g·weight (Ba, Kiros and Hinton 2016). */
+/* g, x, dx and around, or NULL, are [rows,columns], mean and rstd [rows], weight [columns] or NULL. dx = rstd·(h - Σh/n
+ * - x̂·Σ(h·x̂)/n) + around with h = g·weight (Ba, Kiros and Hinton 2016). */
 template <typename T, int THREADS, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
@@ -136,7 +136,7 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* Joins what the LANES threads of V columns have; those of lane 0 get it. */
+/* Adds the sums of the LANES threads of V columns; those of lane 0 get the result. */
 template <int V>
 __device__ static void
 join_lanes (double weight[V], double bias[V])
@@ -158,8 +158,8 @@ join_lanes (double weight[V], double bias[V])
       }
 }
 
-/* parts is (chunks, 2, columns): Σ g·x̂ and Σ g over a chunk of the rows; g and x are (rows, columns), mean and rstd
- * (rows). A block takes COLUMNS·V columns of one chunk; LANES threads share each V of them. */
+/* parts [chunks,2,columns]: Σ g·x̂ and Σ g over a chunk of the rows; g and x [rows,columns], mean and rstd [rows]. One
+ * block for COLUMNS·V columns of one chunk; LANES threads divide the rows of each V columns. */
 template <typename T, int V>
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
@@ -196,7 +196,7 @@ __launch_bounds__ (COLUMNS *LANES)
     }
 }
 
-/* dweight and dbias (columns) from parts (chunks, 2, columns); threads as above, V being 1. */
+/* dweight and dbias [columns] from parts [chunks,2,columns]; threads as above with V = 1. */
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
     layer_norm_join_kernel (float *dweight, float *dbias, const double *__restrict__ parts, int columns, int chunks)
@@ -219,8 +219,8 @@ __launch_bounds__ (COLUMNS *LANES)
 
 /* ---- host ---------------------------------------------------------------------------------- */
 
-/* Calls f with the threads of a row and the elements that each takes at a time: MOST, or four, where a row has a multiple
- * of them. */
+/* Calls f with the number of threads of a row and of elements that each takes at a time: MOST or four, if it divides
+ * the row's length, else 1. */
 template <int MOST, typename F>
 static void
 with_row (const Norm *self, F f)
@@ -330,7 +330,8 @@ layer_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
   return cuda_launched ("layer_norm_grad", message);
 }
 
-/* Of an affine call, 32-bit statistics and parameters; g, x and dx of one type, and y of x's or, behind f32, of 16 bits. */
+/* Statistics are f32, as are the parameters of an affine call; g, x and dx have one type, and y has x's or, for f32, a
+ * 16-bit type. */
 static bool
 takes_types (const LoomKernelSpec *spec, int image)
 {
@@ -345,7 +346,7 @@ takes_types (const LoomKernelSpec *spec, int image)
          && all_of_dtype (spec->out + 1, spec->n_out - 1, LOOM_F32);
 }
 
-/* image: which operand is normalised; n_in and n_out: what the call has. */
+/* image: the operand that is normalised; n_in and n_out: the call's numbers of operands and results. */
 static LoomStatus
 norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int n_in, int n_out, const char *name,
           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Norm **out,
@@ -397,7 +398,7 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   LoomStatus status;
   int64_t chunks, most;
 
-  /* In 16 bits the sum of two would have the gradient rounded first: that is for element-wise work. */
+  /* In 16 bits the gradient would have to be rounded before the sum, which element-wise kernels do. */
   if (around > 0 && spec->in[1].dtype != LOOM_F32)
     return LOOM_STATUS_UNSUPPORTED;
   status = norm_new (device, spec, 1, (affine ? 5 : 4) + (around > 0), affine ? 3 : 1, "own layer_norm_grad",
@@ -407,7 +408,7 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   self->around = around;
   if (around > 0)
     self->base.inplace[0] |= 1u << around;
-  /* Enough blocks to fill a large GPU, and no more: what they leave one block a column joins. */
+  /* Enough blocks to fill a large GPU, and no more, because one block adds the chunks of a column. */
   most = self->columns > 0 ? 1024 / blocks_for (self->columns, COLUMNS * columns_at_once (self)) : 1;
   chunks = self->rows / 64;
   if (chunks > most)

@@ -21,7 +21,7 @@ add_squares (const float g[4], double *sum, double *finite)
     }
 }
 
-/* What the threads of a block have, into its place of parts (chunks, 2): the sum, and 1 where all is finite, else 0. */
+/* Stores a block's sums in parts [chunks,2]: the sum, and 1 if all elements are finite, else 0. */
 __device__ static inline void
 put_part (double *parts, double sum, double finite)
 {
@@ -34,7 +34,7 @@ put_part (double *parts, double sum, double finite)
     }
 }
 
-/* parts is (chunks, 2), as put_part() has it. A block a chunk. */
+/* parts [chunks,2] as stored by put_part(), chunks [n_chunks] with the list of gradients; one block for each chunk. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunks)
 {
@@ -54,7 +54,7 @@ __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunk
   put_part (parts, sum, finite);
 }
 
-/* parts is (n, 2), sumsq and finite are scalars; one block, whose threads add in a fixed order. */
+/* parts [n,2], sumsq and finite are scalars; one block, whose threads add in a fixed order. */
 __global__ static void
 __launch_bounds__ (JOINERS) stats_join_kernel (float *sumsq, float *finite, const double *__restrict__ parts, int n)
 {
@@ -90,7 +90,7 @@ grad_stats_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   return cuda_launched ("grad_stats", message);
 }
 
-/* Neighbours are not joined here: the sum's order must not depend on addresses. */
+/* Adjacent tensors are not joined here: the order of the sum must not depend on addresses. */
 LoomStatus
 cuda_grad_stats_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -109,7 +109,7 @@ cuda_grad_stats_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel 
 
 /* ---- sgd and adam ------------------------------------------------------------------------------ */
 
-/* Where a step's scalars lie in device memory: its own, grad_scale, finite, step. */
+/* The addresses of a step's scalars in device memory: its own, grad_scale, finite, step. */
 #define MAX_SCALARS 8
 
 typedef struct
@@ -140,7 +140,8 @@ rates_of (const LoomAdamAttrs *attrs, const double *hyper, double step, LoomStep
   loom_rates_adam (attrs, hyper, step, rates);
 }
 
-/* Reads a step's N scalars and its number for all threads of a block; false where there is no step. */
+/* Reads a step's N scalars and its number for all threads of a block; false if finite is 0 and the step must do
+ * nothing. */
 template <int N, typename Attrs>
 __device__ static bool
 begin_step (const Scalars &scalars, const Attrs &attrs, Common_f *common, double *step)
@@ -159,7 +160,7 @@ begin_step (const Scalars &scalars, const Attrs &attrs, Common_f *common, double
   return true;
 }
 
-/* A block a chunk; its lists are p, g and with momentum the buffer, each (chunk.count). */
+/* One block for each chunk; its lists are p, g and with momentum the buffer, each [chunk.count]. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalars, LoomSgdAttrs attrs)
 {
@@ -196,8 +197,8 @@ __launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalar
     }
 }
 
-/* A block a chunk; its lists are p, g, m, v and with amsgrad vmax, each (chunk.count). Kingma and Ba 2015; decoupled
- * decay after Loshchilov and Hutter 2019. */
+/* One block for each chunk; its lists are p, g, m, v and with amsgrad vmax, each [chunk.count]. Kingma and Ba 2015;
+ * decoupled decay after Loshchilov and Hutter 2019. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) adam_kernel (const Chunk *chunks, Scalars scalars, LoomAdamAttrs attrs)
 {
@@ -263,7 +264,7 @@ adam_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessag
   return cuda_launched ("adam_step", message);
 }
 
-/* n lists of tensors, then n_hyper scalars, grad_scale and finite, which are f32, and the step. */
+/* The operands are n lists of tensors, then n_hyper scalars, grad_scale and finite, which are f32, and the step. */
 static LoomStatus
 optimizer_new (LoomDevice *device, const LoomKernelSpec *spec, int n, int lists, int n_hyper, const char *name,
                LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Multi **out,
@@ -313,8 +314,8 @@ cuda_adam_step_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel *
 
 /* ---- sgd with an undo log ----------------------------------------------------------------------- */
 
-/* A block a chunk, whose lists are p and g, each (chunk.count); leaves the new p in p's place, the old one in g's, and the
- * squares of g in parts (chunks, 2), as stats_kernel() does. */
+/* One block for each chunk, whose lists are p and g, each [chunk.count]; writes the new p over p, the old one over g,
+ * and the squares of g to parts [chunks,2], as stats_kernel() does. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     logged_kernel (double *parts, const Chunk *chunks, const float *lr, const float *decay, const float *grad_scale, bool maximize)
@@ -342,8 +343,8 @@ __launch_bounds__ (CUDA_THREADS)
   put_part (parts, sum, finite);
 }
 
-/* A block a chunk, whose lists are p and what it was, each (chunk.count). A raised flag closes the gate behind it, for a
- * step that was queued before anybody has read of the fault as well, so such a step is undone, too. */
+/* One block for each chunk, whose lists are p and the old p, each [chunk.count]. A raised flag closes update_gate also
+ * for steps that were queued before the host has read the fault, so such a step is undone, too. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) undo_kernel (const Chunk *chunks, const float *finite, CudaRaise raise)
 {
@@ -390,7 +391,7 @@ undo_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessag
   return cuda_launched ("undo_step", message);
 }
 
-/* Neighbours are not joined here, as little as in grad_stats. */
+/* Adjacent tensors are not joined here either, as in grad_stats. */
 LoomStatus
 cuda_sgd_step_logged_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {

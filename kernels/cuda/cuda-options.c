@@ -1,7 +1,7 @@
-/* The algorithms by which the CUDA back end computes a call, and the kernel of the chosen one.
+/* Lists the algorithms by which the CUDA back end computes a call, and makes the kernel of the chosen one.
  *
- * Most primitives have one algorithm, "own". Those that a library computes list its algorithms, each as the library
- * takes it for this very call (CudaPrimitive.algorithms); an own kernel stands behind them where there is one. */
+ * Most primitives have one algorithm, "own". Primitives that a library computes list its algorithms for this call
+ * (CudaPrimitive.algorithms), followed by the own kernel if there is one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ struct Name
   char text[];
 };
 
-/* Names of configurations are as many as there are different products, and plans keep them beyond their device. */
+/* The number of names is that of different products, and plans keep them beyond the life of their device. */
 const char *
 cuda_name_keep (const char *text)
 {
@@ -53,7 +53,7 @@ cuda_name_keep (const char *text)
 
 /* ---- options -------------------------------------------------------------- */
 
-/* Finds out by making the kernel; for a named algorithm there is no other way. */
+/* Makes the kernel to find out; there is no other way for a named algorithm. */
 static int
 algorithm_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call,
                      CudaAlgorithm *algorithms, LoomMessage *message)
@@ -68,15 +68,15 @@ algorithm_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomK
   return 1;
 }
 
-/* A primitive without a kernel for bf16 or f16 is computed in f32, but for a product with a slope, which is joined to
- * spare a pass over memory: widened it would make more of them. */
+/* A primitive without a kernel for bf16 or f16 is computed in f32, except a product with a derivative, which is fused
+ * to save a pass over memory: conversions would add passes. */
 static bool
 may_widen (const CudaPrimitive *entry, const LoomKernelSpec *spec)
 {
   return loom_spec_has_reduced (spec) && (entry->make != cuda_matmul_new || !loom_product_has_slope (spec));
 }
 
-/* The algorithms for the layouts of the call; none where the device failed. */
+/* The algorithms for the layouts of the call; none if the device failed. */
 static int
 algorithms_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaAlgorithm *algorithms,
                int max, LoomMessage *message)
@@ -142,7 +142,7 @@ cuda_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *c
 
 /* ---- kernels -------------------------------------------------------------- */
 
-/* By the algorithm that spec names, else by the first that takes it. */
+/* Uses the algorithm that spec names, else the first that takes the call. */
 static LoomStatus
 make (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, LoomKernel **kernel,
       LoomMessage *message)

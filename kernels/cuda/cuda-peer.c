@@ -1,9 +1,9 @@
-/* What several GPUs of one process do for each other on their streams: copies between them, and gates that hear of
- * faults on another one.
+/* Operations between several GPUs of one process on their streams: copies, and gates that read the faults of another
+ * device.
  *
- * Neither has the host wait. Copies are the runtime's between devices, which need no access from one to the other's
- * memory and are part of a recorded graph as kernels are. A gate reads the reports of the other streams where the
- * host reads them, so that clearing a fault clears it for all. */
+ * The host waits for neither. Copies are the runtime's between devices, which need no access to each other's memory and
+ * are recorded in graphs like kernels. A gate reads the reports of the other streams in the same memory as the host, so
+ * clearing a fault clears it for all. */
 #include "kernels/cuda/cuda-internal.h"
 
 static void
@@ -31,8 +31,8 @@ cuda_forget_peers (LoomDevice *device)
     }
 }
 
-/* The runtime brings bytes between any two of its devices. Where one of them may reach into the other's memory they go
- * the short way, once that was allowed; otherwise the driver takes them through the host, on the stream as well. */
+/* The runtime copies between any two of its devices: directly, after peer access was enabled, if the devices support
+ * it; otherwise the driver copies through the host, on the stream as well. */
 bool
 cuda_can_send (LoomDevice *device, LoomDevice *to)
 {
@@ -41,7 +41,8 @@ cuda_can_send (LoomDevice *device, LoomDevice *to)
 
   pthread_mutex_lock (&device->lock);
   cuda_use (device);
-  /* Allowed already, by another library say, is as good; without access the copy is a longer one. */
+  /* Access that is enabled already, for instance by another library, is fine; without access the copy takes a longer
+   * path. */
   if (device->index != to->index && (device->reaches & bit) == 0
       && cudaDeviceCanAccessPeer (&reaches, device->index, to->index) == cudaSuccess && reaches)
     cudaDeviceEnablePeerAccess (to->index, 0);

@@ -1,11 +1,11 @@
 /* gather, scatter and cumsum along an axis.
  *
- * All are deterministic without atomics: a scatter and a running sum give each lane (all places that differ along the
- * axis alone) to one thread, which goes through it in order. */
+ * All are deterministic without atomics: a scatter or cumsum assigns each lane (all elements that differ only along the
+ * axis) to one thread, which processes it in order. */
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-/* Shape of the index (or of x), and where a place of it lies in the tensor that is pointed into. */
+/* The shape of the index (or of x), and the strides by which its elements address the other tensor. */
 typedef struct
 {
   int rank, axis;
@@ -39,7 +39,7 @@ lane_start (const Places &p, long long o, long long j)
   return at;
 }
 
-/* y and index are (outer, n, inner), x is the tensor that p's strides lead through; a thread an element of y. */
+/* y and index [outer,n,inner], x is addressed through p's strides; one thread for each element of y. */
 template <typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index, Places p, CudaRaise raise)
@@ -79,7 +79,7 @@ combine (T old, T fresh)
   return fresh;
 }
 
-/* src and index are (outer, n, inner), y is the tensor that p's strides lead through; a thread a lane (outer, inner). */
+/* src and index [outer,n,inner], y is addressed through p's strides; one thread for each lane (outer, inner). */
 template <LoomScatterMode MODE, typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *index, Places p, CudaRaise raise)
@@ -101,7 +101,7 @@ __launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *in
     }
 }
 
-/* x and y are (outer, n, inner), summed along n in the type S; a thread a lane (outer, inner). */
+/* x and y [outer,n,inner], summed along n in the type S; one thread for each lane (outer, inner). */
 template <typename T, typename S>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) cumsum_kernel (T *y, const T *x, Places p, bool exclusive, bool reverse)
@@ -244,7 +244,7 @@ cumsum_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   return cuda_launched ("cumsum", message);
 }
 
-/* index is the shape that is walked, x the tensor that it points into. */
+/* index has the shape that is iterated over; x is the tensor that it addresses. */
 static Place *
 place_new (LoomDevice *device, const LoomTensorDesc *index, const LoomTensorDesc *x, int axis, const char *name,
            LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomMessage *message)

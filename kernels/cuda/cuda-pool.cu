@@ -1,9 +1,9 @@
-/* Pooling over windows of [N, C, H, W], each operand and result in a layout of its own, f32 or 16-bit floats that are
- * added up in f32.
+/* Pooling over windows of [N,C,H,W], each operand and result in a layout of its own, f32 or 16-bit floats that are
+ * summed in f32.
  *
- * Every kernel gathers: a thread computes one element of what is written and visits the windows (or the places of its
- * window) that concern it in a fixed order. So the gradients of overlapping windows need no atomics. Neighbouring
- * threads write neighbouring elements. */
+ * Every kernel gathers: a thread computes one element of the result and visits its windows (or the positions of its
+ * window) in a fixed order. So the gradients of overlapping windows need no atomics. Neighbouring threads write
+ * neighbouring elements. */
 #include <math.h>
 
 #include "kernels/cuda/cuda-divide.cuh"
@@ -15,7 +15,7 @@ typedef struct
   int stride[4];
 } Strides;
 
-/* Sizes of a tensor that is written, from the fastest axis on, and which of N, C, H, W those axes are. */
+/* Sizes of the result, from the fastest axis on, and the numbers of those axes among N, C, H, W. */
 typedef struct
 {
   int axis[3];
@@ -23,16 +23,16 @@ typedef struct
   Divisor size[3];
 } Order;
 
-/* x is [n,c,h,w], y [n,c,p,q]; all elements are below 2³¹. */
+/* x [n,c,h,w], y [n,c,p,q]; element counts are below 2³¹. */
 typedef struct
 {
   int kernel[2], stride[2], pad[2], dilation[2];
   int h, w, p, q;
   bool count_include_pad;
-  float divisor; /* 0: by the window's size */
+  float divisor; /* 0: the window's size */
   Divisor by_stride[2], by_dilation[2];
   Strides x, y, indices;
-  Order order; /* of what is written */
+  Order order; /* of the result */
 } Window;
 
 typedef struct
@@ -41,11 +41,11 @@ typedef struct
   LoomDevice *device;
   Window window;
   LoomDType dtype;
-  bool wide; /* places as i32 */
+  bool wide; /* indices are i32, else u8 */
 } Pool;
 
-/* Where this thread's element stands in [n, c, rows, columns], and in `from` the image and channel of what concerns it;
- * false behind the last element. */
+/* The index of this thread's element in [n,c,rows,columns], and in `from` its image and channel; false after the last
+ * element. */
 __device__ static bool
 locate (const Window &window, int at[4], int from[4])
 {
@@ -58,7 +58,7 @@ locate (const Window &window, int at[4], int from[4])
       const unsigned int above = divide (rest, window.order.size[i]);
       const int place = (int)(rest - above * window.order.size[i].by);
 
-      /* Registers have no addresses, so the axis is sought. */
+      /* Registers have no addresses, so the axis is searched for. */
       for (int axis = 1; axis < 4; axis++)
         if (window.order.axis[i] == axis)
           at[axis] = place;
@@ -75,7 +75,8 @@ place (const Strides &strides, const int at[4])
   return at[0] * strides.stride[0] + at[1] * strides.stride[1] + at[2] * strides.stride[2] + at[3] * strides.stride[3];
 }
 
-/* x [N,C,H,W]; y and where [N,C,P,Q]; a thread an element of y, over its window's kernel[0]×kernel[1] places. */
+/* x [N,C,H,W]; y and indices [N,C,P,Q]; one thread for each element of y, over its window's kernel[0]×kernel[1]
+ * positions. */
 template <typename T, typename W>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) max_pool_kernel (T *y, W *indices, const T *__restrict__ x, Window window)
@@ -108,7 +109,7 @@ __launch_bounds__ (CUDA_THREADS) max_pool_kernel (T *y, W *indices, const T *__r
   indices[place (window.indices, at)] = (W)(winner < 0 ? 0 : winner);
 }
 
-/* The windows along an axis (0: rows) that reach a place: first … last, of `count`. */
+/* The windows along an axis (0: rows) that cover a position: first … last, of `count`. */
 typedef struct
 {
   int first, last;
@@ -126,7 +127,7 @@ covering (const Window &window, int axis, int at, int count)
   return span;
 }
 
-/* At which of its places the window at `from` reads `at`, or -1. */
+/* The tap of the window at `from` that reads `at`, or -1. */
 __device__ static int
 tap (const Window &window, int axis, int at, int from)
 {
@@ -136,7 +137,7 @@ tap (const Window &window, int axis, int at, int from)
   return taps * window.dilation[axis] == distance ? taps : -1;
 }
 
-/* dx [N,C,H,W]; g and indices [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
+/* dx [N,C,H,W]; g and indices [N,C,P,Q]; one thread for each element of dx, over the windows that cover it. */
 template <typename T, typename W>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -164,8 +165,7 @@ __launch_bounds__ (CUDA_THREADS)
   store (&dx[place (window.x, at)], sum);
 }
 
-/* The divisor of an average, by PyTorch's rule: padding counts up to its edge if at all,
- * what hangs over beyond it never. */
+/* The divisor of an average, by PyTorch's rule: padding counts up to its edge if at all, positions beyond it never. */
 __device__ static float
 divisor (const Window &window, int p, int q)
 {
@@ -189,7 +189,7 @@ divisor (const Window &window, int p, int q)
   return (float)((bottom - top) * (right - left));
 }
 
-/* x [N,C,H,W], y [N,C,P,Q]; a thread an element of y, over its window's places. */
+/* x [N,C,H,W], y [N,C,P,Q]; one thread for each element of y, over its window's positions. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) avg_pool_kernel (T *y, const T *__restrict__ x, Window window)
@@ -210,7 +210,7 @@ __launch_bounds__ (CUDA_THREADS) avg_pool_kernel (T *y, const T *__restrict__ x,
   store (&y[place (window.y, at)], sum / divisor (window, at[2], at[3]));
 }
 
-/* dx [N,C,H,W], g [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
+/* dx [N,C,H,W], g [N,C,P,Q]; one thread for each element of dx, over the windows that cover it. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (T *dx, const T *__restrict__ g, Window window)
@@ -236,7 +236,7 @@ typedef struct
   cudaStream_t stream;
 } Launch;
 
-/* A thread for each element that is written; false when there is none. */
+/* One thread for each element of the result; false if it is empty. */
 static bool
 prepare (const Pool *self, LoomStream *stream, Launch *launch)
 {
@@ -363,7 +363,7 @@ order_of (const LoomTensorDesc *desc)
   return order;
 }
 
-/* where is NULL for averages; written is x or y. */
+/* indices is NULL for averages; written is x or y. */
 static LoomStatus
 pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *y,
           const LoomTensorDesc *indices, const LoomTensorDesc *written, const char *name,

@@ -10,7 +10,7 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   LoomDType dtype;
-  long long count, row; /* row: what lies behind each place; 0 where there are none */
+  long long count, row; /* row: elements of y for each element of place; 0 without place */
   unsigned long long stream;
   LoomRandomKind kind;
   bool is_placed;
@@ -29,7 +29,7 @@ four (float y[4], const uint32_t word[4], LoomRandomKind kind, const float *)
         y[j] = kind == LOOM_RANDOM_EXPONENTIAL ? loom_draw_exponential (word[j]) : loom_philox_uniform (word[j]);
 }
 
-/* In f64 by the device's own functions, as near to the reference as they are. */
+/* In f64 by the device's own functions, within their accuracy of the reference. */
 __device__ static inline void
 four (double y[4], const uint32_t word[4], LoomRandomKind kind, const float *)
 {
@@ -51,7 +51,7 @@ four (unsigned char y[4], const uint32_t word[4], LoomRandomKind, const float *l
     y[i] = loom_philox_uniform (word[i]) >= *least;
 }
 
-/* y is (count), seed and step scalars; a thread four numbers, which one block of Philox gives. */
+/* y [count], seed, step and least (or NULL) are scalars; one thread for the four numbers of a block of Philox. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, const long long *step, long long count,
@@ -78,7 +78,8 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
     y[block * 4 + i] = value[i];
 }
 
-/* y is (count), place (count / row); a thread one number, since rows may begin within a block of Philox. */
+/* y [count], place [count / row], seed, step and least (or NULL) are scalars; one thread for each number, since rows
+ * may begin within a block of Philox. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, const long long *step,
@@ -98,7 +99,7 @@ __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, con
   y[at] = (i & 2) != 0 ? ((i & 1) != 0 ? value[3] : value[2]) : ((i & 1) != 0 ? value[1] : value[0]);
 }
 
-/* y is (count); a thread two integers, which one block of Philox gives. */
+/* y [count], seed and step are scalars; one thread for the two integers of a block of Philox. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *seed, const long long *step,
                                                long long count, unsigned long long stream)

@@ -1,7 +1,7 @@
 /* Names of steps and nodes for a profiler, as NVTX ranges.
  *
- * NVTX 3 is headers alone: the first call opens the library that NVTX_INJECTION64_PATH names, which Nsight Systems and
- * Nsight Compute set for the programs that they start, and without it every call returns at once. */
+ * NVTX 3 consists of headers only: the first call opens the library in NVTX_INJECTION64_PATH, which Nsight Systems and
+ * Nsight Compute set for the programs that they start; without it every call returns at once. */
 #include <stdlib.h>
 
 #include <nvtx3/nvToolsExt.h>

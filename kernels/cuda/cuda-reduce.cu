@@ -1,13 +1,13 @@
-/* Reductions over any set of axes, and the place of the largest element.
+/* Reductions over any set of axes, and the index of the largest element.
  *
- * The input's axes are split into those kept and those reduced; a result is then an offset plus a walk. Floats are
- * accumulated in f64, because memory limits these kernels, not arithmetic. When few results read much, the walk is cut
- * into chunks that separate blocks take, and a second kernel joins the chunks in order: the cut depends on the shape
- * alone, so the bits do not depend on the run. 16-bit floats are read as they are where their sum is
- * wanted in f32.
+ * The input's axes are split into those kept and those reduced; a result is then an offset plus an iteration over the
+ * reduced axes. Floats are accumulated in f64, because memory limits these kernels, not arithmetic. If few results read
+ * many elements, the iteration is cut into chunks for separate blocks, and a second kernel joins the chunks in order:
+ * the cut depends on the shape alone, so the bits do not depend on the run. 16-bit floats are read as they are if their
+ * sum is wanted in f32.
  *
- * Where what is neighbouring in memory is read side by side in whole words of 16 bytes, a thread reads such a word (V
- * elements); whether it is follows from the shape. */
+ * If neighbours in memory can be read in whole words of 16 bytes, a thread reads such a word (V elements); that also
+ * follows from the shape. */
 /* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include <limits.h>
@@ -18,16 +18,16 @@
 typedef struct
 {
   int rank;
-  bool small; /* places are below 2³¹, so that they are divided by `by` */
+  bool small; /* element numbers are below 2³¹, so they are divided by `by` */
   long long dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
   Divisor by[LOOM_MAX_RANK];
-  LongDivisor long_by[LOOM_MAX_RANK]; /* where they are not */
+  LongDivisor long_by[LOOM_MAX_RANK]; /* if they are not */
 } Axes;
 
 typedef struct
 {
   Axes kept, reduced;
-  long long outputs, reads; /* results, elements each of them reads */
+  long long outputs, reads; /* number of results, and of elements that each reads */
   int chunks;
   LongDivisor by_chunks;
 } Shape;
@@ -40,7 +40,7 @@ typedef struct
   LoomReduceOp op;
   Shape shape;
   bool columns; /* neighbouring results read neighbouring elements */
-  bool warps;   /* results that read so little that a warp is enough for each */
+  bool warps;   /* results read so few elements that one warp suffices for each */
   bool packs;   /* MANY<T> elements at a time */
 } Reduce;
 
@@ -72,7 +72,7 @@ place (const Axes &axes, long long i)
   return offset;
 }
 
-/* An element as what it is summed in. */
+/* An element in the type of its sum. */
 template <typename A, typename T>
 __device__ static A
 take (T x)
@@ -94,11 +94,11 @@ take (Bf16 x)
   return load (x);
 }
 
-/* How many are read at a time: f64 and i64, which are rare, one by one. */
+/* Elements read at a time: f64 and i64, which are rare, one by one. */
 template <typename T>
 constexpr int MANY = sizeof (T) < 8 ? PACK<T> : 1;
 
-/* V neighbours, as they are summed. */
+/* V neighbours in the type of their sum. */
 template <typename A, int V, typename T>
 __device__ static void
 take_pack (A to[V], const T *from)
@@ -110,8 +110,8 @@ take_pack (A to[V], const T *from)
     to[v] = take<A> (pack.at[v]);
 }
 
-/* Where a pass puts its sums: into chunks, for another pass, or into the result. Asked for each result, not by another
- * kernel for each, of which there would be twice as many to compile. */
+/* The destination of a pass: chunks for another pass, or the result. It is tested for each result, because separate
+ * kernels would double their number and the compile time. */
 template <typename A, typename O>
 struct Target
 {
@@ -128,15 +128,16 @@ struct Target
   }
 };
 
-/* Where a chunk of n pieces begins. */
+/* The first of n pieces of a chunk. */
 __device__ static long long
 chunk_begin (const Shape &shape, long long n, int chunk)
 {
   return (long long)divide ((unsigned long long)n * chunk, shape.by_chunks);
 }
 
-/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (chunks, outputs). THREADS, a warp or the whole block,
- * share a result and chunk; each takes V reads at a time, and what is left of the reads is the last chunk's. */
+/* x [outputs,reads] by the strides of shape.kept and shape.reduced, out [chunks,outputs]. THREADS threads, a warp or
+ * the whole block, for each result and chunk; each takes V reads at a time, and the last chunk takes the remaining
+ * reads. */
 template <typename Op, typename T, typename A, typename O, int THREADS, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) rows_kernel (Target<A, O> out, const T *__restrict__ x, Shape shape, A neutral)
@@ -164,7 +165,8 @@ __launch_bounds__ (CUDA_THREADS) rows_kernel (Target<A, O> out, const T *__restr
     out.put (blockIdx.y * shape.outputs + result, value);
 }
 
-/* x and out as above. A block takes COLUMNS·V neighbouring results of one chunk; LANES threads share each walk. */
+/* x and out as above. One block for COLUMNS·V neighbouring results of one chunk; LANES threads divide the reads of
+ * each. */
 template <typename Op, typename T, typename A, typename O, int V>
 __global__ void
 __launch_bounds__ (COLUMNS *LANES) columns_kernel (Target<A, O> out, const T *__restrict__ x, Shape shape, A neutral)
@@ -204,7 +206,7 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (Target<A, O> out, const T *__
     }
 }
 
-/* x as above, y (outputs); a thread a result, for those that read at most SERIAL_READS elements. */
+/* x as above, y [outputs]; one thread for each result, if it reads at most SERIAL_READS elements. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) serial_kernel (O *y, const T *x, Shape shape, A neutral)
@@ -220,8 +222,8 @@ __launch_bounds__ (CUDA_THREADS) serial_kernel (O *y, const T *x, Shape shape, A
   y[result] = (O)value;
 }
 
-/* y (outputs) from chunks (n, outputs). A block takes COLUMNS results, whose chunks LANES threads share; each adds its own
- * in order, and what they have is joined in order. */
+/* y [outputs] from chunks [n,outputs]. One block for COLUMNS results, whose chunks LANES threads divide; each joins its
+ * own in order, and their values are joined in order. */
 template <typename Op, typename A, typename O>
 __global__ void
 __launch_bounds__ (COLUMNS *LANES) join_kernel (O *y, const A *__restrict__ chunks, long long outputs, int n, A neutral)
@@ -316,7 +318,7 @@ reduce_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   return cuda_launched ("reduce", message);
 }
 
-/* Appends an axis, merging it with the one before where that is one walk. */
+/* Appends an axis, merging it with the one before if their strides allow that. */
 static void
 add_axis (Axes *axes, int64_t dim, int64_t stride)
 {
@@ -335,7 +337,7 @@ add_axis (Axes *axes, int64_t dim, int64_t stride)
   axes->rank++;
 }
 
-/* count: of all places of the axes. */
+/* count: the number of elements over all axes. */
 static void
 set_divisors (Axes *axes, long long count)
 {
@@ -347,8 +349,8 @@ set_divisors (Axes *axes, long long count)
       axes->long_by[d] = long_divisor_of ((unsigned long long)axes->dim[d]);
 }
 
-/* true if V neighbours along the last axis of `along` lie side by side, at a multiple of V elements, wherever the other
- * axes are. A walk over one axis alone may end with fewer. */
+/* TRUE if V neighbours along the last axis of `along` are adjacent in memory, at a multiple of V elements, for every
+ * index of the other axes. With a single axis the last pack may be shorter. */
 static bool
 has_packs (const Axes *along, const Axes *across, int v)
 {
@@ -393,7 +395,7 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   self->op = attrs->op;
   self->shape.outputs = self->shape.reads = 1;
   cuda_strides (x, strides);
-  /* Results are numbered as they lie, so the axes are taken in the order of the result's bytes. */
+  /* Results are numbered by address, so the axes are taken in the order of the result's bytes. */
   for (int k = 0; k < x->rank; k++)
     {
       const int i = spec->out[0].layout == LOOM_LAYOUT_NHWC && x->rank == 4 ? nhwc[k] : k;
@@ -416,8 +418,8 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
                               : has_packs (&self->shape.reduced, &self->shape.kept, many);
   if (!self->packs)
     many = 1;
-  /* About eight blocks for each processor of a large GPU, each thread with at least four reads; constants, not this GPU's
-   * size, so that every GPU gives the same bits. */
+  /* About eight blocks for each processor of a large GPU, each thread with at least four reads; constants instead of
+   * this GPU's size, so that every GPU gives the same bits. */
   self->warps = self->shape.reads <= WARP_READS;
   blocks = self->columns ? (self->shape.outputs + COLUMNS * many - 1) / (COLUMNS * many) : self->shape.outputs;
   least = 4 * (self->columns ? LANES : CUDA_THREADS * many);
@@ -452,12 +454,11 @@ typedef struct
   LoomDType dtype;
   bool largest;
   long long outer, dim, inner;
-  long long length; /* of the axis, of which dim elements count */
+  long long length; /* of the axis, of which the first dim elements count */
   LongDivisor by_inner;
 } ArgReduce;
 
-/* true if (a, at i) stands before (b, at j): NaN first, then the better value, then the
- * earlier place. */
+/* TRUE if (a, at i) precedes (b, at j): NaN first, then the better value, then the lower index. */
 template <typename T>
 __device__ static bool
 before (T a, long long i, T b, long long j, bool largest)
@@ -473,8 +474,8 @@ before (T a, long long i, T b, long long j, bool largest)
   return largest ? a > b : a < b;
 }
 
-/* x is (outer, length, inner), of whose axis dim elements count, y (outer, inner); a warp a result, compared as A. V is 1
- * where inner is not. */
+/* x [outer,length,inner], of whose axis dim elements count, y [outer,inner]; one warp for each result, compared in type
+ * A. V is 1 if inner is not 1. */
 template <typename T, typename A, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)

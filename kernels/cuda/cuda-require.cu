@@ -1,4 +1,4 @@
-/* require: a copy of its operand, and a test of its condition, which raises the stream's flag where an element is 0. */
+/* require: a copy of its operand, and a test of its condition, which raises the stream's flag if an element is 0. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -10,7 +10,7 @@ typedef struct
   size_t bytes;    /* of the operand */
 } Require;
 
-/* ok is (count); a thread an element. Of several threads that find a 0 any one is reported. */
+/* ok [count]; one thread for each element. If several threads find a 0, any one is reported. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) require_kernel (const unsigned char *ok, long long count, CudaRaise raise)
 {

@@ -1,8 +1,8 @@
-/* Rows of a matrix, each the share of a warp or of a block, walked 16 bytes at a time.
+/* Rows of a matrix, each processed by a warp or a block, 16 bytes at a time.
  *
- * A row may begin anywhere and have any length. It is cut where whole packs of V elements, counted from the matrix's first
- * element, begin and end: a head, packs, a rest. A matrix begins at a multiple of 64 bytes (kernels/backend.h), so a pack is
- * one access, and the cut, as the order of sums, follows from the shape alone. */
+ * A row may begin anywhere and have any length. It is cut at multiples of V elements, counted from the matrix's first
+ * element, into a head, packs and a rest. A matrix begins at a multiple of 64 bytes (kernels/backend.h), so a pack is
+ * one access, and the cut, like the order of sums, follows from the shape alone. */
 #ifndef LOOM_CUDA_ROWS_CUH
 #define LOOM_CUDA_ROWS_CUH
 
@@ -11,10 +11,10 @@
 
 #include "kernels/cuda/cuda-kernels.cuh"
 
-#define WARP_LIMIT 1024 /* elements of a row up to which a warp takes it, and a block from there on */
+#define WARP_LIMIT 1024 /* elements of a row that a warp processes; a longer row is processed by a block */
 
-/* THREADS threads, 32 or a whole block, share a row. Only whole groups may leave early, so that joins find all their
- * threads. */
+/* The row of this thread's group of THREADS threads, 32 or a whole block. Only whole groups may leave early, so that
+ * joins have all their threads. */
 template <int THREADS>
 __device__ static inline long long
 row_of (void)
@@ -29,8 +29,8 @@ first_of (void)
   return threadIdx.x % THREADS;
 }
 
-/* Calls f (N, i) for the N elements from place i of a row on, N being V or 1 as a type; `begin` is where the row begins in
- * its matrix, n how many elements it has. They lie `apart` from one another where V is 1, and else side by side. A thread
+/* Calls f (N, i) for the N elements from index i of a row on, N being V or 1 as a type; `begin` is the row's offset in
+ * its matrix, n its number of elements. They are `apart` elements from one another if V is 1, else adjacent. A thread
  * gets the same elements in the same order each time. */
 template <int THREADS, int V, typename F>
 __device__ static inline void
@@ -52,8 +52,8 @@ walk_row (long long begin, long long n, long long apart, F f)
     f (std::integral_constant<int, 1> (), i);
 }
 
-/* The largest of some elements, and Σ exp of what lies below it (Milakov and Gimelshein, "Online normalizer calculation
- * for softmax", 2018): a row is read once for both. */
+/* The maximum of some elements, and Σ exp of their differences to it (Milakov and Gimelshein, "Online normalizer
+ * calculation for softmax", 2018): a row is read once for both. */
 struct Share
 {
   float most, sum;
@@ -66,7 +66,7 @@ struct Share
 
     for (int i = 0; i < N; i++)
       top = Largest::join (top, x[i]);
-    /* Nothing can be taken off -∞. */
+    /* -∞ - -∞ would be NaN. */
     const float base = top == -INFINITY ? 0.0f : top;
     sum *= expf (most - base);
     for (int i = 0; i < N; i++)
@@ -75,7 +75,7 @@ struct Share
   }
 };
 
-/* What THREADS threads have taken, joined. */
+/* Joins the shares of THREADS threads. */
 template <int THREADS>
 __device__ static inline Share
 join_shares (Share mine)
@@ -85,7 +85,7 @@ join_shares (Share mine)
   return { most, block_join<Sum, THREADS> (mine.sum * expf (mine.most - base)) };
 }
 
-/* The share of the n elements of a row x, as walk_row() has it. */
+/* The maximum and sum of the n elements of row x, as iterated by walk_row(). */
 template <int THREADS, int V, typename T>
 __device__ static inline Share
 share_of_row (const T *x, long long begin, long long n, long long apart)

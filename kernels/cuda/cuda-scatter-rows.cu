@@ -1,27 +1,27 @@
-/* The gradient of an embedding: rows of g are summed into the rows of a table that an index names.
+/* The gradient of an embedding: adds the rows of g to the rows of a table that an index selects.
  *
- * (row, place) pairs are sorted by row (cuda-sort.cuh), so that what belongs to a row of the table lies side by side, in
- * the order of places: a segment. The sorted list is cut into chunks of one length, each walked by threads that have a
- * few columns each. A segment within a chunk is written to the table; what a chunk's end cuts off of one is kept, and
- * another launch joins these parts in the order of chunks. So a row that is named ten thousand times takes no longer than
- * ten thousand different ones, all sums have one order, which follows from the shapes and the index alone, and g is read
- * once. Rows that nothing names are zero from the start.
+ * (row, position) pairs are sorted by row (cuda-sort.cuh), so that all pairs of a table row are adjacent, in the order
+ * of positions: a segment. The sorted list is cut into chunks of one length, each processed by threads that have a few
+ * columns each. A segment within a chunk is written to the table; partial segments at the ends of a chunk are stored,
+ * and another launch adds these parts in the order of chunks. So a row that is selected ten thousand times takes no
+ * longer than ten thousand different ones, all sums have one order, which follows from the shapes and the index alone,
+ * and g is read once. Other rows are set to zero first.
  *
- * These are four launches and more. For few indices and a small table one is enough, in which each thread has a few
- * columns of a row of the table and compares that row with all indices. A GPU makes some 10¹³ of these comparisons a
- * second, and the launches that they save take some 15 µs. */
+ * This takes four launches or more. For few indices and a small table one launch suffices, in which each thread has a
+ * few columns of a row of the table and compares that row with all indices. A GPU does some 10¹³ of these comparisons a
+ * second, and the saved launches take some 15 µs. */
 #include "kernels/cuda/cuda-sort.cuh"
 
-#define FEW         512       /* indices that a thread may compare, one after the other */
-#define COMPARISONS (1 << 26) /* that all threads may make */
+#define FEW         512       /* indices that a thread compares at most, one after the other */
+#define COMPARISONS (1 << 26) /* comparisons of all threads at most */
 #define LEAST_CHUNK 32
-#define AHEAD       4         /* rows of g that are read before the first is added */
+#define AHEAD       4         /* rows of g that are loaded before the first is added */
 
-/* What the kernels know of the call; packs: groups of columns in a row, one for a thread. */
+/* The kernels' parameters; packs: groups of columns in a row, one for each thread. */
 typedef struct
 {
   long long table_rows, width;
-  int n, chunk, chunks; /* indices, those of a chunk, chunks */
+  int n, chunk, chunks; /* numbers of indices, of indices in a chunk, of chunks */
   LongDivisor packs;
 } Rows;
 
@@ -33,10 +33,10 @@ typedef struct
   SortShape shape;
   LoomDType dtype;
   size_t area, bytes; /* of an area of pairs, of the table */
-  bool narrow, few;   /* indices as i32; all are compared */
+  bool narrow, few;   /* indices are i32; all are compared */
 } Scatter;
 
-/* Indices as keys. Those that name no row stand behind all others and are added to none. */
+/* Indices as sort keys. Invalid ones sort after all others and are not added to any row. */
 template <typename I>
 struct RowKeys
 {
@@ -64,7 +64,7 @@ add (float sum[V], const float value[V])
     sum[v] += value[v];
 }
 
-/* table is (table_rows, width), index (n), g (n, width); a thread V columns of a row of the table. */
+/* table [table_rows,width], index [n], g [n,width]; one thread for V columns of a row of the table. */
 template <typename T, int V, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) few_kernel (T *table, const I *index, const T *g, Rows of, CudaRaise raise)
@@ -87,8 +87,9 @@ __launch_bounds__ (CUDA_THREADS) few_kernel (T *table, const I *index, const T *
   store_pack<V> (table + row * of.width + column, sum);
 }
 
-/* sorted has the n pairs, g is (n, width), table (table_rows, width), part (chunks, 2, width): the sum of what a chunk
- * begins with, where that began before it, and of what it ends with, where that goes on. A thread V columns of a chunk. */
+/* sorted has the n pairs, g [n,width], table [table_rows,width], part [chunks,2,width]: the sum of a chunk's first
+ * segment if it began in an earlier chunk, and of its last one if it continues in the next. One thread for V columns of
+ * a chunk. */
 template <typename T, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) segments_kernel (T *table, float *part, SortPairs<unsigned int> sorted, const T *g,
@@ -136,7 +137,8 @@ __launch_bounds__ (CUDA_THREADS) segments_kernel (T *table, float *part, SortPai
     }
 }
 
-/* The segment that begins in a chunk and goes on behind it, of the parts in their order; a thread V columns of it. */
+/* Adds the parts of the segment that begins in a chunk and continues after it, in order: part [chunks,2,width], table
+ * [table_rows,width]; one thread for V columns of it. */
 template <typename T, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) join_kernel (T *table, const float *part, SortPairs<unsigned int> sorted, Rows of)
@@ -153,7 +155,7 @@ __launch_bounds__ (CUDA_THREADS) join_kernel (T *table, const float *part, SortP
 
   if (row >= of.table_rows || row_of[next] != row || (chunk > 0 && row_of[begin - 1] == row))
     return;
-  /* The first chunk that begins with another row. */
+  /* Finds the first chunk that begins with another row. */
   int low = (int)chunk + 1, high = of.chunks;
   while (low < high)
     {
@@ -216,7 +218,7 @@ launch (const Scatter *self, LoomStream *stream, void *const *b, LoomMessage *me
   return cuda_launched ("scatter_add_rows", message);
 }
 
-/* V columns in a thread where rows and addresses allow that. */
+/* V columns for each thread if row length and addresses allow that. */
 template <typename T, int V>
 static LoomStatus
 launch_packed (const Scatter *self, LoomStream *stream, void *const *b, LoomMessage *message)
@@ -268,7 +270,7 @@ cuda_scatter_add_rows_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
   self->of.table_rows = table->dim[0];
   self->of.width = cuda_extent (table, 1, table->rank);
   self->of.n = (int)n;
-  /* Many chunks for the GPU's sake, yet few enough that their joining is short: a thread may have to join them all. */
+  /* Many chunks to use the GPU, yet few enough for a short join: a thread may have to add all of them. */
   self->of.chunk = LEAST_CHUNK;
   while (8ll * self->of.chunk * self->of.chunk < n)
     self->of.chunk *= 2;

@@ -1,9 +1,9 @@
 /* Softmax, log-softmax and their gradients.
  *
- * All see their tensors as (outer, C, inner) and give one row, C elements at a stride
- * of `inner`, to a warp when C is at most 1,024 and to a block otherwise (cuda-rows.cuh). Where inner is 1 they move 16
- * bytes at a time. A row is read twice, for its largest element and its sum together, and to write; the second time it lies
- * in a cache. Rows of 16-bit floats are read and written as they are, and computed with in f32. */
+ * All see their tensors as [outer,C,inner] and assign one row, C elements with stride `inner`, to a warp if C is at
+ * most 1,024 and to a block otherwise (cuda-rows.cuh). If inner is 1 they read and write 16 bytes at a time. A row is
+ * read twice, for its maximum and its sum together, and to write the result; the second time from cache. Rows of 16-bit
+ * floats are read and written as they are, and computed with in f32. */
 /* clang-format would split the brackets of launches. */
 /* clang-format off */
 #include "kernels/cuda/cuda-divide.cuh"
@@ -19,8 +19,8 @@ typedef struct
   bool log;
 } Rows;
 
-/* x and y are (outer, C, inner), rows = outer·inner rows of dim = C elements. A row of -∞ alone has no softmax: -∞ less -∞
- * leaves NaN, as PyTorch does. */
+/* x and y [outer,C,inner], rows = outer·inner rows of dim = C elements. A row of only -∞ has no softmax: -∞ - -∞ is
+ * NaN, as in PyTorch. */
 template <typename T, int THREADS, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -50,7 +50,7 @@ __launch_bounds__ (CUDA_THREADS)
   });
 }
 
-/* g, y and dx are (outer, C, inner). softmax: dx = (g - Σ g·y)·y; log-softmax: dx = g - exp(y)·Σ g. */
+/* g, y and dx [outer,C,inner]. softmax: dx = (g - Σ g·y)·y; log-softmax: dx = g - exp(y)·Σ g. */
 template <typename T, int THREADS, int V>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (T *dx, const T *g, const T *y, long long rows, long long dim,
@@ -89,7 +89,7 @@ __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (T *dx, const T *g, const T
 
 /* ---- host --------------------------------------------------------------------------- */
 
-/* Calls f with an element, the threads of a row and the elements that each takes at a time. */
+/* Calls f with an element, the number of threads of a row and of elements that each takes at a time. */
 template <typename F>
 static void
 with_row (const Rows *self, F f)
@@ -149,7 +149,7 @@ softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Lo
   return cuda_launched ("softmax_grad", message);
 }
 
-/* A kernel over (outer, C, inner) of the first operand, C being its axis `axis`. */
+/* A kernel over [outer,C,inner] of the first operand, C being its axis `axis`. */
 static LoomStatus
 rows_new (LoomDevice *device, const LoomKernelSpec *spec, int axis, const char *name,
           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Rows **out,
@@ -183,7 +183,7 @@ any_softmax_new (LoomDevice *device, const LoomKernelSpec *spec, const char *nam
   Rows *self = NULL;
   LoomStatus status;
 
-  /* A scalar's softmax is over its one element. */
+  /* A scalar has no axis for a softmax. */
   if (spec->in[0].rank == 0)
     return LOOM_STATUS_UNSUPPORTED;
   status = rows_new (device, spec, attrs->axis, name, run, &self, message);
@@ -195,8 +195,8 @@ any_softmax_new (LoomDevice *device, const LoomKernelSpec *spec, const char *nam
   return LOOM_STATUS_OK;
 }
 
-/* Each element is read by the thread that writes it before it is written, and by others
- * only ahead of a join; so both kernels may work in place. */
+/* Each element is last read by the thread that writes it, and by others only before a join; so both kernels may work in
+ * place. */
 LoomStatus
 cuda_softmax_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {

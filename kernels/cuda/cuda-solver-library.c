@@ -1,4 +1,4 @@
-/* cuSOLVER and cuBLAS, opened when linear algebra first wants them. */
+/* Opens cuSOLVER and cuBLAS when linear algebra first needs them. */
 #include <stdio.h>
 
 #include "kernels/cuda/cuda-library.h"
@@ -31,7 +31,7 @@ open_libraries (void)
 {
   char blas[32], solver[32];
 
-  /* Of the versions whose headers this was compiled with. */
+  /* The versions whose headers this was compiled with. */
   snprintf (blas, sizeof blas, "libcublas.so.%d", CUBLAS_VER_MAJOR);
   snprintf (solver, sizeof solver, "libcusolver.so.%d", CUSOLVER_VER_MAJOR);
   is_there = cuda_library_open (blas, CUDA_FUNCTIONS (blas_functions), &found) == NULL

@@ -1,14 +1,13 @@
 /* cholesky, solve and det by cuSOLVER, triangular_solve by cuBLAS, one matrix of the batch after the other.
  *
- * The libraries keep matrices by columns. A symmetric matrix is the same either way, and its upper factor by columns is
- * the lower one by rows; a triangular solution from the right is one from the left by rows; else matrices are turned
- * before and behind the call, so that the factors are those of kernels/linalg.inc.h.
+ * The libraries' matrices are column major. A symmetric matrix is the same either way, and its upper factor by columns
+ * is the lower one by rows; a triangular solution from the right is one from the left by rows; other matrices are
+ * transposed before and after the call, so that the factors are those of kernels/linalg.inc.h.
  *
- * cuSOLVER waits for the device within its calls, as its users found who recorded them into graphs: a step in which it
- * works is launched kernel by kernel. The own kernels (cuda-linalg.cu) take a thread a matrix, in which batches of
- * small ones are done at once. From which size on the library is faster has not been measured on a card: until a table
- * of costs says it, a tenth of a millisecond is assumed for each of its calls, and 10 ns for an operation of a thread.
- */
+ * cuSOLVER waits for the device within its calls, so a step that uses it is launched kernel by kernel instead of being
+ * recorded in a graph. The own kernels (cuda-linalg.cu) take one thread for each matrix and compute batches of small
+ * ones at once. Without a table of costs, a call of the library is assumed to take a tenth of a millisecond, and an
+ * operation of a thread 10 ns. */
 #include "kernels/cuda/cuda-solver.h"
 
 #include <limits.h>
@@ -21,7 +20,7 @@
 #define OPERATION_SECONDS 1e-8
 #define LARGEST           32768 /* rows whose square is an int */
 
-/* What works on a stream. */
+/* The handles of a stream. */
 typedef struct
 {
   cusolverDnHandle_t solver;
@@ -33,12 +32,12 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   const CudaSolver *library;
-  int n, m, work; /* matrices n×n, right sides of m columns, elements that cuSOLVER works in */
+  int n, m, work; /* matrices n×n, right sides of m columns, elements of cuSOLVER's workspace */
   int64_t count;
   LoomTriangularSolveAttrs triangular;
   bool transpose;
-  LoomKernel *turn, *turn_side, *turn_back; /* [n,n], [n,m] to [m,n] and back; NULL: not needed */
-  size_t side, pivots, info, room;          /* in the scratch, behind a matrix */
+  LoomKernel *turn, *turn_side, *turn_back; /* transpose [n,n], [n,m] to [m,n] and back; NULL: not needed */
+  size_t side, pivots, info, room;          /* offsets in the scratch, after a matrix */
   struct CudaRequirement requirement;
 } Solver;
 
@@ -103,7 +102,7 @@ handles_new (cudaStream_t stream, Handles **to, LoomMessage *message)
   return status;
 }
 
-/* Made by the stream's first call, which is never one that is recorded. */
+/* The handles are made by the stream's first call, which is never recorded. */
 static LoomStatus
 handles_on (LoomDevice *device, LoomStream *stream, Handles **to, LoomMessage *message)
 {
@@ -131,7 +130,7 @@ turn (LoomKernel *kernel, LoomStream *stream, const void *from, void *to, LoomMe
   return kernel->run (kernel, stream, buffers, message);
 }
 
-/* The transpose of [rows,columns]. */
+/* Makes the kernel that transposes [rows,columns]. */
 static LoomStatus
 turn_new (LoomDevice *device, int64_t rows, int64_t columns, LoomKernel **kernel, LoomMessage *message)
 {
@@ -172,7 +171,7 @@ run_cholesky (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage 
   return status;
 }
 
-/* a, or its transpose, by columns at the scratch's begin, then its factors, which go to lu. */
+/* Factors a [n,n], or its transpose, by columns at the beginning of the scratch, and writes the factors to lu [n,n]. */
 static LoomStatus
 factor (Solver *self, LoomStream *stream, Handles *handles, char *scratch, const float *a, float *lu,
         LoomMessage *message)
@@ -217,7 +216,7 @@ run_solve (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *me
       status = factor (self, stream, handles, scratch, a, (float *)b[3] + q * size, message);
       if (status == LOOM_STATUS_OK)
         status = turn (self->turn_side, stream, (const float *)b[1] + q * side, columns, message);
-      /* Its own word about its arguments goes behind the factorisation's. */
+      /* Its own status about arguments is stored after that of the factorisation. */
       if (status == LOOM_STATUS_OK)
         status = check (self->library->getrs (handles->solver, CUBLAS_OP_N, self->n, self->m, (float *)scratch, self->n,
                                               pivots, columns, self->n, info + 1),
@@ -257,7 +256,7 @@ run_det (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *mess
   return status;
 }
 
-/* op (a)·x = b by rows is xᵀ·op (a)ᵀ = bᵀ, and a by columns is aᵀ. */
+/* op (a)·x = b by rows is xᵀ·op (a)ᵀ = bᵀ by columns, where a is read as aᵀ. */
 static LoomStatus
 run_triangular (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
 {
@@ -282,7 +281,7 @@ run_triangular (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessag
   return status;
 }
 
-/* ---- the four of them --------------------------------------------------------------------------- */
+/* ---- the four primitives ------------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -290,7 +289,7 @@ typedef struct
   LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *);
   CudaConstructor own;
   LoomStatus (*tell) (LoomMessage *, const LoomTensorDesc *, int64_t);
-  double operations, by_column; /* of a thread: times n³, and times n²·m */
+  double operations, by_column; /* operations of a thread: factors of n³ and of n²·m */
   bool factors, has_side;
 } Entry;
 
@@ -363,7 +362,7 @@ solver_free (LoomKernel *base)
   free (self);
 }
 
-/* How much room cuSOLVER wants, which a handle of the device answers. */
+/* Queries cuSOLVER's workspace by a handle of the device. */
 static LoomStatus
 ask_work (Solver *self, const Entry *entry, LoomMessage *message)
 {

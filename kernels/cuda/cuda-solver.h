@@ -1,5 +1,5 @@
-/* cuSOLVER's and cuBLAS's functions that linear algebra calls, found at run time: whoever factors no large matrix needs
- * neither library, whose headers the toolkit brings. */
+/* cuSOLVER's and cuBLAS's functions that linear algebra calls, found at run time: without large matrices neither
+ * library is needed. Their headers come with the toolkit. */
 #ifndef LOOM_CUDA_SOLVER_H
 #define LOOM_CUDA_SOLVER_H
 
@@ -33,20 +33,20 @@ extern "C"
                                const int *pivots, float *b, int ldb, int *info);
   } CudaSolver;
 
-  /* NULL where a library is not there, or lacks one of them. Found once in a process. */
+  /* NULL if a library, or one of its functions, is missing. Looked up once in a process. */
   const CudaSolver *cuda_solver (void);
 
-  /* ---- own kernels around theirs (cuda-linalg.cu) ---- */
+  /* ---- own kernels before and after the libraries' (cuda-linalg.cu) ---- */
 
   /* l = (a + aᵀ)/2, both [n,n]. */
   void cuda_solver_symmetrise (cudaStream_t stream, float *l, const float *a, int64_t n);
-  /* Behind potrf: clears what is right of the diagonal, and raises the fault of matrix q where *info says so. */
+  /* After potrf: clears l [n,n] right of the diagonal, and raises the fault of matrix q if *info reports one. */
   void cuda_solver_end_cholesky (cudaStream_t stream, float *l, const float *a, int64_t n, int64_t q, const int *info,
                                  CudaRaise raise);
-  /* Behind getrf and getrs: perm from the pivots, and the fault; x has so many elements. */
+  /* After getrf and getrs: perm [n] from the pivots [n], and the fault; x has `count` elements. */
   void cuda_solver_end_solve (cudaStream_t stream, float *x, int64_t count, int64_t *perm, const int *pivots,
                               const float *a, int64_t n, int64_t q, const int *info, CudaRaise raise);
-  /* Behind getrf: the product of the diagonal of lu, with the pivots' sign. */
+  /* After getrf: d = the product of the diagonal of lu [n,n], with the pivots' sign. */
   void cuda_solver_end_det (cudaStream_t stream, float *d, const float *lu, const int *pivots, int64_t n);
 
 #ifdef __cplusplus

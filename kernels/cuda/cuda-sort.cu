@@ -1,7 +1,7 @@
-/* sort along an axis, stable, with the places where the elements stood.
+/* sort along an axis, stable, with the original indices of the elements.
  *
- * Every element becomes an unsigned number that orders as it does, and pairs of number and place are sorted
- * (cuda-sort.cuh). Elements are fetched by place at the end, since zeros of both signs have one number, and all NaN. */
+ * Every element is mapped to an unsigned number of the same order, and pairs of number and index are sorted
+ * (cuda-sort.cuh). Elements are fetched by index at the end, since zeros of both signs have one number, and all NaN. */
 #include "kernels/cuda/cuda-sort.cuh"
 
 typedef struct
@@ -10,13 +10,13 @@ typedef struct
   LoomDevice *device;
   SortShape shape;
   LongDivisor by_inner;
-  size_t area; /* bytes of pairs between launches; 0 where there is one */
+  size_t area; /* bytes of pairs between launches; 0 if there is only one launch */
   LoomDType dtype;
   bool descending;
 } Sort;
 
-/* A number that orders alike: a float's bits with the negative ones flipped around, both zeros one and every NaN the
- * largest; an integer without its sign. */
+/* An unsigned number of the same order: a float's bits with the negative ones inverted, both zeros equal and every NaN
+ * the largest; an integer with its sign bit flipped. */
 __device__ static unsigned int
 order_of (float x)
 {
@@ -57,7 +57,7 @@ order_of (long long x)
   return (unsigned long long)x ^ 0x8000000000000000ull;
 }
 
-/* Where row `row` of the tensor (outer, n, inner) begins; its elements are inner apart. */
+/* The offset of row `row` of the tensor [outer,n,inner]; its elements are inner apart. */
 __device__ static long long
 row_start (long long row, long long n, const LongDivisor &inner)
 {
@@ -73,7 +73,7 @@ struct Elements
   const T *x;
   long long n;
   LongDivisor inner;
-  K flip; /* all bits of it in a descending sort */
+  K flip; /* all bits set in a descending sort */
 
   __device__ K
   key (long long row, int place) const
@@ -82,7 +82,7 @@ struct Elements
   }
 };
 
-/* The results: elements of x, whose bits are moved, and their places. */
+/* The results: elements of x, whose bits are copied, and their indices. */
 template <typename T>
 struct Sorted
 {

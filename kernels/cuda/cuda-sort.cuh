@@ -1,37 +1,37 @@
-/* A stable merge sort of rows: pairs of an unsigned key and the place where it stood, smallest key first.
+/* A stable merge sort of rows: pairs of an unsigned key and its original index, smallest key first.
  *
- * A block sorts a tile in shared memory: each thread puts a few pairs in order in its registers, then runs are merged
- * by twos. Rows that are longer than a tile are merged further, a launch for each doubling of the runs, and a block
- * for each tile of what comes out. Who merges finds where its share begins in both runs by bisection ("merge path":
- * Green, McColl and Bader, "GPU Merge Path: A GPU Merging Algorithm", 2012), so that all shares are alike whatever the
- * keys are. A bitonic network has four times as many barriers, and digits would be counted, summed and distributed in
- * three launches each. The order of pairs follows from the keys alone.
+ * A block sorts a tile in shared memory: each thread sorts a few pairs in its registers, then runs are merged pairwise.
+ * Rows that are longer than a tile are merged further, with one launch for each doubling of the runs, and one block for
+ * each tile of the result. A thread finds the begin of its part in both runs by bisection ("merge path": Green, McColl
+ * and Bader, "GPU Merge Path: A GPU Merging Algorithm", 2012), so all parts have the same size for any keys. A bitonic
+ * network has four times as many barriers, and a radix sort needs three launches for each digit. The order of pairs
+ * follows from the keys alone.
  *
- * Whoever sorts hands over what gives keys, `K key (row, place)`, and what takes the result,
- * `void put (row, at, key, place)`. */
+ * The caller passes a source of keys, `K key (row, place)`, and a destination of results, `void put (row, at, key,
+ * place)`. */
 #ifndef LOOM_CUDA_SORT_CUH
 #define LOOM_CUDA_SORT_CUH
 
 #include "kernels/cuda/cuda-divide.cuh"
 #include "kernels/cuda/cuda-kernels.cuh"
 
-/* An odd number of pairs for each thread: threads that stand at the same one of theirs then touch different banks. */
+/* An odd number of pairs for each thread: threads that access the same one of their pairs then use different banks. */
 #define SORT_LEVELS  9
 #define SORT_THREADS (1 << SORT_LEVELS)
 #define SORT_ITEMS   7
 #define SORT_TILE    (SORT_THREADS * SORT_ITEMS)
-#define SORT_MOST    0x70000000 /* pairs of a row, which are counted in 32 bits */
+#define SORT_MOST    0x70000000 /* pairs in a row, which are counted in 32 bits */
 
 typedef struct
 {
   long long rows;
-  int n, tiles; /* pairs and tiles of a row */
+  int n, tiles; /* numbers of pairs and tiles of a row */
   int level;    /* a row, or a tile of one, is sorted by 1 << level threads of a block */
-  bool across;  /* neighbouring rows lie side by side in memory, and not the pairs of a row */
+  bool across;  /* neighbouring rows are adjacent in memory, instead of the pairs of a row */
   Divisor by_tiles, by_group;
 } SortShape;
 
-/* Pairs between two launches; key and place are (rows, n). */
+/* Pairs between two launches; key and place are [rows,n]. */
 template <typename K>
 struct SortPairs
 {
@@ -49,8 +49,8 @@ struct SortPairs
 
 /* ---- on the device ------------------------------------------------------------ */
 
-/* How many of the first `diagonal` of a [na] and b [nb] merged are of a, both sorted; among equals those of a come
- * first. */
+/* The number of elements of a [na] among the first `diagonal` elements of a and b [nb] merged, both sorted; of equal
+ * keys those of a come first. */
 template <typename K>
 __device__ static int
 merge_path (const K *a, int na, const K *b, int nb, int diagonal)
@@ -69,7 +69,7 @@ merge_path (const K *a, int na, const K *b, int nb, int diagonal)
   return low;
 }
 
-/* The thread's pairs, from `diagonal` on, of what merging [0, na) and [na, na + nb) of keys and places gives. */
+/* The thread's pairs, from `diagonal` on, of the merge of [0, na) and [na, na + nb) of keys and places. */
 template <typename K>
 __device__ static void
 merge_items (K key[SORT_ITEMS], int place[SORT_ITEMS], const K *keys, const int *places, int na, int nb, int diagonal)
@@ -88,7 +88,7 @@ merge_items (K key[SORT_ITEMS], int place[SORT_ITEMS], const K *keys, const int 
     }
 }
 
-/* Neighbours change places where the first is larger, which is stable. */
+/* Odd-even transposition sort: neighbours are swapped if the first is larger, which is stable. */
 template <typename K>
 __device__ static void
 sort_items (K key[SORT_ITEMS], int place[SORT_ITEMS])
@@ -109,7 +109,7 @@ sort_items (K key[SORT_ITEMS], int place[SORT_ITEMS])
       }
 }
 
-/* The thread's pairs into its part of the tile. */
+/* Stores the thread's pairs in its part of the tile. */
 template <typename K>
 __device__ static void
 keep_items (K *keys, int *places, const K key[SORT_ITEMS], const int place[SORT_ITEMS])
@@ -121,11 +121,11 @@ keep_items (K *keys, int *places, const K key[SORT_ITEMS], const int place[SORT_
     }
 }
 
-/* What element e of the block's tile is, in the order in which memory is read and written. */
+/* The row and index of element e of the block's tile, in the order in which memory is accessed. */
 struct SortSlot
 {
   long long row;
-  int slot, at; /* in the tile, in the row */
+  int slot, at; /* index in the tile, index in the row */
   bool there;
 
   __device__ SortSlot (int e, const SortShape &shape)
@@ -145,8 +145,8 @@ struct SortSlot
   }
 };
 
-/* Sorts rows of at most a tile, as many as fit into one in a block, or a tile of a longer row. Missing pairs have the
- * largest key and stand last, where a stable sort leaves them. */
+/* Sorts rows of at most a tile, several in a block if they fit, or a tile of a longer row. Missing pairs have the
+ * largest key and are last, where a stable sort leaves them. */
 template <typename K, typename From, typename To>
 __global__ void
 __launch_bounds__ (SORT_THREADS) sort_tiles_kernel (From from, To to, SortShape shape)
@@ -171,7 +171,7 @@ __launch_bounds__ (SORT_THREADS) sort_tiles_kernel (From from, To to, SortShape 
       place[i] = places[me * SORT_ITEMS + i];
     }
   sort_items (key, place);
-  /* Runs of so many threads become runs of twice as many. */
+  /* Runs of `run` threads become runs of twice as many. */
   for (int run = 1; run < 1 << shape.level; run *= 2)
     {
       const int first = me & ~(2 * run - 1), start = first * SORT_ITEMS;
@@ -193,7 +193,7 @@ __launch_bounds__ (SORT_THREADS) sort_tiles_kernel (From from, To to, SortShape 
     }
 }
 
-/* Where a tile of a row begins, or the row's end. */
+/* The begin of a tile of a row, or the row's end. */
 __device__ static inline int
 tile_start (unsigned int tile, const SortShape &shape)
 {
@@ -202,7 +202,7 @@ tile_start (unsigned int tile, const SortShape &shape)
   return start < shape.n ? (int)start : shape.n;
 }
 
-/* Merges runs of `run` tiles by twos; a block a tile of the result. */
+/* Merges runs of `run` tiles pairwise; one block for each tile of the result. */
 template <typename K, typename To>
 __global__ void
 __launch_bounds__ (SORT_THREADS) sort_merge_kernel (SortPairs<K> from, To to, SortShape shape, unsigned int run)
@@ -215,7 +215,7 @@ __launch_bounds__ (SORT_THREADS) sort_merge_kernel (SortPairs<K> from, To to, So
   const unsigned int tile = (unsigned int)(blockIdx.x - row * shape.tiles), pair = tile & ~(2 * run - 1);
   const K *key_of = from.key_of + row * shape.n;
   const int *place_of = from.place_of + row * shape.n;
-  /* Of the row: the result's tile, and run a up to `middle`, run b up to `stop`. */
+  /* Positions in the row: the result's tile, run a up to `middle`, run b up to `stop`. */
   const int begin = tile_start (tile, shape), end = tile_start (tile + 1, shape), count = end - begin;
   const int start = tile_start (pair, shape);
   const int middle = tile_start (pair + run, shape), stop = tile_start (pair + 2 * run, shape);
@@ -246,7 +246,7 @@ __launch_bounds__ (SORT_THREADS) sort_merge_kernel (SortPairs<K> from, To to, So
 
 /* ---- on the host ---------------------------------------------------------------- */
 
-/* across: neighbouring rows lie side by side. n: at most SORT_MOST. */
+/* across: neighbouring rows are adjacent in memory. n: at most SORT_MOST. */
 static inline SortShape
 sort_shape_of (long long rows, long long n, bool across)
 {
@@ -263,7 +263,7 @@ sort_shape_of (long long rows, long long n, bool across)
   return s;
 }
 
-/* Launches behind the first. */
+/* Number of launches after the first. */
 static inline int
 sort_merges (const SortShape *shape)
 {
@@ -291,8 +291,8 @@ sort_area (const SortShape *shape, void *at)
   return { key_of, at != NULL ? (int *)(key_of + shape->rows * shape->n) : NULL, shape->n };
 }
 
-/* Areas hold what lies between launches: a where there are two of them, b where there are more. What the last one puts
- * may go to b. */
+/* Areas hold the pairs between launches: a if there are two launches, b if there are more. The last launch may write to
+ * b. */
 template <typename K, typename From, typename To>
 static void
 sort_launch (cudaStream_t stream, const SortShape *shape, const From &from, const To &to, SortPairs<K> a,

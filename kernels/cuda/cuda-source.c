@@ -1,8 +1,8 @@
-/* Writes the CUDA source of an element-wise program and compiles it.
+/* Generates the CUDA source of an element-wise program and compiles it.
  *
- * The formulas are those of scalar.h, turned into text by the preprocessor, so that
- * no formula is written twice. Shapes and strides of broadcast operands are constants
- * in the source: the compiler then turns divisions by them into multiplications. */
+ * The formulas are those of scalar.h, turned into text by the preprocessor, so that no formula is written twice. Shapes
+ * and strides of broadcast operands are constants in the source: the compiler then turns divisions by them into
+ * multiplications. */
 #include <inttypes.h>
 #include <nvrtc.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const char *const type_names[LOOM_N_DTYPES] = {
   [LOOM_I64] = "long long", [LOOM_I32] = "int",   [LOOM_U8] = "unsigned char", [LOOM_BOOL] = "loom_bool",
 };
 
-/* Functions of the register type: those that floats and doubles have under one name and another. */
+/* Functions of the register type whose names differ between floats and doubles. */
 #define UNARY(X)                                                                                                       \
   X (FABS, fabs)                                                                                                       \
   X (FLOOR, floor)                                                                                                     \
@@ -55,7 +55,7 @@ static const char *const type_names[LOOM_N_DTYPES] = {
   X (ACOSH, acosh)                                                                                                     \
   X (ATANH, atanh)
 
-/* Functions for both types; the remainders are those of the type. An integer of a float is that of convert.h. */
+/* Functions of both types; remainders are those of the type. A float becomes an integer as in convert.h. */
 #define FLOATS                                                                                                         \
   "#define LOOM_M_DIV_FLOOR(x, y) " TEXT (                                                                             \
       LOOM_FLOAT_DIV_FLOOR (x, y)) "\n"                                                                                \
@@ -78,7 +78,7 @@ static const char *const double_functions
                                                     "#define LOOM_M_POW(x, y) pow (x, y)\n"
                                                     "#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))\n" FLOATS;
 
-/* Integers have kernels/integer.h; what only floats have, the plan refuses. */
+/* Integers use kernels/integer.h; the plan refuses operations of floats only. */
 static const char *const integer_functions = "typedef long long T;\n"
                                              "typedef long long int64_t;\n"
                                              "typedef unsigned long long uint64_t;\n"
@@ -94,9 +94,9 @@ static const char *const integer_functions = "typedef long long T;\n"
                                              "#define LOOM_M_POW(x, y) loom_int_pow (x, y)\n"
                                              "__device__ __forceinline__ long long whole (T x) { return x; }\n";
 
-/* Half-width floats are converted by instruction and by bits, which spares the
- * run-time compiler the toolkit's headers; where there is no such instruction
- * (tests/cuda/emulator), the two functions come before the text. bf16 rounds to nearest even and keeps NaN. */
+/* 16-bit floats are converted by instructions and bit operations, which spares the run-time compiler the toolkit's
+ * headers. If there is no such instruction (tests/cuda/emulator), the two functions are defined before the text. bf16
+ * rounds to nearest even and keeps NaN. */
 static const char *const conversions
     = "#ifdef __CUDA_ARCH__\n"
       "__device__ __forceinline__ float loom_from_half (unsigned short x)\n"
@@ -165,7 +165,7 @@ static void __attribute__ ((format (printf, 2, 3))) add (Text *text, const char 
   va_end (again);
 }
 
-/* The bits say exactly what the number is, in every locale, infinities included. */
+/* The bits represent the number exactly, in every locale, infinities included. */
 static void
 add_constant (Text *text, LoomDType compute, double value)
 {
@@ -213,21 +213,21 @@ add_program (Text *text, const CudaElementwisePlan *plan)
   add (text, "}\n");
 }
 
-/* Whether a load is of neighbours: of one element it is done once for all that a thread handles. */
+/* Whether a load reads neighbours; otherwise it reads one element, once for all results of a thread. */
 static bool
 goes_on (const CudaElementwisePlan *plan, const CudaWalk *walk)
 {
   return plan->rank > 0 && walk->stride[plan->rank - 1] != 0;
 }
 
-/* A result that is written whole is walked by the thread's own number. */
+/* Whether a result has no parts and is indexed by the thread's own number. */
 static bool
 is_whole (const CudaElementwisePlan *plan, const CudaWalk *store)
 {
   return !loom_has_parts (plan->program.out_part, plan->program.n_out_parts, store->tensor);
 }
 
-/* "a3", or "b3", the place of a thread's first element in load, or store, 3. */
+/* "a3", or "b3": the index of a thread's first element in load, or store, 3. */
 static void
 add_place (Text *text, const CudaElementwisePlan *plan, const CudaWalk *walk, char name, int number)
 {
@@ -243,7 +243,7 @@ add_place (Text *text, const CudaElementwisePlan *plan, const CudaWalk *walk, ch
   add (text, ";\n");
 }
 
-/* Calls the program for element k of the thread; loaded four by four or one by one. */
+/* Calls the program for element k of the thread; loaded four at a time or one by one. */
 static void
 add_call (Text *text, const CudaElementwisePlan *plan, bool four)
 {
@@ -369,7 +369,7 @@ cuda_elementwise_source (const CudaElementwisePlan *plan)
 
 /* ---- compilation ------------------------------------------------------------ */
 
-/* The architecture itself when the compiler knows it, else the newest one before it. */
+/* The architecture itself if the compiler knows it, else the newest one before it. */
 static int
 known_architecture (int architecture, bool *exact)
 {

@@ -1,8 +1,8 @@
-/* Translation of CUDA's and its libraries' errors into the engine's statuses.
+/* Translates errors of CUDA and its libraries into the engine's statuses.
  *
- * Most calls report what an earlier one has done, so the number says little about the call and much about the device:
- * out of memory is a plan that was too large, and leaves everything as it was; the errors of LOST end the context, and
- * CUDA answers every later call of the process with the same number. */
+ * Most calls report the error of an earlier one, so the number says little about the call and much about the device:
+ * out of memory means that a plan was too large, and changes nothing; the errors of DEVICE_LOST end the context, and
+ * CUDA returns the same number from every later call of the process. */
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -33,7 +33,7 @@ find (const Meaning *table, size_t n, int code)
 LoomStatus
 cuda_status (int error)
 {
-  /* As numbers where older toolkits have no name. */
+  /* Numbers, if older toolkits have no name. */
   static const Meaning table[] = {
     { cudaErrorMemoryAllocation, LOOM_STATUS_OUT_OF_MEMORY },
     /* No kernel for this device, or none that the driver takes. */
@@ -44,7 +44,7 @@ cuda_status (int error)
     { cudaErrorUnsupportedPtxVersion, LOOM_STATUS_UNSUPPORTED },
     { cudaErrorLaunchOutOfResources, LOOM_STATUS_UNSUPPORTED },
     { cudaErrorNotSupported, LOOM_STATUS_UNSUPPORTED },
-    /* The context is gone, and what lay in the device's memory with it. */
+    /* The context is lost, with the contents of the device's memory. */
     { cudaErrorDevicesUnavailable, LOOM_STATUS_DEVICE_LOST },
     { cudaErrorDeviceUninitialized, LOOM_STATUS_DEVICE_LOST },
     { cudaErrorECCUncorrectable, LOOM_STATUS_DEVICE_LOST },
@@ -96,7 +96,7 @@ cuda_status_of_solver (int status)
   return FIND (table, status);
 }
 
-/* cuDNN 9 numbers a category by thousands and the sub-codes behind it; cuDNN 8 counts from 1. */
+/* cuDNN 9 numbers categories by thousands, followed by sub-codes; cuDNN 8 counts from 1. */
 LoomStatus
 cuda_status_of_dnn (int status)
 {
@@ -143,7 +143,7 @@ cuda_check (cudaError_t error, const char *what, LoomMessage *message)
 
   if (error == cudaSuccess)
     return LOOM_STATUS_OK;
-  /* The runtime remembers an error until asked; ask, lest a later launch be blamed. */
+  /* The runtime keeps an error until it is read; this clears it, so that no later launch reports it. */
   cudaGetLastError ();
   status = cuda_status ((int)error);
   if (status == LOOM_STATUS_DEVICE_LOST && current < DEVICES)

@@ -1,11 +1,12 @@
 /* The optimisers of kernels/optim.h, many tensors in one launch (cuda-multi.cuh).
  *
- * The first thread of a block works out what all elements have in common, in f64, and each thread applies the formula to
- * its elements. Steps with a trust ratio go over a tensor twice: every chunk leaves the sums of squares of its weights
- * and of what is measured, one block a tensor joins them in the chunks' order, and the step multiplies by the ratio. */
+ * The first thread of a block computes the common coefficients, in f64, and each thread applies the formula to its
+ * elements. Steps with a trust ratio read a tensor twice: every chunk stores the sums of squares of its weights and of
+ * the measured update, one block for each tensor adds them in the chunks' order, and the step multiplies by the ratio.
+ */
 #include "kernels/cuda/cuda-optim.cuh"
 
-/* The launch argument; addresses are the device's. */
+/* The launch argument; all addresses are in device memory. */
 typedef struct
 {
   const Chunk *chunks;
@@ -14,11 +15,11 @@ typedef struct
   const float *scalar[LOOM_STEP_MAX_SCALARS];
   const float *grad_scale, *finite;
   const long long *step;
-  double *parts; /* (chunks, 2) */
-  float *ratio;  /* (tensors); NULL without a trust ratio */
+  double *parts; /* [n_chunks,2] */
+  float *ratio;  /* [tensors]; NULL without a trust ratio */
 } Call;
 
-/* The functions of one formula, whose names are the list's. */
+/* The functions of one formula, by the names of the list. */
 template <int FORMULA>
 struct Formula;
 
@@ -90,7 +91,7 @@ set_common (Common_f *common, const Call &call)
   *common = common_of_f (&rates);
 }
 
-/* The states of the four elements from i on, from and to the lists behind p and g; list by list in memory, element by
+/* Loads the states of the four elements from i on from the lists after p and g: list by list in memory, element by
  * element here. */
 template <typename F>
 __device__ static inline void
@@ -120,7 +121,7 @@ put_states (const float state[4][LOOM_STEP_MAX_STATES], const Chunk &chunk, int 
     }
 }
 
-/* A block a chunk; its lists are p, g and the formula's states, each (chunk.count). */
+/* One block for each chunk; its lists are p, g and the formula's states, each [chunk.count]. */
 template <typename F>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) step_kernel (Call call)
@@ -155,7 +156,7 @@ __launch_bounds__ (CUDA_THREADS) step_kernel (Call call)
     }
 }
 
-/* A block a chunk, as above; leaves its sums in call.parts (chunks, 2). */
+/* One block for each chunk, as above; stores its sums in call.parts [n_chunks,2]. */
 template <typename F, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) measure_kernel (Call call)
@@ -184,7 +185,7 @@ __launch_bounds__ (CUDA_THREADS) measure_kernel (Call call)
         {
           const double u = T::measure (p[k], g[k] * common.scale, state[k], common.c);
 
-          /* Behind the last element all lists have 0, of which a formula need not make 0. */
+          /* After the last element all lists contain 0, for which a formula may return another number. */
           weights += (double)p[k] * p[k];
           squares += k < left ? u * u : 0.0;
         }
@@ -199,7 +200,7 @@ __launch_bounds__ (CUDA_THREADS) measure_kernel (Call call)
     }
 }
 
-/* A block a tensor: its chunks' sums in their order, and of them call.ratio (tensors). */
+/* One block for each tensor: adds its chunks' sums call.parts [n_chunks,2] in order and stores call.ratio [tensors]. */
 template <typename F, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) ratio_kernel (Call call)

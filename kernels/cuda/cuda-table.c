@@ -1,7 +1,7 @@
-/* The one list of what this back end can do: primitive → constructor.
+/* The list of this back end's primitives and their constructors.
  *
- * A primitive is added by one line here and one constructor; what is absent is
- * answered with LOOM_STATUS_UNSUPPORTED and the planner names it. */
+ * To add a primitive: one line here and one constructor. For a missing one LOOM_STATUS_UNSUPPORTED is returned and the
+ * planner names it. */
 #include "kernels/cuda/cuda-internal.h"
 
 const CudaPrimitive cuda_primitives[] = {

@@ -1,8 +1,9 @@
-/* Products as a first lecture on GPUs writes them, for `gradloom bench devices` to measure beside cuBLAS's. No plan
- * takes one: options() does not list them unless one is asked for by name.
+/* Matrix products as in an introduction to GPU programming, for `gradloom bench devices` to compare with cuBLAS's. No
+ * plan uses them: options() does not list them unless the call names one.
  *
- * A thread an element reads 2·k numbers from memory for 2·k operations. With tiles a block of TILE × TILE threads loads
- * each number once for TILE of them (Kirk and Hwu, Programming Massively Parallel Processors, chapter 5). */
+ * With one thread for each element, 2·k numbers are read from memory for 2·k operations. With tiles a block of TILE ×
+ * TILE threads loads each number once for TILE of them (Kirk and Hwu, Programming Massively Parallel Processors,
+ * chapter 5). */
 #include "kernels/cuda/cuda-kernels.cuh"
 #include "kernels/cuda/cuda-tiled.h"
 
@@ -17,7 +18,7 @@ typedef struct
   bool tiled;
 } Lesson;
 
-/* y is (m, n), a (m, k), b (k, n). */
+/* y [m,n] = a [m,k]·b [k,n]; one thread for each element of y. */
 __global__ static void
 __launch_bounds__ (THREADS)
     naive_matmul_kernel (float *y, const float *a, const float *b, long long m, long long n, long long k)
@@ -33,7 +34,7 @@ __launch_bounds__ (THREADS)
   y[row * n + column] = sum;
 }
 
-/* The same with a tile of each operand at a time; what lies outside of them is 0. */
+/* y [m,n] = a [m,k]·b [k,n] by tiles [TILE,TILE] of a and b in shared memory; elements outside are 0. */
 __global__ static void
 __launch_bounds__ (THREADS)
     tiled_matmul_kernel (float *y, const float *a, const float *b, long long m, long long n, long long k)

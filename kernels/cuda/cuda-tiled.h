@@ -1,4 +1,4 @@
-/* Products as a first lecture on GPUs writes them (cuda-tiled.cu). */
+/* Matrix products as in an introduction to GPU programming (cuda-tiled.cu). */
 #ifndef LOOM_CUDA_TILED_H
 #define LOOM_CUDA_TILED_H
 
@@ -9,11 +9,11 @@ extern "C"
 {
 #endif
 
-#define CUDA_NAIVE "own-naive" /* a thread an element, its operands from memory */
+#define CUDA_NAIVE "own-naive" /* one thread for each element, operands from memory */
 #define CUDA_TILED "own-tiled" /* tiles of both operands in shared memory */
 
   bool cuda_is_lesson (const char *algorithm);
-  /* Of plain f32 matrices without bias and activation; spec->algorithm says which. */
+  /* For plain f32 matrices without bias and activation; spec->algorithm selects the kernel. */
   LoomStatus cuda_lesson_matmul_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* Small helpers of the CUDA back end: sentences for faults, strides, tables.
+/* Small helpers of the CUDA back end: error sentences, strides, tables.
  *
- * They stand apart from the vtable so that constructors need nothing of it. */
+ * They are separate from the vtable so that constructors do not depend on it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* The CUDA back end's vtable: devices, memory, streams, events and graphs.
  *
- * It is built as a module that is opened at run time, because a machine without
- * CUDA's libraries must still run Gradloom. The driver library is never linked:
- * without a driver such a module could not even be opened, whereas the runtime
- * library answers cudaErrorInsufficientDriver, which becomes a plain sentence. */
+ * It is built as a module that is opened at run time, because Gradloom must run on machines without CUDA's libraries.
+ * The driver library is never linked: the module could not be opened without a driver, whereas the runtime library
+ * returns cudaErrorInsufficientDriver, which becomes a plain sentence. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #include "kernels/cuda/cuda-tools.h"
 #include "kernels/shape.h"
 
-/* The runtime answers cudaErrorInsufficientDriver where there is no driver, too. */
+/* The runtime returns cudaErrorInsufficientDriver also if there is no driver. */
 static void
 say_driver (LoomMessage *message)
 {
@@ -36,12 +35,12 @@ say_driver (LoomMessage *message)
                driver / 1000, driver / 10 % 100, needed / 1000, needed / 10 % 100);
 }
 
-/* CUDA itself reads CUDA_VISIBLE_DEVICES, as it does for PyTorch; here it only explains what is not seen. */
+/* CUDA itself reads CUDA_VISIBLE_DEVICES, as with PyTorch; here it only explains why devices are missing. */
 static int
 device_count (LoomMessage *message)
 {
   const char *visible = getenv ("CUDA_VISIBLE_DEVICES");
-  /* Left unwritten by the runtime when there is no driver. */
+  /* The runtime does not write it if there is no driver. */
   int count = 0;
   cudaError_t error = cudaGetDeviceCount (&count);
 
@@ -85,8 +84,8 @@ stream_free (LoomDevice *device, LoomStream *stream)
   free (stream);
 }
 
-/* The flag of faults lies where kernels read it fast; what they report, where the host reads it without asking, and
- * gates of other devices do (fault_join()). */
+/* The flag is in device memory, where kernels read it fast; the report is in page-locked memory, which the host and the
+ * gates of other devices (fault_join()) read directly. */
 static LoomStatus
 make_flag (LoomStream *self, LoomMessage *message)
 {
@@ -150,7 +149,7 @@ query_event (void *of)
 }
 #endif
 
-/* Without a stream everything that was asked of the device is waited for; no thread may be recording a graph then. */
+/* Without a stream it waits for all work of the device; no thread may be recording a graph then. */
 static LoomStatus
 stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
@@ -178,7 +177,7 @@ fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomM
   static const char *const picked[]
       = { [CUDA_FAULT_INDEX] = "the index", [CUDA_FAULT_ROW] = "the row", [CUDA_FAULT_CLASS] = "the target class" };
   const volatile CudaReport *report = (stream != NULL ? stream : device->stream)->report;
-  /* The device writes the kind last, while the host may be reading: what is read behind it belongs to it. */
+  /* The device writes the kind last, and the host may read meanwhile: fields read after the kind belong to it. */
   const int kind = __atomic_load_n (&report->kind, __ATOMIC_ACQUIRE);
   const struct CudaRequirement *of = report->of;
   char place[LOOM_PLACE_TEXT];
@@ -223,8 +222,8 @@ device_close (LoomDevice *device)
   if (device == NULL)
     return;
   cuda_use (device);
-  /* Not the whole GPU: another thread may be recording a graph on it, which waiting for all of it would break. Other
-   * streams were waited for when they were freed. */
+  /* Does not wait for the whole GPU: that would break a graph that another thread records on it. Other streams were
+   * waited for when they were freed. */
   if (device->stream != NULL)
     cudaStreamSynchronize (device->stream->handle);
   cuda_matmul_close (device);
@@ -289,7 +288,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the GPU. */
+/* "cuBLASLt 130100, cuDNN 91900, sm_90": the versions that decide how a kernel computes, in addition to the GPU. */
 static void
 write_libraries (const LoomDevice *device, char *text, size_t size)
 {
@@ -450,8 +449,8 @@ event_seconds (LoomDevice *device, LoomEvent *from, LoomEvent *to, double *secon
   return status;
 }
 
-/* Without a stream the caller has nothing to order the copy by, so one from or to the
- * host then waits for all that was launched before it, and is complete on return. */
+/* Without a stream the caller cannot order the copy, so a copy from or to the host waits for all work launched before
+ * it, and is complete on return. */
 static LoomStatus
 device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
              LoomMessage *message)
@@ -568,7 +567,8 @@ static const LoomBackendTools tools = {
 #endif
 };
 
-/* Named by LOOM_BACKEND_ENTRY, LOOM_TOOLS_ENTRY and LOOM_DEVICE_COMM_ENTRY; the only symbols that the module shows. */
+/* Named by LOOM_BACKEND_ENTRY, LOOM_TOOLS_ENTRY and LOOM_DEVICE_COMM_ENTRY; the only symbols that the module exports.
+ */
 __attribute__ ((visibility ("default"))) const LoomBackend *
 loom_backend_entry (void)
 {
