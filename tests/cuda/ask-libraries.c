@@ -1,5 +1,5 @@
-/* A module that asks cuBLASLt and cuDNN as the back end does, without a GPU: they answer, though never with a yes. The
- * test of log-answers opens it. */
+/* A module that calls cuBLASLt and cuDNN as the back end does, without a GPU: they return statuses, but never success.
+ * The test of log-answers opens it. */
 #include <cublasLt.h>
 #include <cudnn.h>
 

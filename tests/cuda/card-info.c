@@ -1,11 +1,10 @@
-/* Tells which GPU a module of the CUDA back end finds, and which libraries of CUDA it has really loaded:
+/* Prints which GPU a module of the CUDA back end finds, and which libraries of CUDA it has loaded:
  *
  *   card-info MODULE.so
- *   card-info MODULE.so --hold MIB    takes the GPU's memory but for so many MiB, and holds it until standard input
- * ends
+ *   card-info MODULE.so --hold MIB    allocates the GPU's memory except MIB and holds it until standard input ends
  *
- * Several versions of a library can stand on one machine (a toolkit's, PyTorch's), so what counts is what this process
- * holds after the device was opened. Ends with status 1 and a sentence where there is no GPU. */
+ * Several versions of a library can be installed on one machine (a toolkit's, PyTorch's), so the libraries are those of
+ * this process after the device was opened. Exits with status 1 and a sentence if there is no GPU. */
 #include <gmodule.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +86,7 @@ tell_files (void)
     }
 }
 
-/* Takes ever smaller pieces, as the largest that a GPU gives may be less than what it has. */
+/* Allocates ever smaller pieces, since the largest possible allocation may be smaller than the free memory. */
 static void
 hold (const LoomBackend *backend, LoomDevice *device, gsize left)
 {
@@ -158,6 +157,6 @@ main (int argc, char **argv)
       tell_files ();
     }
   backend->device_close (device);
-  /* CUDA's libraries keep threads and exit handlers, so the module stays. */
+  /* CUDA's libraries keep threads and exit handlers, so the module stays open. */
   return 0;
 }

@@ -1,6 +1,6 @@
-/* Logs what a GPU's libraries answer: LD_PRELOAD=log-answers.so LOOM_CUDA_ANSWERS=FILE PROGRAM….
+/* Logs the statuses of a GPU's libraries: LD_PRELOAD=log-answers.so LOOM_CUDA_ANSWERS=FILE PROGRAM….
  *
- * Each call below goes to the library; its question and the answer become one line of FILE (README.md has the
+ * Each call below is passed to the library; its question and the status become one line of FILE (README.md has the
  * format), each question once. The emulated GPU then refuses what the GPU refused. */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The library's own function, behind this file's. */
+/* The library's own function, which this file's hides. */
 static void *
 real (const char *name)
 {

@@ -1,5 +1,5 @@
-/* A profiler that says on standard error which NVTX ranges begin, indented by those that they lie in, and at the end
- * whether all have ended. NVTX_INJECTION64_PATH names it, as it does the library of a real profiler. */
+/* A profiler that prints on standard error which NVTX ranges begin, indented by nesting, and at the end whether all
+ * have ended. NVTX_INJECTION64_PATH names it, like the library of a real profiler. */
 #include <stdio.h>
 
 #include <nvtx3/nvToolsExt.h>
@@ -25,7 +25,7 @@ end (void)
   fprintf (stderr, "%d ranges have not ended\n", depth);
 }
 
-/* What the headers of NVTX look for. */
+/* The function that the headers of NVTX look up. */
 __attribute__ ((visibility ("default"))) int InitializeInjectionNvtx2 (NvtxGetExportTableFunc_t get);
 
 int

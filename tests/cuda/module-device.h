@@ -1,11 +1,11 @@
-/* The first device of a back end's module, for tests that ask it without an engine. */
+/* Opens the first device of a back end's module, for tests that call it without an engine. */
 #pragma once
 
 #include <gmodule.h>
 
 #include "kernels/backend.h"
 
-/* Ends the program where there is none. */
+/* Ends the program if there is none. */
 static inline const LoomBackend *
 module_device (const char *path, LoomDevice **device)
 {

@@ -16,7 +16,7 @@ say (char *text, const char *format, ...)
   va_end (args);
 }
 
-#define AUXILIARY 128 /* the bit of the epilogues that have an auxiliary matrix */
+#define AUXILIARY 128 /* the bit of epilogues with an auxiliary matrix */
 
 /* ---- cuBLASLt -------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* A question to a library of CUDA, as one line of text: the same on a GPU, where the answer is logged
- * (log-answers.c), and on the emulated one, where it is given again (answers/, described in README.md).
+/* A question to a library of CUDA, as one line of text: the same on a GPU, where the status is logged (log-answers.c),
+ * and on the emulated one, which returns it again (answers/, described in README.md).
  *
  * The text is made through the library's public getters, so both sides write the same words. */
 #ifndef CUDA_QUESTION_H
@@ -20,7 +20,7 @@ extern "C"
                         cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                         cublasLtMatmulPreference_t preference);
 
-  /* The calls that give a convolution's workspace; `call` is forward, input_gradient or weight_gradient. */
+  /* The calls that return a convolution's workspace; `call` is forward, input_gradient or weight_gradient. */
   void question_convolution (char text[QUESTION_BYTES], const char *call, int algorithm, cudnnTensorDescriptor_t x,
                              cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t of, cudnnTensorDescriptor_t y);
 

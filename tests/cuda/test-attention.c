@@ -1,5 +1,5 @@
-/* Which algorithms attention has on the emulated GPU, whose cuDNN takes what the real one was asked about, and is asked
- * once: test-attention MODULE.so. What they compute is tested by tests/kernels/test-kernels-module. */
+/* Tests which algorithms attention has on the emulated GPU, whose cuDNN accepts what the real one does and is queried
+ * once: test-attention MODULE.so. tests/kernels/test-kernels-module tests the results. */
 #include <string.h>
 
 #include "kernels/attention.h"
@@ -16,7 +16,7 @@ typedef struct
   gint64 heads, groups, queries, keys, width, depth;
   gboolean causal, has_mask, gradient, with_y; /* y among the gradient's operands */
   const char *algorithms;
-  gint64 gap; /* elements between rows of places, which queries, keys and values then share; 0: each lies alone */
+  gint64 gap; /* elements between rows of positions, which queries, keys and values then share; 0: separate tensors */
 } Case;
 
 static const Case cases[] = {
@@ -36,12 +36,13 @@ static const Case cases[] = {
   { "in-place", LOOM_BF16, 4, 2, 256, 256, 64, 64, TRUE, FALSE, FALSE, FALSE, "cudnn own", 8 },
   { "in-place-odd", LOOM_BF16, 4, 2, 256, 256, 64, 64, TRUE, FALSE, FALSE, FALSE, "own", 4 },
   { "gradient-in-place", LOOM_BF16, 4, 4, 128, 128, 64, 64, TRUE, FALSE, TRUE, TRUE, "cudnn own", 16 },
-  /* Room for its scores would be there if a tensor counted once for each of its parts. */
+  /* Its scores would fit if a tensor counted once for each of its operands. */
   { "gradient-in-place-long", LOOM_BF16, 4, 4, 1024, 1024, 64, 64, TRUE, FALSE, TRUE, TRUE, "own", 8 },
   { "no-keys", LOOM_BF16, 4, 4, 16, 0, 64, 64, FALSE, FALSE, FALSE, FALSE, "own" },
 };
 
-/* Queries, keys and values of a place side by side, and a gap behind them; y, g and their like by places as well. */
+/* Queries, keys and values of a position are adjacent, followed by a gap; y, g and the others are ordered by position
+ * as well. */
 static LoomTensorDesc
 put_in_place (const Case *c, LoomAttentionAttrs *a)
 {
@@ -120,8 +121,8 @@ assert_algorithms (const Case *c, const char *expected)
   g_assert_cmpstr (names, ==, expected);
 }
 
-/* A planner asks about one call many times, and cuDNN is asked once: the next question, which fails, is that about
- * another shape, whose answer is then not kept. */
+/* The planner asks about one call many times, and cuDNN is queried once: the next query, which fails, is that about
+ * another shape, whose result is then not kept. */
 static void
 asked_once_test (void)
 {
@@ -156,7 +157,7 @@ algorithms_test (gconstpointer data)
   g_assert_true (
       g_str_has_prefix (kernel->name, g_str_has_prefix (names, "cudnn") ? "cudnn attention" : "own attention"));
   kernel->free (kernel);
-  /* Asked for by name, an algorithm is that one or none. */
+  /* A named algorithm is used, or none. */
   spec.algorithm = "cudnn";
   g_assert_cmpint (backend->kernel_new (device, &spec, &kernel, &message), ==,
                    g_str_has_prefix (names, "cudnn") ? LOOM_STATUS_OK : LOOM_STATUS_UNSUPPORTED);

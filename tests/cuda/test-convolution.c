@@ -1,6 +1,6 @@
-/* Which graphs a convolution with its bias and activation has on the emulated GPU, whose cuDNN has engines that the
- * real one was asked for, and that one of them is asked for by name: test-convolution MODULE.so. What they compute is
- * tested by tests/kernels/test-kernels-module. */
+/* Tests which graphs a convolution with its bias and activation has on the emulated GPU, whose cuDNN has engines of the
+ * real one, and that each is found by its name: test-convolution MODULE.so. tests/kernels/test-kernels-module tests the
+ * results. */
 #include <string.h>
 
 #include "kernels/options.h"
@@ -25,7 +25,7 @@ typedef struct
 } Case;
 
 #define RELU   LOOM_SCALAR_RELU
-#define PACKED 11 /* x, w and y with a bias between */
+#define PACKED 11 /* x, w and y; the bias is plain */
 #define HOPPER "eng41k2-4k13-0k18-0k25-1k27-7k28-1"
 #define HIDDEN "eng41k2-4k13-0k18-0k25-1k27-8k28-1"
 #define AMPERE "eng10k2-2k13-0k14-3k18-0k23-2"
@@ -85,7 +85,7 @@ call_init (Call *call, const Case *c)
                                  .tf32 = c->tf32 };
 }
 
-/* The kernel of that algorithm, all images and the filter in NHWC; NULL where there is none. */
+/* The kernel of that algorithm, all images and the filter in NHWC; NULL if there is none. */
 static LoomKernel *
 kernel_named (Call *call, const char *algorithm)
 {
@@ -102,7 +102,7 @@ kernel_named (Call *call, const char *algorithm)
   return kernel;
 }
 
-/* The names of the graph's engines, without their prefix; each has the layouts that it wants, and a kernel. */
+/* The names of the graph's engines, without their prefix; asserts that each has these layouts, and a kernel. */
 static char **
 engines_of (Call *call, guint64 nhwc)
 {
@@ -142,11 +142,11 @@ engines_test (gconstpointer data)
   g_assert_cmpstr (names[0], ==, c->first);
   g_assert_cmpuint (g_strv_length (names), <=, 4);
   if (c->first != NULL)
-    g_assert_cmpuint (g_strv_length (names), >, 1); /* a choice to be timed */
+    g_assert_cmpuint (g_strv_length (names), >, 1); /* several, for a choice by timing */
 }
 
-/* An engine that is proposed no longer is still had by its name; one whose sums have no order, of another number or
- * with other knobs is not. */
+/* An engine that is not proposed is found by its name; an engine whose sums have no order, or with another number or
+ * other knobs, is not. */
 static void
 names_test (void)
 {
@@ -175,7 +175,7 @@ names_test (void)
       if (kernel != NULL)
         kernel->free (kernel);
     }
-  /* A plan that kept the name asks for it as an option. */
+  /* A plan that kept the name gets it as an option. */
   call.spec.algorithm = GRAPH HIDDEN;
   g_strfreev (proposed);
   proposed = engines_of (&call, PACKED);
@@ -183,7 +183,7 @@ names_test (void)
   g_assert_null (proposed[1]);
 }
 
-/* A planner asks about one call many times, and cuDNN is asked once; a failure is no answer. */
+/* The planner asks about one call many times, and cuDNN is queried once; a failure is not kept. */
 static void
 asked_once_test (void)
 {

@@ -1,5 +1,5 @@
-/* Behaviour of a GPU beside computing: faults reported late, recorded graphs, refused memory. The kernels' results are
- * tested by tests/kernels/test-kernels-module. */
+/* Tests the behaviour of a GPU other than computing: faults reported late, recorded graphs, refused memory.
+ * tests/kernels/test-kernels-module tests the kernels' results. */
 #include <gmodule.h>
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ small_kernel (const char *primitive, const void *attrs, int n_in, const LoomTens
   return kernel;
 }
 
-/* The fault of the device's own stream once it is idle; it is cleared. */
+/* Returns and clears the fault of the device's own stream once it is idle. */
 static LoomDeviceFault
 take_fault (char *text)
 {
@@ -52,7 +52,7 @@ take_fault (char *text)
   return fault;
 }
 
-/* A row that does not exist is told, with the step and the instruction, and only once. */
+/* A row that does not exist is reported once, with the step and the instruction. */
 static void
 fault_test (void)
 {
@@ -83,7 +83,7 @@ fault_test (void)
   kernel->free (kernel);
 }
 
-/* A recorded graph, replayed, does what its launches did. */
+/* A replayed graph does the same as its launches did. */
 static void
 graph_test (void)
 {
@@ -118,7 +118,7 @@ graph_test (void)
   kernel->free (kernel);
 }
 
-/* A label that does not exist is told, and leaves no finite gradient. */
+/* A label that does not exist is reported, and its gradient is not finite. */
 static void
 label_test (void)
 {
@@ -150,7 +150,7 @@ label_test (void)
   kernel->free (kernel);
 }
 
-/* One step over a gate: its operands in, go and sound out. */
+/* One step through a gate: its operands in, go and sound out. */
 static void
 gate (LoomKernel *kernel, float finite, float tolerated, float result[2])
 {
@@ -171,7 +171,7 @@ gate (LoomKernel *kernel, float finite, float tolerated, float result[2])
     b->free (candidate.device, buffers[i]);
 }
 
-/* A fault closes the gate, for good numbers too, until it is cleared; what is tolerated is no fault. */
+/* A fault closes the gate, for finite numbers too, until it is cleared; a tolerated overflow is no fault. */
 static void
 gate_test (void)
 {
@@ -194,7 +194,8 @@ gate_test (void)
   kernel->free (kernel);
 }
 
-/* A step of a logged SGD over two weights, whose gradients are g and 3, up to the gate; nobody reads of a fault. */
+/* A step of a logged SGD over two weights, whose gradients are g and 3, up to the gate; the host does not read the
+ * fault. */
 static void
 logged_step (LoomKernel *const kernel[3], void *const buffers[12], float g)
 {
@@ -229,8 +230,8 @@ assert_weights (void *const buffers[2], float first, float second)
   g_assert_cmpfloat (got[1], ==, second);
 }
 
-/* A step whose gradients are not finite is undone, and so is the one that was queued behind it before anybody read of
- * the fault, though its own gradients are finite. */
+/* A step whose gradients are not finite is undone, and so is the next one, which was queued before the host read the
+ * fault, though its own gradients are finite. */
 static void
 undo_test (void)
 {
@@ -267,7 +268,7 @@ undo_test (void)
     kernel[i]->free (kernel[i]);
 }
 
-/* The products of a first lecture, of sizes that tiles do not divide, against the sum as it is written. */
+/* Compares the products of cuda-tiled.cu, with sizes that tiles do not divide, with the plain sum. */
 static void
 lesson_test (gconstpointer algorithm)
 {
@@ -325,8 +326,8 @@ lesson_test (gconstpointer algorithm)
 
 #define PLACES 1000
 
-/* What one rank alone exchanges by NCCL is what it had, by calls that go at once and by a recorded graph that holds
- * them, which must read anew at each replay. */
+/* What a single rank exchanges by NCCL stays the same, by direct calls and by a recorded graph, which must read the
+ * buffers again at each replay. */
 static void
 nccl_alone_test (void)
 {
@@ -362,7 +363,7 @@ nccl_alone_test (void)
             values[i] = (float)(round * PLACES + i) / 7;
           OK (b->copy (candidate.device, NULL, from, values, sizeof values, LOOM_COPY_HOST_TO_DEVICE, &message));
           OK (b->copy (candidate.device, NULL, to[3], values, sizeof values, LOOM_COPY_HOST_TO_DEVICE, &message));
-          /* The first round goes at once, the second is recorded, and replayed from then on. */
+          /* The first round is called directly, the second is recorded, and replayed from then on. */
           if (round == 1)
             OK (b->capture_begin (candidate.device, stream, &message));
           if (round < 2)
@@ -393,7 +394,7 @@ nccl_alone_test (void)
   ranks[0]->free (ranks[0]);
 }
 
-/* What another rank's thread needs to come to a communicator. */
+/* The arguments of another rank's thread. */
 typedef struct
 {
   LoomDevice *device;
@@ -412,8 +413,8 @@ come (gpointer data)
   return NULL;
 }
 
-/* A rank that has two GPUs waits for the one, which waits for the other, which waits for a rank that has ended: that is
- * heard although what is waited for exchanges nothing with ranks itself. */
+/* A rank with two GPUs waits for one, which waits for the other, which waits for a rank that has ended: the end is
+ * noticed although the first GPU exchanges nothing with ranks itself. */
 static void
 nccl_gone_test (void)
 {
@@ -453,7 +454,7 @@ nccl_gone_test (void)
   ranks[1]->abort (ranks[1], "rank 1 has no more to say");
   g_assert_cmpint (b->stream_sync (devices[0], streams[0], &message), !=, LOOM_STATUS_OK);
   g_assert_nonnull (strstr (message.text, "no more to say"));
-  /* Both communicators are given up, and what waited for them is over. */
+  /* Both communicators are aborted, and the waiting work ends. */
   comm->free (comm);
   other.comm->free (other.comm);
   b->stream_sync (devices[1], streams[1], &message);
@@ -478,7 +479,7 @@ refused_test (void)
   g_assert_cmpint (candidate.backend->alloc (candidate.device, (size_t)1 << 50, &memory, &message), ==,
                    LOOM_STATUS_OUT_OF_MEMORY);
   g_assert_null (memory);
-  /* How many bytes were wanted, the engine adds. */
+  /* The engine adds the number of bytes. */
   g_assert_cmpstr (message.text, ==, "the card gave no memory");
 }
 

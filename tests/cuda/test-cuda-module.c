@@ -1,5 +1,5 @@
-/* The module as a program meets it: it opens, says what it is, and says in one sentence
- * when there is no device; a module that is not there fails without harm. */
+/* Tests the module as a program uses it: it opens, names itself, and reports in one sentence that there is no device; a
+ * missing module fails without harm. */
 #include <gmodule.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ entry_test (void)
   g_module_close (module);
 }
 
-/* Every name but the entry's stays inside: two back ends may share helpers' names. */
+/* Every name but the entry's is hidden: two back ends may share helpers' names. */
 static void
 hidden_test (void)
 {
@@ -70,13 +70,13 @@ device_test (void)
     }
   g_test_message ("%s", message.text);
   g_assert_cmpuint (strlen (message.text), >, strlen ("no CUDA device: "));
-  /* CUDA's own words for no driver at all. */
+  /* CUDA's own words for a missing driver. */
   g_assert_null (strstr (message.text, "insufficient"));
   memset (&message, 0, sizeof message);
   g_assert_cmpint (backend->device_open (0, 0, &device, &message), ==, LOOM_STATUS_DEVICE);
   g_assert_null (device);
   g_assert_cmpuint (strlen (message.text), >, strlen ("no CUDA device: "));
-  /* Asking without wanting to know why is allowed. */
+  /* The message may be NULL. */
   g_assert_cmpint (backend->device_count (NULL), ==, 0);
   g_module_close (module);
 }
@@ -98,7 +98,7 @@ silent_test (void)
   g_test_trap_assert_stderr ("");
 }
 
-/* As on a machine without CUDA's libraries: opening fails, with a reason, and that is all. */
+/* As on a machine without CUDA's libraries: opening fails with a reason, without further effect. */
 static void
 missing_test (void)
 {

@@ -1,4 +1,4 @@
-/* Every scalar formula and several fusions compile for a GPU, on a machine without one. */
+/* Tests that every scalar formula and several fusions compile for a GPU, on a machine without one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ samples_test (void)
   g_assert_cmpuint (compiled, >, 30);
 }
 
-/* All formulas in few kernels for each type that registers may have. */
+/* All formulas in few kernels for each register type. */
 static void
 registers_test (gconstpointer data)
 {
@@ -99,7 +99,7 @@ types_test (void)
     }
 }
 
-/* A wrong source is a status and a sentence, not an end. */
+/* An invalid source results in a status and a sentence. */
 static void
 broken_test (void)
 {

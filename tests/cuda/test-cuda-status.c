@@ -1,5 +1,5 @@
-/* Statuses for errors of CUDA, cuBLASLt and cuDNN, by their names in the libraries' headers; and that a
- * device that was lost stays so. The runtime's three functions that this needs stand here. */
+/* Tests the statuses for errors of CUDA, cuBLASLt and cuDNN, by their names in the libraries' headers; and that a lost
+ * device stays lost. The three functions of the runtime that this needs are defined here. */
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <glib.h>
@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/cuda-internal.h"
 
-static cudaError_t standing; /* what the runtime remembers */
+static cudaError_t standing; /* the runtime's last error */
 
 cudaError_t
 cudaSetDevice (int index)
@@ -72,7 +72,7 @@ test_tables (void)
     { CUBLAS_STATUS_EXECUTION_FAILED, LOOM_STATUS_DEVICE },
     { CUBLAS_STATUS_INTERNAL_ERROR, LOOM_STATUS_DEVICE },
   };
-  /* By number, since cuSOLVER's header need not be there. */
+  /* Numbers, since cuSOLVER's header may be missing. */
   static const Row solver[] = { { 0, LOOM_STATUS_OK },
                                 { 2, LOOM_STATUS_OUT_OF_MEMORY },
                                 { 3, LOOM_STATUS_INVALID },
@@ -110,7 +110,7 @@ test_tables (void)
     g_assert_cmpint (cuda_status_of_dnn (dnn[i].code), ==, dnn[i].status);
 }
 
-/* A library that failed because the device is gone says so by what the runtime remembers, then and ever after. */
+/* A library that fails because the device is lost reports the runtime's error, then and in later calls. */
 static void
 test_lost (void)
 {

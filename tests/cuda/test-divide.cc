@@ -1,5 +1,5 @@
-/* Division by multiplication (kernels/cuda/cuda-divide.cuh) beside the processor's own, at the ends of both ranges and
- * next to multiples, where a magic number that is one too small or too large shows. */
+/* Compares division by multiplication (kernels/cuda/cuda-divide.cuh) with the processor's own, at the ends of both
+ * ranges and next to multiples, where a magic number that is off by one shows. */
 #include <glib.h>
 
 #define __device__
@@ -22,7 +22,7 @@ check_long (guint64 n, guint64 by)
   g_assert_cmpint (rest, ==, (long long)(n / by));
 }
 
-/* Both sides of a multiple of `by` near n, as far as they are below `end`. */
+/* Both sides of a multiple of `by` near n, if they are below `end`. */
 template <typename T>
 static void
 check_near (void (*check) (T, T), T n, T by, T end)

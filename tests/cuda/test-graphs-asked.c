@@ -1,13 +1,13 @@
 /* Asks the real cuDNN, without a GPU, which engines it has for convolutions with a bias and for attention on compute
- * capability 9.0, and which gradients of attention on other GPUs: the library answers for a device that is described
- * to it in JSON. It has to have what the emulated GPU has (of emulator/dnn-convolution.cc and dnn-attention.cc), and
- * each engine of a convolution has to make a plan by its name. A version from before such descriptions is skipped.
+ * capability 9.0, and which gradients of attention on other GPUs: the library answers for a device described in JSON.
+ * It must have the engines of the emulated GPU (emulator/dnn-convolution.cc and dnn-attention.cc), and each engine of a
+ * convolution must make a plan by its name. Versions without such descriptions are skipped.
  *
- * Other versions than the installed one are asked by LD_LIBRARY_PATH; meson's option `cudnn_versions` names a folder of
+ * LD_LIBRARY_PATH selects other versions than the installed one; meson's option `cudnn_versions` names a folder of
  * them, which the script cudnn-versions fills.
  *
- * The graphs are those of the back end itself, linked in; the linker hands their calls to the functions below, which
- * give the description where they give a handle. */
+ * The graphs are those of the back end itself, linked in; the linker redirects their calls to the functions below,
+ * which pass the description instead of a handle. */
 #include <dlfcn.h>
 #include <glib.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "kernels/attention.h"
 #include "kernels/cuda/cuda-dnn.h"
 
-/* What engines depend on, as the driver would report it. cuDNN passes over keys that it does not know, so one
+/* The properties that engines depend on, as the driver would report them. cuDNN ignores unknown keys, so one
  * description serves all versions; from 9.27 on `memoryBusWidth` is mandatory. */
 #define DESCRIPTION                                                                                                    \
   "{\"deviceName\":\"%s\",\"cudaDeviceId\":0,\"deviceVer\":%d,\"driverVer\":13000,"                                    \
@@ -43,7 +43,7 @@ static const Gpu b200 = { "B200", 1000, 148, 232448, 2048, G_GINT64_CONSTANT (19
 static const Gpu rtx5090 = { "RTX 5090", 1200, 170, 101376, 1536, G_GINT64_CONSTANT (32000000000), 512 };
 #endif
 
-/* By their numbers, which older headers lack. */
+/* Numbers, because older headers lack the names. */
 #define DEVICEPROP                ((cudnnBackendDescriptorType_t)38)
 #define DEVICEPROP_JSON           ((cudnnBackendAttributeName_t)2702)
 #define ENGINEHEUR_DEVICE         ((cudnnBackendAttributeName_t)204)
@@ -54,7 +54,7 @@ static const Gpu rtx5090 = { "RTX 5090", 1200, 170, 101376, 1536, G_GINT64_CONST
 #define SUBLIBRARY_LOADING_FAILED 1008
 
 static cudnnBackendDescriptor_t gpu;
-static gsize version; /* that cuDNN is taken for; 0: its own */
+static gsize version; /* the version that cuDNN pretends to have; 0: its own */
 
 cudnnStatus_t __real_cudnnBackendSetAttribute (cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
                                                cudnnBackendAttributeType_t, int64_t, const void *);
@@ -94,7 +94,7 @@ __wrap_cudnnGetVersion (void)
   return version != 0 ? version : __real_cudnnGetVersion ();
 }
 
-/* ---- what the graphs call of the back end ---------------------------------------------------- */
+/* ---- functions of the back end that the graphs call -------------------------------------------- */
 
 LoomStatus
 cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...)
@@ -150,7 +150,7 @@ cuda_attention_grad_new (G_GNUC_UNUSED LoomDevice *device, G_GNUC_UNUSED const L
 
 /* ---- questions --------------------------------------------------------------------------------- */
 
-/* Why cuDNN cannot be asked; NULL: it can. A description that it does not take is a fault of the description. */
+/* The reason why cuDNN cannot be asked; NULL if it can. A refused description fails the test. */
 static const char *
 describe_gpu (const Gpu *of)
 {
@@ -173,7 +173,7 @@ describe_gpu (const Gpu *of)
   return NULL;
 }
 
-/* x [32,channels,32,32], w [filters,channels/groups,3,3], padding of 1 before and `after` behind. */
+/* x [32,channels,32,32], w [filters,channels/groups,3,3], padding of 1 before and `after` after. */
 static const struct
 {
   const char *what;
@@ -181,7 +181,7 @@ static const struct
   gint64 channels, filters, groups, stride, dilation, after;
   LoomScalarOp act;
   gboolean tf32;
-  const char *named; /* an engine that every version has, as the emulated GPU does */
+  const char *named; /* an engine that every version and the emulated GPU have */
 } cases[] = {
   { "bf16", LOOM_BF16, LOOM_BF16, 64, 64, 1, 1, 1, 1, LOOM_SCALAR_RELU, FALSE, "eng41k2-4k13-0k18-0k25-1k27-8k28-1" },
   { "f16, f32 bias", LOOM_F16, LOOM_F32, 64, 64, 1, 1, 1, 1, LOOM_SCALAR_RELU, FALSE,
@@ -214,7 +214,7 @@ make (LoomDevice *device, LoomKernelSpec spec, const char *algorithm)
 static void
 engines_test (void)
 {
-  LoomDevice device = { .cudnn = &device }; /* not used: what stands for a handle */
+  LoomDevice device = { .cudnn = &device }; /* not used: stands for a handle */
 
   pthread_mutex_init (&device.lock, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -258,8 +258,8 @@ engines_test (void)
 }
 
 #ifdef DRIVER_STUB
-/* Attention of 12 heads, each operand alone, or queries, keys and values side by side in each row. `version`, if not 0,
- * is what cuDNN is taken for. */
+/* Attention of 12 heads, each operand in a tensor of its own, or queries, keys and values next to each other in each
+ * row. `version`, if not 0, is the version that cuDNN pretends to have. */
 static const struct
 {
   const char *what;
@@ -289,7 +289,7 @@ static const struct
   { "heads of 192 and 128", &b200, 256, 256, 192, 128, TRUE, FALSE, TRUE, 0, "own" },
   { "heads of 128", &rtx5090, 256, 256, 128, 128, TRUE, FALSE, TRUE, 0, "cudnn own" },
   { "heads of 256", &rtx5090, 256, 256, 256, 256, TRUE, FALSE, TRUE, 0, "own" },
-  /* Before 9.15.1, replayed gradients may read past keys that are no multiple of 128. */
+  /* Before 9.15.1, replayed gradients may read past keys whose number is no multiple of 128. */
   { "200 keys, 9.15.0", &h100, 256, 200, 64, 64, TRUE, FALSE, FALSE, 91500, "own" },
   { "200 keys, 9.15.1", &h100, 256, 200, 64, 64, TRUE, FALSE, FALSE, 91501, "cudnn own" },
   { "256 keys, 9.15.0", &h100, 200, 256, 64, 64, TRUE, FALSE, FALSE, 91500, "cudnn own" },
@@ -348,7 +348,7 @@ attention_test (void)
       g_test_message ("%s, %s: %s, %zu bytes", attentions[i].gpu->name, attentions[i].what, names->str,
                       n > 0 ? found[0].scratch : 0);
       g_assert_cmpstr (names->str, ==, attentions[i].algorithms);
-      /* What is known of a shape is another GPU's. */
+      /* Answers are kept for one GPU only. */
       cuda_attention_close (&device);
     }
   pthread_mutex_destroy (&device.lock);
@@ -368,8 +368,8 @@ main (int argc, char **argv)
   int status;
 
 #ifdef DRIVER_STUB
-  /* Parts of cuDNN are not loaded before a driver is. What the toolkit has to link with will do as long as no kernel is
-   * loaded, and opened here it is found by its name. */
+  /* Parts of cuDNN are loaded only after a driver. The toolkit's stub library suffices as long as no kernel is loaded,
+   * and once opened here it is found by its name. */
   if (dlopen ("libcuda.so.1", RTLD_NOW) == NULL && dlopen (DRIVER_STUB, RTLD_NOW) == NULL)
     g_error ("%s", dlerror ());
 #endif

@@ -1,5 +1,5 @@
-/* log-answers, preloaded, writes down what the real libraries answer to a module that is opened as the back end is:
- * each question once, in the words that README.md describes. Without a GPU every answer is a refusal. */
+/* Tests log-answers: preloaded, it logs the statuses of the real libraries for a module that is opened like the back
+ * end: each question once, in the words that README.md describes. Without a GPU every call is refused. */
 #include <glib/gstdio.h>
 #include <gmodule.h>
 

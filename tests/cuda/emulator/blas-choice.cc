@@ -1,8 +1,8 @@
-/* Which configurations cuBLASLt's fake has, and which it proposes for a product.
+/* The configurations of fake cuBLASLt, and those that it proposes for a product.
  *
- * All compute the same bits. Their numbers mean nothing but that they are functions of shape and version, as the
- * library's are. GRADLOOM_EMULATOR_CUBLASLT makes it a newer version: 1 proposes other configurations and still has
- * those of 0, 2 has none of the algorithms that went before. */
+ * All compute the same bits. Their numbers only have to be functions of shape and version, as in the library.
+ * GRADLOOM_EMULATOR_CUBLASLT selects a newer version: 1 proposes other configurations and still has those of 0, 2 has
+ * none of the earlier algorithms. */
 #include <stdlib.h>
 
 #include "tests/cuda/emulator/blas.h"
@@ -22,14 +22,14 @@ blas_version ()
 
 namespace
 {
-/* How many products a sum has. */
+/* The number of products in a sum. */
 int64_t
 sum_of (const Desc &desc, const Layout &a)
 {
   return desc.trans[0] == CUBLAS_OP_T ? a.rows : a.columns;
 }
 
-/* Of an address that is not read yet, at most 16 bytes. */
+/* The alignment of an address that is not read yet, at most 16 bytes. */
 uint16_t
 expected_alignment (const void *at)
 {
@@ -51,7 +51,7 @@ product_of (const Desc &desc, const Layout &a, const Layout &y)
 
 namespace
 {
-/* Algorithm 21 computes tiles, 6 splits the sum and joins the parts in a workspace. */
+/* Algorithm 21 computes tiles, 6 splits the sum and adds the parts in a workspace. */
 bool
 known (int id)
 {
@@ -85,7 +85,7 @@ const Field choice_fields[] = {
 };
 }
 
-/* Parts of a sum need a scheme that joins them; in place there is none here. */
+/* A split sum needs a scheme that adds its parts; the fake has none in place. */
 bool
 configuration_takes (const Choice &choice, const Layout &y, uint32_t *workspace)
 {
@@ -179,7 +179,7 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
       lacks ("cublasLtMatmul's epilogue %d", (int)d.epilogue);
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-  /* Epilogues are for f32 sums, those with a sum for one product, and slopes for sums of two terms and more. */
+  /* Epilogues are for f32 sums, those with a sum for one product, and derivatives for sums of two terms and more. */
   if ((d.epilogue == CUBLASLT_EPILOGUE_BGRADA || d.epilogue == CUBLASLT_EPILOGUE_BGRADB || reads_aux (d.epilogue)) && of_y.batches != 1)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (reads_aux (d.epilogue) && sum_of (d, *(const Layout *)a) < 2)
@@ -195,14 +195,15 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
       Choice choice = proposal (i, of_y);
 
       configuration_takes (choice, of_y, &choice.workspace);
-      /* Without room for a workspace the tiles are computed without one. */
+      /* If the workspace is too small the tiles are computed without one. */
       if (choice.workspace > wanted.workspace && choice.splits == 1)
         choice.workspace = 0;
       if (choice.workspace > wanted.workspace || (choice.reduction & ~wanted.reductions) != 0)
         continue;
       for (int k = 0; k < 4; k++)
         choice.align[k] = (uint16_t)wanted.align[k];
-      /* The documentation: "depend on its value to determine expected pointer alignment". NULL is a multiple of all. */
+      /* The documentation: "depend on its value to determine expected pointer alignment". NULL is a multiple of
+       * everything. */
       choice.align_bias = expected_alignment (d.bias);
       choice.align_aux = expected_alignment (d.aux);
       choice.product = product_of (d, *(const Layout *)a, of_y);

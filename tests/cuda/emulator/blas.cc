@@ -1,7 +1,7 @@
 /* cuBLASLt as kernels/cuda calls it: layouts, strided batches, bias and activation.
  *
- * It refuses what the documentation refuses of the calls that are made, and checks what
- * the caller promised of its addresses. The sum runs in the compute type, in order. */
+ * It refuses what the documentation refuses in these calls, and checks the caller's promises about addresses. The sum
+ * runs in the compute type, in order. */
 #include <math.h>
 
 #include "tests/cuda/emulator/blas.h"
@@ -52,7 +52,7 @@ sums_a (uint32_t e)
   return e == CUBLASLT_EPILOGUE_BGRADA;
 }
 
-/* The slope of the tanh form of GELU. */
+/* The derivative of the tanh form of GELU. */
 template <typename A>
 A
 gelu_slope (A x)
@@ -62,7 +62,7 @@ gelu_slope (A x)
   return (A)0.5 * (1 + t) + (A)0.5 * x * (1 - t) * (1 + t) * k * (1 + 3 * c * x * x);
 }
 
-/* Bytes of the auxiliary matrix: of DRELU a bit for each element, of DGELU elements of D's type. */
+/* Bytes of the auxiliary matrix: for DRELU one bit for each element, for DGELU elements of D's type. */
 size_t
 aux_bytes (const Desc &desc, const Layout &y)
 {
@@ -102,7 +102,7 @@ finished (uint32_t e, A value, A bias)
   return value;
 }
 
-/* For every index l of the sum a run of the other index: `to` at l·m + i is element (i, l), or (l, i). */
+/* For every index l of the sum the values of the other index: `to` at l·m + i is element (i, l), or (l, i). */
 template <typename A>
 std::vector<A>
 runs (const Layout &x, const char *data, bool sum_along_rows)
@@ -198,7 +198,7 @@ extent (const Layout &x)
   return (size_t)((x.batches - 1) * x.stride + (x.columns - 1) * x.ld + x.rows) * bytes_of (x.type);
 }
 
-/* Checks the arguments of cublasLtMatmul() at an address, and ends the program where they are wrong. */
+/* Checks an operand's address in cublasLtMatmul(), and ends the program if it is wrong. */
 void
 check_operand (char name, const void *at, const Layout &layout, uint32_t alignment)
 {
@@ -226,10 +226,9 @@ known_epilogue (uint32_t e)
          || e == CUBLASLT_EPILOGUE_GELU;
 }
 
-/* true if operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
- * dimension of at least the rows, the same batches everywhere, results that do not lie over each other, of the compute
- * types those of the table for these data, and columns of an auxiliary matrix that begin at multiples of 8 elements or
- * 128 bits. */
+/* TRUE if operands, result and types fit together according to cublasLtMatmul()'s documentation: column order, a
+ * leading dimension of at least the rows, the same batches everywhere, no overlapping results, compute types from the
+ * table for these data, and columns of an auxiliary matrix that begin at multiples of 8 elements or 128 bits. */
 bool
 fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y)
 {
@@ -440,14 +439,14 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
   if (emulated::standing () != cudaSuccess)
     return CUBLAS_STATUS_EXECUTION_FAILED;
   memcpy (&choice, algo, sizeof choice);
-  /* An algorithm is for the product of which it was asked. */
+  /* An algorithm is valid only for the product that it was proposed for. */
   if (!fits (d, of_a, of_b, of_c, of_y) || (choice.product != 0 && choice.product != product_of (d, of_a, of_y)))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (!configuration_takes (choice, of_y, &wanted))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (choice.product != 0)
     wanted = choice.workspace;
-  /* Only y = 1·a·b + 0·c is asked for. */
+  /* Callers only compute y = 1·a·b + 0·c. */
   if ((wide ? *(const double *)alpha : *(const float *)alpha) != 1
       || (wide ? *(const double *)beta : *(const float *)beta) != 0)
     {

@@ -1,4 +1,4 @@
-/* State of fake cuBLASLt behind the library's opaque handles: matrices, products, preferences, algorithms. */
+/* State of fake cuBLASLt in the library's opaque handles: matrices, products, preferences, algorithms. */
 #ifndef EMULATOR_BLAS_H
 #define EMULATOR_BLAS_H
 
@@ -23,7 +23,7 @@ struct Desc
   int32_t compute, scale; /* cublasComputeType_t, cudaDataType_t */
   int32_t trans[2];
   uint32_t epilogue;
-  const void *bias, *aux; /* aux: of a slope's epilogue what its slope is read from */
+  const void *bias, *aux; /* aux: the operand of the derivative in its epilogue */
   int64_t aux_ld;
 };
 
@@ -34,11 +34,11 @@ struct Preference
   uint32_t align[4]; /* A, B, C, D */
 };
 
-/* Content of an algorithm's bytes: its configuration, and what the heuristic promised for one product. */
+/* Content of an algorithm's bytes: its configuration, and the heuristic's promises for one product. */
 struct Choice
 {
   uint16_t align[4], align_bias, align_aux; /* bytes */
-  uint64_t product;                         /* the product that it is for; 0: it was made from an index, for any */
+  uint64_t product;                         /* the product that it is valid for; 0: made from an index, for any */
   int32_t id, splits;
   uint32_t tile, stages, reduction, swizzle, custom, workspace;
   uint16_t inner, cluster;
@@ -48,20 +48,20 @@ static_assert (sizeof (Choice) <= sizeof (cublasLtMatmulAlgo_t), "a choice fits 
 
 size_t bytes_of (uint32_t type);
 bool known_epilogue (uint32_t epilogue);
-/* Whether it reads an auxiliary matrix: the epilogues of a slope. */
+/* Whether the epilogue reads an auxiliary matrix: those with a derivative. */
 bool reads_aux (uint32_t epilogue);
 bool fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y);
 
 /* A number that differs between products, never 0. */
 uint64_t product_of (const Desc &desc, const Layout &a, const Layout &y);
 
-/* true if the configuration computes the product; the workspace that it wants. */
+/* TRUE if the configuration computes the product; sets the workspace that it needs. */
 bool configuration_takes (const Choice &choice, const Layout &y, uint32_t *workspace);
 
-/* GRADLOOM_EMULATOR_CUBLASLT: how many versions newer the library is, see blas-choice.cc. */
+/* GRADLOOM_EMULATOR_CUBLASLT: the number of versions by which the library is newer, see blas-choice.cc. */
 int blas_version ();
 
-/* An attribute and where its value is kept. */
+/* An attribute and the offset of its value. */
 struct Field
 {
   int attribute;
@@ -70,7 +70,7 @@ struct Field
 
 #define EMULATED_FIELD(attribute, type, member) { attribute, offsetof (type, member), sizeof (type::member) }
 
-/* Where an attribute is kept in `self`; NULL with the status where the call is refused. */
+/* The address of an attribute's value in `self`; NULL with the status if the call is refused. */
 template <size_t N>
 inline char *
 field_of (const char *function, const Field (&fields)[N], void *self, int attribute, size_t bytes, cublasStatus_t *status)

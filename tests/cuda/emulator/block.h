@@ -1,4 +1,4 @@
-/* The block that runs, as launch.cc, shared.cc and touch.cc know it. */
+/* The running block, shared by launch.cc, shared.cc and touch.cc. */
 #ifndef EMULATOR_BLOCK_H
 #define EMULATOR_BLOCK_H
 
@@ -11,12 +11,12 @@ struct Warp
 {
   uint32_t ready;                  /* lanes that may run */
   uint32_t arrived;                /* lanes that wait at a shuffle or a warp's barrier */
-  bool barrier;                    /* at which of the two */
+  bool barrier;                    /* TRUE: at a warp's barrier, else at a shuffle */
   int offset, line;
   uint32_t epoch;                  /* warp barriers passed */
   unsigned char from[32];
   unsigned long long sent[32], came[32];
-  float *sums[32]; /* and the operands that lanes bring to a product */
+  float *sums[32]; /* the sums and operands that lanes pass to a product */
   const float *a[32], *b[32];
 };
 
@@ -28,7 +28,7 @@ struct Block
   int threads, warps, finished, waiting, line;
   uint64_t epoch; /* barriers passed, in all blocks so far */
   Warp warp[MAX_THREADS / 32];
-  Fibre *fibre[MAX_THREADS]; /* NULL: has not begun */
+  Fibre *fibre[MAX_THREADS]; /* NULL: not started */
 };
 
 extern Block now;
@@ -38,25 +38,25 @@ std::string place_of (int thread);
 
 /* ---- shared memory (shared.cc) ---------------------------------------------------------------- */
 
-/* A block begins: it has no variables yet but `bytes` of dynamic memory. */
+/* Starts a block, with no variables except `bytes` of dynamic memory. */
 void shared_begin (size_t bytes);
 
-/* true if it is this block's shared memory; `touch_shared` takes note of who read or wrote, and ends the program where
- * nothing orders that after what another thread did. `code` is the place in the kernel. */
+/* in_shared: TRUE if the address is in this block's shared memory. touch_shared() records who read or wrote, and ends
+ * the program if nothing orders that after another thread's access. `code` is the address in the kernel. */
 bool in_shared (uintptr_t at);
 void touch_shared (uintptr_t at, unsigned bytes, bool write, const void *code);
 
 /* ---- checked kernels (touch.cc) ------------------------------------------------------------------ */
 
-/* Between these two, this thread of the host runs kernels whose loads and stores are checked. Besides memory of the
- * GPU they may read [also, also + bytes): their arguments. `stack` and below is theirs, too, where it is not NULL. */
+/* Between these two calls, this host thread runs kernels whose loads and stores are checked. In addition to the GPU's
+ * memory they may read their arguments, [also, also + bytes), and the stack from `stack` down, if it is not NULL. */
 void touch_begin (const char *name, const void *also, size_t bytes, const void *stack);
 void touch_end (void);
 
-/* Kernels were loaded at run time: the object of which `code` is part. */
+/* Registers the object that contains `code`, after kernels were loaded at run time. */
 void touch_code (const void *code);
 
-/* "cuda-reduce.cu:31", or something like it. */
+/* The source line of an address, such as "cuda-reduce.cu:31". */
 std::string line_of (const void *code);
 
 /* One load or store. */

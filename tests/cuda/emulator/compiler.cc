@@ -1,7 +1,7 @@
 /* Run-time compilation: NVRTC and the driver's loading of modules, by the host's compiler.
  *
- * The text is compiled as C++ to a shared object, kept by what it was made of (compiler,
- * flags, text) in GRADLOOM_EMULATOR_CACHE or the user's cache; the "image" is its path. */
+ * The text is compiled as C++ to a shared object, which is cached by a hash of its inputs (compiler, flags, text) in
+ * GRADLOOM_EMULATOR_CACHE or the user's cache; the "image" is its path. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <glib.h>
@@ -21,8 +21,8 @@ struct _nvrtcProgram
 
 namespace
 {
-/* Functions of CUDA that the texts use; the C library's functions are declared rather than
- * included, which makes compiling several times faster. */
+/* Functions of CUDA that the texts use. The C library's functions are declared instead of included, which makes
+ * compiling several times faster. */
 const char *const before = R"(
 #define __device__
 #define __global__
@@ -47,12 +47,13 @@ static inline unsigned short loom_to_half (float x)
 #line 1 "loom-elementwise.cu"
 )";
 
-/* Where loads and stores are checked, the compiler's calls go to the functions of touch.cc. */
+/* If loads and stores are checked, the compiler's calls go to the functions of touch.cc. */
 const char *const touching = R"(
-extern "C" {
-void (*emulated_touch) (void *, unsigned, bool, const void *);
-void (*emulated_misaligned) (const void *, const void *, unsigned long);
-void (*emulated_outside) (const void *, long long);
+extern "C"
+{
+  void (*emulated_touch) (void *, unsigned, bool, const void *);
+  void (*emulated_misaligned) (const void *, const void *, unsigned long);
+  void (*emulated_outside) (const void *, long long);
 #define OWN __attribute__ ((no_sanitize ("thread"), used))
 #define TOUCHES(n) \
   OWN void __tsan_read##n (void *p) { emulated_touch (p, n, false, __builtin_return_address (0)); } \
@@ -72,8 +73,9 @@ OWN void __ubsan_handle_out_of_bounds (void *what, void *index) { emulated_outsi
 }
 )";
 
-/* What is called from outside. Arguments are copied at the launch, 8 bytes each; the kernels have no barriers, so threads
- * run one behind the other. Written out for the kernel's parameters: templates took a third of the compiler's time. */
+/* Entry points. Arguments are copied at the launch, 8 bytes each; the kernels have no barriers, so threads run one
+ * after the other. The code is written out for the kernel's parameters: templates took a third of the compiler's time.
+ */
 std::string
 ways_in (const std::string &source)
 {
@@ -83,7 +85,7 @@ ways_in (const std::string &source)
   std::string copied, sees, given;
   int n = 0;
 
-  /* The compiler says that there is no kernel. */
+  /* The compiler reports that there is no kernel. */
   if (to == std::string::npos)
     return "void *emulated_entry = (void *) loom_elementwise;\n";
   for (size_t at = from; at < to; n++)
@@ -118,13 +120,13 @@ extern "C" __attribute__ ((no_sanitize ("thread"))) void emulated_run (unsigned 
 }
 
 /* For a module whose kernels are checked, without the sanitizers' runtimes. Under the address sanitizer texts are
- * compiled as elsewhere, and kept with the others: it is there for the host's code. Optimised, since without it variables
- * in registers would be looked at, too. */
+ * compiled without checks, and cached with the others: it checks the host's code. Optimised, since otherwise variables
+ * in registers would be checked, too. */
 const char *const checked_flags[] = { "-O1", "-g1", "-fsanitize=thread,alignment,bounds", "--param=tsan-instrument-func-entry-exit=0" };
 
-/* A text is compiled once and run a few times, so compiling is what takes the time: it is a third quicker without
- * optimisation and without libraries, whose functions the program has, and a fifth quicker without the linker's plugin for
- * optimising at link time. */
+/* A text is compiled once and run a few times, so compiling takes most of the time: it is a third faster without
+ * optimisation and without libraries, whose functions the program has, and a fifth faster without the linker's plugin for
+ * link-time optimisation. */
 const char *const flags[]
     = { "-std=c++17",           "-w",    "-x",      "c++",         "-ffp-contract=off", "-fno-math-errno",
         "-fno-strict-aliasing", "-fPIC", "-shared", "-nostdinc++", "-nostdlib",         "-fno-asynchronous-unwind-tables",
@@ -142,7 +144,7 @@ cache_folder (void)
   return folder;
 }
 
-/* The shared object of a text; empty with the compiler's words when there is none. */
+/* The shared object of a text; empty, with the compiler's messages, if compiling fails. */
 std::string
 compiled (const std::string &source, std::string *log)
 {
@@ -179,11 +181,11 @@ compiled (const std::string &source, std::string *log)
     g_ptr_array_add (argv, *word);
   for (guint i = 0; i < chosen->len; i++)
     g_ptr_array_add (argv, chosen->pdata[i]);
-  /* Half-width floats are converted by functions of the compiler's own library. */
+  /* 16-bit floats are converted by functions of the compiler's own library. */
   for (const char *word : { file.c_str (), "-o", own.c_str (), "-lgcc" })
     g_ptr_array_add (argv, (gpointer)word);
   g_ptr_array_add (argv, NULL);
-  /* Descriptors are left open, with which GLib spawns without copying the tables of this program's memory. */
+  /* If descriptors are left open, GLib spawns without copying the page tables of this program. */
   bool good = g_file_set_contents (file.c_str (), text.c_str (), (gssize)text.size (), &error)
               && g_spawn_sync (NULL, (char **)argv->pdata, NULL, (GSpawnFlags)(G_SPAWN_SEARCH_PATH | G_SPAWN_LEAVE_DESCRIPTORS_OPEN), NULL, NULL, NULL,
                                &words, &status, &error)

@@ -1,4 +1,4 @@
-/* Convolutions as fake cuDNN computes them: descriptors, their shape, sums by im2col, elements of each type. */
+/* Convolutions of fake cuDNN: descriptors, their shape, sums by im2col, elements of each type. */
 #ifndef EMULATOR_CONVOLVE_H
 #define EMULATOR_CONVOLVE_H
 
@@ -33,7 +33,7 @@ struct cudnnConvolutionStruct
 
 namespace emulated
 {
-/* One convolution: x (n,c,h,w), w (k,c/groups,r,s), y (n,k,p,q). */
+/* One convolution: x [n,c,h,w], w [k,c/groups,r,s], y [n,k,p,q]. */
 struct Convolution
 {
   int64_t n, c, h, w, k, r, s, p, q, groups, channels, filters, taps, places;
@@ -42,7 +42,7 @@ struct Convolution
   cudnnConvolutionStruct of;
 };
 
-/* CUDNN_STATUS_SUCCESS with the shape, or what cuDNN answers to these descriptors. */
+/* CUDNN_STATUS_SUCCESS with the shape, or cuDNN's status for these descriptors. */
 inline cudnnStatus_t
 shape_of (const cudnnTensorStruct *x, const cudnnFilterStruct *w, const cudnnConvolutionStruct *of,
           const cudnnTensorStruct *y, Convolution *to)
@@ -55,14 +55,14 @@ shape_of (const cudnnTensorStruct *x, const cudnnFilterStruct *w, const cudnnCon
       || to->p != (to->h + 2 * of->pad[0] - of->dilation[0] * (to->r - 1) - 1) / of->stride[0] + 1
       || to->q != (to->w + 2 * of->pad[1] - of->dilation[1] * (to->s - 1) - 1) / of->stride[1] + 1)
     return CUDNN_STATUS_BAD_PARAM;
-  /* f32 sums for f32, f16 and bf16, f64 sums for f64. Filters in NHWC want images in NHWC, and here the other way, too. */
+  /* f32 sums for f32, f16 and bf16, f64 sums for f64. Filters in NHWC need images in NHWC, and here vice versa. */
   if ((of->compute == CUDNN_DATA_DOUBLE) != (x->type == CUDNN_DATA_DOUBLE) || x->format != w->format
       || x->format != y->format || of->mode != CUDNN_CROSS_CORRELATION)
     return CUDNN_STATUS_NOT_SUPPORTED;
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* The places of one axis whose tap lies inside: first … last-1 of `places`. */
+/* The positions along one axis whose tap is inside: first … last-1 of `places`. */
 struct Span
 {
   int64_t first, last;
@@ -78,8 +78,8 @@ inside (int64_t places, int64_t size, int64_t stride, int64_t offset)
   return { first, first < last ? last : first };
 }
 
-/* Visits the places that a tap (channel, i, j) of a window reads inside an image (c,h,w): visit (place, at, count, step),
- * `count` neighbours in a row of places, which lie `step` apart in the image. */
+/* Visits the positions at which a tap (channel, i, j) of a window reads inside an image [c,h,w]: visit (place, at,
+ * count, step), `count` neighbours in a row of positions, which are `step` apart in the image. */
 template <typename F>
 void
 each_row (const Convolution &c, int64_t tap, F visit)
@@ -94,7 +94,7 @@ each_row (const Convolution &c, int64_t tap, F visit)
            across.last - across.first, (int64_t)c.of.stride[1]);
 }
 
-/* Runs of `places` values, one for every tap; in the padding they are 0. */
+/* `places` values for every tap; in the padding they are 0. */
 template <typename A>
 void
 columns_of (const Convolution &c, const A *image, std::vector<A> &to)
@@ -109,7 +109,7 @@ columns_of (const Convolution &c, const A *image, std::vector<A> &to)
     });
 }
 
-/* The n×m values of which `from` has m×n. */
+/* The transpose [n,m] of `from` [m,n]. */
 template <typename A>
 void
 turn (int64_t m, int64_t n, const A *from, std::vector<A> &to)
@@ -208,7 +208,7 @@ with_type (cudnnDataType_t type, F f)
     }
 }
 
-/* Calls visit (place in (n,c,h,w), place in memory) for each element of a packed tensor. */
+/* Calls visit (index in [n,c,h,w], index in memory) for each element of a packed tensor. */
 template <typename F>
 void
 each_element (const int64_t (&dim)[4], bool nhwc, F visit)
@@ -221,7 +221,7 @@ each_element (const int64_t (&dim)[4], bool nhwc, F visit)
         visit ((n * c + k) * area + at, nhwc ? (n * area + at) * c + k : (n * c + k) * area + at);
 }
 
-/* The elements in the order (n,c,h,w), widened. */
+/* The elements in the order [n,c,h,w], converted to A. */
 template <typename A>
 std::vector<A>
 widened (const Convolution &c, const int64_t (&dim)[4], const void *from)
@@ -246,8 +246,8 @@ narrowed (const Convolution &c, const int64_t (&dim)[4], const std::vector<A> &f
   });
 }
 
-/* Runs (result, first operand, second operand) over f32 or f64 in (n,c,h,w); f32 is rounded to TF32 unless the
- * descriptor says FMA alone. */
+/* Runs f (result, first operand, second operand) over f32 or f64 in [n,c,h,w]; f32 is rounded to TF32 unless the
+ * descriptor requests FMA only. */
 template <typename F>
 void
 in_order (const Convolution &c, const int64_t (&of_to)[4], void *to, const int64_t (&of_a)[4], const void *a,

@@ -1,6 +1,6 @@
-/* The operation graphs of attention that fake cuDNN has, and how it computes graphs: attention forward and its gradient, causal or not, as cuDNN's flash
- * attention engines take them. On compute capability 9.0 cuDNN 9.19 was asked for each of them without a GPU (its
- * engines, what they work in, the shapes that they refuse): so these do, and a graph that differs in one operation, its
+/* The operation graphs of attention that fake cuDNN has, and the computation of graphs: attention forward and its
+ * gradient, causal or not, as in cuDNN's flash attention engines. The engines, their workspaces and the shapes that
+ * they refuse are those that cuDNN 9.19 lists for compute capability 9.0; a graph that differs in one operation, its
  * order, a type or a stride has no engine here either. */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ namespace
 {
 /* ---- patterns ---------------------------------------------------------------------------------- */
 
-/* An operation with names for its tensors; NULL where there is none. */
+/* An operation with names for its tensors; NULL for none. */
 struct Step
 {
   const char *kind, *in[3], *out;
@@ -28,7 +28,7 @@ const Step mask[] = {
   { "select", { "scores", "nothing", "keep" }, "kept" },
 };
 
-/* `scores` are "kept" behind a mask. */
+/* Masked `scores` are "kept". */
 const Step forward_begin[] = {
   { "matmul", { "q", "kt" }, "products" },
   { "mul", { "products", "scale" }, "scores" },
@@ -105,7 +105,7 @@ pattern (bool gradient, bool causal, bool shared)
   return steps;
 }
 
-/* What a name of a step means in a pattern without some of the steps. */
+/* The meaning of a name in a pattern without some of the steps. */
 std::string
 meant (const char *name, bool causal, bool shared)
 {
@@ -165,10 +165,10 @@ struct Form
 {
   cudnnDataType_t type;
   int64_t heads, rows, columns;
-  bool turned; /* columns lie as rows do */
+  bool turned; /* the strides of rows and columns are swapped */
 };
 
-/* What a tensor of this name has to be. */
+/* The required form of the tensor with this name. */
 Form
 form_of (const std::string &name, const Sizes &s)
 {
@@ -220,8 +220,8 @@ is_in_memory (const std::string &name)
   return false;
 }
 
-/* Operands and results may lie apart, in rows that begin at multiples of 16 bytes and whose features lie side by side,
- * and keys then do as an inner tensor, too; what has f32 in memory, and other inner tensors, lie as they stand. */
+/* Operands and results may have gaps between rows if rows begin at multiples of 16 bytes and their features are
+ * adjacent, and keys then also as an inner tensor. f32 tensors in memory, and other inner tensors, are packed. */
 bool
 has_form (const Tensor &t, const Form &f, int64_t n, bool may_lie_apart)
 {
@@ -237,7 +237,7 @@ has_form (const Tensor &t, const Form &f, int64_t n, bool may_lie_apart)
   return memcmp (t.stride, stride, sizeof stride) == 0;
 }
 
-/* The shares of the forward graph have the operands' type, those of the gradient are f32. */
+/* The weights of the forward graph have the operands' type, those of the gradient are f32. */
 bool
 forms_hold (const Graph &graph, const Roles &roles, const Sizes &s, bool gradient)
 {
@@ -288,7 +288,7 @@ attention_engines (const Graph &graph)
         continue;
       if (s.width % 8 != 0 || s.depth % 8 != 0 || s.width > 256 || s.depth > 256)
         return {};
-      /* The first is one that has to be left out, and computes nothing. */
+      /* The first one must be skipped, and computes nothing. */
       if (!gradient)
         return { { 0, 0, unordered, {}, false }, { 2, 256, {}, {}, false }, { 1, 0, {}, {}, false } };
       return {
@@ -309,7 +309,7 @@ attention_engines (const Graph &graph)
 
 namespace
 {
-typedef std::vector<float> Values; /* plain, as the axes stand */
+typedef std::vector<float> Values; /* plain, in the order of the axes */
 
 float
 rounded (float x, cudnnDataType_t type)
@@ -324,7 +324,7 @@ rounded (float x, cudnnDataType_t type)
   return x;
 }
 
-/* f (place among the axes, place in memory) of each element, in order. */
+/* Calls f (index along the axes, index in memory) for each element, in order. */
 template <typename F>
 void
 each (const Tensor &t, F f)
@@ -364,7 +364,7 @@ store (const Tensor &t, void *to, const Values &from)
   });
 }
 
-/* The element of t that serves this place of a larger tensor: axes of one element serve all. */
+/* The element of t for this position of a larger tensor: axes of one element broadcast. */
 int64_t
 serving (const Tensor &t, const int64_t at[4])
 {
@@ -394,7 +394,7 @@ multiply (const Tensor &a, const Values &x, const Tensor &b, const Values &y, co
     }
 }
 
-/* Heads of which y has fewer are summed by neighbours. */
+/* If y has fewer heads, neighbouring heads are summed. */
 void
 reduce (bool largest, const Tensor &x, const Values &from, const Tensor &y, Values *to)
 {
@@ -408,7 +408,7 @@ reduce (bool largest, const Tensor &x, const Values &from, const Tensor &y, Valu
   });
 }
 
-/* The same elements of memory by the axes of y. */
+/* The same elements of memory with the axes of y. */
 void
 reshape (const Tensor &x, const Values &from, const Tensor &y, Values *to)
 {

@@ -1,9 +1,8 @@
-/* Convolutions with a bias, and ReLU behind it, as an operation graph that fake cuDNN has engines for.
+/* Convolutions with a bias and ReLU, as an operation graph that fake cuDNN has engines for.
  *
- * Which engines the real library has was asked of cuDNN 9.14 to 9.28 for compute capability 9.0, without a GPU:
- * numbers, knobs, notes and workspaces are some of those that all of them have. It pads channels to a multiple of 8 in
- * its workspace, or takes them as they are by an engine without tensor cores. Of what it takes the fake has NHWC alone.
- * A graph that differs in an operation, a type or a stride has no engine here. */
+ * Numbers, knobs, notes and workspaces are some of those that cuDNN 9.14 to 9.28 all list for compute capability 9.0.
+ * cuDNN pads channels to a multiple of 8 in its workspace, or takes them unpadded by an engine without tensor cores.
+ * The fake has NHWC only. A graph that differs in an operation, a type or a stride has no engine here. */
 #include <string.h>
 
 #include "tests/cuda/emulator/convolve.h"
@@ -57,7 +56,7 @@ is_convolution (const Graph &graph)
   return true;
 }
 
-/* Bytes of a copy with channels up to a multiple of 8; 0 where they are one already. */
+/* Bytes of a copy with channels rounded up to a multiple of 8; 0 if they already are one. */
 int64_t
 padded (const Tensor &t, int64_t channels)
 {
@@ -77,8 +76,8 @@ convolution_engines (const Graph &graph)
   const Engine strict = { 0, 0, { CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP }, {}, false };
   const Engine simple = { 11, 0, {}, { { CUDNN_KNOB_TYPE_TILE_SIZE, 4 }, { CUDNN_KNOB_TYPE_USE_TEX, 0 } }, false };
   const std::vector<int> cores = { CUDNN_NUMERICAL_NOTE_TENSOR_CORE };
-  /* The last two knobs are blocks of a cluster. A hidden configuration is not proposed by heuristics, but can be named.
-   */
+  /* The last two knobs are blocks of a cluster. Heuristics do not propose a hidden configuration, but its name is
+   * accepted. */
   auto hopper = [&] (int64_t number, int64_t tile, int64_t workspace, int64_t clusters, bool hidden) {
     return Engine{ number,
                    131,
@@ -104,7 +103,7 @@ convolution_engines (const Graph &graph)
                             { CUDNN_KNOB_TYPE_SPECFILT, 2 } },
                           false };
 
-  /* The first is one that has to be left out. */
+  /* The first one must be skipped. */
   if (x.type == CUDNN_DATA_FLOAT)
     {
       if (w.dim[1] % 4 != 0 || w.dim[0] % 4 != 0)

@@ -1,6 +1,6 @@
 /* cuDNN's backend API as kernels/cuda calls it: descriptors with attributes, of which operation graphs, engines and
- * plans are made. Which graphs have engines is in dnn-attention.cc and dnn-convolution.cc; no other has one, and
- * descriptors of other kinds are answered with "not supported". */
+ * plans are made. Only the graphs of dnn-attention.cc and dnn-convolution.cc have engines, and descriptors of other
+ * kinds return "not supported". */
 #include <string.h>
 
 #include "tests/cuda/emulator/dnn.h"
@@ -15,7 +15,7 @@ using emulated::Tensor;
 
 namespace
 {
-/* A descriptor: what it stands for lives on where others name it. */
+/* A descriptor: its node stays alive while others refer to it. */
 struct Handle
 {
   NodeRef node;
@@ -81,7 +81,7 @@ read_tensor (const Node *of, Tensor *to)
   return true;
 }
 
-/* The tensor's place in the graph; below 0 for none. Two of one number are one tensor and have to be alike. */
+/* The tensor's index in the graph; below 0 for none. Two with one id are one tensor and must be equal. */
 int
 place_of (Graph *graph, const Node *of)
 {
@@ -109,7 +109,7 @@ window_of (const Node *how)
   return all;
 }
 
-/* The kind of an operation and its descriptors, or "" for one that the fake does not know. */
+/* The kind of an operation and its descriptors, or "" if the fake does not know it. */
 std::string
 kind_of (const Node *op)
 {
@@ -210,7 +210,7 @@ read_operation (Graph *graph, const Node *op)
   return !to.kind.empty () && to.in[0] >= 0 && to.out >= 0;
 }
 
-/* The graph of a descriptor; without operations where there is one that the fake does not know. */
+/* The graph of a descriptor; without operations if the fake does not know one of them. */
 Graph
 read_graph (const Node *of)
 {
@@ -297,7 +297,7 @@ propose (const Node *heuristics, int64_t room, int64_t *n, void **to)
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* An engine that is asked for by its number, and a configuration of it by its knobs, or NOT_SUPPORTED. */
+/* Completes an engine requested by its number, or its configuration by its knobs; NOT_SUPPORTED if there is none. */
 cudnnStatus_t
 complete (Node *of)
 {
@@ -329,7 +329,7 @@ complete (Node *of)
   return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-/* What a descriptor has to have before it is finalised; BAD_PARAM where something lacks. */
+/* Whether a descriptor may be finalised; BAD_PARAM if an attribute is missing. */
 bool
 is_whole (const Node *of)
 {
@@ -362,7 +362,7 @@ is_whole (const Node *of)
 
 namespace
 {
-/* Where the elements lie, as bytes from the first one on. */
+/* The bytes that the elements take, from the first one on. */
 std::vector<bool>
 footprint (const Tensor &t)
 {
@@ -384,7 +384,7 @@ footprint (const Tensor &t)
   return taken;
 }
 
-/* Whether two tensors share a byte: rows of one may lie between those of the other. */
+/* Whether two tensors share a byte: rows of one may be between those of the other. */
 bool
 meet (const Tensor &t, const char *at, const Tensor &other, const char *there)
 {
@@ -555,7 +555,7 @@ extern "C"
         REFUSE_UNLESS (at[i] != NULL);
         if (t.is_value)
           {
-            /* Read while the call lasts. */
+            /* Scalars are read during the call. */
             (*scalars)[i] = *(const float *)at[i];
             at[i] = &(*scalars)[i];
             continue;

@@ -1,7 +1,7 @@
 /* cuDNN as kernels/cuda calls it: convolutions of images by im2col.
  *
  * Configurations that the documentation's tables do not support are refused: mixed types and layouts, algorithms
- * without the given dilation, a workspace smaller than was asked for. Sums run in f32, or f64 for f64. */
+ * without the given dilation, a workspace smaller than required. Sums run in f32, or f64 for f64. */
 #include <string.h>
 
 #include "tests/cuda/emulator/convolve.h"
@@ -31,7 +31,7 @@ struct Algorithm
   bool workspace;
 };
 
-/* The three passes: what the questions about them are called, their functions, and the algorithms whose sums have one
+/* The three passes: the names of their workspace queries, their functions, and the algorithms whose sums have one
  * order; others are not computed here. */
 struct Pass
 {
@@ -59,7 +59,7 @@ const Pass filter_pass = { "weight_gradient",
                              { CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, true, 5, true } },
                            2 };
 
-/* The algorithm of that number for this shape; NULL with what cuDNN answers. */
+/* The algorithm of that number for this shape; NULL with cuDNN's status. */
 const Algorithm *
 algorithm_of (const Pass &pass, int number, const Convolution &c)
 {
@@ -79,7 +79,7 @@ algorithm_of (const Pass &pass, int number, const Convolution &c)
   return NULL;
 }
 
-/* Tables of indices, or transformed filters. Depends on the shape, so that one for another shape is seen. */
+/* Tables of indices, or transformed filters. It depends on the shape, so that the size for another shape is noticed. */
 size_t
 workspace_of (const Algorithm &a, const Convolution &c)
 {
@@ -88,7 +88,7 @@ workspace_of (const Algorithm &a, const Convolution &c)
   return 512 + (size_t)(c.taps * 8 + c.k * 4) + (a.winograd ? (size_t)(c.k * c.taps * 16) : 0);
 }
 
-/* An address with all its elements, aligned to one, or the end of the program. */
+/* Checks that an address has all its elements and is aligned to one; else ends the program. */
 void
 check_tensor (const char *call, const char *name, const Convolution &c, const void *at, int64_t elements)
 {
@@ -102,7 +102,7 @@ check_tensor (const char *call, const char *name, const Convolution &c, const vo
     emulated::found ("%s was given %p as its %s, which is no multiple of its element", call, at, name);
 }
 
-/* The workspace that an algorithm asks for, where it takes this shape. */
+/* The workspace that an algorithm needs, if it takes this shape. */
 cudnnStatus_t
 ask_workspace (const Pass &pass, int number, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
                cudnnConvolutionDescriptor_t of, cudnnTensorDescriptor_t y, size_t *bytes)
@@ -174,7 +174,7 @@ check_call (const Call &call, const Convolution &c)
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* Checks the call and puts its work, sums (shape), on the stream. */
+/* Checks the call and enqueues its work, sums (shape), on the stream. */
 template <typename F>
 cudnnStatus_t
 enqueue (cudnnHandle_t handle, const Call &call, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
@@ -208,7 +208,7 @@ enqueue (cudnnHandle_t handle, const Call &call, cudnnTensorDescriptor_t x, cudn
 
 extern "C"
 {
-  /* Whatever the headers are: what it has and refuses is cuDNN 9.28's. */
+  /* For any headers: its engines and refusals are those of cuDNN 9.28. */
   size_t
   cudnnGetVersion (void)
   {
@@ -256,8 +256,8 @@ cudnnSetStream (cudnnHandle_t handle, cudaStream_t stream)
 {
   const std::thread::id self = std::this_thread::get_id ();
 
-  /* Two threads must not use one handle at a time. Whether they do is a matter of luck; that one takes the handle to
-   * another stream than the other's is not. */
+  /* Two threads must not use one handle at the same time. Whether they do depends on timing; whether one switches the
+   * handle to another stream than the other's does not. */
   if (handle->stream != NULL && handle->stream != stream && handle->thread != self)
     emulated::found ("cudnnSetStream: two threads take one handle to two streams");
   handle->thread = self;
@@ -267,7 +267,7 @@ cudnnSetStream (cudnnHandle_t handle, cudaStream_t stream)
 
 /* ---- descriptors ------------------------------------------------------------------------------- */
 
-/* Of the types and formats that cuDNN has, those that the fake computes. */
+/* Whether the fake computes this type and format of cuDNN's. */
 static bool
 knows (const char *function, cudnnTensorFormat_t format, cudnnDataType_t type)
 {

@@ -1,4 +1,4 @@
-/* State of fake cuDNN behind the library's opaque handles, and its operation graphs. */
+/* State of fake cuDNN in the library's opaque handles, and its operation graphs. */
 #ifndef EMULATOR_DNN_H
 #define EMULATOR_DNN_H
 
@@ -13,12 +13,12 @@
 struct cudnnContext
 {
   cudaStream_t stream;
-  std::thread::id thread; /* that gave it the stream */
+  std::thread::id thread; /* that set the stream */
 };
 
 namespace emulated
 {
-/* What a descriptor of the backend API stands for; others that it names are kept alive by it. */
+/* The content of a descriptor of the backend API; it keeps the nodes that it links to alive. */
 struct Node;
 typedef std::shared_ptr<Node> NodeRef;
 
@@ -56,7 +56,7 @@ struct Node
   }
 };
 
-/* A tensor as a graph has it. Four axes. */
+/* A tensor of a graph, with four axes. */
 struct Tensor
 {
   int64_t id, dim[4], stride[4], alignment;
@@ -67,7 +67,7 @@ struct Tensor
   {
     return dim[0] * dim[1] * dim[2] * dim[3];
   }
-  /* From its first element to its last one, which may lie apart. */
+  /* From its first element to its last one; there may be gaps. */
   size_t
   bytes () const
   {
@@ -80,7 +80,7 @@ struct Tensor
 };
 
 /* An operation: "convolve", "matmul", "reshape", "max", "sum", "row", "column", "ge", "select" or the name of a scalar
- * function. Its operands and result are places in Graph::tensors; below 0 where there is none. */
+ * function. Its operands and result are indices in Graph::tensors; below 0 for none. */
 struct Operation
 {
   std::string kind;
@@ -99,21 +99,21 @@ struct Engine
 {
   int64_t number, workspace;
   std::vector<int> notes;
-  std::vector<std::pair<int, int64_t> > knobs; /* which, and where it stands */
+  std::vector<std::pair<int, int64_t> > knobs; /* number and value of each */
   bool hidden;                                 /* heuristics do not propose it */
 };
 
-/* The engines for a graph, the best first; none where it is not one of those that cuDNN's documentation calls fused
- * flash attention, or of a shape that it does not take. */
+/* The engines for a graph, the best first; none if cuDNN's documentation does not list it as fused flash attention, or
+ * if the shape is not supported. */
 std::vector<Engine> attention_engines (const Graph &graph);
-/* Likewise of a convolution with a bias and ReLU. */
+/* The same for a convolution with a bias and ReLU. */
 std::vector<Engine> convolution_engines (const Graph &graph);
 
-/* y of an operation "convolve", its images' elements in the order (n,c,h,w). */
+/* y of an operation "convolve"; images' elements are in the order [n,c,h,w]. */
 void convolve (const Operation &of, const Tensor &x, const std::vector<float> &image, const Tensor &w,
                const std::vector<float> &filter, const Tensor &y, std::vector<float> *to);
 
-/* Computes the graph, each operation whole; `at` has the address of each tensor, NULL of virtual ones. */
+/* Computes the graph, one operation after the other; `at` has the address of each tensor, NULL for virtual ones. */
 void compute (const Graph &graph, const std::vector<void *> &at);
 }
 

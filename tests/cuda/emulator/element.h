@@ -1,4 +1,4 @@
-/* Elements of half width, as the libraries' fakes read and write them. */
+/* 16-bit floats as the libraries' fakes read and write them. */
 #ifndef EMULATOR_ELEMENT_H
 #define EMULATOR_ELEMENT_H
 

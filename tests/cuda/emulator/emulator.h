@@ -1,7 +1,7 @@
-/* Declarations that a translated .cu file sees in place of nvcc's own; read before it.
+/* Declarations for a translated .cu file, in place of nvcc's own; included before it.
  *
- * A launch checks its shape and its pointers, copies its arguments and hands one thread's
- * work to launch.cc, which runs it once for each thread of each block. */
+ * A launch checks its shape and its pointers, copies its arguments and passes one thread's work to launch.cc, which
+ * runs it once for each thread of each block. */
 #ifndef EMULATOR_H
 #define EMULATOR_H
 
@@ -29,10 +29,10 @@
   emulated::shuffle (mask, value, emulated::lane () ^ (offset), offset, __LINE__)
 #define __ballot_sync(mask, predicate) emulated::ballot (mask, predicate, __LINE__)
 #define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
-/* The product of kernels/cuda/cuda-mma.cuh, of operands that are f32 already. */
+/* The product of kernels/cuda/cuda-mma.cuh, with operands converted to f32. */
 #define EMULATED_TENSOR_CORES(sums, a, b) emulated::multiply (sums, a, b, __LINE__)
 
-/* As the device library has them: exact at multiples of one half. Newer C libraries bring such functions along. */
+/* As in the device library: exact at multiples of one half. Newer C libraries have these functions. */
 #if !__GLIBC_PREREQ(2, 41)
 static inline double
 sinpi (double x)
@@ -73,13 +73,13 @@ extern dim3 blockDim, gridDim;
 
 namespace emulated
 {
-/* Ends the program with a sentence: what is wrong is wrong in a kernel or in its caller. */
+/* Ends the program with a sentence about a fault in a kernel or in its caller. */
 [[noreturn]] void found (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
 
-/* Says once on standard error which part of CUDA no fake has; the caller answers "not supported". */
+/* Reports once on standard error a part of CUDA that no fake has; the caller returns "not supported". */
 void lacks (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
 
-/* true if the kernels' loads and stores are checked one by one (the module in checked/). */
+/* TRUE if the kernels' loads and stores are checked one by one (the module in checked/). */
 extern const bool checked;
 
 /* ---- kernels (launch.cc, shared.cc) ------------------------------------------------------- */
@@ -103,7 +103,7 @@ enum
 /* Waits for every thread of the block; `line` tells barriers apart. */
 void barrier (int line);
 
-/* Waits for every lane of the warp, and orders what they did to memory. */
+/* Waits for every lane of the warp, and orders their accesses to memory. */
 void warp_barrier (int line);
 
 /* Memory of the running block, poisoned when the block begins; `key` is the variable, `unit` its element's size. */
@@ -112,14 +112,14 @@ void *shared (const void *key, size_t bytes, unsigned unit, const char *name);
 /* The shared memory that the launch asked for: extern __shared__. */
 void *dynamic_shared (void);
 
-/* cudaFuncSetAttribute(); a kernel goes by the name that its launch spells. */
+/* cudaFuncSetAttribute(); a kernel is identified by its name in the launch. */
 cudaError_t set_attribute (const char *kernel, cudaFuncAttribute what, int value);
 
-/* The lane of the warp that runs. */
+/* The number of the running lane in its warp. */
 int lane (void);
 
-/* Gives the 8 bytes that lane `from` of the warp has as its value; `place` tells shuffles of one line apart. No memory
- * is ordered by it. */
+/* Returns the 8 bytes that lane `from` of the warp passed as its value; `place` tells shuffles of one line apart. It
+ * orders no memory. */
 unsigned long long exchange (unsigned mask, unsigned long long value, int from, int place, int line);
 
 template <typename A>
@@ -135,7 +135,7 @@ shuffle (unsigned mask, A value, int from, int place, int line)
   return value;
 }
 
-/* Bit l is whether the predicate of lane l is not 0. */
+/* Bit l is set if the predicate of lane l is not 0. */
 inline unsigned
 ballot (unsigned mask, int predicate, int line)
 {
@@ -147,7 +147,7 @@ ballot (unsigned mask, int predicate, int line)
 }
 
 /* Adds a·b to the sums, of which this lane has its fragments of m16n8k16: once for the warp, by the last lane that
- * comes, since each stop of each lane costs as much as tens of products. The order of the sums is that of
+ * arrives, since each stop of each lane costs as much as tens of products. The order of the sums is that of
  * multiply_by_shuffles(). */
 void multiply (float sums[4], const float a[8], const float b[4], int line);
 
@@ -160,13 +160,13 @@ struct Kernel
   size_t bytes; /* of the arguments */
 };
 
-/* cudaSuccess, or what the GPU answers to a launch of this shape. */
+/* cudaSuccess, or the GPU's error for a launch of this shape. */
 cudaError_t check (const char *name, const Shape &shape);
 
-/* Runs the kernel, or records it where the stream is being captured. */
+/* Runs the kernel, or records it if the stream is being captured. */
 cudaError_t submit (const Shape &shape, const Kernel &kernel);
 
-/* The next answer of cudaGetLastError(). */
+/* The next result of cudaGetLastError(). */
 void set_error (cudaError_t error);
 
 /* Runs every block; called with the device held. */
@@ -180,25 +180,25 @@ enum class Order
   DEPTH
 };
 
-/* GRADLOOM_EMULATOR_ORDER: forward, backward, random or depth (a warp as far as it can, as without it). */
+/* GRADLOOM_EMULATOR_ORDER: forward, backward, random or depth (each warp runs as far as it can; the default). */
 Order order (void);
 
 /* ---- memory (memory.cc) -------------------------------------------------------------------- */
 
-/* Device memory, or page-locked memory that the device sees. */
+/* TRUE for device memory, and for page-locked memory that the device sees. */
 bool device_sees (const void *pointer);
 
-/* All of the bytes lie in one piece of such memory. */
+/* TRUE if all of the bytes are in one piece of such memory. */
 bool device_sees (const void *pointer, size_t bytes);
 
-/* The piece of such memory in which an address lies, else NULL; `id` is never given twice. */
+/* The piece of such memory that contains an address, else NULL; an `id` is never used twice. */
 struct Piece
 {
   uintptr_t at;
   size_t bytes;
   bool host;
   uint64_t id;
-  int gpu; /* of what is not the host's: whose it is */
+  int gpu; /* the owner of device memory */
 };
 const Piece *piece_of (const void *pointer);
 
@@ -206,8 +206,7 @@ cudaError_t take (void **to, size_t bytes, bool host);
 cudaError_t give_back (void *pointer);
 void memory_info (size_t *bytes_free, size_t *bytes_total);
 
-/* While one of these lives, the host may not be told apart from the GPU: device memory is readable.
- * Outside, the address sanitizer reports whoever reads it. */
+/* While one of these exists, the host may read device memory. Otherwise the address sanitizer reports such reads. */
 struct Opened
 {
   Opened ();
@@ -220,37 +219,38 @@ struct Work
 {
   const char *name;
   std::function<void ()> run;
-  std::vector<const void *> uses; /* addresses that must be the same memory when a graph runs it again */
-  bool meets = false;             /* it waits for another rank's, which may be a thread of this process */
-  bool is_checked = false;        /* its addresses were looked at, or may be of several GPUs */
-  int gpu = -1;                   /* whose stream it was put on */
+  std::vector<const void *> uses; /* addresses that must be the same memory when a graph runs the work again */
+  bool meets = false;             /* it waits for another rank, which may be a thread of this process */
+  bool is_checked = false;        /* its addresses were checked, or may belong to several GPUs */
+  int gpu = -1;                   /* the owner of its stream */
 };
 
-/* The GPU whose work runs. */
+/* The GPU whose work is running. */
 int running_gpu (void);
 
-/* Does work that lies on a stream, or records it; an error where the stream takes none. */
+/* Runs work on a stream, or records it; an error if the stream does not accept it. */
 cudaError_t enqueue (cudaStream_t stream, Work work);
 
 /* ---- faults on demand (fault.cc) ------------------------------------------------------------------ */
 
-/* GRADLOOM_EMULATOR_FAIL names this thing and the number of this call of fails() for it, counted from 1. */
+/* TRUE if GRADLOOM_EMULATOR_FAIL names `what` and the number of this call of fails() for it, counted from 1. */
 bool fails (const char *what);
 
-/* The error that every call answers once the device is lost. */
+/* The error that every call returns once the device is lost. */
 cudaError_t standing (void);
 
-/* A kernel does what a GPU notices only later: until the next synchronisation nothing is said, nothing is run. */
+/* A kernel did something that a GPU notices only later: until the next synchronisation nothing is reported and nothing
+ * is run. */
 void fault (void);
 bool faulted (void);
 
 /* standing(), for calls that wait for the GPU. */
 cudaError_t waited (void);
 
-/* The answer of a real GPU's library to this question, where it refused it; else 0. */
+/* The status of a real GPU's library for this question, if it refused it; else 0. */
 int refusal (const char *question);
 
-/* Ends the program where a kernel of the stream's GPU is given an address of the host, or of another GPU. */
+/* Ends the program if a kernel of the stream's GPU gets an address of the host, or of another GPU. */
 void check_address (const char *name, cudaStream_t stream, const void *argument);
 
 template <typename P>

@@ -1,12 +1,13 @@
 /* Faults on demand.
  *
- * GRADLOOM_EMULATOR_FAIL=WHAT:N, several of them with commas, counted from when the text was set:
+ * GRADLOOM_EMULATOR_FAIL=WHAT:N, several separated by commas, counted from when the variable was set:
  *   alloc:N   the N-th allocation finds no memory
- *   launch:N  the N-th launch gets an error of its own, and the GPU goes on
- *   sticky:N  the N-th kernel that runs accesses an illegal address; said at the next synchronisation, and from then on
+ *   launch:N  the N-th launch gets an error of its own, and the GPU continues
+ *   sticky:N  the N-th kernel that runs accesses an illegal address; reported at the next synchronisation, and from
+ *   then on
  *   lost:N    from the N-th call on the GPU is lost
- *   heuristics:N  the N-th question for engines of an operation graph fails within cuDNN
- *   nccl:N    the N-th communicator of NCCL cannot be made; nccl-missing:1 has no NCCL be there, solver-missing:1 no cuSOLVER */
+ *   heuristics:N  the N-th query for engines of an operation graph fails within cuDNN
+ *   nccl:N    the N-th communicator of NCCL cannot be made; nccl-missing:1 removes NCCL, solver-missing:1 cuSOLVER */
 #include <algorithm>
 #include <mutex>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ check_failure_spec (void)
     }
 }
 
-/* The number of calls of `what` since the request was made. */
+/* The number of calls of `what` since the variable was set. */
 long
 count (const char *what)
 {

@@ -55,12 +55,12 @@ asm (".text\n"
      ".size emulated_switch, . - emulated_switch\n");
 #endif
 
-/* The function of a fibre when it runs again; the first time nothing of it is kept. */
+/* Called by a fibre when it runs again; the first time it has no saved state. */
 void
 arrived (void *fake)
 {
 #if defined(__SANITIZE_ADDRESS__)
-  /* The stack of the outside is known once it has been left. */
+  /* The outside stack is known only after it was left. */
   __sanitizer_finish_switch_fiber (fake, left == outside ? &outside->bottom : NULL, left == outside ? &outside->bytes : NULL);
 #else
   (void)fake;
@@ -121,8 +121,8 @@ fibre_new (void (*loop) (void))
   fibre->bytes = STACK_BYTES - page;
   fibre->loop = loop;
 #if defined(__x86_64__)
-  /* As a call leaves it: the return address of begin(), then its own place; six registers below. Stacks begin at
-   * different cache lines: at the same place of each page they would drive each other out of the cache. */
+  /* The stack as after a call: the return address of begin(), then its own slot; six registers below. Stacks begin at
+   * different cache lines: at the same offset of each page they would evict each other from the cache. */
   void **top = (void **)(stack + STACK_BYTES - made % 32 * 128) - 1;
 
   *top = NULL;

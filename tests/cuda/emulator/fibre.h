@@ -9,29 +9,29 @@ namespace emulated
 {
 struct Fibre;
 
-/* What every fibre begins with; asked at each shuffle. */
+/* The beginning of every fibre; read at each shuffle. */
 struct Beginning
 {
-  int thread; /* of the block, which it runs */
+  int thread; /* the block's thread that it runs */
 };
 
-/* The fibre that runs; `outside` is the stack of whoever called. */
+/* The running fibre; `outside` is the caller's stack. */
 extern Fibre *current, *const outside;
 
-/* A fibre that runs loop() when it is first gone to; loop() never returns. NULL without memory. */
+/* A fibre that runs loop() when it is first switched to; loop() never returns. NULL without memory. */
 Fibre *fibre_new (void (*loop) (void));
 
-/* Goes to a fibre, and returns when somebody goes to the one that runs now. */
+/* Switches to a fibre, and returns when the current one is switched to again. */
 void go (Fibre *to);
 
-/* Which thread of the block it runs. */
+/* The block's thread that a fibre runs. */
 inline int &
 thread_of (Fibre *fibre)
 {
   return ((Beginning *)fibre)->thread;
 }
 
-/* The stacks of all fibres, one behind the other. */
+/* The stacks of all fibres, one after the other. */
 struct Stacks
 {
   uintptr_t at;
@@ -39,7 +39,7 @@ struct Stacks
 };
 extern Stacks stacks;
 
-/* true if the address lies on a fibre's stack; asked at each load and store of a checked kernel. */
+/* TRUE if the address is on a fibre's stack; called at each load and store of a checked kernel. */
 inline bool
 on_a_stack (uintptr_t at)
 {

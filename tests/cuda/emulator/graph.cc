@@ -1,9 +1,10 @@
 /* Work on streams, and its capture as a graph.
  *
- * A capture keeps copied arguments, and for each piece of work what it waits for: what is in front of it on its stream,
- * and what events order there. A graph runs in any order that this allows, drawn with streams at random; else in the
- * order in which work came. Before it runs again, every address that it holds must still be the same memory: a buffer that moved is told by the name of the
- * work that would use it. What capture forbids gets the error that CUDA documents for it. */
+ * A capture keeps copied arguments and, for each piece of work, its dependencies: the work before it on its stream, and
+ * the work that events order before it. A graph runs in any order that the dependencies allow, drawn at random if
+ * streams are; else in the order of the calls. Before it runs again, every address in it must still be the same memory;
+ * the name of the work that would use a moved buffer is reported. Operations that capture forbids get the error that
+ * CUDA documents for them. */
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
 
@@ -25,7 +26,7 @@ namespace emulated
 {
 namespace
 {
-thread_local std::shared_ptr<Capture> captured; /* what this thread captures */
+thread_local std::shared_ptr<Capture> captured; /* by this thread */
 std::mutex captures_lock;
 std::set<std::shared_ptr<Capture>> captures; /* of all threads */
 
@@ -62,7 +63,7 @@ int current_gpu (void);
 
 namespace
 {
-/* Ends the program where a library or a copy on one GPU is given another one's memory. */
+/* Ends the program if a library or a copy on one GPU gets another GPU's memory. */
 void
 check_owner (const Work &work)
 {
@@ -75,7 +76,7 @@ check_owner (const Work &work)
     }
 }
 
-/* Work of a capture behind what lies on its stream. */
+/* Appends work to a capture, after the work of its stream. */
 void
 record (Capture *capture, cudaStream_t stream, Work work)
 {
@@ -89,8 +90,8 @@ record (Capture *capture, cudaStream_t stream, Work work)
     capture->unjoined.insert (stream);
 }
 
-/* The work of a graph in an order in which it may run. What waits for other ranks keeps its order: on one stream they
- * would wait for each other. */
+/* The work of a graph in an order in which it may run. Work that waits for other ranks keeps its order: on one stream
+ * ranks would otherwise wait for each other. */
 std::vector<size_t>
 order_of (const std::vector<Recorded> &work)
 {
@@ -102,7 +103,7 @@ order_of (const std::vector<Recorded> &work)
     left.push_back (i);
   while (!left.empty ())
     {
-      std::vector<size_t> ready; /* places in `left` */
+      std::vector<size_t> ready; /* indices in `left` */
       bool meets = false;
 
       for (size_t k = 0; k < left.size () && (!in_turn || ready.empty ()) && ready.size () < 8; k++)
@@ -165,7 +166,7 @@ enqueue (cudaStream_t stream, Work work)
       record (capture, stream, std::move (work));
       return cudaSuccess;
     }
-  /* The legacy stream waits for streams that block; one that is being captured cannot be waited for. */
+  /* The legacy stream waits for blocking streams; one that is being captured cannot be waited for. */
   if (stream == nullptr && captured != nullptr && !captured->over && captured->origin->blocking)
     {
       captured->broken = true;
@@ -178,24 +179,24 @@ enqueue (cudaStream_t stream, Work work)
 
 extern "C"
 {
-/* An event of a capture brings the stream that waits for it into that capture. */
-cudaError_t
-cudaEventRecord (cudaEvent_t event, cudaStream_t stream)
-{
-  if (cudaError_t error = emulated::standing ())
-    return answer (error);
-  if (event->gpu != (stream != nullptr ? stream->gpu : emulated::current_gpu ()))
-    return answer (cudaErrorInvalidResourceHandle);
-  event->capture = stream != nullptr ? stream->capture : nullptr;
-  event->stream = stream;
-  if (event->capture != nullptr)
-    {
-      event->tips = stream->tips;
-      event->changes = stream->changes;
-    }
-  if (event->capture == nullptr)
-    emulated::put_record (stream, event);
-  return cudaSuccess;
+  /* An event of a capture adds the waiting stream to that capture. */
+  cudaError_t
+  cudaEventRecord (cudaEvent_t event, cudaStream_t stream)
+  {
+    if (cudaError_t error = emulated::standing ())
+      return answer (error);
+    if (event->gpu != (stream != nullptr ? stream->gpu : emulated::current_gpu ()))
+      return answer (cudaErrorInvalidResourceHandle);
+    event->capture = stream != nullptr ? stream->capture : nullptr;
+    event->stream = stream;
+    if (event->capture != nullptr)
+      {
+        event->tips = stream->tips;
+        event->changes = stream->changes;
+      }
+    if (event->capture == nullptr)
+      emulated::put_record (stream, event);
+    return cudaSuccess;
 }
 
 /* The event may be of another GPU. */
@@ -210,7 +211,7 @@ cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned int)
     from = nullptr;
   if (from == nullptr)
     {
-      /* Nobody may wait outside for what was recorded in a capture. */
+      /* Work outside must not wait for an event that was recorded in a capture. */
       if (to == nullptr && event->capture != nullptr)
         return answer (cudaErrorCapturedEvent);
       if (to == nullptr)

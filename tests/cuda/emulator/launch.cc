@@ -1,8 +1,8 @@
-/* Runs the blocks of a kernel on the host, their threads as fibres.
+/* Runs the blocks of a kernel on the host, with their threads as fibres.
  *
- * One fibre runs threads one behind the other; only a thread that waits at a barrier or
- * a shuffle keeps the fibre, and another goes on with the next thread. Which thread that
- * is, the order says: some missing barriers show only when a warp runs as far as it can. */
+ * One fibre runs threads one after the other; only a thread that waits at a barrier or a shuffle keeps the fibre, and
+ * another fibre continues with the next thread. The order decides which thread that is: some missing barriers show only
+ * if a warp runs as far as it can. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ first_at (int begin, int step)
   return -1;
 }
 
-/* The thread that runs next, no longer ready; -1 when none can. */
+/* The thread that runs next, no longer ready; -1 if none can. */
 int
 pick (int after)
 {
@@ -97,7 +97,7 @@ enter (int thread)
   threadIdx.z = (unsigned)thread / blockDim.x / blockDim.y;
 }
 
-/* Runs threads for ever; a fibre that has none left rests until it is given one. */
+/* Runs threads in an endless loop; a fibre without a thread rests until it gets one. */
 void
 loop (void)
 {
@@ -143,7 +143,7 @@ rested (void)
   return fibre;
 }
 
-/* Lets another thread run; returns when this one may go on. */
+/* Lets another thread run; returns when this one may continue. */
 void
 wait (void)
 {
@@ -152,7 +152,7 @@ wait (void)
   Warp *warp = &now.warp[thread / 32];
   int next;
 
-  /* As pick() would: the same warp nearly always has another lane. */
+  /* The same choice as pick(), faster: the same warp nearly always has another lane. */
   if (now.order == Order::DEPTH && warp->ready != 0)
     {
       next = thread / 32 * 32 + __builtin_ctz (warp->ready);
@@ -272,7 +272,7 @@ barrier (int line)
 
 namespace
 {
-/* A lane of the warp waits for the others at one place; true for the last of them. */
+/* Waits for the other lanes of the warp at one place; TRUE for the last of them. */
 bool
 meet (Warp *warp, int lane, int warp_at, bool is_barrier, int offset, int line)
 {
@@ -327,7 +327,7 @@ exchange (unsigned mask, unsigned long long value, int from, int place, int line
 
 namespace
 {
-/* With l = 4·i + 2·half + k, the element k of word `half` of lane i of a row or column: the order in which
+/* With l = 4·i + 2·half + k, element k of word `half` of lane i of a row or column: the order in which
  * multiply_by_shuffles() sums. */
 void
 multiply_all (const Warp &warp)

@@ -1,7 +1,8 @@
 /* The GPU's memory, and page-locked memory that the GPU sees.
  *
- * Pieces are exact and begin poisoned. What is given back is poisoned again and kept for a while, so that an address
- * that somebody still holds is not soon another's. Under the address sanitizer device memory is closed to the host. */
+ * Pieces have exact sizes and are poisoned at first. Freed memory is poisoned again and kept for a while, so that a
+ * stale address does not soon point to another piece. Under the address sanitizer device memory is closed to the host.
+ */
 #include <map>
 #include <mutex>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#define GUARD_BYTES ((size_t)0) /* the sanitizer's own stand behind exact memory */
+#define GUARD_BYTES ((size_t)0) /* the sanitizer has its own guards after exact memory */
 #else
 #define GUARD_BYTES ((size_t)64)
 #endif
@@ -30,12 +31,12 @@ emulated::Turn device;
 namespace
 {
 std::map<uintptr_t, Piece> memory;
-std::vector<Piece> kept; /* given back, oldest first */
+std::vector<Piece> kept; /* freed, oldest first */
 size_t kept_bytes;
-std::map<int, size_t> in_use; /* of each GPU's own memory */
+std::map<int, size_t> in_use; /* bytes of each GPU's own memory */
 int opened;
 
-/* How much each has: GRADLOOM_EMULATOR_MEMORY=64M, in MiB. */
+/* The memory of each GPU: GRADLOOM_EMULATOR_MEMORY=64M, in MiB. */
 size_t
 total_memory (void)
 {

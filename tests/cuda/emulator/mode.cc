@@ -1,4 +1,4 @@
-/* Which of the two modules this is: compiled once for each. */
+/* Tells the two modules apart: compiled once for each. */
 #include "tests/cuda/emulator/emulator.h"
 
 namespace emulated

@@ -1,12 +1,12 @@
 /* NCCL between emulated GPUs, of one process or of several.
  *
- * Ranks share a piece of the machine's memory that the id of their communicator names, with a slot for each, and a
- * letterbox for each pair. What is sent goes through a letterbox in chunks, and a send is over when all of it has been
- * taken: one that nobody receives holds its stream up, so that an order of calls that NCCL cannot end does not end
- * here. Sends and receives of a group are one piece of work, in which all go on together. A collective goes through it
- * in chunks: each rank puts its own down, all meet, each takes what it wants, and all meet again. It is work on a
- * stream like any other; a rank that waits in it lays the GPU down, since the other may be a thread of this process.
- * Sums are in the order of ranks. As NCCL does, it refuses two ranks on one GPU. */
+ * Ranks share a piece of memory that the id of their communicator names, with a slot for each rank, and a letterbox for
+ * each pair. A send passes its data through a letterbox in chunks and completes when all of it has been taken: a send
+ * without a receive blocks its stream, so an order of calls that deadlocks in NCCL deadlocks here. Sends and receives
+ * of a group are one piece of work, in which all progress together. A collective runs in chunks: each rank fills its
+ * slot, all meet, each reads what it needs, and all meet again. It is work on a stream like any other; a rank that
+ * waits in it releases the GPU, since the other may be a thread of this process. Sums are in the order of ranks. Like
+ * NCCL, it refuses two ranks on one GPU. */
 #include <algorithm>
 #include <atomic>
 #include <fcntl.h>
@@ -27,12 +27,12 @@ extern "C"
 #define CHUNK   (256 * 1024) /* bytes of a slot */
 #define LETTER  (32 * 1024)  /* bytes of a letterbox */
 #define MOST    64           /* ranks */
-#define SLOTS   4096         /* where they begin */
+#define SLOTS   4096         /* offset of the first one */
 #define VERSION 22809
 
 namespace
 {
-/* From one rank to another: bytes of the chunk that lies in it, and 1 more; 0: it is free. */
+/* From one rank to another: bytes of the chunk in it, plus 1; 0: it is free. */
 struct Letterbox
 {
   std::atomic<uint32_t> full;
@@ -66,7 +66,7 @@ namespace
 {
 thread_local int groups;
 
-/* A send or a receive, and how much of it is done. */
+/* A send or a receive, and the number of bytes done. */
 struct Transfer
 {
   ncclComm *c;
@@ -77,7 +77,7 @@ struct Transfer
   int peer;
   bool begun, over;
 };
-thread_local std::vector<Transfer> together; /* of the group that is open */
+thread_local std::vector<Transfer> together; /* of the open group */
 
 char *
 slot (const ncclComm *c, int rank)
@@ -91,7 +91,7 @@ letterbox (const ncclComm *c, int from, int to)
   return (Letterbox *)((char *)c->shared + SLOTS + (size_t)c->size * CHUNK) + from * c->size + to;
 }
 
-/* false once a rank has aborted. The GPU is this thread's where `holds`. */
+/* FALSE once a rank has aborted. `holds`: this thread has the GPU. */
 bool
 meet (ncclComm *c, bool holds)
 {
@@ -153,7 +153,7 @@ op_of (ncclRedOp_t op)
                           : LOOM_REDUCE_MIN;
 }
 
-/* to = op over all ranks of from, on the ranks that have a `to`. */
+/* to = op over all ranks of from, on the ranks with a `to`. */
 void
 reduce_all (ncclComm *c, const char *from, char *to, size_t count, LoomDType dtype, LoomReduceOp op)
 {
@@ -225,8 +225,8 @@ get_unique_id (ncclUniqueId *id)
   return ncclSuccess;
 }
 
-/* A GPU works while its host waits for something else. Without this the host of a rank would have to wait for its
- * stream so that the others' collectives end. */
+/* A GPU works while its host waits for something else. Without this thread a rank's host would have to wait for its
+ * stream before the others' collectives could complete. */
 void
 keep_going (ncclComm *c, int gpu)
 {
@@ -309,7 +309,7 @@ ncclResult_t
 abort (ncclComm_t comm)
 {
   comm->shared->gone = 1;
-  /* What still lies on streams finds it there, and does nothing. */
+  /* Work that is still on streams reads the flag, and does nothing. */
   stop (comm);
   return ncclSuccess;
 }
@@ -338,7 +338,7 @@ error_string (ncclResult_t result)
 
 /* ---- from one rank to another ----------------------------------------------- */
 
-/* One step of a transfer; false where it waits for the other rank. */
+/* One step of a transfer; FALSE if it waits for the other rank. */
 bool
 send_some (Transfer *t)
 {
@@ -379,7 +379,7 @@ receive_some (Transfer *t)
   return true;
 }
 
-/* Of a pair of ranks in the order in which they were asked for; different pairs wait for nobody. */
+/* Transfers of a pair of ranks run in the order of their calls; different pairs do not wait for each other. */
 void
 transfer_all (std::vector<Transfer> all)
 {
@@ -408,7 +408,7 @@ transfer_all (std::vector<Transfer> all)
     }
 }
 
-/* What was asked for since the group began, as one piece of work of its communicator and stream. */
+/* Enqueues the transfers of the group as one piece of work of its communicator and stream. */
 ncclResult_t
 begin_transfers (void)
 {
@@ -577,7 +577,7 @@ const CudaNccl functions = {
 }
 }
 
-/* In the place of cuda-nccl.c. GRADLOOM_EMULATOR_FAIL=nccl-missing:1 has it be absent. */
+/* Replaces cuda-nccl.c. GRADLOOM_EMULATOR_FAIL=nccl-missing:1 makes the library absent. */
 extern "C" const CudaNccl *
 cuda_nccl (LoomMessage *message)
 {

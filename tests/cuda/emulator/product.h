@@ -1,7 +1,7 @@
-/* The matrix product that cuBLASLt's and cuDNN's fakes share.
+/* The matrix product shared by the fakes of cuBLASLt and cuDNN.
  *
- * Every element is one sum in the order of l, in the type of the operands, without contraction: the
- * same bits with any width of vectors. Tiles of y stay in registers while l runs. */
+ * Every element is one sum in the order of l, in the type of the operands, without contraction: the same bits for any
+ * vector width. Tiles of y stay in registers while l runs. */
 #ifndef EMULATOR_PRODUCT_H
 #define EMULATOR_PRODUCT_H
 
@@ -11,7 +11,7 @@
 
 namespace emulated
 {
-/* The nearest number with TF32's ten bits of mantissa, ties to even: what tensor cores read of an f32. */
+/* The nearest number with TF32's ten bits of mantissa, ties to even, as tensor cores read an f32. */
 inline float
 to_tf32 (float value)
 {
@@ -24,7 +24,7 @@ to_tf32 (float value)
   return value;
 }
 
-/* One tile of y (m×n, column major) at (i, j), ROWS×COLUMNS; ROWS is a multiple of a vector of 32 bytes. */
+/* One tile of y [m×n, column major] at (i, j), ROWS×COLUMNS; ROWS is a multiple of a vector of 32 bytes. */
 template <typename A, int ROWS, int COLUMNS>
 __attribute__ ((always_inline)) inline void
 product_tile (int64_t m, int64_t n, int64_t k, const A *a, const A *b, A *y, int64_t i, int64_t j)
@@ -86,7 +86,7 @@ product_wide (int64_t m, int64_t n, int64_t k, const A *a, const A *b, A *y)
 }
 #endif
 
-/* y (m×n) = Σ_l a (l, i)·b (l, j), column major: a is k runs of m values, b is k runs of n. */
+/* y [m×n] = Σ_l a (l, i)·b (l, j), column major: a is k runs of m values, b is k runs of n. */
 template <typename A>
 void
 product (int64_t m, int64_t n, int64_t k, const std::vector<A> &a, const std::vector<A> &b, std::vector<A> &y)

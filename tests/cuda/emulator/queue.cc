@@ -1,9 +1,9 @@
-/* When work that lies on streams is done.
+/* Decides when the work on streams is done.
  *
- * As a rule at once, in the order in which it is enqueued. With GRADLOOM_EMULATOR_STREAMS=random it is done when
- * somebody waits for it or before: of all streams whose next piece of work may run, one is drawn, so that only events
- * order what lies on two of them, as on a GPU. A missing event then shows as other numbers, and one that nobody records
- * as an end with a sentence. The draws are those of GRADLOOM_EMULATOR_SEED. */
+ * By default at once, in the order in which it is enqueued. With GRADLOOM_EMULATOR_STREAMS=random it is done when
+ * something waits for it or before: one of all streams whose next piece of work may run is drawn, so that only events
+ * order the work of two streams, as on a GPU. A missing event then shows as wrong numbers, and a wait for an event that
+ * is never recorded ends the program with a sentence. The seed is GRADLOOM_EMULATOR_SEED. */
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -45,8 +45,8 @@ at_random (void)
 namespace
 {
 std::vector<cudaStream_t> streams; /* that are open; with the device held */
-bool is_eager;                     /* work is done as it comes, or some of it; else only what is waited for */
-thread_local int running = -1;     /* the GPU whose work runs */
+bool is_eager;                     /* some work is done as it is enqueued; else only when it is waited for */
+thread_local int running = -1;     /* the GPU whose work is running */
 
 /* xorshift64 (Marsaglia 2003). */
 uint64_t
@@ -104,7 +104,7 @@ is_busy (int gpu)
                       [gpu] (cudaStream_t stream) { return stream->is_busy && (gpu == ALL || stream->gpu == gpu); });
 }
 
-/* meets: what waits for other ranks, too. */
+/* meets: includes work that waits for other ranks. */
 std::vector<cudaStream_t>
 ready_on (int gpu, bool meets)
 {
@@ -116,9 +116,8 @@ ready_on (int gpu, bool meets)
   return ready;
 }
 
-/* Does the next piece of work of some stream; false where there is none that may run. Another GPU's turn comes only
- * where this one waits for it: a rank that is a thread waits for the others in its own work, which no other thread may
- * have begun for it. */
+/* Does the next piece of work of some stream; FALSE if none may run. Work of other GPUs runs only if this one waits for
+ * it: a rank that is a thread waits for the others in its own work, which no other thread may have started for it. */
 bool
 run_one (int gpu, bool meets)
 {
@@ -138,7 +137,7 @@ run_one (int gpu, bool meets)
   return true;
 }
 
-/* Whether some GPU has work that a thread beside the host does for it. */
+/* Whether some GPU has work that its own keeper thread does. */
 bool
 is_kept (void)
 {
@@ -152,7 +151,7 @@ run_some (int gpu)
 {
   if (run_one (gpu, true))
     return;
-  /* Work that waits for another rank has laid the GPU down, or is about to be done by who keeps that GPU. */
+  /* Work that waits for another rank has released the GPU, or is about to be done by that GPU's keeper. */
   if (!is_busy (ALL) && !is_kept ())
     found ("streams wait for each other, or for an event that nobody records");
   const unsigned depth = device.leave ();
@@ -190,7 +189,7 @@ put (cudaStream_t stream, Pending pending)
 {
   std::lock_guard<emulated::Turn> hold (device);
 
-  /* The legacy stream waits for the others and is waited for. */
+  /* The legacy stream waits for the others and they wait for it. */
   if (stream == nullptr || !at_random ())
     {
       settle (nullptr);
@@ -198,7 +197,7 @@ put (cudaStream_t stream, Pending pending)
       return;
     }
   stream->pending.push_back (std::move (pending));
-  /* The host goes on; what waits for other ranks is done beside it (nccl.cc). */
+  /* The host continues; work that waits for other ranks is done by another thread (nccl.cc). */
   for (uint64_t n = is_eager ? draw () % 3 : 0; n > 0 && run_one (stream->gpu, keepers (stream->gpu) == 0); n--)
     ;
 }
@@ -212,7 +211,7 @@ keepers (int gpu)
   return of[gpu];
 }
 
-/* Does what there is to do, but waits for nobody where somebody else does that. */
+/* Does available work, but does not wait if another thread does it. */
 bool
 goes_on_without (int gpu)
 {
@@ -229,7 +228,7 @@ put_record (cudaStream_t stream, cudaEvent_t event)
   put (stream, { Pending::RECORD, {}, event->marks, ++event->marks->recorded });
 }
 
-/* An event that was never recorded holds nothing back. */
+/* An event that was never recorded does not block. */
 void
 put_wait (cudaStream_t stream, cudaEvent_t event)
 {

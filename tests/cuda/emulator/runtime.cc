@@ -1,6 +1,6 @@
 /* The calls of the CUDA runtime that kernels/cuda makes: the device, memory, streams, events.
  *
- * Work is done when it is enqueued or later (queue.cc), or recorded where its stream is being captured (graph.cc). */
+ * Work is done when it is enqueued or later (queue.cc), or recorded if its stream is being captured (graph.cc). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -110,7 +110,7 @@ using emulated::answer;
 using emulated::enqueue;
 using emulated::forbidden;
 
-/* Nothing works any more on a lost GPU. */
+/* Every call fails on a lost GPU. */
 #define STANDS()                                                                                                       \
   if (cudaError_t error_ = emulated::standing ())                                                                      \
   return answer (error_)
@@ -153,7 +153,7 @@ cudaSetDevice (int index)
   return cudaSuccess;
 }
 
-/* As if every kernel had been compiled for this very GPU. */
+/* As if every kernel had been compiled for this GPU. */
 cudaError_t
 cudaFuncGetAttributes (cudaFuncAttributes *to, const void *kernel)
 {
@@ -171,7 +171,7 @@ cudaGetDeviceProperties (struct cudaDeviceProp *properties, int index)
     return answer (cudaErrorInvalidDevice);
   STANDS ();
   memset (properties, 0, sizeof *properties);
-  /* Another than the first says so, since nothing else tells them apart. */
+  /* GPUs after the first have a number in their name, since nothing else tells them apart. */
   if (emulated::visible ()[(size_t)index] == 0)
     snprintf (properties->name, sizeof properties->name, "emulated");
   else
@@ -267,7 +267,7 @@ cudaMalloc (void **to, size_t bytes)
   return answer (emulated::take (to, bytes, false));
 }
 
-/* As on a GPU, this waits. Of a lost GPU the driver takes memory back, whatever it answers. */
+/* Waits, as on a GPU. The driver frees memory of a lost GPU, although it returns an error. */
 cudaError_t
 cudaFree (void *pointer)
 {
@@ -286,7 +286,7 @@ cudaHostAlloc (void **to, size_t bytes, unsigned int)
   return answer (emulated::take (to, bytes, true));
 }
 
-/* The host's memory can be given back without the GPU. */
+/* The host's memory can be freed without the GPU. */
 cudaError_t
 cudaFreeHost (void *pointer)
 {
@@ -316,8 +316,8 @@ cudaMemGetInfo (size_t *bytes_free, size_t *bytes_total)
   return cudaSuccess;
 }
 
-/* Every byte on the GPU's side lies in one piece of its memory. A copy from or to the host's other memory is done when
- * the call returns, behind what lies on its stream. */
+/* All bytes on the GPU's side must be in one piece of its memory. A copy from or to the host's pageable memory is
+ * complete when the call returns, after the work on its stream. */
 cudaError_t
 cudaMemcpyAsync (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -344,7 +344,7 @@ cudaMemsetAsync (void *to, int value, size_t bytes, cudaStream_t stream)
 
 /* ---- between GPUs -------------------------------------------------------------------------------- */
 
-/* GRADLOOM_EMULATOR_PEERS=none makes GPUs that do not reach into each other's memory. */
+/* GRADLOOM_EMULATOR_PEERS=none makes GPUs without access to each other's memory. */
 cudaError_t
 cudaDeviceCanAccessPeer (int *reaches, int gpu, int other)
 {
@@ -418,7 +418,7 @@ cudaStreamDestroy (cudaStream_t stream)
   return answer (emulated::standing ());
 }
 
-/* Of a stream that is being captured, or from a thread that captures another: what may not be asked. */
+/* Forbidden for a stream that is being captured, or from a thread that captures another one. */
 cudaError_t
 cudaStreamSynchronize (cudaStream_t stream)
 {
@@ -432,7 +432,8 @@ cudaStreamSynchronize (cudaStream_t stream)
   return answer (emulated::waited ());
 }
 
-/* What is asked about is done then, but for what waits for another rank: how long it takes is nobody's to rely on. */
+/* The queried work is done then, except work that waits for another rank: callers must not rely on how long it takes.
+ */
 cudaError_t
 cudaStreamQuery (cudaStream_t stream)
 {

@@ -1,8 +1,8 @@
-/* Shared memory of the block that runs, and the record of who touched it.
+/* Shared memory of the running block, and the record of its accesses.
  *
- * For each byte the record keeps its last writer and its last readers. Two touches by different threads, one of them
- * a store, are a race unless a barrier of the block, or one of the warp that both are in, came between them. Shuffles
- * order nothing: CUDA promises it of barriers only. */
+ * For each byte the record keeps its last writer and its last readers. Two accesses by different threads, one of them a
+ * store, are a race unless a barrier of the block, or one of the warp that both are in, came between them. Shuffles
+ * order nothing: CUDA guarantees it only for barriers. */
 #include <map>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 
 #define WITHOUT_ASKING ((size_t)48 << 10)
 #define AT_MOST        ((size_t)227 << 10)
-#define GAP            ((size_t)64) /* between variables, so that running over one is seen */
+#define GAP            ((size_t)64) /* between variables, so that an overrun is noticed */
 
 namespace emulated
 {
@@ -21,10 +21,10 @@ struct Variable
   const void *key;
   size_t at, bytes;
   const char *name;
-  unsigned unit; /* bytes that have always been touched together, and have one record */
+  unsigned unit; /* bytes that have always been accessed together, and have one record */
 };
 
-/* One thread's touch; epoch 0 is none. */
+/* One thread's access; epoch 0 is none. */
 struct Touch
 {
   uint64_t epoch;
@@ -33,8 +33,8 @@ struct Touch
   int thread;
 };
 
-/* `read` are the last reader, the last one before it of the same warp, and the last one of another warp: whichever
- * thread writes next, an unordered reader is among them when there is one. */
+/* `read` are the last reader, the one of the same warp before it, and the last one of another warp: for any thread that
+ * writes next, they include an unordered reader if there is one. */
 struct Record
 {
   Touch written, read[3];
@@ -42,7 +42,7 @@ struct Record
 
 alignas (256) char memory[AT_MOST + 64 * GAP];
 std::vector<Variable> variables;
-size_t used, counted, dynamic; /* bytes with gaps; bytes that a GPU would take; dynamic ones */
+size_t used, counted, dynamic;       /* bytes with gaps; bytes on a real GPU; dynamic ones */
 std::map<std::string, size_t> asked; /* dynamic memory that a kernel opted in to */
 
 Record *
@@ -80,14 +80,14 @@ race (const Touch &before, bool wrote, const Touch &touch, bool writes, size_t a
          place_of (touch.thread).c_str (), writes ? "writes" : "reads", line_of (touch.code).c_str ());
 }
 
-/* Those of a variable lie one behind the other, so that what is touched together is near. */
+/* The records of a variable are adjacent, so that bytes accessed together have neighbouring records. */
 Record *
 records_of (const Variable *variable)
 {
   return records () + variable->at;
 }
 
-/* From now on every `unit` bytes of it have a record, which are a share of what had one. */
+/* From now on every `unit` bytes have a record, copied from the former one. */
 void
 split (Variable *variable, unsigned unit)
 {
@@ -151,7 +151,7 @@ shared (const void *key, size_t bytes, unsigned unit, const char *name)
   if (already + bytes > WITHOUT_ASKING || counted > limit || at + bytes > sizeof memory)
     found ("%s asks for more than %zu bytes of shared memory with its variable %s", now.name,
            already + bytes > WITHOUT_ASKING ? WITHOUT_ASKING : limit, name);
-  memset (memory + at, 0xff, bytes); /* NaN in every width */
+  memset (memory + at, 0xff, bytes); /* NaN in every float type */
   used = at + bytes;
   variables.push_back ({ key, at, bytes, name, unit });
   return memory + at;
@@ -202,7 +202,7 @@ touch_shared (uintptr_t address, unsigned bytes, bool write, const void *code)
     {
       unsigned unit = variable->unit & -variable->unit;
 
-      /* As a kernel has 16 bytes brought at once and reads numbers of two. */
+      /* For instance if a kernel copies 16 bytes at once and reads numbers of two. */
       while ((at - variable->at) % unit != 0 || bytes % unit != 0)
         unit /= 2;
       split (variable, unit);

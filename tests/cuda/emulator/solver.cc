@@ -1,8 +1,8 @@
 /* cuSOLVER's dense factorisations and cuBLAS's triangular solution, as kernels/cuda calls them.
  *
- * Matrices lie by columns; pivots count from 1; `info` is the first column without a pivot, from 1 on, and what lies
- * behind it is computed all the same, as LAPACK has it. cuSOLVER waits for the GPU within its calls, so that they break
- * a capture. Sums run in f32, in order. */
+ * Matrices are column major; pivots count from 1; `info` is the first column without a pivot, from 1 on, and later
+ * columns are computed all the same, as in LAPACK. cuSOLVER waits for the GPU within its calls, so they break a
+ * capture. Sums run in f32, in order. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/stream.h"
 
-#define WORK 64 /* elements a column, of which nothing is used */
+#define WORK 64 /* elements for each column, all unused */
 
 struct cusolverDnContext
 {
@@ -29,7 +29,7 @@ namespace emulated
 {
 namespace
 {
-/* Matrices of so many bytes, in one piece of the GPU's memory. */
+/* Checks that `elements` floats are in one piece of the GPU's memory. */
 void
 check_memory (const char *name, const void *at, size_t elements)
 {
@@ -118,7 +118,7 @@ getrs_loops (int n, int columns, const float *a, int64_t lda, const int *pivots,
 void
 trsm_loops (bool upper, bool transpose, bool unit, int m, int n, const float *a, int64_t lda, float *b, int64_t ldb)
 {
-  const bool from_left = upper != transpose; /* op (a) is upper: column 0 of x stands alone */
+  const bool from_left = upper != transpose; /* op (a) is upper: column 0 of x depends on no other */
 
   for (int s = 0; s < n; s++)
     {
@@ -318,7 +318,7 @@ const CudaSolver functions = {
 }
 }
 
-/* In the place of cuda-solver-library.c. GRADLOOM_EMULATOR_FAIL=solver-missing:1 has it be absent. */
+/* Replaces cuda-solver-library.c. GRADLOOM_EMULATOR_FAIL=solver-missing:1 makes the libraries absent. */
 extern "C" const CudaSolver *
 cuda_solver (void)
 {

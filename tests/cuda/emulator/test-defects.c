@@ -1,7 +1,7 @@
-/* Defects that the emulated GPU finds, and by which order or check.
+/* Defects that the emulated GPU finds, and the order or check that finds each.
  *
- * Each module beside this program has one defect, which meson.build writes into a copy of one kernel's source; the same
- * call gives the right result with the module that has none. */
+ * Each module next to this program has one defect, which meson.build writes into a copy of one kernel's source; the
+ * module without a defect must compute the same call correctly. */
 #include <gmodule.h>
 #include <math.h>
 #include <string.h>
@@ -41,7 +41,7 @@ on_card (Card *card, const void *data, gsize bytes)
   return memory;
 }
 
-/* Softmax along axis 1 of (2,dim,inner), beside the same in double. */
+/* Compares softmax along axis 1 of [2,dim,inner] with the same in double. */
 static gboolean
 softmax_is_right (Card *card, int dim, int inner)
 {
@@ -78,7 +78,7 @@ softmax_is_right (Card *card, int dim, int inner)
   return right;
 }
 
-/* Layer norm of rows so long that each has a block, which joins twice by the same function, the mean and then the
+/* Layer norm of rows long enough for one block each, which joins twice by the same function, the mean and then the
  * variance. */
 #define WIDTH 4100
 static gboolean
@@ -172,7 +172,7 @@ bound_again (Card *card)
 
 /* ---- the table -------------------------------------------------------------------------------- */
 
-/* By which of these a defect is found. */
+/* The modes that find a defect. */
 enum
 {
   DEPTH = 1 << 0,
@@ -190,7 +190,7 @@ typedef struct
   const char *name; /* of the defect's module */
   gboolean (*is_right) (Card *card);
   int found_by;
-  const char *sentence; /* where loads and stores are checked */
+  const char *sentence; /* if loads and stores are checked */
 } Defect;
 
 static const Defect defects[] = {
@@ -240,7 +240,7 @@ trial_test (gconstpointer data)
     }
   if (!(trial->defect->found_by >> trial->mode & 1))
     {
-      /* A random order may meet the defect by chance, so nothing is said of it. */
+      /* A random order may find the defect by chance, so nothing is asserted. */
       if (1 << trial->mode != RANDOM)
         g_test_trap_assert_passed ();
       return;

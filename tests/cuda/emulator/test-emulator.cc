@@ -1,6 +1,6 @@
-/* The emulated GPU itself: what it refuses, what capture forbids, faults on demand.
+/* Tests the emulated GPU itself: refusals, forbidden calls in captures, faults on demand.
  *
- * Every promise of tests/cuda/README.md has a test here or in the two files beside it. */
+ * Every promise of tests/cuda/README.md has a test here or in the two files next to it. */
 #include <string>
 #include <thread>
 
@@ -42,7 +42,7 @@ test_found (void (*body) (void), const char *sentence)
   g_test_trap_assert_stderr (sentence);
 }
 
-/* Memory that tests leave is kept until the end. */
+/* Memory that tests do not free is kept until the end. */
 static std::vector<void *> &kept = *new std::vector<void *> ();
 
 static cudaStream_t
@@ -128,7 +128,7 @@ some_test (void)
   test_found ([] { test_some (test_memory (32)); }, "*some_kernel: 16 threads of block 0,0 wait at line*");
 }
 
-/* The emulated tensor cores have the bits of the shuffles that say what they do. */
+/* The emulated tensor cores have the same bits as the shuffles that define them. */
 static void
 product_test (void)
 {
@@ -142,7 +142,7 @@ product_test (void)
       unsigned *given = (unsigned *)test_memory (words.size ());
       float size = 0;
 
-      /* Between 1/4 and 4 in size, so that no sum loses what one product brings. */
+      /* Between 1/4 and 4 in size, so that no sum loses a product. */
       for (unsigned &word : words)
         for (int half = 0; half < 2; half++)
           {
@@ -184,7 +184,7 @@ host_pointer_test (void)
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-/* An address that is given back stays nobody's for a while, so a launch with it is seen. */
+/* A freed address is not used again for a while, so a launch with it is noticed. */
 static void
 given_back_test (void)
 {
@@ -231,7 +231,7 @@ copies_test (void)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-/* Device memory is the GPU's alone; page-locked memory is the host's, too. */
+/* Device memory belongs to the GPU only; the host may read page-locked memory, too. */
 static void
 host_reads_test (void)
 {
@@ -250,7 +250,7 @@ host_reads_test (void)
       "*AddressSanitizer: use-after-poison*host_reads_test*");
 }
 
-/* There is nothing behind an allocation that an over-read could hide in. */
+/* An over-read is found because an allocation is followed by nothing readable. */
 static void
 sanitized_over_read_test (void)
 {
@@ -278,7 +278,7 @@ end (cudaStream_t stream)
   return executable;
 }
 
-/* Arguments are those of the launch, whatever becomes of the caller's; nothing runs before the graph does. */
+/* Arguments are those of the launch, even if the caller's change later; nothing runs before the graph does. */
 static void
 replayed_test (void)
 {
@@ -355,7 +355,7 @@ forbidden_test (void)
       g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, cudaErrorStreamCaptureInvalidated);
       g_assert_null (graph);
       cudaGetLastError ();
-      /* The stream is as before. */
+      /* The stream works as before. */
       test_add (stream, x, 1, 1);
       OK (cudaGetLastError ());
       OK (cudaStreamDestroy (stream));
@@ -364,7 +364,7 @@ forbidden_test (void)
   OK (cudaFree (x));
 }
 
-/* Waiting for the whole GPU waits for every stream on it, so what another thread captures breaks. */
+/* A wait for the whole GPU waits for every stream on it, so another thread's capture breaks. */
 static void
 another_thread_test (void)
 {
@@ -384,7 +384,7 @@ another_thread_test (void)
   OK (cudaFree (x));
 }
 
-/* Work on the legacy stream would have to wait for a blocking stream; one that does not block it leaves alone. */
+/* Work on the legacy stream would have to wait for a blocking stream; it ignores one that does not block. */
 static void
 legacy_test (void)
 {
@@ -422,14 +422,14 @@ states_test (void)
     elsewhere = cudaStreamEndCapture (stream, &unused);
   }).join ();
   g_assert_cmpint (elsewhere, ==, cudaErrorStreamCaptureWrongThread);
-  /* Another thread may go on allocating. */
+  /* Another thread may still allocate. */
   std::thread ([] { OK (cudaFree (test_memory (1))); }).join ();
   OK (cudaStreamEndCapture (stream, &graph));
   OK (cudaGraphDestroy (graph));
   cudaGetLastError ();
 }
 
-/* An event brings a second stream into the capture, and another must bring it back. */
+/* An event adds a second stream to the capture, and another must join it back. */
 static void
 joined_test (void)
 {
@@ -461,7 +461,7 @@ joined_test (void)
   OK (cudaFree (x));
 }
 
-/* A graph whose buffer was given back: found by the address among the arguments, or inside a struct. */
+/* A graph whose buffer was freed: found by the address among the arguments, or inside a struct. */
 static void
 moved (bool in_struct)
 {
@@ -494,8 +494,8 @@ moved_in_struct_test (void)
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-/* One stream writes what another one copies, with or without events between; how often the copy was not what was
- * written last. The memory of the host is page-locked, so that nobody waits for its copies. */
+/* One stream writes what another one copies, with or without events between; returns how often the copy was not the
+ * last write. The host's memory is page-locked, so that copies are asynchronous. */
 static int
 wrong_copies (bool ordered)
 {
@@ -563,14 +563,14 @@ random_streams_test (void)
     g_assert_cmpint (wrong_copies (false), ==, 0);
 }
 
-/* An event that is recorded behind work which waits for another one that is recorded behind this. */
+/* Two events, each recorded after work that waits for the other. */
 static void
 circle (void)
 {
   cudaStream_t a = new_stream (cudaStreamNonBlocking), b = new_stream (cudaStreamNonBlocking);
   cudaEvent_t of_a = new_event (), of_b = new_event ();
 
-  /* Marks that were never reached, as a lost wait would leave them. */
+  /* Marks that were never reached, as after a lost wait. */
   of_a->marks->recorded = of_b->marks->recorded = 1;
   OK (cudaStreamWaitEvent (a, of_b, 0));
   OK (cudaStreamWaitEvent (b, of_a, 0));
@@ -583,7 +583,7 @@ circle_test (void)
   in_random_order (circle, "*streams wait for each other*");
 }
 
-/* Times of events are those at which the GPU came to them; others have none. */
+/* Times of events are those at which the GPU reached them; events without timing have none. */
 static void
 elapsed_test (void)
 {
@@ -639,7 +639,7 @@ launch_test (void)
   OK (cudaFree (x));
 }
 
-/* Nothing is said when the kernel faults, only at the next synchronisation; from then on everything fails. */
+/* Nothing is reported when the kernel faults, only at the next synchronisation; from then on everything fails. */
 static void
 sticky_test (void)
 {

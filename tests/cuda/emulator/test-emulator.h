@@ -1,4 +1,4 @@
-/* Shared by the files of the emulator's own test. */
+/* Declarations shared by the files of the emulator's own test. */
 #ifndef EMULATOR_TEST_H
 #define EMULATOR_TEST_H
 
@@ -8,13 +8,14 @@
 
 #define OK(call) g_assert_cmpint ((int)(call), ==, 0)
 
-/* Device memory that is freed by cudaFree(); page-locked where `host`. */
+/* Device memory that cudaFree() frees. */
 float *test_memory (size_t floats);
 
 /* The value at an address of the GPU. */
 float test_value (const float *at);
 
-/* Runs this test again in another process, where `body` ends the program with a sentence that has this in it. */
+/* Runs this test again in another process, in which `body` must end the program with a sentence that matches this one.
+ */
 void test_found (void (*body) (void), const char *sentence);
 
 void add_library_tests (void);

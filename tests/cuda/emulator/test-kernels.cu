@@ -36,7 +36,7 @@ test_add_in_struct (cudaStream_t stream, TestStruct in)
   add_in_struct_kernel<<<1, 1, 0, stream>>> (in);
 }
 
-/* Threads of a warp sum what each wrote into memory that the launch asked for. */
+/* Threads of a warp sum n ones in dynamic shared memory; y [1]. */
 __global__ static void
 dynamic_kernel (float *y, int n)
 {
@@ -81,7 +81,7 @@ test_large (float *y)
   large_kernel<<<1, 1>>> (y);
 }
 
-/* Each lane has six words of its own, and its four sums of both products one behind the other. */
+/* Each lane has words [6]: four of a and two of b; y [8] gets its four sums of both products, one after the other. */
 template <typename T>
 __global__ static void
 product_kernel (float *y, const unsigned *words)
@@ -141,7 +141,7 @@ test_copy (float *y, const float *x, int n)
   copy_kernel<<<1, 32>>> (y, x, n);
 }
 
-/* Reads where a struct says, which no launch can check. */
+/* Reads an address inside a struct, which no launch can check. */
 __global__ static void
 follow_kernel (float *y, TestStruct in)
 {
@@ -154,7 +154,7 @@ test_follow (float *y, TestStruct in)
   follow_kernel<<<1, 1>>> (y, in);
 }
 
-/* Each thread writes a place of shared memory and reads another's, with this or that between. */
+/* Each thread writes an element of shared memory and reads another's, with ORDER between; y [64]. */
 template <int ORDER, int DISTANCE>
 __global__ static void
 neighbour_kernel (float *y)
@@ -171,7 +171,7 @@ neighbour_kernel (float *y)
   y[threadIdx.x] = place[threadIdx.x ^ DISTANCE];
 }
 
-/* The other way round: reads, then writes what another reads. */
+/* The other way round: reads, then writes an element that another thread reads; y [64]. */
 template <int ORDER>
 __global__ static void
 after_kernel (float *y)
@@ -196,7 +196,7 @@ both_kernel (float *y)
   y[threadIdx.x] = place[0];
 }
 
-/* Two bytes of one word are no race; one byte is. */
+/* Writes to two bytes of one word are no race; writes to one byte are. y [64]. */
 template <int SHIFT>
 __global__ static void
 byte_kernel (float *y)
@@ -243,7 +243,7 @@ test_race (const char *name, float *y)
     array_kernel<<<1, 32>>> (y, 32);
 }
 
-/* ---- barriers that not all reach -------------------------------------------------------------- */
+/* ---- barriers that some threads do not reach -------------------------------------------------- */
 
 __global__ static void
 some_kernel (float *y)

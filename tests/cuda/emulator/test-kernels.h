@@ -26,7 +26,7 @@ void test_copy (float *y, const float *x, int n);
 void test_follow (float *y, TestStruct in);
 void test_race (const char *name, float *y);
 void test_some (float *y);
-/* 64 threads; y has 8 sums of each, words 6. */
+/* 64 threads; each has y [8], its sums, and words [6]. */
 void test_product (bool bf16, float *y, const unsigned *words);
 
 #endif

@@ -1,4 +1,4 @@
-/* Refusals of fake cuBLASLt and cuDNN, their own and those that real GPUs' answers add. */
+/* Refusals of fake cuBLASLt and cuDNN, their own and those from the logs of real GPUs. */
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* ---- cuBLASLt ------------------------------------------------------------------------------ */
 
-/* d (4×2) = a (4×3) · b (3×2), f32, column major; a test changes one thing. */
+/* d [4×2] = a [4×3] · b [3×2], f32, column major; a test changes one thing. */
 typedef struct
 {
   cudaDataType_t type[4];
@@ -177,7 +177,7 @@ product_refused_test (void)
       c.change (&p);
       g_assert_cmpint (ask (p, &asked), ==, c.status);
     }
-  /* Batches one behind the other are as they should be. */
+  /* Adjacent batches are accepted. */
   Product p = good;
   Asked asked;
 
@@ -187,7 +187,7 @@ product_refused_test (void)
   OK (ask (p, &asked));
 }
 
-/* A product whose mask lies at this element. */
+/* A product whose mask begins at this element. */
 static void
 multiply_masked (int at)
 {
@@ -285,7 +285,7 @@ product_overlap_test (void)
       "*cublasLtMatmul writes its result over an operand*");
 }
 
-/* An algorithm is for the shape of which it was asked. */
+/* An algorithm is valid only for the shape that it was proposed for. */
 static void
 product_other_algorithm_test (void)
 {
@@ -332,7 +332,7 @@ product_configuration_test (void)
                                &checked));
   OK (cublasLtMatmul (NULL, asked.desc, &one, memory, asked.layout[0], memory + 16, asked.layout[1], &zero, memory + 32,
                       asked.layout[2], memory + 32, asked.layout[3], &checked.algo, workspace, checked.workspaceSize, NULL));
-  /* Parts of a sum that are joined in place have no fixed order. */
+  /* Parts of a sum that are added in place have no fixed order. */
   OK (cublasLtMatmulAlgoConfigSetAttribute (&made, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &splits, sizeof splits));
   OK (cublasLtMatmulAlgoConfigSetAttribute (&made, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &in_place, sizeof in_place));
   g_assert_cmpint (cublasLtMatmulAlgoCheck (NULL, asked.desc, asked.layout[0], asked.layout[1], asked.layout[2],
@@ -384,7 +384,7 @@ product_lacks_test (void)
 
 /* ---- cuDNN ----------------------------------------------------------------------------------- */
 
-/* Image (1,2,3,3), filter (2,2,2,2), result (1,2,2,2). */
+/* Image [1,2,3,3], filter [2,2,2,2], result [1,2,2,2]. */
 typedef struct
 {
   cudnnDataType_t image, filter, compute;
@@ -469,7 +469,7 @@ convolution_refused_test (void)
     }
 }
 
-/* In each type and layout the same sums; less workspace than was asked for is refused. */
+/* The same sums in each type and layout; less workspace than required is refused. */
 static void
 convolution_test (void)
 {
@@ -546,7 +546,7 @@ convolution_behind_test (void)
 
 /* ---- answers -------------------------------------------------------------------------------------- */
 
-/* Questions that a GPU refused by its log are refused; others are not. */
+/* Questions that a GPU refused according to its log are refused; others are not. */
 static void
 answers_test (void)
 {
@@ -558,7 +558,7 @@ answers_test (void)
 
       file = g_build_filename (folder, "a-card.txt", NULL);
       g_setenv ("GRADLOOM_EMULATOR_ANSWERS", folder, TRUE);
-      /* Layouts and preferences are asked of a GPU in the same words. */
+      /* Questions to a GPU describe layouts and preferences in the same words. */
       other.ld[0] = 8;
       other.epilogue = CUBLASLT_EPILOGUE_BIAS;
       text = g_strdup ("# a card\n"

@@ -1,5 +1,4 @@
-/* Two emulated GPUs in one process: whose memory, streams and events are whose, copies between them, and a graph of
- * both. */
+/* Two emulated GPUs in one process: owners of memory, streams and events, copies between them, and a graph of both. */
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/test-emulator.h"
 #include "tests/cuda/emulator/test-kernels.h"
@@ -74,7 +73,7 @@ copy_test (void)
   cudaGetLastError ();
 }
 
-/* What belongs to a GPU is refused while another one is the thread's, or on its stream. */
+/* Objects of one GPU are refused while the thread's GPU is another one, or on its stream. */
 static void
 owners_test (void)
 {
@@ -146,7 +145,7 @@ graph_test (void)
   cudaGetLastError ();
 }
 
-/* An event that was recorded before the other stream's last work does not bring that back. */
+/* An event that was recorded before the other stream's last work does not join that work. */
 static void
 unjoined_test (void)
 {
@@ -171,7 +170,7 @@ add_peer_tests (void)
   g_test_add_func ("/emulator/peers/copy", copy_test);
   g_test_add_func ("/emulator/peers/owners", owners_test);
   g_test_add_func ("/emulator/peers/foreign", foreign_test);
-  /* What lies in structs is looked at in the checked module alone. */
+  /* Only the checked module checks addresses inside structs. */
   if (emulated::checked)
     g_test_add_func ("/emulator/peers/foreign-in-struct", foreign_in_struct_test);
   g_test_add_func ("/emulator/peers/graph", graph_test);

@@ -1,4 +1,4 @@
-/* Loads and stores: races, misaligned vectors, reads outside of the GPU's memory. */
+/* Checks of loads and stores: races, misaligned vectors, reads outside of the GPU's memory. */
 #include <string>
 
 #include "tests/cuda/emulator/emulator.h"
@@ -8,7 +8,7 @@
 typedef struct
 {
   const char *name;
-  const char *sentence; /* NULL: there is none */
+  const char *sentence; /* NULL: no race */
 } Race;
 
 static const Race races[] = {
@@ -72,7 +72,7 @@ over_read_test (void)
               "*test-kernels.cu:*");
 }
 
-/* An address of the host inside a struct: the launch cannot know what it is, the load does. */
+/* An address of the host inside a struct: the launch cannot check it, the load does. */
 static void
 follow_test (void)
 {

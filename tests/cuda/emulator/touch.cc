@@ -1,7 +1,7 @@
 /* Checks every load and store of kernels that GCC compiled with -fsanitize=thread,alignment,bounds.
  *
- * The compiler calls the functions at the end of this file, which belong to no sanitizer's runtime: they ask of which
- * memory an address is, and who touched shared memory. Code that is not running a kernel is let through. */
+ * The compiler calls the functions at the end of this file instead of a sanitizer's runtime: they check the memory of
+ * an address, and earlier accesses to shared memory. Code outside of kernels is not checked. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ namespace emulated
 {
 namespace
 {
-/* The kernel that this thread of the host runs. */
+/* The kernel that this host thread runs. */
 struct Running
 {
   const char *name; /* NULL: no kernel */
@@ -27,10 +27,10 @@ struct Range
   uintptr_t from, to;
 };
 
-/* Objects whose code is kernels: their constants may be read, as may threadIdx and its kin. */
+/* Objects that contain kernels: their constants may be read, as may threadIdx and similar variables. */
 std::vector<Range> objects;
 
-/* Memory found last, of which a kernel has several operands in turn. */
+/* Memory found last; a kernel uses several operands in turn. */
 Range lasts[4];
 unsigned next_last;
 
@@ -78,7 +78,7 @@ within (uintptr_t at, unsigned bytes, const Range &range)
   return at >= range.from && at + bytes <= range.to;
 }
 
-/* Everything but the GPU's memory found last; ends the program where a kernel has no business. */
+/* Checks addresses that are not in memory found last; ends the program if a kernel must not access them. */
 void
 touch_slowly (uintptr_t at, unsigned bytes, bool write, const void *code)
 {
@@ -147,7 +147,7 @@ line_of (const void *code)
   char text[1024] = "", command[1200];
   FILE *pipe;
 
-  /* The code is where the call returns to, one byte behind what is meant. */
+  /* `code` is the return address, one byte after the call. */
   if (dladdr (code, &info) == 0 || !find_object (code, &range))
     return "an unknown place";
   snprintf (command, sizeof command, "addr2line -e '%s' 0x%zx 2>/dev/null", info.dli_fname,
@@ -160,7 +160,7 @@ line_of (const void *code)
       pclose (pipe);
     }
   text[strcspn (text, " \n")] = '\0';
-  /* The compiler puts its folder before the path that #line gives. */
+  /* The compiler puts its folder before the path in #line. */
   for (const char *tree : { "/kernels/cuda/", "/tests/cuda/" })
     if (strstr (text, tree) != NULL)
       return strstr (text, tree) + 1;
@@ -241,14 +241,14 @@ HIDDEN void __tsan_func_entry (void *) {}
 HIDDEN void __tsan_func_exit (void) {}
 HIDDEN void __tsan_init (void) {}
 
-/* Of shared_ptr's count, which is the host's. */
+/* For shared_ptr's reference count, which is the host's. */
 HIDDEN int
 __tsan_atomic32_fetch_add (volatile int *at, int value, int)
 {
   return __atomic_fetch_add (at, value, __ATOMIC_SEQ_CST);
 }
 
-/* As GCC lays them out: where, of which type, and for an access its alignment as a power of two. */
+/* In GCC's layout: position, type, and for an access its alignment as a power of two. */
 struct Mismatch
 {
   emulated::Position position;

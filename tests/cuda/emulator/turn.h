@@ -1,5 +1,5 @@
-/* The lock of the emulated GPU: a thread may take it again while it has it, and lay it down as a whole where it waits
- * for another thread, which may need it to come. */
+/* The lock of the emulated GPU: recursive, and a thread can release it completely while it waits for another thread
+ * that may need it. */
 #ifndef EMULATOR_TURN_H
 #define EMULATOR_TURN_H
 
@@ -27,7 +27,7 @@ public:
       give ();
   }
 
-  /* How often this thread had it. */
+  /* Releases the lock; returns the recursion depth. */
   unsigned
   leave ()
   {

@@ -1,8 +1,8 @@
-/* Which emulated GPUs a process sees.
+/* The emulated GPUs that a process sees.
  *
- * GRADLOOM_EMULATED_GPUS=N is how many there are (1 without it); they share one memory. CUDA_VISIBLE_DEVICES is read as
- * CUDA and PyTorch read it (torch.cuda._parse_visible_devices): numbers with commas, each as strtoul() would take it;
- * the list ends at the first that is negative, no number, or of no GPU, and one that is named twice leaves none. */
+ * GRADLOOM_EMULATED_GPUS=N is their number (1 without it); they share one memory. CUDA_VISIBLE_DEVICES is read as in
+ * CUDA and PyTorch (torch.cuda._parse_visible_devices): numbers with commas, each parsed like strtoul(); the list ends
+ * at the first that is negative, no number, or of no GPU, and a repeated number leaves none. */
 #include <algorithm>
 #include <limits.h>
 #include <sstream>
@@ -59,7 +59,7 @@ read_visible (void)
 }
 }
 
-/* Read once, as CUDA does when it begins. */
+/* Read once, as CUDA does at its start. */
 const std::vector<int> &
 visible (void)
 {
