@@ -64,7 +64,7 @@ loom_attention_is_in_place (const LoomKernelSpec *spec)
 }
 
 /* The bytes of all rows that a call or its gradient reads and writes, at `size` bytes an element. Several operands may
- * be in one tensor, so the sizes of the tensors do not tell. */
+ * be in one tensor, so it does not follow from the sizes of the tensors. */
 static inline double
 loom_attention_row_bytes (const LoomAttentionSizes *s, bool gradient, size_t size)
 {

@@ -1,6 +1,6 @@
 /* The contract between the engine and a back end: a plain C vtable.
  *
- * A back end (ref, cpu, cuda) owns devices, memory and kernels and knows nothing of graphs or programs. The planner
+ * A back end (ref, cpu, cuda) owns devices, memory and kernels and does not depend on graphs or programs. The planner
  * describes one call by a LoomKernelSpec (primitive, attributes, tensor descriptions) and gets a LoomKernel, which is
  * then run once per step with raw buffer addresses. All work that can be done before the first step belongs in
  * kernel_new() and bind(); run() must not allocate, look up or format anything.

@@ -263,7 +263,7 @@ call_roll (Mpi *m, double seconds, int rounds, int *code)
   return all;
 }
 
-/* On rank 0: sends the sentence to all others. They may read it late, from m->why, which is not freed. */
+/* On rank 0: sends the sentence to all others. MPI may read it later from m->why, which is not freed. */
 static LoomStatus
 give_verdict (Mpi *m, LoomMessage *message)
 {

@@ -162,8 +162,8 @@ extern "C"
   /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was attempted. */
   LoomStatus cuda_check (cudaError_t error, const char *what, LoomMessage *message);
 
-  /* The same for a library, whose own text is `text`. If a library fails because of CUDA, the runtime's error replaces
-   * its own: the runtime knows whether the device is lost. */
+  /* The same for a library, whose own text is `text`. If a library reports a failure of the device and the runtime has
+   * an error, the runtime's is reported: it tells whether the device is lost. */
   LoomStatus cuda_library_check (LoomStatus status, const char *what, const char *text, LoomMessage *message);
 
   /* The reason why the device cannot be used any more in this process: CUDA has reported it lost; else cudaSuccess. A
