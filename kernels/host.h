@@ -52,7 +52,7 @@ loom_host_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *m
 {
   if (bytes > SIZE_MAX - 128 || (*memory = aligned_alloc (64, (bytes + 127) & ~(size_t)63)) == NULL)
     {
-      snprintf (message->text, sizeof message->text, "the machine gave no memory");
+      snprintf (message->text, sizeof message->text, "the machine is out of memory");
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   return LOOM_STATUS_OK;

@@ -222,7 +222,7 @@ loom_singular (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
   char place[LOOM_PLACE_TEXT];
 
   snprintf (message->text, sizeof message->text,
-            "the matrix%s is singular: it has no inverse, and a system with it has no one solution",
+            "the matrix%s is singular: it has no inverse, and a linear system with it has no unique solution",
             loom_place_text (place, a->rank - 2, a->dim, q));
   return LOOM_STATUS_NO_RESULT;
 }

@@ -127,7 +127,7 @@ loom_dist_binding_warning (const LoomComm *comm)
       || sched_getaffinity (getppid (), sizeof launcher, &launcher) != 0
       || CPU_COUNT (&own) * comm->local_size >= CPU_COUNT (&launcher))
     return NULL;
-  return g_strdup_printf ("mpirun has bound each rank to %d of this machine's %d processors, as it does unasked; "
+  return g_strdup_printf ("By default mpirun has bound each rank to %d of this machine's %d processors; "
                           "mpirun --bind-to none lets them use all.",
                           CPU_COUNT (&own), CPU_COUNT (&launcher));
 }

@@ -32,12 +32,12 @@ loom_comm_say_missing (LoomMessage *message, const char *call, const bool *come,
   if (missing == 0)
     snprintf (
         message->text, sizeof message->text,
-        "“%s” has not ended within %g second%s, though every rank has come to it: the network between them is slow "
+        "“%s” has not ended within %g second%s, although every rank has reached it: the network between them is slow "
         "or lost.",
         call, timeout, timeout == 1 ? "" : "s");
   else
     snprintf (message->text, sizeof message->text,
-              "Rank%s %s ha%s not come to “%s” within %g second%s: %s, or need%s a longer time-out.",
+              "Rank%s %s ha%s not reached “%s” within %g second%s: %s, or need%s a longer time-out.",
               missing == 1 ? "" : "s", ranks, missing == 1 ? "s" : "ve", call, timeout, timeout == 1 ? "" : "s",
               missing == 1 ? "it hangs" : "they hang", missing == 1 ? "s" : "");
 }

@@ -525,7 +525,7 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
   if (granted < MPI_THREAD_SERIALIZED)
     {
       MPI_Finalize ();
-      snprintf (message->text, sizeof message->text, "this MPI takes calls of its first thread alone");
+      snprintf (message->text, sizeof message->text, "this MPI accepts calls from its first thread only");
       return LOOM_STATUS_UNSUPPORTED;
     }
   m = mpi_new (MPI_COMM_WORLD, NULL);

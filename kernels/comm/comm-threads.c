@@ -322,7 +322,7 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
     return LOOM_STATUS_DEVICE;
   if (letter->bytes != bytes)
     {
-      snprintf (message->text, sizeof message->text, "rank %d has sent %lld bytes where %lld were due", from,
+      snprintf (message->text, sizeof message->text, "rank %d has sent %lld bytes instead of %lld", from,
                 (long long)letter->bytes, (long long)bytes);
       status = LOOM_STATUS_DEVICE;
     }

@@ -210,7 +210,7 @@ norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int more, c
   Norm *self;
 
   if (spec->n_in != n_in || spec->n_out != n_out)
-    return cuda_fail (message, LOOM_STATUS_INVALID, "%s has %d operands and %d results where %d and %d belong",
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s has %d operands and %d results instead of %d and %d",
                       spec->primitive, spec->n_in, spec->n_out, n_in, n_out);
   if (!takes (spec, x) || loom_desc_count (x) / (x->dim[1] > 0 ? x->dim[1] : 1) > INT_MAX)
     return LOOM_STATUS_UNSUPPORTED;

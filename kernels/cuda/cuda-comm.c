@@ -37,7 +37,7 @@ check (const CudaNccl *nccl, ncclResult_t result, const char *what, LoomMessage 
 static LoomStatus
 gone (LoomMessage *message)
 {
-  return cuda_fail (message, LOOM_STATUS_DEVICE, "the ranks exchange nothing any more");
+  return cuda_fail (message, LOOM_STATUS_DEVICE, "the ranks' exchanges have been aborted");
 }
 
 static bool
@@ -315,7 +315,7 @@ look (CudaComm *c, double seconds, LoomMessage *message)
 
   if (status == LOOM_STATUS_OK && most > 0 && seconds > most)
     status = cuda_fail (message, LOOM_STATUS_DEVICE,
-                        "what the ranks exchange by NCCL has not come within %g seconds: a rank hangs or is gone, or a "
+                        "the ranks' exchange by NCCL has not ended within %g seconds: a rank hangs or is lost, or a "
                         "step takes longer",
                         most);
   return status;

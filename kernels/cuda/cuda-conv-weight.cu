@@ -139,7 +139,7 @@ join (const Weight *self, cudaStream_t stream, void *dw, void *db, const float *
     launch_join<8, 32> (self, stream, dw, db, part);
   else
     launch_join<1, 256> (self, stream, dw, db, part);
-  return cuda_launched ("joining the parts of a convolution's gradient", message);
+  return cuda_launched ("adding the parts of a convolution's gradient", message);
 }
 
 static LoomStatus

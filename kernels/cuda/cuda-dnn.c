@@ -45,7 +45,7 @@ cuda_dnn_on (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, Loom
     {
       status = cuda_dnn_check (cudnnCreate (handle), "opening cuDNN", message);
       if (status == LOOM_STATUS_OK)
-        status = cuda_dnn_check (cudnnSetStream (*handle, of->handle), "giving cuDNN its stream", message);
+        status = cuda_dnn_check (cudnnSetStream (*handle, of->handle), "setting cuDNN's stream", message);
       if (status == LOOM_STATUS_OK)
         of->cudnn = *handle;
       else

@@ -73,7 +73,7 @@ cuda_update_gate_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel
       || !all_of_dtype (spec->out, spec->n_out, dtype))
     return LOOM_STATUS_UNSUPPORTED;
   if (spec->n_in != 2 || spec->n_out != 2)
-    return cuda_fail (message, LOOM_STATUS_INVALID, "update_gate takes two scalars and gives two");
+    return cuda_fail (message, LOOM_STATUS_INVALID, "update_gate takes two scalars and returns two");
   self = kernel_struct<Gate> (device, "own update gate", gate_run, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;

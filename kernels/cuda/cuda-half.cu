@@ -39,7 +39,7 @@ cuda_widen (LoomDevice *device, LoomStream *stream, float *to, const void *from,
     convert (device, stream, to, (const Bf16 *)from, n);
   else
     convert (device, stream, to, (const F16 *)from, n);
-  return cuda_launched ("widening 16-bit floats", message);
+  return cuda_launched ("converting 16-bit floats", message);
 }
 
 LoomStatus

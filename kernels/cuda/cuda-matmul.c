@@ -96,7 +96,7 @@ point_to_bias (Matmul *self, void *const *buffers, void *made, LoomMessage *mess
                                                      has_slope ? CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER
                                                                : CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                                      &bias, sizeof bias),
-                     "telling cuBLASLt where the bias is", message);
+                     "setting the address of the bias in cuBLASLt", message);
 }
 
 static LoomStatus

@@ -153,7 +153,7 @@ move_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessag
       else
         with_element (walk->bytes, [&] (auto piece) { launch_walk<decltype (piece)> (handle, to, from, walk); });
     }
-  return cuda_launched ("moving elements on the CUDA device", message);
+  return cuda_launched ("copying elements on the CUDA device", message);
 }
 
 /* ---- walks ------------------------------------------------------------------------ */

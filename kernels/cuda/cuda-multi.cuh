@@ -92,11 +92,11 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
    * on it. */
   status = cuda_check (cudaMemcpyAsync (self->chunks, self->staging, used * sizeof (Chunk), cudaMemcpyHostToDevice,
                                         cuda_stream (self->device, NULL)),
-                       "telling the CUDA device where the parameters are", message);
+                       "copying the parameters' addresses to the CUDA device", message);
   if (status != LOOM_STATUS_OK)
     return status;
   return cuda_check (cudaStreamSynchronize (cuda_stream (self->device, NULL)),
-                     "telling the CUDA device where the parameters are", message);
+                     "copying the parameters' addresses to the CUDA device", message);
 }
 
 /* Loads four adjacent elements, as one word if their address allows that; `left` elements remain in the chunk. */

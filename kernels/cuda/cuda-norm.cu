@@ -357,7 +357,7 @@ norm_new (LoomDevice *device, const LoomKernelSpec *spec, int image, int n_in, i
   Norm *self;
 
   if (spec->n_in != n_in || spec->n_out != n_out)
-    return cuda_fail (message, LOOM_STATUS_INVALID, "%s has %d operands and %d results where %d and %d belong",
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s has %d operands and %d results instead of %d and %d",
                       spec->primitive, spec->n_in, spec->n_out, n_in, n_out);
   if (!takes_types (spec, image) || !cuda_all_plain (spec) || attrs->axes < 1 || attrs->axes > x->rank
       || cuda_extent (x, x->rank - attrs->axes, x->rank) > INT_MAX)

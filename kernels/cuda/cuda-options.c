@@ -206,11 +206,10 @@ cuda_kernel_source (const LoomKernelSpec *spec, char **source, LoomMessage *mess
     return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "CUDA has no kernel for %s", spec->primitive);
   if (entry->make != cuda_elementwise_new)
     return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "%s",
-                      entry->algorithms == NULL ? "an own kernel, compiled when Gradloom was built"
-                      : strcmp (spec->primitive, "matmul") == 0
-                          ? "cuBLASLt or an own kernel, as its costs on the GPU say"
-                      : is_linear_algebra (entry) ? "cuSOLVER, cuBLAS or an own kernel, as its costs on the GPU say"
-                                                  : "cuDNN or an own kernel, as its costs on the GPU say");
+                      entry->algorithms == NULL                 ? "an own kernel, compiled when Gradloom was built"
+                      : strcmp (spec->primitive, "matmul") == 0 ? "cuBLASLt or an own kernel, by their costs on the GPU"
+                      : is_linear_algebra (entry) ? "cuSOLVER, cuBLAS or an own kernel, by their costs on the GPU"
+                                                  : "cuDNN or an own kernel, by their costs on the GPU");
   status = cuda_elementwise_plan (spec, &plan, message);
   if (status != LOOM_STATUS_OK)
     return status;

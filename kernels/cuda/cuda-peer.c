@@ -81,17 +81,17 @@ cuda_fault_join (LoomDevice *device, LoomStream *stream, LoomDevice *other, Loom
   if (n == CUDA_MOST_OTHERS)
     return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "a step has at most %d CUDA devices", CUDA_MOST_OTHERS + 1);
   cuda_use (device);
-  status = cuda_check (cudaHostGetDevicePointer (&there, report, 0), "mapping what steps report", message);
+  status = cuda_check (cudaHostGetDevicePointer (&there, report, 0), "mapping fault reports", message);
   if (status == LOOM_STATUS_OK)
     status = cuda_check (
         cudaMemcpyAsync (&self->flag->others[n], &there, sizeof there, cudaMemcpyHostToDevice, self->handle),
-        "joining flags of faults", message);
+        "joining fault flags", message);
   n++;
   if (status == LOOM_STATUS_OK)
     status = cuda_check (cudaMemcpyAsync (&self->flag->n_others, &n, sizeof n, cudaMemcpyHostToDevice, self->handle),
-                         "joining flags of faults", message);
+                         "joining fault flags", message);
   if (status == LOOM_STATUS_OK)
-    status = cuda_check (cudaStreamSynchronize (self->handle), "joining flags of faults", message);
+    status = cuda_check (cudaStreamSynchronize (self->handle), "joining fault flags", message);
   if (status == LOOM_STATUS_OK)
     self->others[self->n_others++] = report;
   return status;

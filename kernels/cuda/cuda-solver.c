@@ -92,9 +92,9 @@ handles_new (cudaStream_t stream, Handles **to, LoomMessage *message)
   if (status == LOOM_STATUS_OK)
     status = check_blas (library->blas_create (&handles->blas), "opening cuBLAS", message);
   if (status == LOOM_STATUS_OK)
-    status = check (library->set_stream (handles->solver, stream), "giving cuSOLVER its stream", message);
+    status = check (library->set_stream (handles->solver, stream), "setting cuSOLVER's stream", message);
   if (status == LOOM_STATUS_OK)
-    status = check_blas (library->blas_set_stream (handles->blas, stream), "giving cuBLAS its stream", message);
+    status = check_blas (library->blas_set_stream (handles->blas, stream), "setting cuBLAS's stream", message);
   if (status == LOOM_STATUS_OK)
     *to = handles;
   else

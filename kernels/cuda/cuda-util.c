@@ -33,7 +33,8 @@ cuda_table_new (LoomDevice *device, size_t bytes, void **table, LoomMessage *mes
 {
   *table = NULL;
   cuda_use (device);
-  return cuda_check (cudaMalloc (table, bytes != 0 ? bytes : 1), "taking device memory for a kernel's table", message);
+  return cuda_check (cudaMalloc (table, bytes != 0 ? bytes : 1), "allocating device memory for a kernel's table",
+                     message);
 }
 
 void

@@ -93,22 +93,20 @@ make_flag (LoomStream *self, LoomMessage *message)
   void *report = NULL;
   LoomStatus status
       = cuda_check (cudaHostAlloc (&report, sizeof (CudaReport), cudaHostAllocMapped | cudaHostAllocPortable),
-                    "taking page-locked memory for what steps report", message);
+                    "allocating page-locked memory for fault reports", message);
 
   if (status != LOOM_STATUS_OK)
     return status;
   memset (report, 0, sizeof (CudaReport));
   self->report = report;
-  status
-      = cuda_check (cudaHostGetDevicePointer ((void **)&flag.report, report, 0), "mapping what steps report", message);
+  status = cuda_check (cudaHostGetDevicePointer ((void **)&flag.report, report, 0), "mapping fault reports", message);
   if (status == LOOM_STATUS_OK)
-    status
-        = cuda_check (cudaMalloc ((void **)&self->flag, sizeof flag), "taking memory for the flag of faults", message);
+    status = cuda_check (cudaMalloc ((void **)&self->flag, sizeof flag), "allocating the fault flag", message);
   if (status == LOOM_STATUS_OK)
     status = cuda_check (cudaMemcpyAsync (self->flag, &flag, sizeof flag, cudaMemcpyHostToDevice, self->handle),
-                         "clearing the flag of faults", message);
+                         "clearing the fault flag", message);
   if (status == LOOM_STATUS_OK)
-    status = cuda_check (cudaStreamSynchronize (self->handle), "clearing the flag of faults", message);
+    status = cuda_check (cudaStreamSynchronize (self->handle), "clearing the fault flag", message);
   return status;
 }
 
@@ -211,7 +209,7 @@ fault_clear (LoomDevice *device, LoomStream *stream, LoomMessage *message)
   cuda_use (device);
   memset ((void *)self->report, 0, sizeof (CudaReport));
   return cuda_check (cudaMemsetAsync (&self->flag->raised, 0, sizeof self->flag->raised, self->handle),
-                     "clearing the flag of faults", message);
+                     "clearing the fault flag", message);
 }
 
 /* ---- devices ---------------------------------------------------------------- */
@@ -268,7 +266,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
 
   status = cuda_check (cudaSetDevice (index), "opening the CUDA device", message);
   if (status == LOOM_STATUS_OK)
-    status = cuda_check (cudaGetDeviceProperties (&properties, index), "asking the CUDA device what it is", message);
+    status = cuda_check (cudaGetDeviceProperties (&properties, index), "reading the CUDA device's properties", message);
   if (status == LOOM_STATUS_OK)
     {
       device->architecture = properties.major * 10 + properties.minor;
@@ -330,8 +328,8 @@ device_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *mess
   cudaGetLastError ();
   *memory = NULL;
   if (cuda_status (error) != LOOM_STATUS_OUT_OF_MEMORY)
-    return cuda_check (error, "taking memory on the CUDA device", message);
-  return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "the card gave no memory");
+    return cuda_check (error, "allocating memory on the CUDA device", message);
+  return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "the GPU is out of memory");
 }
 
 static void
@@ -354,7 +352,7 @@ alloc_host (LoomDevice *device, size_t bytes, void **memory, LoomMessage *messag
   if (error == cudaSuccess)
     return LOOM_STATUS_OK;
   *memory = NULL;
-  return cuda_check (error, "taking page-locked memory of the machine", message);
+  return cuda_check (error, "allocating page-locked memory", message);
 }
 
 static void

@@ -157,7 +157,7 @@ def test_cut(gradloom, graph, b):
     assert time.monotonic() - begin < 11, f'{time.monotonic() - begin:.1f} s, {ranks(gradloom)} ranks are left'
     with open('errors') as errors:
         said = errors.read()
-    assert run.returncode == 3 and 'Rank 1 has not come to' in said, (run.returncode, said)
+    assert run.returncode == 3 and 'Rank 1 has not reached' in said, (run.returncode, said)
     done = train(gradloom, '--resume', 'cut', '--epochs', '1')
     assert done.returncode == 0, done.stderr
 

@@ -254,8 +254,8 @@ test_named (void)
 {
   if (!cli_has_mpi ())
     return;
-  expect_named ("1f1b", "4", "OMPI_COMM_WORLD_RANK=2", "Rank 2 has not come to “");
-  expect_named ("data", "3", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not come to “");
+  expect_named ("1f1b", "4", "OMPI_COMM_WORLD_RANK=2", "Rank 2 has not reached “");
+  expect_named ("data", "3", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not reached “");
 }
 
 static void
@@ -263,7 +263,7 @@ test_hung (void)
 {
   if (!cli_has_mpi ())
     return;
-  expect_hung ("hung", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not come to “");
+  expect_hung ("hung", "OMPI_COMM_WORLD_RANK=1", "Rank 1 has not reached “");
   expect_hung ("headless", "OMPI_COMM_WORLD_RANK=0", "Rank 1: ");
   cli_expect (0, NULL, "train", "--resume", "hung", "--epochs", "1");
 }

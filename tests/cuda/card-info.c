@@ -125,7 +125,7 @@ main (int argc, char **argv)
     {
       fprintf (stderr,
                "card-info MODULE.so: tells the card and the libraries that a module of the CUDA back end finds\n"
-               "card-info MODULE.so --hold MIB: holds the card's memory but for so many MiB\n");
+               "card-info MODULE.so --hold MIB: allocates and holds the card's memory except MIB\n");
       return 2;
     }
   module = g_module_open (argv[1], G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);

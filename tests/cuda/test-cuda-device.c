@@ -480,7 +480,7 @@ refused_test (void)
                    LOOM_STATUS_OUT_OF_MEMORY);
   g_assert_null (memory);
   /* The engine adds the number of bytes. */
-  g_assert_cmpstr (message.text, ==, "the card gave no memory");
+  g_assert_cmpstr (message.text, ==, "the GPU is out of memory");
 }
 
 static void

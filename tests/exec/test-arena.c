@@ -286,7 +286,7 @@ limited_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *mes
 {
   if (bytes <= limit)
     return real->alloc (device, bytes, memory, message);
-  g_strlcpy (message->text, "the card gave no memory", sizeof message->text);
+  g_strlcpy (message->text, "the GPU is out of memory", sizeof message->text);
   *memory = NULL;
   return LOOM_STATUS_OUT_OF_MEMORY;
 }

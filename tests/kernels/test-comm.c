@@ -277,7 +277,7 @@ hang (LoomComm *comm)
   while (comm->rank == 1 && g_atomic_int_get (&have_failed) < RANKS - 1)
     g_usleep (1000);
   g_assert_cmpint (comm->all_reduce (comm, &one, &sum, 1, LOOM_I64, LOOM_REDUCE_SUM, &message), ==, LOOM_STATUS_DEVICE);
-  g_assert_true (g_str_has_prefix (message.text, "Rank 1 has not come to “all_reduce” within 1 second: "));
+  g_assert_true (g_str_has_prefix (message.text, "Rank 1 has not reached “all_reduce” within 1 second: "));
   g_atomic_int_inc (&have_failed);
   g_assert_cmpint (comm->barrier (comm, &message), ==, LOOM_STATUS_DEVICE);
 }
@@ -296,7 +296,7 @@ test_missing (void)
 
   loom_comm_say_missing (&message, "barrier", come, 6, 1);
   g_assert_true (
-      g_str_has_prefix (message.text, "Ranks 1, 3 and 4 have not come to “barrier” within 1 second: they hang"));
+      g_str_has_prefix (message.text, "Ranks 1, 3 and 4 have not reached “barrier” within 1 second: they hang"));
 }
 
 static void
@@ -352,7 +352,7 @@ hang_in_part (LoomComm *comm)
   while (comm->rank != 3 && status == LOOM_STATUS_OK)
     status = part->barrier (part, &message);
   if (comm->rank != 3)
-    g_assert_true (g_str_has_prefix (message.text, "Rank 3 has not come to “barrier” within 1 second"));
+    g_assert_true (g_str_has_prefix (message.text, "Rank 3 has not reached “barrier” within 1 second"));
   part->free (part);
 }
 

@@ -542,7 +542,7 @@ test_gone (gconstpointer hangs)
   whole.truth.hangs = hangs != NULL;
   run_stages (side, 2, &whole.truth, whole.step, LOOM_PIPELINE_1F1B, on_cards.micros, TRUE);
   g_assert_nonnull (side[0].error);
-  if (strstr (side[0].error, hangs != NULL ? "has not come within 1 seconds" : "stage 1 has had enough") == NULL)
+  if (strstr (side[0].error, hangs != NULL ? "has not ended within 1 seconds" : "stage 1 has had enough") == NULL)
     g_error ("%s", side[0].error);
   for (int k = 0; k < 2; k++)
     side_clear (&side[k]);
