@@ -10,8 +10,8 @@ modules=kernels/cuda/loom-cuda.so
 # Programs that not every build has; a stage that lacks one is skipped.
 extras="tests/kernels/test-kernels-draw tests/test-cuda tests/cuda/log-answers.so"
 
-# Meson 1.0 does not ask nvcc which headers a source reads, so that objects outlive a change of these:
-# a back end half of which has another layout of structures was carried to a card once, and crashed there.
+# Meson 1.0 does not ask nvcc for the headers of a source, so objects are not rebuilt after a change of these: once, a
+# back end with two layouts of one structure was carried to a card and crashed there.
 drop_stale_kernels () { # drop_stale_kernels FOLDER
   local newest
   newest=$(find "$here/kernels" -name '*.h' -o -name '*.cuh' | xargs ls -t | head -n 1)

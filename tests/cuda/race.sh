@@ -1,24 +1,24 @@
-# The stages of on-device that hold PyTorch beside us. Sourced by it, not run: $here, $build, $out, $stage, $rehearse and
-# $eager are its own, as are skip, summary and on_card.
+# The stages of on-device that compare Gradloom with PyTorch. Sourced by it, not run: $here, $build, $out, $stage,
+# $rehearse, $eager, skip, summary and on_card are defined there.
 # shellcheck shell=bash disable=SC2154
 #
 # The table of targets has rows 2 to 8 and 10 for a GPU, in these types; workloads.py has the networks. A run of all stages
-# has room for three of them; the others are asked for by name (named).
+# has time for three of them; the others are selected by name (named).
 raced='^(mlp-784-128-10-b128|lenet5-b64|cifar-conv-bn-b64)$'
 raced_f32='^(mlp-784-128-10-b(32|128)|lenet5-b64|resnet18-b128|vgg16-b64|char-lstm-h128-t64-b32|char-gpt-l6-c384-t256-b12)$' # 2, 3, 5, 6, 7
 raced_bf16='^(cifar-conv-bn-b512|resnet18-b128|vgg16-b64|char-gpt-l6-c384-t256-b12|gpt2-t1024-b8)$'                          # 4, 5, 7, 8
-# Limits as in on-device's plan; with what ending them takes they are below nine minutes together.
+# Limits as in on-device's plan; including the time to end them they are below nine minutes together.
 # shellcheck disable=SC2034 # on-device reads it
 named='compile-more 150
 race-f32 160
 race-bf16 140
 race-generation 40'
 
-# torch.compile takes a minute a network, and keeps what it made in a folder: a race finds it there.
+# torch.compile takes a minute a network, and caches its results in a folder: a race finds them there.
 export TORCHINDUCTOR_CACHE_DIR=${out:-}/inductor
 
-# What a script of tests/bench would run, in $told. It is read without PyTorch, so that a rehearsal finds wrong arguments
-# on any machine.
+# The arguments of a script of tests/bench, in $told. They are read without PyTorch, so that a rehearsal finds wrong
+# arguments on any machine.
 told=''
 would_run () { # would_run SCRIPT.py PROGRAM OPTION…
   local script=$1 program=$2
@@ -33,7 +33,7 @@ bench () { # bench SCRIPT.py PROGRAM OPTION…
   shift 2
   would_run "$script" "$program" "$@" || return 1
   python3 -c 'import torch, numpy, safetensors' || skip "python3 here has no PyTorch, NumPy or safetensors"
-  # PyTorch goes on taking its own libraries.
+  # PyTorch still uses its own libraries.
   export -f on_card
   printf '#!/bin/bash\non_card %q "$@"\n' "$build/$program" > "$out/$stage.program"
   chmod +x "$out/$stage.program"
@@ -41,7 +41,7 @@ bench () { # bench SCRIPT.py PROGRAM OPTION…
 }
 race () { bench race.py tests/bench/bench-race "$@"; } # race OPTION…
 
-# Whole networks take hours with an emulated GPU: of a stage that is asked for by name the arguments alone are rehearsed.
+# Whole networks take hours with an emulated GPU: a stage selected by name only rehearses its arguments.
 not_rehearsed () { skip "raced on a GPU alone, $(wc -w <<< "$told") in all: $told"; }
 
 run_compile () {
@@ -55,7 +55,7 @@ run_race () {
   else race --device cuda:0 --json "$out/race.json" $([ -n "$eager" ] || echo --compile) --windows 5 --scale 3 --only "$raced"; fi
 }
 
-# Both types at once: a compilation is one thread's work.
+# Both types at once: a compilation runs on one thread.
 run_compile-more () {
   local f32=(--device cuda:0 --warm --only "$raced_f32") bf16=(--device cuda:0 --warm --precision bf16 --only "$raced_bf16") first status=0 both
   [ -z "$eager" ] || skip "--eager leaves torch.compile out"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What nvcc made of the own kernels, read from their PTX: no 64-bit division (a hundred instructions, where
-kernels/cuda/cuda-divide.cuh takes ten), and no product of random numbers contracted with a sum (kernels/draw.h).
+"""Checks the PTX of the own kernels: no 64-bit division (a hundred instructions instead of the ten of
+kernels/cuda/cuda-divide.cuh), and no product of random numbers contracted with a sum (kernels/draw.h).
 
 usage: test-ptx.py FOLDER     with the objects of the kernels, whose PTX is not compressed
 """
@@ -35,7 +35,7 @@ def main():
                 drawn += 1
                 if CONTRACTED.search(text):
                     faults.append(f"{file}: {name} contracts a product and a sum; use what kernels/draw.h has for that")
-    # Objects without their PTX would pass for good ones.
+    # Objects without their PTX would pass.
     if count < 100 or drawn != 1:
         faults.append(f"{count} kernels were found, {drawn} of them the one of random floats")
     print("1..1")

@@ -2,11 +2,11 @@
 """Turns CUDA C++ into C++ that the host's compiler takes: prepass.py ROOT PATH RESULT [FILE OLD NEW].
 
 A launch `kernel<…><<<grid, block, …>>> (arguments)` becomes a call that copies the
-arguments, and a `__shared__` variable becomes a reference into the block's memory, a kernel's
-attribute is set by the name that its launch spells.
-A header .cuh is translated in the place where it is included. Nothing else is changed,
-and #line keeps every message true. For a test of the emulator, the text OLD, which stands
-once in FILE, becomes NEW."""
+arguments, a `__shared__` variable becomes a reference into the block's memory, and a kernel's
+attribute is set by the kernel's name in its launch.
+A header .cuh is translated where it is included. Nothing else is changed, and #line keeps the
+lines of messages right. For a test of the emulator, the text OLD, which must occur once in
+FILE, becomes NEW."""
 import os
 import re
 import sys
@@ -19,7 +19,7 @@ SHARED = re.compile(r"__shared__\s+(.*?)\s*(\w+(?:\[[^\]]*\])*(?:\s*,\s*\w+(?:\[
 
 
 def closing(text, start):
-    """The place of the bracket that closes the one at start."""
+    """The index of the bracket that closes the one at start."""
     depth = 0
     for at in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
