@@ -1,8 +1,7 @@
-/* Integer arithmetic that C leaves undefined or rounds another way: what the
- * integer forms of scalar.h's formulas call.
+/* Integer arithmetic for the integer forms of scalar.h's formulas, where C's is undefined or rounds another way.
  *
- * A division by zero gives 0 here: the operators put the primitive `require` before it.
- * The smallest integer divided by -1 wraps, as addition and multiplication do.
+ * A division by zero results in 0 here: the operators put the primitive `require` before it. The smallest integer
+ * divided by -1 wraps, as addition and multiplication do.
  *
  * The CUDA back end puts this file's text before the kernels that it compiles at run time. */
 #ifndef LOOM_INTEGER_H

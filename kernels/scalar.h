@@ -1,13 +1,12 @@
 /* Scalar formulas, each written once for every back end.
  *
- * LOOM_SCALAR_OPS(X) lists X(ENUM, name, arity, expression). The expression is over
- * a, b, c of type T and may call the LOOM_M_* functions, which each user defines
- * for its type before expanding it (expf or exp; CUDA source for run-time
- * compilation gets the expression as text by stringising). Comparisons give 1 or 0
- * in T. Formulas follow PyTorch's at NaN and at the kinks (relu'(0) = 0).
+ * LOOM_SCALAR_OPS(X) lists X(ENUM, name, arity, expression). The expression is over a, b, c of type T and may call the
+ * LOOM_M_* functions, which each user defines for its type before expanding it (expf or exp; CUDA source for run-time
+ * compilation contains the expression as text by stringising). Comparisons are 1 or 0 in T. Formulas follow PyTorch's
+ * at NaN and at the kinks (relu'(0) = 0).
  *
- * To add one: a line here and its gradient in engine/program; where it calls a new function, a LOOM_M_ definition in each
- * back end; where it is defined for some arguments only or for integers, a line in the tables below. */
+ * To add one: a line here and its gradient in engine/program; if it calls a new function, a LOOM_M_ definition in each
+ * back end; if it is defined for some arguments only or for integers, a line in the tables below. */
 #ifndef LOOM_SCALAR_H
 #define LOOM_SCALAR_H
 

@@ -29,6 +29,7 @@ take_row (float part[PARTS], const float *row, int length)
     }
 }
 
+/* Stores a lane's features of one row [length], times factor. */
 template <int PARTS>
 __device__ static void
 put_row (float *row, const float part[PARTS], int length, float factor)

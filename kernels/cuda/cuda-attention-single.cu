@@ -111,6 +111,7 @@ add_mask (float products[8][4], const AttentionSizes &s, const void *mask, long 
     }
 }
 
+/* Stores the tile of 64×64 to shares [ROWS][STRIDE], by column and row. */
 __device__ static void
 put_shares (float *shares, const float tile[8][4])
 {

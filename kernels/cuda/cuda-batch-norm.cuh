@@ -168,6 +168,7 @@ is_first (void)
   return threadIdx.x < (NHWC ? COLUMNS : 1);
 }
 
+/* Stores the sums of a block's chunk in parts [chunks,channels]. */
 template <bool NHWC, int V>
 __device__ static void
 put_part (Pair *parts, const Batch &b, const Walk<NHWC, V> &walk, Pair mine[])

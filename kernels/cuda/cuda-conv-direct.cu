@@ -35,6 +35,7 @@ typedef struct
   LoomKernel *tail; /* forward: the activation; weight gradient: the sum for dbias */
 } Direct;
 
+/* The offset of element (a, b, c, d) by the strides at [4]. */
 __device__ static long long
 place (const long long at[4], long long a, long long b, long long c, long long d)
 {

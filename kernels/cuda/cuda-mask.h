@@ -1,4 +1,4 @@
-/* Masks of bits as cuBLASLt's epilogue DRELU reads them (cuda-mask.cu). */
+/* Bit masks in the form that cuBLASLt's epilogue DRELU reads (cuda-mask.cu). */
 #ifndef LOOM_CUDA_MASK_H
 #define LOOM_CUDA_MASK_H
 

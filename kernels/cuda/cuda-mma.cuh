@@ -64,6 +64,7 @@ pack (F16, float low, float high)
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                                     \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
 
+/* sums [16×8] += a [16×16]·b [16×8], in the fragments described above. */
 __device__ static inline void
 multiply (Bf16, float sums[4], const unsigned a[4], const unsigned b[2])
 {

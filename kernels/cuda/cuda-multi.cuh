@@ -113,6 +113,7 @@ take_four (float to[4], const float *from, int left, bool aligned)
     to[k] = k < left ? from[k] : 0.0f;
 }
 
+/* Stores four adjacent elements likewise. */
 __device__ static inline void
 put_four (float *to, const float from[4], int left, bool aligned)
 {

@@ -9,6 +9,7 @@
 
 #define JOINERS 512
 
+/* Adds the squares of g [4], and clears *finite if one of g is not finite. */
 __device__ static inline void
 add_squares (const float g[4], double *sum, double *finite)
 {

@@ -69,6 +69,7 @@ locate (const Window &window, int at[4], int from[4])
   return true;
 }
 
+/* The offset of element at [4] of a tensor [N,C,H,W]. */
 __device__ static int
 place (const Strides &strides, const int at[4])
 {

@@ -145,8 +145,8 @@ struct SortSlot
   }
 };
 
-/* Sorts rows of at most a tile, several in a block if they fit, or a tile of a longer row. Missing pairs have the
- * largest key and are last, where a stable sort leaves them. */
+/* Sorts rows [rows,n] of at most a tile, several in a block if they fit, or a tile of a longer row. Missing pairs have
+ * the largest key and are last, where a stable sort leaves them. */
 template <typename K, typename From, typename To>
 __global__ void
 __launch_bounds__ (SORT_THREADS) sort_tiles_kernel (From from, To to, SortShape shape)
@@ -202,7 +202,7 @@ tile_start (unsigned int tile, const SortShape &shape)
   return start < shape.n ? (int)start : shape.n;
 }
 
-/* Merges runs of `run` tiles pairwise; one block for each tile of the result. */
+/* Merges runs of `run` tiles of the rows from [rows,n] pairwise; one block for each tile of the result. */
 template <typename K, typename To>
 __global__ void
 __launch_bounds__ (SORT_THREADS) sort_merge_kernel (SortPairs<K> from, To to, SortShape shape, unsigned int run)

@@ -11,7 +11,7 @@
 
 #include "kernels/backend.h"
 
-/* CUDA's own numbers, so that no header of it is needed. */
+/* CUDA's own numbers, so that its headers are not needed. */
 enum
 {
   MULTIPROCESSORS = 16,
