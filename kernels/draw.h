@@ -1,9 +1,9 @@
 /* Normal and exponential random numbers in f32 from the words of kernels/philox.h, with the same bits on all back ends.
  *
  * Only operations are used whose results IEEE 754 defines (+, ·, sqrt, conversions), and no product is contracted with
- * a sum: on a GPU by step() and times() below, in C by -ffp-contract=off of the files that include this. Logarithm,
- * sine and cosine are our own polynomials, fitted by Remez's exchange algorithm in 200 bits; tests/kernels/test-draw.c
- * limits their error to 3 units in the last place against f64. */
+ * a sum: on a GPU by loom_draw_step() and loom_draw_times(), in C by -ffp-contract=off of the files that include this.
+ * Logarithm, sine and cosine are our own polynomials, fitted by Remez's exchange algorithm in 200 bits;
+ * tests/kernels/test-draw.c limits their error to 3 units in the last place against f64. */
 #ifndef LOOM_DRAW_H
 #define LOOM_DRAW_H
 

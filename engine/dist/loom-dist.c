@@ -388,12 +388,12 @@ typedef struct
   gboolean is_here; /* the launcher starts all ranks on this machine */
   gboolean begun;   /* all of them were running at once (only if is_here) */
   int without;      /* as has_lost_hosts() counts; -1: no rank was found yet */
-  gint64 asked;     /* when it was first asked to end, and when it was told to end its ranks; 0: not yet */
+  gint64 asked;     /* when it was first asked to end, and when it had to end its ranks; 0: not yet */
   gint64 told;
-  gboolean has_said; /* the user was told that the ranks are slow to end */
+  gboolean has_said; /* the user knows that the ranks are slow to end */
 } Waiting;
 
-#define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that was told to end its ranks, which takes 2 s to 3 s */
+#define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that must end its ranks, which takes 2 s to 3 s */
 
 /* Ends the ranks instead of the launcher. They do not belong to its process group. */
 static void

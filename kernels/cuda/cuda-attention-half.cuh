@@ -131,7 +131,7 @@ multiply_rows (float sums[][4], const Rows<WIDTH, KEPT> &rows, const unsigned sh
     }
 }
 
-/* sums [16×OUT] += weights [16×STREAM]·matrix [STREAM×OUT]; weights are `shares`. */
+/* sums [16×OUT] += shares [16×STREAM]·matrix [STREAM×OUT]; shares are the softmax weights. */
 template <typename T, int WIDTH, int OUT>
 __device__ static inline void
 add_shares (float sums[][4], const float shares[][4], const unsigned short *matrix)

@@ -128,8 +128,8 @@ put_shares (float *shares, const float tile[8][4])
     }
 }
 
-/* sums += weights [64×64] (`shares`)·matrix [rows,length], whose rows are `down` elements apart: 64·OUTS columns from
- * `from` on. */
+/* sums += shares [64×64] (softmax weights)·matrix [rows,length], whose rows are `down` elements apart: 64·OUTS columns
+ * from `from` on. */
 template <int OUTS>
 __device__ static void
 add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, long long down, int rows, int length, int from,

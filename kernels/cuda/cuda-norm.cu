@@ -26,7 +26,7 @@ typedef struct
   LongDivisor by_chunks;
   LoomDType from, to; /* of x, of y */
   bool affine;
-  int around; /* the operand number of the residual around the norm; 0: none */
+  int around; /* the operand number of the residual; 0: none */
   double eps;
 } Norm;
 
