@@ -578,8 +578,7 @@ typedef struct
   const void *attrs; /* the struct of the primitive; copied if the kernel keeps it */
   int n_in, n_out;
   const LoomTensorDesc *in, *out;
-  const char
-      *algorithm; /* one that options() returned; NULL: the first in the back end's own order that takes the call */
+  const char *algorithm; /* one that options() returned; NULL: the back end's first that takes the call */
   bool tf32; /* of products: f32 operands may be rounded to TF32, if the device computes in it; else they may not */
 } LoomKernelSpec;
 
@@ -617,8 +616,7 @@ struct LoomKernel
   /* Bit i of inplace[o]: output o may have exactly input i's address. */
   uint32_t inplace[LOOM_EW_MAX_OUT];
   const char *name; /* the implementation, for `gradloom plan`: "onednn brg:avx512_core"; valid as long as the kernel */
-  int64_t
-      site; /* the engine's number for the instruction, quoted by the faults that the kernel raises; set before run() */
+  int64_t site;     /* the engine's number for the instruction, quoted by its faults; set before run() */
   bool is_launched_alone; /* it waits for the device, so a step that contains it is not recorded (capture_begin) */
 };
 

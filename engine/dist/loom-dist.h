@@ -47,8 +47,7 @@ char *loom_dist_binding_warning (const LoomComm *comm);
 gboolean loom_dist_is_shared (const GError *error);
 
 #define LOOM_DIST_SLOW 10
-#define LOOM_DIST_HUNG (128 + 3) /* exit status of ranks that have reported a hanging rank, as kernels/comm ends them  \
-                                  */
+#define LOOM_DIST_HUNG (128 + 3) /* exit status of ranks that have reported a hanging rank */
 
 /* Set in the environment of ranks that loom_dist_launch() has started: the launching process reports how they ended. */
 #define LOOM_DIST_LAUNCHED "GRADLOOM_LAUNCHED"

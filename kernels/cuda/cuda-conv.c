@@ -29,8 +29,7 @@ typedef struct
   int number;      /* in the enumeration of its pass */
   int64_t largest; /* filter of Winograd's algorithms, which take 3×3 and up to this; 0: the algorithm is a product,
                       which takes every shape, stride, dilation and layout */
-  bool
-      rounds; /* as much as TF32 does, in any math mode: on an H100 its results deviate by 2e-4 to 6e-4 of their norm */
+  bool rounds;     /* like TF32, in any math mode: on an H100 the results deviate by 2e-4 to 6e-4 of their norm */
 } Algorithm;
 
 /* If costs are equal the first one is chosen. */

@@ -39,8 +39,7 @@ typedef struct
   bool has_bias, epilogue_bias;
   LoomScalarOp slope;         /* ID: none */
   LoomDType slope_type;       /* of its operand z */
-  const void
-      *bias; /* the address last set in the epilogue: of the bias, of the sum's result, or of the derivative's z */
+  const void *bias;           /* the last address set in the epilogue: bias, sum or z */
   bool empty_sum;             /* k is 0 */
   cudaDataType_t to;          /* the result's */
   size_t element, to_element; /* bytes of an operand's element and of a result's */

@@ -49,11 +49,10 @@ static inline unsigned short loom_to_half (float x)
 
 /* If loads and stores are checked, the compiler's calls go to the functions of touch.cc. */
 const char *const touching = R"(
-extern "C"
-{
-  void (*emulated_touch) (void *, unsigned, bool, const void *);
-  void (*emulated_misaligned) (const void *, const void *, unsigned long);
-  void (*emulated_outside) (const void *, long long);
+extern "C" {
+void (*emulated_touch) (void *, unsigned, bool, const void *);
+void (*emulated_misaligned) (const void *, const void *, unsigned long);
+void (*emulated_outside) (const void *, long long);
 #define OWN __attribute__ ((no_sanitize ("thread"), used))
 #define TOUCHES(n) \
   OWN void __tsan_read##n (void *p) { emulated_touch (p, n, false, __builtin_return_address (0)); } \
