@@ -119,8 +119,8 @@ extern "C" __attribute__ ((no_sanitize ("thread"))) void emulated_run (unsigned 
 }
 
 /* For a module whose kernels are checked, without the sanitizers' runtimes. Under the address sanitizer texts are
- * compiled without checks, and cached with the others: it checks the host's code. Optimised, since otherwise variables
- * in registers would be checked, too. */
+ * compiled without it, and cached with the others: it checks the host's code. Optimised, since otherwise variables in
+ * registers would be checked, too. */
 const char *const checked_flags[] = { "-O1", "-g1", "-fsanitize=thread,alignment,bounds", "--param=tsan-instrument-func-entry-exit=0" };
 
 /* A text is compiled once and run a few times, so compiling takes most of the time: it is a third faster without
