@@ -1,9 +1,9 @@
-/* What a node hands from one run of the program to the next, in slots of its own.
+/* Carries state from one run of the program to the next, in slots of the node.
  *
- * A recurrent layer goes on with its last state, attention with the keys and values of the places before. What a
- * program reads there is a constant to it, so gradients end at a run's beginning (truncated backpropagation through
- * time). One slot for all counts the places that were read since the beginning: where it is 0, nothing of before
- * counts. */
+ * A recurrent layer resumes from its last state, attention from the keys and values of earlier positions. A program
+ * reads the carried values as constants, so gradients end at the beginning of a run (truncated backpropagation
+ * through time). One slot counts the positions read since the beginning for all nodes; at 0 the carried values are
+ * ignored. */
 #include "engine/ops/loom-context.h"
 
 static LoomValue

@@ -1,4 +1,4 @@
-/* The functions that infer() may call; see loom-context.h. */
+/* Implements the functions that infer() may call; see loom-context.h. */
 #include "engine/ops/loom-context.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ get_param (const LoomInfer *ctx, const char *name)
   const LoomParam *param = find_param (ctx, name);
 
   if (param == NULL)
-    g_error ("operator “%s” asks for its parameter “%s”, which is not in its table", ctx->op->name, name);
+    g_error ("operator “%s” reads its parameter “%s”, which is not in its table", ctx->op->name, name);
   return param;
 }
 
@@ -149,7 +149,7 @@ loom_infer_claim_state (LoomInfer *ctx, const char *name)
   return ctx->host->claim_state (ctx, name);
 }
 
-/* Bytes are counted in 64 bits everywhere below, so a size that could overflow them is refused where it is drawn. */
+/* All code below counts bytes in 64 bits, so a size that could overflow them is refused while the graph is edited. */
 void
 loom_infer_check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)
 {
@@ -161,8 +161,8 @@ loom_infer_check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)
   if (elements <= LOOM_MAX_ELEMENTS)
     return;
   text = loom_shape_to_string (shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                    "%s is more than any machine holds (%.2g elements). Use smaller sizes.", text, elements);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s has too many elements (%.2g) for any machine. Use smaller sizes.",
+                    text, elements);
 }
 
 void

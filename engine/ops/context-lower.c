@@ -1,4 +1,4 @@
-/* The functions that lower() may call; see loom-context.h. */
+/* Implements the functions that lower() may call; see loom-context.h. */
 #include "engine/ops/loom-context.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ loom_lower_weight (LoomLower *ctx, const char *name)
     return 0;
   if (declared->input < 0)
     return loom_program_read (ctx->program, ctx->slot (ctx, declared));
-  /* A tied weight has the type of the others, whatever the wire carries. */
+  /* A tied weight is cast to the type of the other weights. */
   dtype = declared->spec.dtype == LOOM_F32 ? loom_program_get_float (ctx->program) : declared->spec.dtype;
   return loom_cast (ctx->program, loom_lower_input (ctx, (guint)declared->input), dtype);
 }
@@ -96,8 +96,8 @@ loom_lower_hyper (LoomLower *ctx, const char *name)
 
 /* ---- random numbers --------------------------------------------------------- */
 
-/* A path has a stream of random numbers that is the same wherever and whenever it runs. The streams of a node are apart
- * by an odd constant, the golden ratio's; those of paths lie anywhere. */
+/* Each path has a stream of random numbers of its own, which does not depend on the device or the time. The streams
+ * of one node differ by an odd constant, that of the golden ratio. */
 guint64
 loom_lower_random_from (LoomLower *ctx, guint which, LoomValue *seed, LoomValue *step)
 {
@@ -141,8 +141,8 @@ is_input_value (const LoomLower *ctx, LoomValue value)
   return FALSE;
 }
 
-/* The same elements under a value of their own. Dropout in evaluation, a permutation of nothing: such an output that is
- * wanted must not be its input, or the gradient of the one would count the other uses of the other. */
+/* Copies the value under a new number. If an output that must be kept were its input (dropout in evaluation, a
+ * permutation that changes nothing), the gradient of one would include the other uses of the other. */
 static LoomValue
 copy_value (LoomProgram *p, LoomValue value)
 {

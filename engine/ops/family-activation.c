@@ -1,14 +1,11 @@
-/* Formulas that several activations share.
+/* Emits the formulas that several activations share.
  *
- * Where one bends, both branches are computed and one is selected. The branch that is not taken must stay finite, for
- * its gradient is 0 times its slope: arguments that would overflow are replaced before they go in. */
+ * A piecewise formula computes both branches and selects one. The branch that is not selected must stay finite,
+ * because its gradient is 0 times its derivative: arguments that would overflow are replaced before the function. */
 #include "engine/ops/op-private.h"
 
 const LoomParamSpec loom_op_param_alpha[] = {
-  { .name = "alpha",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .doc = "How far below zero very negative numbers end: at −alpha." },
+  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The limit for large negative inputs is −alpha." },
   { NULL },
 };
 

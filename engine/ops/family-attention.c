@@ -1,12 +1,13 @@
-/* Scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
+/* Emits scaled dot-product attention (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
 #include "engine/ops/family-attention.h"
 
 #include <math.h>
 
-/* Heads up to this size go through the primitive, which keeps no scores; every back end has it for them. */
+/* Heads up to this size use the primitive, which does not store the attention scores; every back end implements it
+ * for them. */
 #define MOST_FEATURES 256
 
-/* The operands' sizes, and v in the shape of scores: [N, K, H/K, T, S]. */
+/* The sizes of the operands, and v in the shape of the scores: [N, K, H/K, T, S]. */
 typedef struct
 {
   LoomProgram *p;
@@ -31,7 +32,7 @@ sizes_of (LoomLower *ctx, const LoomAttention *a)
                   .depth = v.dim[3] };
 }
 
-/* [N or 1, H or 1, T or 1, …] beside [N, K, H/K, T, S]. */
+/* [N or 1, H or 1, T or 1, …] in the shape [N, K, H/K, T, S]. */
 static LoomValue
 beside_scores (LoomLower *ctx, const Sizes *s, LoomValue v)
 {
@@ -48,8 +49,8 @@ kept (Sizes *s, LoomValue where, LoomValue v, double otherwise)
   return loom_ternary (s->p, LOOM_SCALAR_SELECT, where, v, loom_const (s->p, s->dtype, otherwise));
 }
 
-/* The shares [N, K, H/K, T, S] that the values are weighted with. A query that keeps no key has scores of 0 instead, so
- * that no NaN comes back to it, and then shares of 0. */
+/* The attention weights [N, K, H/K, T, S]. A query whose keys are all masked gets scores of 0 in place of -∞, so
+ * that its gradient is not NaN, and then weights of 0. */
 static LoomValue
 shares_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
 {
@@ -82,7 +83,7 @@ shares_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
   return some != 0 ? kept (s, some, v, 0) : v;
 }
 
-/* Attention over the places of earlier runs and then these, whose keys and values are kept for the next one. */
+/* Attention over the positions of earlier runs and of this one. The keys and values are stored for the next run. */
 static LoomValue
 attend_kept (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
 {
@@ -100,7 +101,7 @@ attend_kept (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
   return out[2];
 }
 
-/* TRUE if its keys are those of its own places, which a growing sequence can keep. */
+/* TRUE if the keys belong to the same positions as the queries, so that a growing sequence can cache them. */
 static gboolean
 can_keep (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
 {
@@ -108,7 +109,7 @@ can_keep (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
          && s->queries <= loom_lower_carry_room (ctx);
 }
 
-/* A head's number among all, [N,H], which goes with it wherever a program is divided. */
+/* The number of each head among all, [N,H]; it stays with the head if a program is partitioned. */
 static LoomValue
 head_numbers (const Sizes *s)
 {
@@ -129,7 +130,7 @@ loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
   gboolean whole = s.width <= MOST_FEATURES && s.depth <= MOST_FEATURES && !(drops && a->dropout >= 1);
   LoomValue shares = weights != NULL || !whole ? shares_of (ctx, a, &s) : 0, y;
 
-  /* The primitive drops the same shares. */
+  /* The primitive drops the same weights. */
   if (drops && shares != 0)
     {
       gint64 dims[5] = { s.n, s.groups, s.share, s.queries, s.keys };
@@ -161,7 +162,7 @@ loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
   return loom_reshape (p, y, 4, (gint64[]){ s.n, s.heads, s.queries, s.depth });
 }
 
-/* A product for the scores and one for the values, and five operations for each share. */
+/* One product for the scores, one for the values, and five operations for each attention weight. */
 double
 loom_op_attention_flops (double rows, double keys, double width, double depth)
 {

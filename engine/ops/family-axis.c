@@ -1,13 +1,16 @@
-/* Shared by operators along dimensions: sums and means fold some away, softmax and its logarithm run along one.
+/* Shares the code of operators along dimensions: reductions such as sum and mean, and softmax with its logarithm.
  *
- * Their files say what is theirs: the type of a sum of integers, the division of a mean, the logarithm. */
+ * The files of the operators add the result type of integers, the division of a mean, the logarithm. */
 #include "engine/ops/op-private.h"
 
 /* ---- reductions ------------------------------------------------------- */
 
 const LoomParamSpec loom_op_param_reduced[] = {
-  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions that vanish; left out, all of them." },
-  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
+  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
+  { .name = "keepdim",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the result keeps the reduced dimensions with size 1." },
   { NULL },
 };
 
@@ -62,12 +65,16 @@ loom_op_sums (LoomLower *ctx, double *count)
 /* ---- spread ----------------------------------------------------------- */
 
 const LoomParamSpec loom_op_param_spread[] = {
-  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions that vanish; left out, all of them." },
+  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
   { .name = "correction",
     .type = LOOM_PARAM_FLOAT,
     .def = "1",
-    .doc = "Taken off the number of elements: 1 for a sample of something larger, 0 for all there is." },
-  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
+    .doc = "Subtracted from the number of elements in the divisor: 1 (Bessel’s correction) estimates the variance of a "
+           "population from a sample, 0 computes the variance of the elements themselves." },
+  { .name = "keepdim",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the result keeps the reduced dimensions with size 1." },
   { NULL },
 };
 
@@ -80,7 +87,7 @@ const LoomSample loom_op_samples_spread[] = {
   { NULL },
 };
 
-/* In two passes: differences from the mean keep the digits that a difference of squares would lose. */
+/* Computed in two passes: differences from the mean keep the digits that a difference of squares would lose. */
 LoomValue
 loom_op_variance (LoomLower *ctx)
 {

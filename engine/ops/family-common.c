@@ -1,4 +1,4 @@
-/* Rules that many operators share; see op-private.h. */
+/* Implements the rules that many operators share; see op-private.h. */
 #include "engine/ops/op-private.h"
 
 const LoomPortSpec loom_op_port_input[] = { { "input", "A tensor of any shape." }, { NULL } };
@@ -14,7 +14,7 @@ loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why)
 
   if (loom_dtype_is_float (t->dtype))
     return TRUE;
-  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port, "%s %s%sneeds floats; here come whole numbers (%s).",
+  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port, "%s %s%sneeds floats, but got integers (%s).",
                     loom_infer_op (ctx)->name, why != NULL ? why : "", why != NULL ? " and " : "",
                     loom_dtype_name (t->dtype));
   return FALSE;
@@ -29,11 +29,10 @@ loom_op_needs_weight_type (LoomInfer *ctx, guint i, const char *port)
     return FALSE;
   if (dtype == LOOM_F32)
     return TRUE;
-  loom_infer_fault (
-      ctx, LOOM_ERROR_DTYPE, port,
-      "%s multiplies by weights, which are f32; here comes %s. Put a cast to f32 before it; to compute in "
-      "another type give the node dtype=\"…\", or precision=\"…\" to <train>.",
-      loom_infer_op (ctx)->name, loom_dtype_name (dtype));
+  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port,
+                    "%s multiplies by weights, which are f32, but got %s. Put a cast to f32 before it; to compute in "
+                    "another type give the node dtype=\"…\", or precision=\"…\" to <train>.",
+                    loom_infer_op (ctx)->name, loom_dtype_name (dtype));
   return FALSE;
 }
 
@@ -54,7 +53,7 @@ loom_op_axis_of (gint64 dim, int rank)
 gboolean
 loom_op_axis (LoomInfer *ctx, const char *name, gint64 dim, int rank, int *axis)
 {
-  /* PyTorch lets a scalar be asked for its only axis. */
+  /* As in PyTorch, dimension 0 or -1 of a scalar is accepted. */
   int room = MAX (rank, 1);
 
   if (dim < -room || dim >= room)
@@ -130,8 +129,8 @@ loom_op_rank (LoomInfer *ctx, guint i, const char *port, int minimum, int maximu
   if (t->shape.rank >= minimum && t->shape.rank <= maximum)
     return TRUE;
   shape = loom_shape_to_string (&t->shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s needs %s; here comes %s. %s", loom_infer_op (ctx)->name, what,
-                    shape, hint);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s needs %s, but got %s. %s", loom_infer_op (ctx)->name, what, shape,
+                    hint);
   return FALSE;
 }
 
@@ -148,7 +147,7 @@ loom_op_plain_dim (LoomInfer *ctx, LoomDim d, const char *what, gint64 *value)
     }
   text = loom_shape_to_string (&one);
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input",
-                    "%s makes weights for %s, so that must be a fixed number; here it is %s.",
+                    "%s has weights for %s, so this size must be a fixed number; here it is %s.",
                     loom_infer_op (ctx)->name, what, loom_dim_is_unknown (d) ? "not known yet" : text);
   return FALSE;
 }

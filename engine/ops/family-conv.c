@@ -1,9 +1,8 @@
-/* Convolution and its transpose over one, two and three dimensions, all of them the primitives over images.
+/* Lowers convolution and transposed convolution over one, two and three dimensions to the primitives over images.
  *
- * A signal is an image of one row. A volume is a pile of images: the depth taps of a kernel become channels, so that a
- * single convolution of N·D images with C·taps channels does the work of all taps at once. The order of those channels
- * (all taps of a channel side by side) is the order of the weights as PyTorch keeps them, groups included, so that the
- * weights are only read under another shape. */
+ * A sequence is an image of one row. For a volume, the depth taps of the kernel become channels, so that one
+ * convolution of N·D images with C·taps channels computes all taps. The channels are ordered like the weights of
+ * PyTorch (all taps of a channel together), groups included, so the weights only need a reshape. */
 #include "engine/ops/op-layers.h"
 
 const char *const loom_op_padding_modes[] = { "zeros", "reflect", "replicate", "circular", NULL };
@@ -13,7 +12,7 @@ typedef struct
 {
   LoomWindows w;
   gint64 groups;
-  gint64 extra[LOOM_MAX_SPACE]; /* output_padding of a transposed one */
+  gint64 extra[LOOM_MAX_SPACE]; /* output_padding of a transposed convolution */
 } Conv;
 
 /* ---- parameters ------------------------------------------------------- */
@@ -42,7 +41,7 @@ parse_padding (const char *text, Conv *c)
     {
       gint64 value;
 
-      /* Stripping twice does no harm where one number stands for all. */
+      /* Stripping twice is harmless if one number is used for all dimensions. */
       if (!g_ascii_string_to_signed (g_strstrip (part[i < n ? i : 0]), 10, 0, 1000000, &value, NULL))
         return FALSE;
       c->w.front[i] = c->w.back[i] = value;
@@ -50,7 +49,7 @@ parse_padding (const char *text, Conv *c)
   return TRUE;
 }
 
-/* FALSE where the padding is not a padding, or is “same” where the size cannot be kept. */
+/* FALSE if the text is not a padding, or is “same” where the size cannot be kept. */
 static gboolean
 plain_of (const LoomInfer *ctx, Conv *c)
 {
@@ -62,7 +61,7 @@ plain_of (const LoomInfer *ctx, Conv *c)
     return TRUE;
   if (!g_str_equal (padding, "same"))
     return parse_padding (padding, c);
-  /* An odd one is put at the end, as PyTorch does. */
+  /* If the total is odd, the additional element is at the end, as in PyTorch. */
   for (int i = 0; i < c->w.n; i++)
     {
       gint64 total = c->w.dilation[i] * (c->w.kernel[i] - 1);
@@ -100,8 +99,8 @@ complain_padding (LoomInfer *ctx, int n)
                         "padding", "0", "Use 0.");
 }
 
-/* Declares weight [first, second / groups, kernel…] and the bias. PyTorch takes the second size of the weights for the
- * number of inputs that each output sees, in a transposed convolution too. */
+/* Declares weight [first, second / groups, kernel…] and the bias. PyTorch computes fan_in from the second size of
+ * the weights, in a transposed convolution too. */
 static gboolean
 declare_weights (LoomInfer *ctx, const Conv *c, gint64 in, gint64 out, gboolean transposed)
 {
@@ -112,7 +111,7 @@ declare_weights (LoomInfer *ctx, const Conv *c, gint64 in, gint64 out, gboolean 
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "groups",
                         "%" G_GINT64_FORMAT " input and %" G_GINT64_FORMAT
-                        " output channels cannot both be split into %" G_GINT64_FORMAT " groups.",
+                        " output channels cannot be divided into %" G_GINT64_FORMAT " groups.",
                         in, out, c->groups);
       return FALSE;
     }
@@ -132,7 +131,7 @@ declare_weights (LoomInfer *ctx, const Conv *c, gint64 in, gint64 out, gboolean 
   return TRUE;
 }
 
-/* Mirrors and wraps reach only as far as there is something. */
+/* Reflecting and wrapping padding are limited by the size of the input. */
 static gboolean
 check_padding_mode (LoomInfer *ctx, const Conv *c)
 {
@@ -147,8 +146,7 @@ check_padding_mode (LoomInfer *ctx, const Conv *c)
         continue;
       text = loom_shape_to_string (&x->shape);
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding",
-                        "Padding “%s” by %" G_GINT64_FORMAT " needs more places than %s has. Pad by less, or with "
-                        "zeros.",
+                        "Padding “%s” by %" G_GINT64_FORMAT " needs a larger size than %s. Use less padding, or zeros.",
                         mode, MAX (c->w.front[i], c->w.back[i]), text);
       return FALSE;
     }
@@ -220,7 +218,7 @@ loom_op_infer_conv_transpose (LoomInfer *ctx)
       if (loom_dim_is_known (*d) && d->coef < 1)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding",
-                            "Nothing is left after cutting off %" G_GINT64_FORMAT
+                            "Nothing remains after removing %" G_GINT64_FORMAT
                             " at each edge. Use less padding or a larger kernel.",
                             c.w.front[i]);
           return;
@@ -234,7 +232,7 @@ loom_op_infer_conv_transpose (LoomInfer *ctx)
 
 /* ---- lowering --------------------------------------------------------- */
 
-/* The primitive's windows are those of the last two dimensions; a signal's first one has size 1. */
+/* The windows of the primitive are over the last two dimensions; a sequence is given a height of 1. */
 static LoomConv2dTo
 attrs_of (const LoomLower *ctx, const Conv *c)
 {
@@ -254,7 +252,7 @@ attrs_of (const LoomLower *ctx, const Conv *c)
   return a;
 }
 
-/* [K,C,kernel…] as kernels of images: [K,C,1,k] of a signal, [K,C·kd,kh,kw] of a volume. */
+/* [K,C,kernel…] as kernels of images: [K,C,1,k] of a sequence, [K,C·kd,kh,kw] of a volume. */
 static LoomValue
 flat_weights (LoomProgram *p, LoomValue w)
 {
@@ -271,7 +269,7 @@ swap_channels_and_depth (LoomProgram *p, LoomValue v)
   return loom_permute (p, v, (int[]){ 0, 2, 1, 3, 4 });
 }
 
-/* v [N,D,C,H,W], part of it along D. */
+/* v [N,D,C,H,W], a slice along D. */
 static LoomValue
 slice_depth (LoomProgram *p, LoomValue v, gint64 at, gint64 step, gint64 n)
 {
@@ -281,7 +279,7 @@ slice_depth (LoomProgram *p, LoomValue v, gint64 at, gint64 step, gint64 n)
   return loom_slice (p, v, (gint64[]){ 0, at, 0, 0, 0 }, (gint64[]){ 1, step, 1, 1, 1 }, d.dim);
 }
 
-/* x [N,C,D,H,W] → [N·windows, C·kd, H, W]: the taps of each window side by side behind each channel. */
+/* x [N,C,D,H,W] → [N·windows, C·kd, H, W]: each channel is followed by the taps of its window. */
 static LoomValue
 taps_as_channels (LoomProgram *p, const LoomWindows *w, LoomValue x, gint64 windows)
 {
@@ -297,7 +295,7 @@ taps_as_channels (LoomProgram *p, const LoomWindows *w, LoomValue x, gint64 wind
                        (gint64[]){ d.dim[0] * windows, d.dim[2] * taps, d.dim[3], d.dim[4] });
 }
 
-/* The opposite, y [N·D, C·kd, H, W] → [N,C,size,H,W]: each tap is put where its window saw it, and added up. */
+/* The inverse, y [N·D, C·kd, H, W] → [N,C,size,H,W]: each tap is added at its position in the input. */
 static LoomValue
 channels_as_taps (LoomProgram *p, const LoomWindows *w, LoomValue y, gint64 depth, gint64 size)
 {
@@ -359,8 +357,8 @@ pile_of_images (LoomProgram *p, LoomValue x)
                        (gint64[]){ d.dim[0] * d.dim[2], d.dim[1], d.dim[3], d.dim[4] });
 }
 
-/* g with zeros behind it, so that it has exactly the size that a convolution of an input of a->size would have. Where
- * the dilation is larger than the stride an output_padding may make room for another window. */
+/* g padded with zeros at the end to exactly the output size of a convolution over an input of a->size. If the
+ * dilation is larger than the stride, output_padding can add another window. */
 static LoomValue
 fill_windows (LoomProgram *p, const LoomConv2dTo *a, const LoomTensorDesc *w, LoomValue g)
 {
@@ -375,7 +373,7 @@ fill_windows (LoomProgram *p, const LoomConv2dTo *a, const LoomTensorDesc *w, Lo
   return g;
 }
 
-/* The input gradient of a convolution, with x in the place of its result's gradient. */
+/* The input gradient of a convolution, applied to x instead of a gradient. */
 void
 loom_op_lower_conv_transpose (LoomLower *ctx)
 {
@@ -408,7 +406,7 @@ loom_op_lower_conv_transpose (LoomLower *ctx)
 
 /* ---- cost and card ---------------------------------------------------- */
 
-/* Two operations for each tap of each window, each of `windows` elements and `channels` on the other side. */
+/* Two operations for each tap of each window: `windows` elements, `channels` of the other side. */
 static double
 work (const Conv *c, double windows, double channels)
 {

@@ -1,9 +1,10 @@
-/* Dropout of elements and of whole channels: one mask, which is drawn small and repeated. */
+/* Lowers dropout of elements and of whole channels: a mask with one element for each dropped unit, broadcast over
+ * it. */
 #include "engine/ops/op-layers.h"
 
 const LoomPortSpec loom_op_port_dropped[] = {
-  { "out", "The input with elements dropped." },
-  { "mask", "1 where something was kept, 0 where it was dropped.", LOOM_PORT_OPTIONAL },
+  { "out", "The input with the dropped elements set." },
+  { "mask", "1 for kept, 0 for dropped elements; broadcasts to the input.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -13,7 +14,7 @@ const LoomParamSpec loom_op_param_dropped[] = {
     .def = "0.5",
     .minimum = 0,
     .maximum = 1,
-    .doc = "The share that is dropped; may be changed while training runs.",
+    .doc = "The probability that an element (or channel) is dropped; may be changed while training runs.",
     .hyper = TRUE },
   { NULL },
 };
@@ -23,7 +24,7 @@ loom_op_infer_dropout (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
 
-  if (!loom_op_needs_float (ctx, 0, "input", "scales what it keeps"))
+  if (!loom_op_needs_float (ctx, 0, "input", "scales the kept elements"))
     return;
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
   loom_infer_output (ctx, 1, x->dtype, &x->shape);
@@ -35,7 +36,7 @@ loom_op_infer_dropped (LoomInfer *ctx, int dims)
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape mask = x->shape;
 
-  if (!loom_op_space (ctx, dims, "For features alone use dropout.", "scales what it keeps"))
+  if (!loom_op_space (ctx, dims, "For single elements use dropout.", "scales the kept elements"))
     return;
   for (int i = 2; i < mask.rank; i++)
     mask.dim[i] = loom_dim (1);
@@ -49,8 +50,8 @@ loom_op_dropped_flops (const LoomInfer *ctx)
   return 2 * loom_op_output_count (ctx, 0);
 }
 
-/* The mask of output 1's shape, 1 where something is kept; `scale` becomes 1/(1 - p), 0 where nothing is. 0 in
- * evaluation, where output 0 has become the input and output 1 ones. */
+/* The mask of the shape of output 1, 1 for kept elements; `scale` becomes 1/(1 - p), or 0 for p = 1. In evaluation
+ * it returns 0, after it has set output 0 to the input and output 1 to ones. */
 static LoomValue
 dropout_mask (LoomLower *ctx, LoomValue *scale)
 {
@@ -70,7 +71,7 @@ dropout_mask (LoomLower *ctx, LoomValue *scale)
   mask = loom_cast (
       p, loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, LOOM_RANDOM_UNIFORM, 0, rank, dims), rate), dtype);
   keep = loom_binary (p, LOOM_SCALAR_SUB, loom_const (p, dtype, 1), rate);
-  /* The guard makes p = 1 give zeros, not 0/0. */
+  /* The guard returns zeros for p = 1, not 0/0. */
   *scale
       = loom_ternary (p, LOOM_SCALAR_SELECT, keep, loom_unary (p, LOOM_SCALAR_RECIP, keep), loom_const (p, dtype, 0));
   loom_lower_output (ctx, 1, mask);
@@ -92,11 +93,11 @@ loom_op_lower_dropout (LoomLower *ctx)
 
 /* ---- alpha dropout ------------------------------------------------------ */
 
-/* The limit of selu at minus infinity: −λα. */
+/* The limit of selu for x → -∞: −λα. */
 #define LOWEST (-1.7580993408473766)
 
-/* Dropped elements become the lowest value v; a and b then bring mean and variance back to 0 and 1: with q = 1 - p,
- * a = 1/√(q·(1 + p·v²)) and b = -a·p·v. */
+/* Dropped elements become the limit v; a and b then restore mean 0 and variance 1: with q = 1 - p, a = 1/√(q·(1 +
+ * p·v²)) and b = -a·p·v. */
 void
 loom_op_lower_alpha_dropout (LoomLower *ctx)
 {
@@ -109,7 +110,7 @@ loom_op_lower_alpha_dropout (LoomLower *ctx)
     return;
   rate = loom_cast (p, loom_lower_hyper (ctx, "p"), dtype);
   v = loom_ternary (p, LOOM_SCALAR_FMA, rate, loom_const (p, dtype, LOWEST * LOWEST), one);
-  /* The scale is 1/q, and 0 where everything is dropped, which leaves zeros as PyTorch does. */
+  /* The scale is 1/q, or 0 for p = 1, which returns zeros as PyTorch does. */
   a = loom_unary (p, LOOM_SCALAR_SQRT, loom_binary (p, LOOM_SCALAR_DIV, scale, v));
   b = loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_MUL, a, rate), loom_const (p, dtype, -LOWEST));
   x = loom_ternary (p, LOOM_SCALAR_SELECT, mask, x, lowest);

@@ -1,13 +1,13 @@
-/* Shared by operators that work element by element: their ports, types, primitives and samples.
+/* Shares the ports, types, lowering and samples of element-wise operators.
  *
- * Most of them differ only in a scalar formula, so their files name it as .scalar and take the rest from here. */
+ * Most of them differ only in a scalar formula, which their files name as .scalar. */
 #include "engine/ops/op-private.h"
 
 #include <math.h>
 
 const LoomPortSpec loom_op_port_operands[] = {
   { "input", "The first operand." },
-  { "other", "The second operand; its shape may differ where sizes are 1.", LOOM_PORT_OPTIONAL },
+  { "other", "The second operand; broadcasts with the first.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -15,7 +15,7 @@ const LoomParamSpec loom_op_param_other[] = {
   { .name = "other",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "A number as the second operand, where nothing is wired." },
+    .doc = "A number used as the second operand if the port other is not wired." },
   { NULL },
 };
 
@@ -92,14 +92,14 @@ loom_op_is_integer (double value)
   return fabs (value) < 9.2e18 && value == floor (value);
 }
 
-/* A number that stands for the second operand is an attribute of that port's name. */
+/* A number in place of the second operand is an attribute with the name of that port. */
 static const char *
 second (const LoomInfer *ctx)
 {
   return loom_infer_op (ctx)->inputs[1].name;
 }
 
-/* The wider type of the pair and the shape that they have together; FALSE with a fault where there is none. */
+/* The promoted type of the pair and the broadcast shape; FALSE with a fault if the shapes do not broadcast. */
 static gboolean
 pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
 {
@@ -111,15 +111,16 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
   if (b == NULL && !loom_infer_is_set (ctx, scalar))
     {
       loom_infer_fault (ctx, LOOM_ERROR_PORT, scalar,
-                        "A second operand is missing. Wire one in, or give a number as %s.", scalar)
+                        "The second operand is missing. Wire one, or give a number as %s.", scalar)
           ->is_todo
           = TRUE;
       return FALSE;
     }
   if (b != NULL && loom_infer_is_set (ctx, scalar))
     {
-      LoomFault *fault = loom_infer_fault (
-          ctx, LOOM_ERROR_PORT, scalar, "The second operand is wired and also given as a number; it can be only one.");
+      LoomFault *fault
+          = loom_infer_fault (ctx, LOOM_ERROR_PORT, scalar,
+                              "The second operand is wired and also given as a number; use only one of them.");
 
       loom_fault_set_fix (fault, scalar, NULL, "Remove the number.");
       return FALSE;
@@ -133,8 +134,7 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
 
           loom_infer_fault (
               ctx, LOOM_ERROR_SHAPE, scalar,
-              "%s and %s do not fit together: counted from the right, each pair of sizes must be equal or "
-              "one of them 1.",
+              "%s and %s do not broadcast: counted from the right, each pair of sizes must be equal or one of them 1.",
               sa, sb);
           return FALSE;
         }
@@ -143,7 +143,7 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
     {
       double value = loom_infer_float (ctx, scalar);
 
-      /* An integer leaves integers what they are and makes them of truth values; any other makes floats. */
+      /* An integer keeps integers as they are and makes integers of bools; any other number makes floats. */
       if (!loom_op_is_integer (value))
         *dtype = LOOM_F32;
       else if (*dtype == LOOM_BOOL)
@@ -181,7 +181,7 @@ loom_op_infer_rounded_division (LoomInfer *ctx)
   out = loom_infer_get_output (ctx, 0);
   if (!loom_infer_has_fault (ctx) && !loom_dtype_is_float (out->dtype) && loom_infer_input (ctx, 1) == NULL
       && loom_infer_float (ctx, second (ctx)) == 0)
-    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, second (ctx), "Whole numbers cannot be divided by 0.");
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, second (ctx), "Integers cannot be divided by 0.");
 }
 
 void
@@ -202,7 +202,7 @@ loom_op_infer_question (LoomInfer *ctx)
 
 /* ---- lowering --------------------------------------------------------- */
 
-/* infer() has made the type of the result a float where the formula needs one. */
+/* infer() has made the result a float if the formula needs one. */
 LoomValue
 loom_op_operand (LoomLower *ctx, guint i)
 {
@@ -236,10 +236,10 @@ loom_op_emit_binary (LoomLower *ctx, LoomScalarOp op)
       = op == LOOM_SCALAR_DIV_TRUNC || op == LOOM_SCALAR_DIV_FLOOR || op == LOOM_SCALAR_FMOD || op == LOOM_SCALAR_MOD;
   double other;
 
-  /* A number that was given is not 0: loom_op_infer_rounded_division() has seen it. */
+  /* A number given as an attribute is not 0: loom_op_infer_rounded_division() checks it. */
   if (divides && !loom_dtype_is_float (loom_op_desc (ctx, b).dtype) && !loom_value_is_fill (p, b, &other))
     b = loom_require (p, b, loom_binary (p, LOOM_SCALAR_NE, b, loom_op_const_like (ctx, b, 0)),
-                      "whole numbers cannot be divided by 0, and the divisor is 0");
+                      "integers cannot be divided by 0, and the divisor is 0");
   loom_lower_output (ctx, 0, loom_binary (p, op, a, b));
 }
 
@@ -257,7 +257,7 @@ loom_op_lower_question (LoomLower *ctx)
       loom_unary (loom_lower_program (ctx), loom_infer_op (loom_lower_infer (ctx))->scalar, loom_lower_input (ctx, 0)));
 }
 
-/* A number is compared as an integer with integers, unless it is a fraction. */
+/* A number is compared with integers as an integer, unless it has a fraction. */
 void
 loom_op_lower_compare (LoomLower *ctx)
 {
@@ -277,9 +277,9 @@ loom_op_lower_compare (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_binary (p, loom_infer_op (infer)->scalar, a, b));
 }
 
-/* Elements strictly inside a bound are taken as they are and get the gradient; the others come from behind a barrier
- * and get none, the bound itself included, and NaN stays NaN, as PyTorch 2.15 was seen to do (earlier versions let the
- * gradient pass at the bound). */
+/* Elements strictly inside the bound pass unchanged and get the gradient. The others, those equal to the bound
+ * included, pass through a barrier and get none; NaN stays NaN. This is the behaviour of PyTorch 2.15 (earlier
+ * versions pass the gradient at the bound). */
 LoomValue
 loom_op_hold (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound)
 {

@@ -1,20 +1,23 @@
-/* The largest and the smallest: their values, their positions, or both.
+/* Shares the code of max, min and their relatives, which return values, positions or both.
  *
- * Kernels know floats and i64; narrower integers are searched as i64 and made narrow again. */
+ * The kernels support floats and i64; shorter integers are converted to i64 and back. */
 #include "engine/ops/op-private.h"
 
 /* ---- ports, parameters, samples --------------------------------------- */
 
-static const LoomPortSpec one[] = { { "out", "The element that was looked for." }, { NULL } };
+static const LoomPortSpec one[] = { { "out", "The largest or smallest value." }, { NULL } };
 const LoomPortSpec loom_op_port_found[] = {
-  { "out", "The elements that were looked for." },
-  { "indices", "Where each of them was.", LOOM_PORT_OPTIONAL },
+  { "out", "The largest or smallest values; without dim, a scalar." },
+  { "indices", "The index of each value along dim, i64.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
 const LoomParamSpec loom_op_param_searched[] = {
-  { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension that is searched; left out, the whole tensor." },
-  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where the dimension was." },
+  { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension to reduce; if not set, all of them." },
+  { .name = "keepdim",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the result keeps the reduced dimension with size 1." },
   { NULL },
 };
 
@@ -52,7 +55,7 @@ loom_op_has_elements (LoomInfer *ctx, guint32 axes)
         g_autofree char *text = loom_shape_to_string (&x->shape);
 
         loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input",
-                          "Of no elements none is the largest or the smallest; here comes %s.", text);
+                          "An empty tensor has no largest or smallest element; the input is %s.", text);
         return FALSE;
       }
   return TRUE;
@@ -64,7 +67,7 @@ loom_op_outputs_found (const LoomInfer *ctx)
   return loom_infer_is_set (ctx, "dim") ? loom_op_port_found : one;
 }
 
-/* The axes that are searched: one, or all. */
+/* The axes to reduce: one, or all. */
 static gboolean
 searched (LoomInfer *ctx, guint32 *axes)
 {
@@ -153,8 +156,8 @@ position (LoomLower *ctx, LoomValue x, int axis, gboolean largest)
   return loom_emit (loom_lower_program (ctx), loom_prim ("argreduce"), &attrs, 1, &x, NULL);
 }
 
-/* Along a dimension the gradient goes to the position that was found and not to all equals, so the value is taken by
- * position: a selection that sums to one element. */
+/* Along a dimension only the found position gets the gradient, not all equal elements. The value is therefore
+ * selected by position, as a sum over a one-hot mask. */
 static void
 lower_along (LoomLower *ctx, LoomValue x, int axis, gboolean largest)
 {
@@ -198,7 +201,7 @@ loom_op_lower_extreme (LoomLower *ctx, gboolean largest)
   give (ctx, loom_op_reduce (ctx, largest ? LOOM_REDUCE_MAX : LOOM_REDUCE_MIN, searchable (ctx)));
 }
 
-/* Without a dimension the position is one in the elements as a single row. */
+/* Without a dimension the position counts the elements in row-major order. */
 void
 loom_op_lower_position (LoomLower *ctx, gboolean largest)
 {

@@ -1,10 +1,10 @@
-/* Nodes whose work is a formula: ports, types and operands. See family-formula.h. */
+/* Shares the ports, types and operands of the operators that read a formula; see family-formula.h. */
 #include "engine/ops/family-formula.h"
 
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
 
-const LoomPortSpec loom_op_formula_fresh[] = { { "x", "A name in the formula." }, { NULL } };
+const LoomPortSpec loom_op_formula_fresh[] = { { "x", "The value of a name in the formula." }, { NULL } };
 
 const LoomPortSpec *
 loom_op_formula_ports (const LoomElement *node, const char *parameter)
@@ -74,11 +74,10 @@ loom_op_formula_shape (LoomInfer *ctx, const LoomFormula *formula, guint first, 
             {
               g_autofree char *a = loom_shape_to_string (&sum), *b = loom_shape_to_string (of + step->arg[i]);
 
-              loom_infer_fault (
-                  ctx, LOOM_ERROR_SHAPE, NULL,
-                  "In the formula %s and %s meet (%s), which do not fit together: counted from the right, "
-                  "each pair of sizes must be equal or one of them 1.",
-                  a, b, loom_scalar_name (step->op));
+              loom_infer_fault (ctx, LOOM_ERROR_SHAPE, NULL,
+                                "The formula combines %s and %s (%s), which do not broadcast: counted from the right, "
+                                "each pair of sizes must be equal or one of them 1.",
+                                a, b, loom_scalar_name (step->op));
               return FALSE;
             }
         }

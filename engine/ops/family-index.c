@@ -1,17 +1,17 @@
-/* Shared by operators that pick and put by position: rules of an index, and rows along any axis.
+/* Shares the rules of operators that gather and scatter, and the indexing of rows along any axis.
  *
- * The primitives work on rank 1 and more, and point with an index of the tensor's rank. Where PyTorch allows more than
- * (scalars, a list of rows, indices that broadcast) is brought to that form here. */
+ * The primitives need rank 1 or more and an index of the rank of the tensor. Forms that PyTorch also accepts
+ * (scalars, lists of rows, indices that broadcast) are converted here. */
 #include "engine/ops/op-private.h"
 
 const LoomParamSpec loom_op_param_index_dim[] = {
-  { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension that the index refers to." },
   { NULL },
 };
 
 const LoomPortSpec loom_op_port_ordered[] = {
-  { "out", "The elements in their new order." },
-  { "indices", "Where each of them was.", LOOM_PORT_OPTIONAL },
+  { "out", "The sorted elements." },
+  { "indices", "The index of each of them along dim in the input, i64.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -23,8 +23,8 @@ loom_op_needs_int (LoomInfer *ctx, guint i, const char *port)
   if (dtype == LOOM_I64 || dtype == LOOM_I32)
     return TRUE;
   loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port,
-                    "An index is a whole number of type i64 or i32; here comes %s. Put a cast before it, or wire what "
-                    "finds positions (argmax, sort).",
+                    "An index has type i64 or i32, but got %s. Put a cast before it, or wire the output of an operator "
+                    "that returns indices (argmax, sort).",
                     loom_dtype_name (dtype));
   return FALSE;
 }
@@ -37,12 +37,12 @@ loom_op_same_dtype (LoomInfer *ctx, guint i, guint k, const char *port)
   if (a->dtype == b->dtype)
     return TRUE;
   loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port,
-                    "What is put into a tensor of %s must have its type; here comes %s. Put a cast before it.",
+                    "Values written to a tensor of %s must have its type, but got %s. Put a cast before it.",
                     loom_dtype_name (a->dtype), loom_dtype_name (b->dtype));
   return FALSE;
 }
 
-/* TRUE where a is surely longer than b. */
+/* TRUE if a is known to be larger than b. */
 static gboolean
 is_longer (LoomDim a, LoomDim b)
 {
@@ -63,8 +63,8 @@ loom_op_points_into (LoomInfer *ctx, guint i, const char *port, const LoomShape 
   a = loom_shape_to_string (index);
   b = loom_shape_to_string (whole);
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                    "“%s” is %s and points into %s along dimension %d. It needs as many dimensions, and may be longer "
-                    "only along that one.",
+                    "“%s” is %s and refers to %s along dimension %d. It needs the same number of dimensions, and may "
+                    "be larger only along that one.",
                     port, a, b, axis);
   return FALSE;
 }
@@ -77,7 +77,7 @@ loom_op_at_least_1d (LoomProgram *p, LoomValue v)
   return d->rank > 0 ? v : loom_reshape (p, v, 1, (gint64[]){ 1 });
 }
 
-/* The front part of v that has the shape of another value; a scalar is repeated. */
+/* The leading part of v that has the shape of another value; a scalar is repeated. */
 static LoomValue
 part_like (LoomProgram *p, LoomValue v, LoomValue like)
 {
@@ -89,8 +89,8 @@ part_like (LoomProgram *p, LoomValue v, LoomValue like)
   return loom_slice (p, v, start, NULL, to.dim);
 }
 
-/* One table of rows for all places before the axis: place o's row r is row o·n + r of it. The index first picks from
- * 0 … n-1, which refuses what lies outside. */
+/* One table of rows for all indices of the axes before it: row r of outer index o is row o·n + r. The index first
+ * selects from 0 … n-1, which refuses values out of range. */
 LoomValue
 loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n)
 {
@@ -128,9 +128,9 @@ loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis)
 
 /* ---- running along an axis ---------------------------------------------- */
 
-/* i bool and short integers become i64, as PyTorch's running sums and products do. */
+/* Bool and short integers are accumulated in i64, as in PyTorch. */
 const LoomParamSpec loom_op_param_running[] = {
-  { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension along which it runs." },
+  { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension to accumulate along." },
   { NULL },
 };
 
@@ -155,7 +155,7 @@ loom_op_infer_running (LoomInfer *ctx)
     loom_infer_output (ctx, 0, loom_dtype_is_float (x->dtype) ? x->dtype : LOOM_I64, &x->shape);
 }
 
-/* v moved by `by` places along the axis; what comes in at the front is `value`. */
+/* v shifted by `by` along the axis; the first elements become `value`. */
 static LoomValue
 shifted (LoomProgram *p, LoomValue v, int axis, gint64 by, double value)
 {
@@ -174,8 +174,8 @@ shifted (LoomProgram *p, LoomValue v, int axis, gint64 by, double value)
   return loom_pad (p, v, start, step, to, value);
 }
 
-/* After the step of distance 1, 2, 4 … an element knows the product of the 2, 4, 8 … that end with it. Zeros need no
- * care: nothing is divided, here or in the gradient. */
+/* After the step of distance 1, 2, 4 … an element holds the product of the 2, 4, 8 … elements that end with it.
+ * Zeros need no special case, because neither the value nor the gradient divides. */
 LoomValue
 loom_op_running_product (LoomProgram *p, LoomValue x, int axis)
 {
@@ -186,7 +186,8 @@ loom_op_running_product (LoomProgram *p, LoomValue x, int axis)
   return x;
 }
 
-/* The position of the latest extreme so far, found by the same doubling; NaN wins and stays. */
+/* The position of the latest extreme so far, found by the same doubling. NaN counts as the extreme from its position
+ * on. */
 static LoomValue
 running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest)
 {
@@ -212,7 +213,7 @@ running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest)
   return indices;
 }
 
-/* Output 0 and 1: the running extreme and where it stands. */
+/* Outputs 0 and 1: the cumulative extreme and its position. */
 void
 loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest)
 {
@@ -238,7 +239,7 @@ loom_op_infer_running_extreme (LoomInfer *ctx)
   loom_infer_output (ctx, 1, LOOM_I64, &x->shape);
 }
 
-/* ---- places of a truth --------------------------------------------------- */
+/* ---- positions of true elements ------------------------------------------ */
 
 LoomValue
 loom_op_count_true (LoomProgram *p, LoomValue x)
@@ -249,7 +250,7 @@ loom_op_count_true (LoomProgram *p, LoomValue x)
   return loom_sum_all (p, loom_cast (p, loom_binary (p, LOOM_SCALAR_NE, x, zero), LOOM_I64));
 }
 
-/* Each place that holds writes its number to where the count so far says; the others write behind the end. */
+/* Each true element writes its index to the position given by the cumulative count; the others write past the end. */
 LoomValue
 loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n)
 {
@@ -278,7 +279,7 @@ loom_op_with_mask (LoomInfer *ctx, LoomShape *shape)
   if (mask->dtype != LOOM_BOOL)
     {
       loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "mask",
-                        "A mask is true or false; here comes %s. Wire a comparison, such as eq or gt.",
+                        "A mask is a bool, but got %s. Wire a comparison, such as eq or gt.",
                         loom_dtype_name (mask->dtype));
       return FALSE;
     }
@@ -293,7 +294,7 @@ loom_op_with_mask (LoomInfer *ctx, LoomShape *shape)
   return TRUE;
 }
 
-/* The source has an element for each place of the index; FALSE with a fault. */
+/* Checks that the source has an element for each one of the index; FALSE with a fault. */
 static gboolean
 covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index)
 {
@@ -308,11 +309,11 @@ covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index)
   a = loom_shape_to_string (shape);
   b = loom_shape_to_string (index);
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                    "“%s” is %s, but the index is %s and needs an element for each of its places.", port, a, b);
+                    "“%s” is %s, but the index is %s; it needs an element for each one of the index.", port, a, b);
   return FALSE;
 }
 
-/* Input 0 with src, or its front part, put along "dim" by the index of input 1. */
+/* Scatters src, or its leading part, into input 0 along "dim" by the index of input 1. */
 void
 loom_op_infer_scatter (LoomInfer *ctx)
 {
@@ -336,7 +337,7 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
 
-  /* Types narrower than i32 are combined there: the sum of bools is a number before it is a bool again. */
+  /* Types shorter than i32 are combined in i32: a sum of bools is a number before it becomes bool. */
   if (mode != LOOM_SCATTER_REPLACE && (d.dtype == LOOM_BOOL || d.dtype == LOOM_U8))
     {
       x = loom_cast (p, x, LOOM_I32);
@@ -346,7 +347,7 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
   loom_lower_output (ctx, 0, loom_reshape (p, loom_cast (p, y, d.dtype), d.rank, d.dim));
 }
 
-/* Input 0 sorted along "dim", of rank 1 where it is a scalar. */
+/* Input 0 sorted along "dim"; a scalar has rank 1. */
 LoomValue
 loom_op_sorted (LoomLower *ctx, LoomValue *indices)
 {
@@ -372,8 +373,8 @@ loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth)
       || index->dim[index->rank - 1].coef > x->rank - batch)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
-                        "The last dimension of the indices holds the coordinates of one place, at most as many as the "
-                        "input has dimensions; here come indices %s for an input %s.",
+                        "The last dimension of the indices holds the coordinates of one element or slice, at most one "
+                        "for each dimension of the input; the indices are %s for an input %s.",
                         b, a);
       return FALSE;
     }
@@ -381,8 +382,8 @@ loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth)
   return TRUE;
 }
 
-/* table is [places, elements of a slice]. Each coordinate is looked up in a list of what it stands for in that table,
- * which refuses one that lies outside; negative ones are brought there before. */
+/* table is [rows, elements of a slice]. Each coordinate is looked up in a list of its offsets in that table, which
+ * refuses values out of range; negative ones are converted before. */
 LoomValue
 loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gint64 table[2])
 {
@@ -433,12 +434,12 @@ loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gi
 /* ---- sorting ------------------------------------------------------------ */
 
 const LoomParamSpec loom_op_param_sorted[] = {
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension along which it sorts; -1 is the last." },
-  { .name = "descending", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "The largest first." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension to sort along; -1 is the last." },
+  { .name = "descending", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Whether the largest element comes first." },
   { .name = "stable",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Equal elements keep their order. Sorting is always stable, also if this is false.",
+    .doc = "Whether equal elements keep their order. Sorting is always stable, also if this is false.",
     .advanced = TRUE },
   { NULL },
 };

@@ -1,4 +1,4 @@
-/* Rules of operators on matrices; see family-linalg.h. */
+/* Implements the rules of operators on matrices; see family-linalg.h. */
 #include "engine/ops/family-linalg.h"
 
 gboolean
@@ -12,9 +12,8 @@ loom_op_matrix_square (LoomInfer *ctx, guint i, const char *port)
     return FALSE;
   if (loom_dim_compatible (t->shape.dim[t->shape.rank - 1], t->shape.dim[t->shape.rank - 2]))
     return TRUE;
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                    "%s needs square matrices; here comes %s, whose last two sizes differ.", loom_infer_op (ctx)->name,
-                    shape);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s needs square matrices, but the last two sizes of %s differ.",
+                    loom_infer_op (ctx)->name, shape);
   return FALSE;
 }
 
@@ -29,7 +28,7 @@ loom_op_matrix_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, Loo
   if (loom_shape_broadcast (&x, &y, lead))
     return TRUE;
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, loom_infer_op (ctx)->inputs[1].name,
-                    "%s and %s do not fit together: the sizes before the last two must be equal or 1.", sa, sb);
+                    "%s and %s do not broadcast: the sizes before the last two must be equal or 1.", sa, sb);
   return FALSE;
 }
 

@@ -1,12 +1,12 @@
-/* Shared by losses: how inputs are compared, how the losses of samples become one number, and weights of classes.
+/* Shares the code of losses: the comparison of shapes, the reduction over samples, the weights of classes.
  *
- * A loss is computed element by element from primitives that have gradients, so no loss has one of its own. Weights
- * and class numbers get none: they stand behind a barrier, as in PyTorch. */
+ * A loss is computed element by element from primitives that have gradients, so no loss has a gradient of its own.
+ * Class weights and class indices pass through a barrier and get no gradient, as in PyTorch. */
 #include "engine/ops/op-private.h"
 
 const LoomPortSpec loom_op_port_compared[] = {
   { "input", "The prediction of the network.", LOOM_PORT_PREDICTION },
-  { "target", "The target: what it should have been.", LOOM_PORT_TARGET },
+  { "target", "The target, with the shape of the input.", LOOM_PORT_TARGET },
   { NULL },
 };
 
@@ -14,7 +14,7 @@ const LoomParamSpec loom_op_param_reduction[] = { LOOM_OP_REDUCTION, { NULL } };
 
 /* ---- inference -------------------------------------------------------- */
 
-/* [B, 1] against [B] broadcasts to [B, B], the differences of all pairs of samples, whose minimum is the mean. */
+/* [B, 1] against [B] broadcasts to [B, B]: the differences of all pairs of samples, whose minimum is at the mean. */
 static void
 warn_of_shapes (LoomInfer *ctx, guint i, const LoomShape *x, const LoomShape *t, const LoomShape *both)
 {
@@ -47,7 +47,7 @@ loom_op_infer_compared (LoomInfer *ctx, guint n, LoomDType *dtype, LoomShape *sh
           g_autofree char *sx = loom_shape_to_string (shape), *st = loom_shape_to_string (&t->shape);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                            "%s cannot be compared with %s: output and target need the same shape.", sx, st);
+                            "%s and %s cannot be compared: output and target need the same shape.", sx, st);
           return FALSE;
         }
       if (!loom_shape_equal (shape, &t->shape))
@@ -91,15 +91,15 @@ loom_op_infer_class_weight (LoomInfer *ctx, guint i, LoomDim classes)
   if (n > 0 && w != NULL)
     {
       loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_PORT, "weight",
-                                            "The weights are wired and also given as numbers; they can be only one."),
+                                            "The weights are wired and also given as numbers; use only one of them."),
                           "weight", NULL, "Remove the numbers.");
       return FALSE;
     }
   if ((w == NULL || w->shape.rank == 1) && loom_dim_compatible (have, classes))
     return TRUE;
   text = loom_shape_to_string (&one);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "weight", "A weight is needed for each of the %s classes, in one row.",
-                    text);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "weight",
+                    "Each of the %s classes needs a weight, in a tensor with one dimension.", text);
   return FALSE;
 }
 
@@ -112,7 +112,7 @@ loom_op_infer_classes (LoomInfer *ctx, LoomShape *each)
   if (loom_dtype_is_float (t->dtype) || t->dtype == LOOM_BOOL)
     {
       loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "target",
-                        "The target must be class numbers (i64); here comes %s. For numbers use mse_loss.",
+                        "The target must be class indices (i64), but got %s. For a target of numbers use mse_loss.",
                         loom_dtype_name (t->dtype));
       return FALSE;
     }
@@ -120,7 +120,7 @@ loom_op_infer_classes (LoomInfer *ctx, LoomShape *each)
   if (loom_shape_compatible (each, &t->shape))
     return TRUE;
   sw = loom_shape_to_string (each);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target", "Scores %s need class numbers %s; here comes %s.%s", sx, sw, st,
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target", "Logits %s need class indices %s, but got %s.%s", sx, sw, st,
                     x->shape.rank > 2 && t->shape.rank == 1 ? " Put a flatten before the last linear." : "");
   return FALSE;
 }
@@ -227,8 +227,8 @@ constant (LoomProgram *p, LoomValue like, double value)
   return loom_const (p, loom_value_info (p, like)->desc.dtype, value);
 }
 
-/* ln(1 + exp(-|x|)) + max(∓x, 0). Both selections switch at x = 0, so that the derivatives on either side meet
- * there in ∓1/2. */
+/* ln(1 + exp(-|x|)) + max(∓x, 0). Both selections switch at x = 0, so the derivatives of both sides agree there:
+ * ∓1/2. */
 LoomValue
 loom_op_logistic_loss (LoomProgram *p, LoomValue x, gboolean large)
 {
@@ -258,7 +258,7 @@ loom_op_norm_along (LoomProgram *p, LoomValue x, int axis, double power)
     sum = loom_reduce (p, LOOM_REDUCE_SUM,
                        loom_binary (p, LOOM_SCALAR_POW, loom_unary (p, LOOM_SCALAR_ABS, x), constant (p, x, power)),
                        1u << axis, TRUE);
-  /* A root is infinitely steep at 0; there it is replaced by the 0 that it is. */
+  /* The derivative of a root is infinite at 0; there it is replaced by 0. */
   away = loom_binary (p, LOOM_SCALAR_GT, sum, constant (p, sum, 0));
   root = loom_ternary (p, LOOM_SCALAR_SELECT, away, sum, constant (p, sum, 1));
   root = power == 2 ? loom_unary (p, LOOM_SCALAR_SQRT, root)

@@ -1,15 +1,14 @@
-/* Normalisation by channel: batch norm and instance norm over any number of dimensions, and what the other norms
- * share.
+/* Lowers batch norm and instance norm over any number of dimensions, and what the other norms share.
  *
- * A batch norm is the primitive; an instance norm is a layer norm over each channel's places, or, where running
- * statistics are kept, a batch norm of N·C channels. Scale and shift of a channel are then one multiply-add. */
+ * A batch norm is a primitive. An instance norm is a layer norm over the elements of each channel or, with running
+ * statistics, a batch norm of N·C channels. Scale and shift of a channel are then one multiply-add. */
 #include "engine/ops/op-layers.h"
 
 const char *const loom_op_norm_buffers[] = { "running_mean", "running_var", "num_batches_tracked", NULL };
 
 #define TIES                                                                                                           \
-  { "weight", "Ties the scale to another tensor [channels].", LOOM_PORT_WEIGHT },                                      \
-      { "bias", "Ties the shift to another tensor [channels].", LOOM_PORT_WEIGHT },                                    \
+  { "weight", "Ties the scale γ to another tensor [channels].", LOOM_PORT_WEIGHT },                                    \
+      { "bias", "Ties the shift β to another tensor [channels].", LOOM_PORT_WEIGHT },                                  \
   {                                                                                                                    \
     NULL                                                                                                               \
   }
@@ -38,7 +37,7 @@ loom_op_n_features (const LoomInfer *ctx)
   return (int)loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
 }
 
-/* The sizes of those dimensions. FALSE with a fault where the input has others or they are not known. */
+/* The sizes of those dimensions. FALSE with a fault if the sizes of the input differ or are not known. */
 static gboolean
 features_of (LoomInfer *ctx, LoomShape *features)
 {
@@ -47,7 +46,7 @@ features_of (LoomInfer *ctx, LoomShape *features)
   int axes = loom_op_n_features (ctx);
 
   if (!loom_op_rank (ctx, 0, "input", MAX (axes, 1), LOOM_SHAPE_MAX_RANK,
-                     axes > 1 ? "as many dimensions as normalized_shape has" : "features in the last dimension",
+                     axes > 1 ? "at least as many dimensions as normalized_shape" : "features in the last dimension",
                      "Put a reshape before it.")
       || !loom_op_needs_float (ctx, 0, "input", NULL))
     return FALSE;
@@ -64,8 +63,8 @@ features_of (LoomInfer *ctx, LoomShape *features)
           g_autofree char *text = loom_shape_to_string (&x->shape);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "normalized_shape",
-                            "normalized_shape says %" G_GINT64_FORMAT " where the input %s has %" G_GINT64_FORMAT
-                            ". Leave it out to take the last dimension as it comes.",
+                            "normalized_shape has %" G_GINT64_FORMAT " where the input %s has %" G_GINT64_FORMAT
+                            ". Leave it empty to normalise over the last dimension.",
                             given[i], text, size[i]);
           return FALSE;
         }
@@ -96,7 +95,7 @@ loom_op_infer_feature_norm (LoomInfer *ctx)
 
 /* ---- parameters ------------------------------------------------------- */
 
-/* FALSE where the momentum is neither a number from 0 to 1 nor “none”, which is a negative one. */
+/* FALSE if the momentum is neither a number from 0 to 1 nor “none”, which is represented by a negative one. */
 static gboolean
 momentum_of (const LoomInfer *ctx, double *momentum)
 {
@@ -153,7 +152,7 @@ loom_op_infer_channel_norm (LoomInfer *ctx)
 
 /* ---- running statistics ----------------------------------------------- */
 
-/* (1 - momentum)·old + momentum·new, by a momentum that may be a value. */
+/* (1 - momentum)·old + momentum·new, for a momentum that may be a value. */
 static LoomValue
 moved (LoomProgram *p, LoomValue old, LoomValue new, LoomValue momentum)
 {
@@ -164,12 +163,13 @@ moved (LoomProgram *p, LoomValue old, LoomValue new, LoomValue momentum)
                       loom_binary (p, LOOM_SCALAR_MUL, new, momentum));
 }
 
-/* Moves the running mean and variance; the variance that is kept is the unbiased one, of `count` values. */
+/* Updates the running mean and variance; the stored variance is the unbiased one, of `count` values. */
 static void
 track (LoomLower *ctx, LoomValue mean, LoomValue var, double count, LoomValue momentum)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  /* One value has no variance. Only a program that takes no step has such a batch, and its result is not used. */
+  /* A single value has no unbiased variance. Only a program that takes no step can have such a batch, and its result
+   * is not used. */
   double unbiased = count > 1 ? count / (count - 1) : 1;
 
   var = loom_binary (p, LOOM_SCALAR_MUL, var, loom_op_const_like (ctx, var, unbiased));
@@ -177,7 +177,7 @@ track (LoomLower *ctx, LoomValue mean, LoomValue var, double count, LoomValue mo
   loom_lower_commit (ctx, "running_var", moved (p, loom_lower_weight (ctx, "running_var"), var, momentum));
 }
 
-/* [C] as [C,1,…], to stand beside a tensor of that rank with channels in axis 1. */
+/* [C] as [C,1,…], to broadcast with a tensor of that rank whose axis 1 is the channels. */
 static LoomValue
 beside (LoomProgram *p, LoomValue v, int rank)
 {
@@ -198,7 +198,7 @@ loom_op_scale_channels (LoomProgram *p, LoomValue v, LoomValue weight, LoomValue
   return bias != 0 ? loom_binary (p, LOOM_SCALAR_ADD, v, beside (p, bias, rank)) : v;
 }
 
-/* Evaluation: y = x·a + b with a = weight/√(var + eps) and b = bias - mean·a, one of each a channel. */
+/* Evaluation: y = x·a + b for each channel, with a = weight/√(var + eps) and b = bias - mean·a. */
 static LoomValue
 with_running (LoomLower *ctx, LoomValue x, LoomValue weight, LoomValue bias)
 {
@@ -227,8 +227,8 @@ loom_op_batch_norm_untrainable (const LoomInfer *ctx)
   for (int i = 0; i < shape->rank; i++)
     count *= i == 1 ? 1 : dims[i];
   return count != 1 ? NULL
-                    : "one value a channel: its distance from the mean is always 0, and nothing before it would learn. "
-                      "Make batch_size larger, or put layer_norm in its place.";
+                    : "one value per channel: it is its own mean, so the output is constant and the layers before it "
+                      "get no gradient. Make batch_size larger, or use layer_norm instead.";
 }
 
 void
@@ -255,8 +255,8 @@ loom_op_lower_batch_norm (LoomLower *ctx)
       seen = loom_binary (p, LOOM_SCALAR_ADD, loom_lower_weight (ctx, "num_batches_tracked"),
                           loom_const (p, LOOM_I64, 1));
       loom_lower_commit (ctx, "num_batches_tracked", seen);
-      /* Without a momentum all batches weigh the same: the newest of n moves the mean by 1/n. An empty one is counted
-       * but moves nothing. */
+      /* Without a momentum all batches have the same weight: the newest of n changes the mean by 1/n. An empty batch
+       * is counted but changes nothing. */
       if (loom_desc_count (&d) > 0)
         track (ctx, out[1], out[2], (double)loom_desc_count (&d) / (double)MAX (d.dim[1], 1),
                momentum >= 0 ? loom_const (p, d.dtype, momentum)
@@ -295,10 +295,10 @@ loom_op_instance_norm_untrainable (const LoomInfer *ctx)
   loom_shape_get (shape, dims);
   for (int i = 2; i < shape->rank; i++)
     places *= dims[i];
-  return places != 1
-             ? NULL
-             : "one place in each channel of a sample: its distance from the mean is always 0, and nothing "
-               "before it would learn. Put it before what shrinks the input so far, or layer_norm in its place.";
+  return places != 1 ? NULL
+                     : "one element per channel and sample: it is its own mean, so the output is constant and the "
+                       "layers before it get no gradient. Put it before the layer that makes the input so small, or "
+                       "use layer_norm instead.";
 }
 
 void
@@ -323,7 +323,7 @@ loom_op_lower_instance_norm (LoomLower *ctx)
       LoomValue in[3] = { loom_reshape (p, x, 3, (gint64[]){ 1, n * c, places }), 0, 0 }, out[3];
       double momentum;
 
-      /* PyTorch counts no batches here, so that without a momentum nothing moves. */
+      /* PyTorch does not count batches here, so without a momentum the statistics never change. */
       momentum_of (infer, &momentum);
       y = loom_emit (p, loom_prim ("batch_norm"), &attrs, 3, in, out);
       track (ctx, mean_over_batch (p, out[1], n, c), mean_over_batch (p, out[2], n, c), (double)places,

@@ -1,11 +1,11 @@
-/* Padding of a tensor: one axis longer, in each of PyTorch's ways of filling the new places.
+/* Lowers padding along one axis, in each mode of PyTorch.
  *
- * Filling with a number is one primitive. The other ways copy elements that are there, so they are slices of the axis
- * put side by side, and their gradients come with them. Padding several axes one after another gives what padding all
- * at once gives, corners included. */
+ * Padding with a constant is one primitive. The other modes copy elements of the input, so they concatenate slices
+ * of the axis and inherit their gradients. Padding several axes one after another is equal to padding all at once,
+ * corners included. */
 #include "engine/ops/op-private.h"
 
-/* n places of v from `at` on along the axis, a step of 1 or -1 apart. */
+/* n elements of v along the axis, from `at` on with a step of 1 or -1. */
 static LoomValue
 walk (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n, gint64 by)
 {
@@ -26,7 +26,7 @@ piece (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
   return walk (p, v, axis, at, n, 1);
 }
 
-/* The place at `at`, n times. */
+/* The element at `at`, n times. */
 static LoomValue
 repeated (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
 {
@@ -36,7 +36,7 @@ repeated (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
   return loom_expand_to (p, piece (p, v, axis, at, 1), d.rank, d.dim);
 }
 
-/* The padding on one side of the axis: the n places before the first one, or behind the last. */
+/* The padding on one side of the axis: n elements before the first or after the last. */
 static LoomValue
 side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const char *mode)
 {
@@ -46,7 +46,7 @@ side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const ch
     return repeated (p, v, axis, behind ? size - 1 : 0, n);
   if (g_str_equal (mode, "circular"))
     return piece (p, v, axis, behind ? 0 : size - n, n);
-  /* Mirrored at the edge, which is not repeated: places n … 1 in front, size - 2 … size - 1 - n behind. */
+  /* Reflected at the edge, which is not repeated: elements n … 1 before, size - 2 … size - 1 - n after. */
   return walk (p, v, axis, behind ? size - 2 : n, n, -1);
 }
 

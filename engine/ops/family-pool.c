@@ -1,14 +1,14 @@
-/* Pooling over one, two and three dimensions, with windows of a given size or as many windows as are asked for.
+/* Lowers pooling over one, two and three dimensions, with windows of a given size or a given number of windows.
  *
- * All of it is the primitives over images. A signal is an image of one row. The largest of a volume's window is the
- * largest over its depths of the largest over rows and columns, and of equal values the first still wins; a mean is one
- * of means, because the number of places that count is a product over the dimensions. Neither step moves a byte:
- * channels and depths are neighbours in memory, and so are rows and columns. */
+ * All of it uses the primitives over images. A sequence is an image of one row. The maximum of a window of a volume
+ * is the maximum over depth of the maxima over rows and columns, and the first of equal values still wins; a mean is
+ * a mean of means, because the number of averaged elements is a product over the dimensions. Neither step copies:
+ * channels and depth are adjacent in memory, and so are rows and columns. */
 #include "engine/ops/op-layers.h"
 
 const LoomPortSpec loom_op_port_indices[] = {
-  { "out", "The largest of each window." },
-  { "indices", "Where it was: its number among the places of its channel, counted row by row.", LOOM_PORT_OPTIONAL },
+  { "out", "The maximum of each window." },
+  { "indices", "The index of each maximum in its channel, in row-major order, i64.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -59,8 +59,8 @@ loom_op_infer_pool (LoomInfer *ctx)
       if (w.front[i] > w.kernel[i] / 2)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding",
-                            "Padding %" G_GINT64_FORMAT " is more than half of the window's %" G_GINT64_FORMAT
-                            ", so some windows would see nothing.",
+                            "Padding %" G_GINT64_FORMAT " is more than half of the window size %" G_GINT64_FORMAT
+                            ", so some windows would contain only padding.",
                             w.front[i], w.kernel[i]);
           return;
         }
@@ -74,7 +74,7 @@ loom_op_infer_pool (LoomInfer *ctx)
 
 /* ---- lowering --------------------------------------------------------- */
 
-/* Windows over rows and columns of images; k counts dimensions of w, and -1 is one of a single place. */
+/* Windows over rows and columns of images; k counts dimensions of w, and -1 is a dimension of size 1. */
 static LoomPool2dTo
 attrs_of (const LoomWindows *w, int rows, int columns, const gint64 *size)
 {
@@ -118,8 +118,8 @@ pool_volume (LoomProgram *p, const char *prim, LoomPool2dTo image, LoomPool2dTo 
                        (gint64[]){ n, c, depth.size[0], image.size[0], image.size[1] });
 }
 
-/* From a winner's place in its window (row·kernel + column) to its place in the channel. Which row it is, is how many
- * rows begin at or before it. */
+/* Converts the index of a maximum in its window (row·kernel + column) to one in its channel. Its row in the window
+ * is the number of rows that begin at or before it. */
 static LoomValue
 indices_of (LoomProgram *p, const LoomPool2dAttrs *a, LoomValue indices, gint64 width)
 {
@@ -223,7 +223,7 @@ loom_op_pool_summary (const LoomInfer *ctx)
   return g_strdup_printf ("%s · stride %" G_GINT64_FORMAT, kernel, w.stride[0]);
 }
 
-/* ---- as many windows as are asked for --------------------------------- */
+/* ---- a given number of windows -------------------------------------------- */
 
 void
 loom_op_infer_adaptive (LoomInfer *ctx)
@@ -242,7 +242,7 @@ loom_op_infer_adaptive (LoomInfer *ctx)
         {
           g_autofree char *text = loom_shape_to_string (&x->shape);
 
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input", "%s needs something to pool; here comes %s.",
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input", "%s needs a non-empty input, but got %s.",
                             loom_infer_op (ctx)->name, text);
           return;
         }
@@ -251,8 +251,8 @@ loom_op_infer_adaptive (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-/* One axis (2 or 3) of images in windows from ⌊i·n/size⌋ to ⌈(i + 1)·n/size⌉, which overlap and differ in width where n
- * is no multiple: each is cut out, pooled whole, and put beside the others. */
+/* One axis (2 or 3) of images in windows from ⌊i·n/size⌋ to ⌈(i + 1)·n/size⌉, which overlap and differ in size if n
+ * is not a multiple: each is sliced, reduced, and concatenated. */
 static LoomValue
 adapt_axis (LoomProgram *p, const char *prim, LoomValue x, int axis, gint64 size)
 {
@@ -277,7 +277,7 @@ adapt_axis (LoomProgram *p, const char *prim, LoomValue x, int axis, gint64 size
   return loom_concat (p, (guint)size, part, axis);
 }
 
-/* Columns before rows, so that of equal values the first in reading order wins. */
+/* Columns before rows, so that of equal values the first in row-major order wins. */
 static void
 lower_adaptive (LoomLower *ctx, const char *prim)
 {

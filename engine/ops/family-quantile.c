@@ -1,7 +1,7 @@
-/* Medians and quantiles, by sorting; see family-quantile.h.
+/* Computes medians and quantiles by sorting; see family-quantile.h.
  *
- * NaN sorts behind everything, so that the number of others is the place of the first NaN, and what stands at a place
- * is gathered: the gradient goes back to the element that was there. */
+ * NaN is sorted last, so the number of other elements is the position of the first NaN. The elements at a position
+ * are gathered, so the gradient goes to the element that was selected. */
 #include "engine/ops/family-quantile.h"
 
 #include <math.h>
@@ -14,16 +14,19 @@ const LoomParamSpec loom_op_param_quantile[] = {
     .fresh = "0.5",
     .minimum = 0,
     .maximum = 1,
-    .doc
-    = "Which share of the elements lies below: 0.5 is the median. Of several (“0.25,0.75”) the first dimension of the "
-      "result has one row each." },
-  { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension along which it looks; left out, the whole tensor." },
-  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where the dimension was." },
+    .doc = "The quantile, from 0 to 1: 0.5 is the median. With several (“0.25,0.75”) the first dimension of the result "
+           "has one row for each." },
+  { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension to reduce; if not set, all of them." },
+  { .name = "keepdim",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the result keeps the reduced dimension with size 1." },
   { .name = "interpolation",
     .type = LOOM_PARAM_ENUM,
     .def = "linear",
     .choices = interpolations,
-    .doc = "The value between two elements: a mixture by distance, one of them, their middle, or the nearer one." },
+    .doc = "How a quantile between two elements is computed: linear interpolation, the lower, the higher or the "
+           "nearest element, or their midpoint." },
   { NULL },
 };
 
@@ -47,7 +50,7 @@ loom_op_sorted_flops (const LoomInfer *ctx)
   return n > 1 ? n * log2 (n) : n;
 }
 
-/* How many elements along the axis are not NaN, with size 1 there; i64. */
+/* The number of elements along the axis that are not NaN, with size 1 there; i64. */
 static LoomValue
 count_numbers (LoomProgram *p, LoomValue x, int axis)
 {
@@ -58,7 +61,7 @@ count_numbers (LoomProgram *p, LoomValue x, int axis)
 
 /* ---- the median --------------------------------------------------------- */
 
-/* The place of the median among the sorted: the lower of two middle ones, or the first NaN. */
+/* The position of the median after sorting: the lower of two middle elements, or the first NaN. */
 static LoomValue
 median_place (LoomProgram *p, LoomValue x, int axis, gboolean skip_nan)
 {
@@ -79,8 +82,8 @@ median_place (LoomProgram *p, LoomValue x, int axis, gboolean skip_nan)
   return loom_binary (p, LOOM_SCALAR_DIV_FLOOR, middle, loom_const (p, LOOM_I64, 2));
 }
 
-/* Without a dimension all elements that equal the median share the gradient, which is what a largest element has: the
- * median is the largest where everything else counts as minus infinity. */
+/* Without a dimension all elements equal to the median share the gradient, as in a maximum: all other elements are
+ * set to minus infinity and the largest is taken. */
 static LoomValue
 shared_median (LoomLower *ctx, LoomValue x, LoomValue median)
 {
@@ -124,7 +127,7 @@ loom_op_lower_median (LoomLower *ctx, gboolean skip_nan)
 
 /* ---- quantiles ---------------------------------------------------------- */
 
-/* q, and whether the axes fit; FALSE after a fault. */
+/* Reads q and checks the axes; FALSE after a fault. */
 static gboolean
 read_quantile (LoomInfer *ctx, double *q, guint *n, guint32 *axes)
 {
@@ -132,7 +135,7 @@ read_quantile (LoomInfer *ctx, double *q, guint *n, guint32 *axes)
 
   *n = loom_infer_floats (ctx, "q", q, LOOM_OP_MAX_PARTS);
   *axes = (1u << rank) - 1;
-  if (!loom_op_needs_float (ctx, 0, "input", "mixes its elements"))
+  if (!loom_op_needs_float (ctx, 0, "input", "interpolates its elements"))
     return FALSE;
   if (loom_infer_is_set (ctx, "dim"))
     {
@@ -143,7 +146,7 @@ read_quantile (LoomInfer *ctx, double *q, guint *n, guint32 *axes)
   for (guint i = 0; i < *n; i++)
     if (q[i] < 0 || q[i] > 1)
       {
-        loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "q", "A share of elements lies between 0 and 1; q has %g.", q[i]);
+        loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "q", "q must be from 0 to 1, but has %g.", q[i]);
         return FALSE;
       }
   return loom_op_has_elements (ctx, *axes);
@@ -164,7 +167,7 @@ loom_op_infer_quantile (LoomInfer *ctx)
   if (n > 1 && shape.rank == LOOM_SHAPE_MAX_RANK)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "q",
-                        "With several q the result would have nine dimensions; eight are the most.");
+                        "With several q the result would have nine dimensions; at most eight are supported.");
       return;
     }
   if (n > 1)
@@ -176,7 +179,7 @@ loom_op_infer_quantile (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-/* Between a and b: from the nearer of them, so that both ends are exact. */
+/* Interpolates from the nearer of a and b, so that both ends are exact. */
 static LoomValue
 mixed (LoomProgram *p, LoomValue a, LoomValue b, LoomValue weight)
 {
@@ -189,7 +192,7 @@ mixed (LoomProgram *p, LoomValue a, LoomValue b, LoomValue weight)
                        loom_binary (p, LOOM_SCALAR_SUB, b, loom_binary (p, LOOM_SCALAR_MUL, rest, way)));
 }
 
-/* The element at `place`, a number that may lie between two whole ones. */
+/* The element at `place`, a position that may have a fraction. */
 static LoomValue
 at_place (LoomProgram *p, LoomValue sorted, LoomValue place, int axis, const char *interpolation)
 {
@@ -243,7 +246,7 @@ loom_op_lower_quantile (LoomLower *ctx, gboolean skip_nan)
       LoomValue place = loom_binary (p, LOOM_SCALAR_MUL, last, loom_const (p, dtype, q[i]));
       LoomTensorDesc flat;
 
-      /* A row that has a NaN has NaN as each of its quantiles: the last of the sorted. */
+      /* All quantiles of a row that contains NaN are NaN: the last of its sorted elements. */
       if (!skip_nan)
         place = loom_ternary (p, LOOM_SCALAR_SELECT, full, place, loom_const (p, dtype, (double)(d.dim[axis] - 1)));
       y[i] = at_place (p, sorted, place, axis, interpolation);

@@ -1,12 +1,12 @@
-/* Medians and quantiles: what stands at a place of the sorted elements. */
+/* Declares the code of medians and quantiles. */
 #pragma once
 
 #include "engine/ops/op-private.h"
 
 G_BEGIN_DECLS
 
-/* Ports, parameters and types are those of max (loom_op_infer_found). NaN is the median of anything with NaN in it, or,
- * where it is skipped, of nothing else. */
+/* Ports, parameters and types are those of max (loom_op_infer_found). The median of elements with NaN is NaN; if NaN
+ * is skipped, only that of elements that are all NaN. */
 void loom_op_lower_median (LoomLower *ctx, gboolean skip_nan);
 
 extern const LoomParamSpec loom_op_param_quantile[];

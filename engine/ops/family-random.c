@@ -1,7 +1,7 @@
-/* Random numbers as values of a graph; see family-random.h.
+/* Emits random numbers as values of a graph; see family-random.h.
  *
- * Numbers are functions of seed, path, step and place (kernels/philox.h), so no state is drawn from and looking at a
- * node changes no run. They are drawn in evaluation, too, with the counter of the steps that were taken. */
+ * Numbers are functions of seed, path, step and index (kernels/philox.h). No generator state exists, so pinning a
+ * node changes no run. Evaluation draws them too, with the number of training steps taken so far. */
 #include "engine/ops/family-random.h"
 
 const LoomSample loom_op_samples_drawn[] = {
@@ -25,7 +25,7 @@ loom_op_infer_drawn (LoomInfer *ctx)
   if (loom_dtype_is_float (out->dtype))
     return TRUE;
   loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "dtype",
-                                        "%s draws floats, and %s is none. For whole numbers there is randint.",
+                                        "%s draws floats, and %s is not a float type. For integers use randint.",
                                         loom_infer_op (ctx)->name, loom_dtype_name (out->dtype)),
                       "dtype", "f32", "Draw f32.");
   return FALSE;
@@ -56,7 +56,7 @@ loom_op_lower_drawn (LoomLower *ctx, LoomRandomKind kind)
 
 /* ---- distributions ------------------------------------------------------ */
 
-/* How many of the ports are parameters: "like" is the last. */
+/* The number of ports that are parameters: "like" is the last port. */
 static guint
 n_parameters (const LoomOp *op)
 {
@@ -67,7 +67,7 @@ n_parameters (const LoomOp *op)
   return n;
 }
 
-/* FALSE after a fault. Type and shape of the parameters that are wired; dtype stays where none is. */
+/* FALSE after a fault. Type and shape of the wired parameters; dtype is unchanged if none is wired. */
 static gboolean
 join_parameters (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape, guint *n_wired)
 {
@@ -84,7 +84,7 @@ join_parameters (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape, guint *n_wi
       if (loom_infer_is_set (ctx, name))
         {
           loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_PORT, name,
-                                                "%s is wired and also given as a number; it can be only one.", name),
+                                                "%s is wired and also given as a number; use only one of them.", name),
                               name, NULL, "Remove the number.");
           return FALSE;
         }
@@ -95,8 +95,8 @@ join_parameters (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape, guint *n_wi
           g_autofree char *a = loom_shape_to_string (shape), *b = loom_shape_to_string (&t->shape);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name,
-                            "%s of %s does not fit %s: counted from the right, each pair of sizes must be equal or one "
-                            "of them 1.",
+                            "%s of %s does not broadcast with %s: counted from the right, each pair of sizes must be "
+                            "equal or one of them 1.",
                             name, b, a);
           return FALSE;
         }
@@ -119,7 +119,7 @@ loom_op_infer_distribution (LoomInfer *ctx)
   if (like != NULL && loom_infer_is_set (ctx, "shape"))
     {
       loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
-                                            "The shape is given and also wired as “like”; it can be only one."),
+                                            "The shape is given and also wired as “like”; use only one of them."),
                           "shape", NULL, "Remove the attribute.");
       return;
     }
@@ -133,7 +133,7 @@ loom_op_infer_distribution (LoomInfer *ctx)
         {
           g_autofree char *a = loom_shape_to_string (&shape), *b = loom_shape_to_string (&given);
 
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape", "Parameters of %s cannot be repeated to numbers of %s.", a,
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape", "Parameters of shape %s do not broadcast to shape %s.", a,
                             b);
           return;
         }
@@ -162,7 +162,7 @@ loom_op_not_negative (LoomLower *ctx, LoomValue v, const char *what)
   LoomProgram *p = loom_lower_program (ctx);
   double value;
 
-  /* A number in an attribute has been checked with the others. */
+  /* A number in an attribute has been checked together with the others. */
   if (loom_value_is_fill (p, v, &value))
     return v;
   return loom_require (

@@ -1,24 +1,28 @@
-/* Recurrent layers: for each layer and direction one loop (`scan`) over the steps.
+/* Lowers recurrent layers to one loop (`scan`) over the steps for each layer and direction.
  *
- * The input's share of the gates, x·Wᵀ and the biases, is one product over all steps before the loop; the loop itself
- * has the product with the state, and the cell. Names, order of the gates and shapes of the weights are PyTorch's, so
- * that its weights load. Samples of different lengths lie side by side: behind a sample's end its state stays as it is
- * and its output is 0, which in the reverse direction lets each sample begin at its own last step, as a packed sequence
- * does. */
+ * The input projection x·Wᵀ and the biases are one product over all steps before the loop; the loop computes the
+ * product with the state, and the cell. Names, order of the gates and shapes of the weights are those of PyTorch, so
+ * its weights load. For samples of different lengths, the state is unchanged and the output is 0 after the end of a
+ * sample; in the reverse direction each sample therefore starts at its own last step, like a packed sequence. */
 #include "engine/ops/family-recurrent.h"
 
 #include <math.h>
 
 const LoomPortSpec loom_op_port_recurrent[] = {
-  { "output", "The last layer’s state at every step, zeros after a sample’s end." },
-  { "h_n", "Each layer’s and direction’s state after its last step.", LOOM_PORT_OPTIONAL },
+  { "output", "The state of the last layer at each step [T, B, directions · hidden_size] ([B, T, …] with batch_first); "
+              "0 after the end of a sample." },
+  { "h_n", "The state of each layer and direction after its last step [layers · directions, B, hidden_size].",
+    LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
 const LoomPortSpec loom_op_port_recurrent_cell[] = {
-  { "output", "The last layer’s hidden state at every step, zeros after a sample’s end." },
-  { "h_n", "Each layer’s and direction’s hidden state after its last step.", LOOM_PORT_OPTIONAL },
-  { "c_n", "Each layer’s and direction’s cell state after its last step.", LOOM_PORT_OPTIONAL },
+  { "output", "The hidden state of the last layer at each step [T, B, directions · H_out] ([B, T, …] with "
+              "batch_first), where H_out is proj_size or else hidden_size; 0 after the end of a sample." },
+  { "h_n", "The hidden state of each layer and direction after its last step [layers · directions, B, H_out].",
+    LOOM_PORT_OPTIONAL },
+  { "c_n", "The cell state of each layer and direction after its last step [layers · directions, B, hidden_size].",
+    LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -26,7 +30,7 @@ const LoomPortSpec loom_op_port_recurrent_cell[] = {
 
 typedef struct
 {
-  gint64 features, hidden, output; /* output: proj_size where that is given */
+  gint64 features, hidden, output; /* output: proj_size if it is given */
   guint layers, directions;
   gboolean batch_first, has_bias, has_projection;
 } Sizes;
@@ -58,7 +62,7 @@ weight_name (const char *what, guint layer, guint direction)
   return g_strdup_printf ("%s_l%u%s", what, layer, direction > 0 ? "_reverse" : "");
 }
 
-/* How many features come into a layer. */
+/* The number of input features of a layer. */
 static gint64
 features_into (const Sizes *s, guint layer)
 {
@@ -67,7 +71,7 @@ features_into (const Sizes *s, guint layer)
 
 /* ---- inference ---------------------------------------------------------------- */
 
-/* PyTorch draws all of them from ±1/√hidden_size. */
+/* PyTorch initialises all of them uniformly in ±1/√hidden_size. */
 static void
 declare (LoomInfer *ctx, const Sizes *s, const char *what, guint layer, guint direction, int rank, const gint64 *dims)
 {
@@ -117,10 +121,10 @@ check_state (LoomInfer *ctx, guint i, const char *port, const LoomShape *want)
     return TRUE;
   given = loom_shape_to_string (&have->shape);
   wanted = loom_shape_to_string (want);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                    "The state before the first step is %s: layers times directions, samples, features, in the input’s "
-                    "type. Here comes %s %s.",
-                    wanted, loom_dtype_name (have->dtype), given);
+  loom_infer_fault (
+      ctx, LOOM_ERROR_SHAPE, port,
+      "The initial state must be %s [layers · directions, samples, features] in the type of the input, but got %s %s.",
+      wanted, loom_dtype_name (have->dtype), given);
   return FALSE;
 }
 
@@ -134,8 +138,7 @@ check_lengths (LoomInfer *ctx, guint i, LoomDim batch)
   if (have == NULL || (have->dtype == LOOM_I64 && loom_shape_compatible (&have->shape, &want)))
     return TRUE;
   given = loom_shape_to_string (&have->shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "lengths",
-                    "lengths is one whole number (i64) for each sample; here comes %s %s.",
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "lengths", "lengths is one integer (i64) for each sample, but got %s %s.",
                     loom_dtype_name (have->dtype), given);
   return FALSE;
 }
@@ -162,10 +165,9 @@ loom_op_infer_recurrent (LoomInfer *ctx, const LoomRecurrentCell *cell)
   s = sizes_of (ctx, cell);
   if (s.has_projection && s.output >= s.hidden)
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "proj_size",
-                        "proj_size makes the hidden state smaller, so it is less than hidden_size, "
-                        "%" G_GINT64_FORMAT ".",
-                        s.hidden);
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "proj_size",
+          "proj_size makes the hidden state smaller, so it is less than hidden_size, %" G_GINT64_FORMAT ".", s.hidden);
       return;
     }
   steps = x->shape.dim[s.batch_first ? 1 : 0];
@@ -184,8 +186,8 @@ loom_op_infer_recurrent (LoomInfer *ctx, const LoomRecurrentCell *cell)
   if (loom_infer_bool (ctx, LOOM_STATEFUL) && (s.directions > 1 || loom_infer_input (ctx, lengths_port (cell)) != NULL))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
-                        "With stateful=\"true\" a window begins with the state that the one before has left, which it "
-                        "has neither in the other direction nor behind a sample’s end. Leave %s out.",
+                        "With stateful=\"true\" a batch begins with the final state of the batch before. The other "
+                        "direction has no such state, nor has a sample after its end. Remove %s.",
                         s.directions > 1 ? "bidirectional" : "lengths");
       return;
     }
@@ -221,9 +223,9 @@ typedef struct
   gint64 steps, batch;
   LoomDType dtype;
   LoomScalarOp activation;
-  LoomValue lengths; /* i64 [B, 1]; 0: all steps of all samples count */
-  LoomValue index;   /* i64 [T] beside them */
-  gboolean carries;  /* it goes on with the state that the run before has left */
+  LoomValue lengths; /* i64 [B, 1]; 0: all steps of all samples are valid */
+  LoomValue index;   /* i64 [T], the index of the step */
+  gboolean carries;  /* it resumes from the final state of the run before */
 } Layers;
 
 static LoomValue
@@ -232,14 +234,14 @@ body_input (LoomProgram *p, const char *name, LoomDType dtype, int rank, gint64 
   return loom_program_input (p, name, dtype, rank, (gint64[]){ a, b });
 }
 
-/* Behind a sample's end the state stays; FALSE keeps `now`. */
+/* After the end of a sample the state is unchanged; FALSE keeps `now`. */
 static LoomValue
 while_counting (LoomProgram *p, LoomValue counts, LoomValue now, LoomValue before)
 {
   return counts != 0 ? loom_ternary (p, LOOM_SCALAR_SELECT, counts, now, before) : now;
 }
 
-/* Carried h (and c); the sequences x and, with lengths, the step's index; whole w, bias_hh, weight_hr, lengths. */
+/* Carried: h (and c). Sliced: x and, with lengths, the index of the step. Captured: w, bias_hh, weight_hr, lengths. */
 static LoomProgram *
 body_new (const Layers *a)
 {
@@ -306,7 +308,7 @@ input_gates (const Layers *a, LoomValue x, guint layer, guint direction)
                        (gint64[]){ a->steps, a->batch, gates });
 }
 
-/* The state before the first step, [B, features]. */
+/* The initial state, [B, features]. */
 static LoomValue
 first_state (const Layers *a, guint port, guint place, gint64 features)
 {
@@ -320,7 +322,7 @@ first_state (const Layers *a, guint port, guint place, gint64 features)
   return loom_reshape (p, all, 2, dims);
 }
 
-/* The same where the state goes on from run to run; name is "h" or "c". */
+/* The same for a state that is carried from run to run; name is "h" or "c". */
 static LoomValue
 begin_state (const Layers *a, const char *name, guint port, guint layer, gint64 features)
 {
@@ -339,7 +341,7 @@ end_state (const Layers *a, const char *name, guint layer, LoomValue state)
     loom_lower_carry_end (a->ctx, what, state);
 }
 
-/* One loop. out[] receives h (and c) behind the last step, and the outputs of all. */
+/* One loop. out[] receives h (and c) after the last step, and the outputs of all steps. */
 static void
 emit_loop (const Layers *a, LoomValue x, guint layer, guint direction, LoomValue out[3])
 {
@@ -375,7 +377,7 @@ emit_loop (const Layers *a, LoomValue x, guint layer, guint direction, LoomValue
     end_state (a, "c", layer, out[1]);
 }
 
-/* Drops elements of what a layer gives the next one. */
+/* Applies dropout between two layers. */
 static LoomValue
 between_layers (const Layers *a, LoomValue x, guint layer)
 {
@@ -387,7 +389,7 @@ between_layers (const Layers *a, LoomValue x, guint layer)
     return x;
   rate = loom_cast (p, loom_lower_hyper (a->ctx, "dropout"), a->dtype);
   keep = loom_binary (p, LOOM_SCALAR_SUB, loom_const (p, a->dtype, 1), rate);
-  /* The guard makes 1 give zeros, not 0/0. */
+  /* The guard returns zeros for p = 1, not 0/0. */
   keep = loom_ternary (p, LOOM_SCALAR_SELECT, keep, loom_unary (p, LOOM_SCALAR_RECIP, keep),
                        loom_const (p, a->dtype, 0));
   mask = loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (a->ctx, LOOM_RANDOM_UNIFORM, layer, d.rank, d.dim), rate);

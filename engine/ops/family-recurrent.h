@@ -1,57 +1,56 @@
-/* Shared by the recurrent layers: rnn, lstm and gru, as PyTorch has them. */
+/* Declares the code that the recurrent layers rnn, lstm and gru share; they follow PyTorch. */
 #pragma once
 
 #include "engine/ops/op-private.h"
 
 G_BEGIN_DECLS
 
-/* More layers than this are two nodes, one behind the other. */
+/* More layers than this need two nodes in sequence. */
 #define LOOM_RECURRENT_MAX_LAYERS 8
 
-/* The values of one step inside the loop's body, in the body's program. */
+/* The values of one step in the body of the loop, in the program of the body. */
 typedef struct
 {
   LoomProgram *p;
   gint64 batch, hidden;
-  LoomValue x;    /* [batch, gates·hidden]: the input's share of the gates, biases that can be added to it included */
+  LoomValue x;    /* [batch, gates·hidden]: the input projection, with the biases that can be added to it */
   LoomValue h, c; /* [batch, output], [batch, hidden] */
   LoomValue w;    /* weight_hh [gates·hidden, output] */
-  LoomValue bias; /* bias_hh where it is no part of x, else 0 */
+  LoomValue bias; /* bias_hh if it is not part of x, else 0 */
   LoomScalarOp activation;
 } LoomRecurrentStep;
 
 typedef struct
 {
   guint gates;
-  gboolean has_cell;      /* it carries c beside h */
-  gboolean splits_biases; /* bias_hh stays in the loop */
-  /* h, and c, become those behind the step. */
+  gboolean has_cell;      /* whether it carries c in addition to h */
+  gboolean splits_biases; /* whether bias_hh is added in the loop */
+  /* Replaces h, and c, by those after the step. */
   void (*step) (LoomRecurrentStep *s);
 } LoomRecurrentCell;
 
 /* The ports of a layer: input, h_0, (c_0,) lengths, and the weights of every layer and direction. */
 #define LOOM_RECURRENT_INPUT                                                                                           \
-  { "input", "Steps by samples by features [T, B, features]; [B, T, features] with batch_first." },                    \
+  { "input", "The sequence [T, B, features]; [B, T, features] with batch_first." },                                    \
   {                                                                                                                    \
-    "h_0", "The hidden state before the first step [layers · directions, B, features]; zeros where nothing is wired.", \
-        LOOM_PORT_OPTIONAL                                                                                             \
+    "h_0", "The initial hidden state [layers · directions, B, features]; zeros if not wired.", LOOM_PORT_OPTIONAL      \
   }
 #define LOOM_RECURRENT_LENGTHS                                                                                         \
   {                                                                                                                    \
     "lengths",                                                                                                         \
-        "How many steps of each sample count, i64 [B]: after them the state stays and the output is 0. If nothing is " \
-        "wired, all count.",                                                                                           \
+        "The number of valid steps of each sample, i64 [B]: after them the state is unchanged and the output is 0. "   \
+        "If not wired, all steps are valid.",                                                                          \
         LOOM_PORT_OPTIONAL                                                                                             \
   }
-/* Listings name those of the first layer; the others are alike, with their layer's number. */
+/* Listings name those of the first layer; the others differ only in the number of the layer. */
 #define LOOM_RECURRENT_FIRST                                                                                           \
   { "weight_ih_l0",                                                                                                    \
-    "Ties the first layer’s weights of the input to another tensor; likewise weight_ih_l1 …, and with "            \
-    "_reverse those of the other direction.",                                                                          \
+    "Ties weight_ih_l0, the input projection of the first layer, to another tensor; likewise weight_ih_l1 …, and "   \
+    "with _reverse those of the reverse direction.",                                                                   \
     LOOM_PORT_WEIGHT },                                                                                                \
-      { "weight_hh_l0", "Ties the weights of the state, likewise.", LOOM_PORT_WEIGHT },                                \
-      { "bias_ih_l0", "Ties the bias of the input, likewise.", LOOM_PORT_WEIGHT },                                     \
-      { "bias_hh_l0", "Ties the bias of the state, likewise.", LOOM_PORT_WEIGHT },                                     \
+      { "weight_hh_l0", "Ties the projection of the state, likewise.", LOOM_PORT_WEIGHT },                             \
+      { "bias_ih_l0", "Ties the bias of the input projection, likewise.", LOOM_PORT_WEIGHT },                          \
+      { "bias_hh_l0", "Ties the bias of the state projection, likewise.", LOOM_PORT_WEIGHT },                          \
       LOOM_RECURRENT_DIRECTION (0, "_reverse")
 #define LOOM_RECURRENT_WEIGHT(name, layer, suffix)                                                                     \
   {                                                                                                                    \
@@ -73,35 +72,36 @@ typedef struct
     .minimum = 1,                                                                                                      \
     .maximum = 1e6,                                                                                                    \
     .unit = "features",                                                                                                \
-    .doc = "How many numbers the state has." },                                                                        \
+    .doc = "The size of the hidden state." },                                                                          \
       { .name = "num_layers",                                                                                          \
         .type = LOOM_PARAM_INT,                                                                                        \
         .def = "1",                                                                                                    \
         .minimum = 1,                                                                                                  \
         .maximum = LOOM_RECURRENT_MAX_LAYERS,                                                                          \
         .unit = "layers",                                                                                              \
-        .doc = "How many layers are stacked, each reading the outputs of the one below." },                            \
-      { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds learnt numbers to the gates." },          \
+        .doc = "The number of stacked layers; each reads the output of the one before." },                             \
+      { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether the gates have learnable biases." },   \
       { .name = "batch_first",                                                                                         \
         .type = LOOM_PARAM_BOOL,                                                                                       \
         .def = "false",                                                                                                \
-        .doc = "Samples are the first dimension of input and output, and steps the second." },                         \
+        .doc = "Whether the batch is the first dimension of input and output: [B, T, features]." },                    \
       { .name = "dropout",                                                                                             \
         .type = LOOM_PARAM_FLOAT,                                                                                      \
         .def = "0",                                                                                                    \
         .minimum = 0,                                                                                                  \
         .maximum = 1,                                                                                                  \
         .hyper = TRUE,                                                                                                 \
-        .doc = "The share of each layer’s outputs, but the last one’s, that is dropped in training." },                \
+        .doc = "The dropout probability of the output of each layer except the last, in training." },                  \
       { .name = LOOM_STATEFUL,                                                                                         \
         .type = LOOM_PARAM_BOOL,                                                                                       \
         .def = "false",                                                                                                \
-        .doc = "In training a batch begins with the state that the batch before has left: windows of a text are then " \
-               "read in order, and gradients end at a window’s beginning.",                                            \
+        .doc = "Whether a batch in training begins with the final state of the batch before (truncated "               \
+               "backpropagation through time): the windows of a text are then read in order, and gradients end at "    \
+               "the beginning of a window.",                                                                           \
         .advanced = TRUE },                                                                                            \
   {                                                                                                                    \
     .name = "bidirectional", .type = LOOM_PARAM_BOOL, .def = "false",                                                  \
-    .doc = "A second loop goes from the last step to the first; both outputs lie side by side."                        \
+    .doc = "Whether a second loop runs from the last step to the first; the outputs of both are concatenated."         \
   }
 
 extern const LoomPortSpec loom_op_port_recurrent[], loom_op_port_recurrent_cell[];

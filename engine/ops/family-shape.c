@@ -1,15 +1,16 @@
-/* Shared by operators that cut, repeat and make tensors: regular parts of an axis, copies along it, counters, bands
- * of a matrix, and numbered outputs.
+/* Shares the code of operators that slice, repeat and create tensors: slices along an axis, copies along it, counters,
+ * bands of a matrix, and numbered outputs.
  *
- * Everything is lowered to slice, pad, expand, reshape and iota, which are each other's gradients. */
+ * Everything is lowered to slice, pad, expand, reshape and iota, which are the gradients of each other. */
 #include "engine/ops/op-private.h"
 
 const LoomPortSpec loom_op_port_like[] = {
-  { "like", "A tensor whose shape is taken over; its numbers do not matter.", LOOM_PORT_OPTIONAL },
+  { "like", "A tensor that sets the shape; its values are not used.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
-/* The lists lie in one triangle, made once and kept for good: list n begins at n·(n + 1)/2 and ends with a zero. */
+/* All lists are in one triangle that is made once and never freed: list n begins at n·(n + 1)/2 and ends with a
+ * zero. */
 static gpointer
 make_ports (gpointer unused)
 {
@@ -22,7 +23,7 @@ make_ports (gpointer unused)
           g_autofree char *name = g_strdup_printf ("%u", i);
 
           all[n * (n + 1) / 2 + i].name = g_intern_string (name);
-          all[n * (n + 1) / 2 + i].doc = "One of the parts, in order.";
+          all[n * (n + 1) / 2 + i].doc = "One chunk of the input, in order.";
         }
     }
   return all;
@@ -57,17 +58,17 @@ loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomSh
     }
   if (n_dynamic > 1)
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "Only one size can be −1: the others decide about it.");
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "Only one size can be −1; it is inferred from the others.");
       return FALSE;
     }
   if (dynamic < 0 && loom_dim_compatible (count, rest))
     return TRUE;
-  /* Of symbols it may divide once they are numbers, so the size stays unknown until then. */
+  /* With symbols the size may become divisible once they are bound, so it is unknown until then. */
   if (dynamic >= 0
       && (loom_dim_div (count, rest, &shape->dim[dynamic]) || !loom_dim_is_known (count) || !loom_dim_is_known (rest)))
     return TRUE;
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "%s cannot become %s: the number of elements must stay the same.",
-                    have, want);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name,
+                    "%s cannot be reshaped to %s: the number of elements must stay the same.", have, want);
   return FALSE;
 }
 
@@ -108,7 +109,8 @@ loom_op_cut (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, 
   return loom_slice (p, v, starts, steps, x.dim);
 }
 
-/* The axis is set beside an axis of 1 that is expanded, with everything before and behind merged: rank 3 is enough. */
+/* The axis is paired with an axis of size 1 that is expanded, with all axes before and after merged: rank 3 is
+ * enough. */
 LoomValue
 loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each)
 {
@@ -160,7 +162,7 @@ loom_op_diagonal_size (gint64 rows, gint64 columns, gint64 offset)
   return MAX (n, 0);
 }
 
-/* With the rows laid one behind the other, neighbours on a diagonal are columns + 1 apart. */
+/* In row-major order, neighbours on a diagonal are columns + 1 elements apart. */
 LoomValue
 loom_op_diagonal_of (LoomProgram *p, LoomValue v, gint64 offset)
 {
@@ -193,7 +195,7 @@ gboolean
 loom_op_cut_axis (LoomInfer *ctx, int *axis)
 {
   return loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                       "A single number has no parts.")
+                       "A scalar cannot be split.")
          && loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), loom_infer_input (ctx, 0)->shape.rank, axis);
 }
 
@@ -204,14 +206,13 @@ loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
   g_autofree char *text = loom_shape_to_string (&alone);
 
   if (!loom_dim_is_known (size))
-    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "parts",
-                      "Dimension %d has the size %s, which does not say how many outputs there are. Set parts to their "
-                      "number.",
-                      axis, text);
+    loom_infer_fault (
+        ctx, LOOM_ERROR_SHAPE, "parts",
+        "Dimension %d has the size %s, which does not determine the number of outputs. Set parts to their number.",
+        axis, text);
   else if (size.coef < 1 || size.coef > LOOM_OP_MAX_PARTS)
-    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim",
-                      "Dimension %d would come apart into %s outputs, but there can be 1 to %d.", axis, text,
-                      LOOM_OP_MAX_PARTS);
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim", "Dimension %d would give %s outputs, but there can be 1 to %d.",
+                      axis, text, LOOM_OP_MAX_PARTS);
   else
     {
       *n = size.coef;
@@ -240,7 +241,7 @@ loom_op_lower_parts (LoomLower *ctx)
 }
 
 const LoomPortSpec loom_op_port_image[] = {
-  { "input", "Images [batch, channels, height, width]; more or fewer dimensions may come before the channels." },
+  { "input", "Images [batch, channels, height, width]; any number of dimensions may come before the channels." },
   { NULL },
 };
 
@@ -275,7 +276,7 @@ loom_op_infer_filled (LoomInfer *ctx)
   if (like != NULL && loom_infer_is_set (ctx, "shape"))
     {
       loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
-                                            "The shape is given and also wired as “like”; it can be only one."),
+                                            "The shape is given and also wired as “like”; use only one of them."),
                           "shape", NULL, "Remove the attribute.");
       return;
     }
@@ -298,7 +299,7 @@ const LoomParamSpec loom_op_param_diagonal[] = {
   { .name = "diagonal",
     .type = LOOM_PARAM_INT,
     .def = "0",
-    .doc = "Which diagonal is the border: 0 the main one, 1 the one above it, −1 the one below." },
+    .doc = "The diagonal: 0 is the main one, positive numbers are above it, negative ones below." },
   { NULL },
 };
 
@@ -314,7 +315,8 @@ const LoomSample loom_op_samples_triangle[] = {
 void
 loom_op_infer_triangle (LoomInfer *ctx)
 {
-  if (loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "a matrix, or several", "Put a reshape before it."))
+  if (loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "a matrix, or a batch of them",
+                    "Put a reshape before it."))
     loom_op_infer_same (ctx);
 }
 

@@ -1,4 +1,4 @@
-/* Windows that move along one, two or three dimensions: how many fit, and how signals are read as images. */
+/* Computes how many windows fit along one, two or three dimensions, and reads sequences as images. */
 #include "engine/ops/op-layers.h"
 
 const LoomPortSpec loom_op_port_signals[] = {
@@ -34,8 +34,8 @@ loom_op_space (LoomInfer *ctx, int n, const char *hint, const char *why)
   return loom_op_rank (ctx, 0, "input", n + 2, n + 2, what[n - 1], hint) && loom_op_needs_float (ctx, 0, "input", why);
 }
 
-/* How many windows fit: ⌊(n + pad - dilation·(kernel - 1) - 1)/stride⌋ + 1, or with ⌈⌉ where the last window may
- * hang over but must begin inside the input or its padding at the front. FALSE when no window fits. */
+/* The number of windows: ⌊(n + pad - dilation·(kernel - 1) - 1)/stride⌋ + 1, or with ⌈⌉ if the last window may
+ * exceed the input but must begin inside the input or its left padding. FALSE if no window fits. */
 static gboolean
 count_windows (LoomDim n, const LoomWindows *w, int i, gboolean ceil_mode, LoomDim *out)
 {

@@ -1,6 +1,6 @@
-/* Functions, constants and keywords of formulas.
+/* Lists the functions, constants and keywords of formulas.
  *
- * Functions are those of kernels/scalar.h under PyTorch's names; what PyTorch has beyond them is written here as
+ * Functions are those of kernels/scalar.h under the names of PyTorch. Other functions of PyTorch are written here as
  * formulas of the same language. */
 #include "engine/ops/formula-private.h"
 
@@ -69,7 +69,7 @@ formula_constant (const char *name, double *value)
   return FALSE;
 }
 
-/* Operations that gradients and plans use among themselves have no name in a formula. */
+/* Operations that only gradients and plans use have no name in a formula. */
 static gboolean
 is_public (LoomScalarOp op)
 {

@@ -1,6 +1,6 @@
-/* Names in formulas: what they stand for while one is read, and which of them are a node's ports.
+/* Resolves the names of a formula while it is parsed, and finds which of them are ports of a node.
  *
- * Free names are found without parsing, so that a node keeps its ports while somebody is in the middle of a word. */
+ * Free names are found without parsing, so that a node keeps its ports while the user is still typing a word. */
 #include "engine/ops/formula-private.h"
 
 #include "engine/graph/loom-expr.h"
@@ -36,7 +36,7 @@ formula_scope_add (FormulaScope *scope, const char *name, guint8 reg)
   g_array_append_val (scope->registers, reg);
 }
 
-/* The last one of a name counts: a statement may give a name a new value. */
+/* The latest definition of a name counts: a statement may define a name again. */
 int
 formula_scope_find (const FormulaScope *scope, const char *name)
 {
@@ -57,7 +57,7 @@ has_name (const GPtrArray *names, const char *name)
   return FALSE;
 }
 
-/* The name that a statement gives a value to, or NULL; *s is then behind the "=". */
+/* The name that a statement defines, or NULL; *s then points after the "=". */
 static char *
 take_target (const char **s)
 {
@@ -127,8 +127,8 @@ formula_free_names (const char *text)
   return names;
 }
 
-/* Lists of ports are kept for good: a net, Studio and events point to their names. There are as many as there were
- * different lists of names, however often a formula changes between them. */
+/* Lists of ports are never freed, because a net, Studio and events point to their names. There is one list for each
+ * different set of names, however often a formula changes. */
 const LoomPortSpec *
 formula_ports (const char *text)
 {
@@ -150,7 +150,7 @@ formula_ports (const char *text)
       for (guint i = 0; i < names->len; i++)
         {
           ports[i].name = g_intern_string (names->pdata[i]);
-          ports[i].doc = "A name in the formula.";
+          ports[i].doc = "The value of a name in the formula.";
         }
       g_hash_table_insert (known, g_strdup (key->str), ports);
     }

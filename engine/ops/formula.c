@@ -1,7 +1,7 @@
-/* The parser of formulas: recursive descent, straight into a list of scalar steps.
+/* Parses formulas by recursive descent into a list of scalar steps.
  *
- * Precedence is Python's, as are "a if c else b", "**", "%" and "and or not". Depth and length are bounded: anybody's
- * text may stand in a file. */
+ * Precedence, "a if c else b", "**", "%" and "and or not" are those of Python. Depth and length are bounded, because
+ * the text of a file is not trusted. */
 #include "engine/ops/formula-private.h"
 
 #include "engine/graph/loom-expr.h"
@@ -23,7 +23,7 @@ typedef struct
 
 static void fail (Parser *p, const char *at, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
-/* The sentence shows some of the text with a caret at the place. */
+/* The sentence shows an excerpt of the text with a caret at the position. */
 static void
 fail (Parser *p, const char *at, const char *format, ...)
 {
@@ -106,7 +106,7 @@ add_step (Parser *p, LoomScalarOp op, int a, int b, int c)
     return -1;
   if (f->n_steps == LOOM_FORMULA_MAX_STEPS)
     {
-      fail (p, p->s, "has more than %d operations; take it apart into several nodes", LOOM_FORMULA_MAX_STEPS);
+      fail (p, p->s, "has more than %d operations; split it into several nodes", LOOM_FORMULA_MAX_STEPS);
       return -1;
     }
   f->step[f->n_steps] = (LoomElementwiseStep){ .op = op, .arg = { (uint8_t)a, (uint8_t)b, (uint8_t)c } };
@@ -169,11 +169,11 @@ call_derived (Parser *p, const FormulaFunction *d, const int *arg)
   inner.scope = &scope;
   result = parse_choice (&inner);
   if (inner.failed && !p->failed)
-    fail (p, p->s, "has more than %d operations; take it apart into several nodes", LOOM_FORMULA_MAX_STEPS);
+    fail (p, p->s, "has more than %d operations; split it into several nodes", LOOM_FORMULA_MAX_STEPS);
   return result;
 }
 
-/* The function is known by now and its arguments are registers. */
+/* The function is known here and its arguments are registers. */
 static int
 call (Parser *p, const char *at, const char *name, const int *arg, guint n)
 {
@@ -327,7 +327,7 @@ enter (Parser *p)
   return FALSE;
 }
 
-/* Signs bind less than powers do: -x**2 is -(x**2), and 2**-x is fine. */
+/* A sign binds less tightly than a power: -x**2 is -(x**2), and 2**-x is valid. */
 static int
 parse_sign (Parser *p)
 {
@@ -342,7 +342,7 @@ parse_sign (Parser *p)
           double number;
 
           value = parse_sign (p);
-          /* A number that was just read takes the sign itself. */
+          /* The sign is applied to a number literal at once. */
           if (value >= 0 && is_constant (p, value, &number) && p->formula->n_steps == before + 1)
             p->formula->step[before].imm = -number;
           else
@@ -428,7 +428,7 @@ parse_sum (Parser *p)
   return value;
 }
 
-/* Longer signs first. */
+/* Longer operators are matched first. */
 static const struct
 {
   const char *sign;
@@ -544,7 +544,7 @@ check_text (Parser *p)
     {
       p->failed = TRUE;
       p->fault->message
-          = g_strdup_printf ("The formula has more than %d letters; take it apart into several nodes.", MAX_LENGTH);
+          = g_strdup_printf ("The formula has more than %d letters; split it into several nodes.", MAX_LENGTH);
     }
   return !p->failed;
 }
@@ -563,7 +563,7 @@ formula_parse (const char *text, const FormulaScope *scope, LoomFormula *formula
     {
       g_autofree char *sign = g_strndup (p.s, (gsize)(g_utf8_next_char (p.s) - p.s));
 
-      fail (&p, p.s, "has “%s” where it should end or go on with an operation", sign);
+      fail (&p, p.s, "has “%s” where an operator or the end is expected", sign);
     }
   return p.failed ? -1 : value;
 }
@@ -595,7 +595,7 @@ formula_parse_statements (const char *text, FormulaScope *scope, const FormulaSc
       is_input = inputs != NULL && formula_scope_find (inputs, name) >= 0;
       if (formula_is_keyword (name) || formula_constant (name, NULL)
           || formula_scope_find (is_input ? targets : scope, name) >= 0)
-        fail (&p, at, "gives a new value to “%s”, which has one already", name);
+        fail (&p, at, "assigns “%s” twice", name);
       value = parse_choice (&p);
       if (p.failed)
         break;
@@ -604,7 +604,7 @@ formula_parse_statements (const char *text, FormulaScope *scope, const FormulaSc
       if (*p.s == 0)
         break;
       if (!accept (&p, ";"))
-        fail (&p, p.s, "lacks a “;” between two statements or an operation");
+        fail (&p, p.s, "lacks a “;” between two statements, or an operator");
       skip_space (&p);
       if (*p.s == 0)
         break;

@@ -1,17 +1,18 @@
-/* Formulas that a person types: "x * sigmoid(beta * x)", or several statements "t = exp(x); y = t / (1 + t)".
+/* Declares the parser of formulas that a person types: "x * sigmoid(beta * x)", or several statements "t = exp(x); y =
+ * t / (1 + t)".
  *
- * Private to engine/ops. Names are found without parsing, so that a node keeps its ports while somebody is in the
- * middle of a word. */
+ * Private to engine/ops. Names are found without parsing, so that a node keeps its ports while the user is still
+ * typing a word. */
 #pragma once
 
 #include "engine/ops/loom-op.h"
 
 G_BEGIN_DECLS
 
-/* A mistake and its place. */
+/* A mistake and its position. */
 typedef struct
 {
-  char *message; /* a sentence that shows the place; NULL: nothing */
+  char *message; /* a sentence that shows the position; NULL: no mistake */
   char *fix;     /* the remedy as a sentence; may be NULL */
   char *text;    /* the whole formula with the remedy applied; may be NULL */
 } FormulaFault;
@@ -19,7 +20,7 @@ typedef struct
 void formula_fault_clear (FormulaFault *fault);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (FormulaFault, formula_fault_clear)
 
-/* Names and what they stand for, first come first: a register of the formula that is being made. */
+/* Names and their registers in the formula, in order of definition. */
 typedef struct
 {
   GPtrArray *names;  /* char * */
@@ -30,10 +31,10 @@ void formula_scope_init (FormulaScope *scope);
 void formula_scope_clear (FormulaScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (FormulaScope, formula_scope_clear)
 void formula_scope_add (FormulaScope *scope, const char *name, guint8 reg);
-/* The register; -1 where the name is not known. */
+/* The register; -1 if the name is unknown. */
 int formula_scope_find (const FormulaScope *scope, const char *name);
 
-/* The names that a text uses before it gives them a value, in the order in which they appear. */
+/* The names that a text uses before it defines them, in order of appearance. */
 GPtrArray *formula_free_names (const char *text);
 /* The same as input ports that are never freed: at most LOOM_FORMULA_MAX_IN. */
 const LoomPortSpec *formula_ports (const char *text);
@@ -43,9 +44,9 @@ char *formula_functions (void);
 
 /* One formula; its register, or -1 with a fault. Steps are appended to `formula`; n_in must be set before. */
 int formula_parse (const char *text, const FormulaScope *scope, LoomFormula *formula, FormulaFault *fault);
-/* Statements "name = formula" separated by ";", each of which adds its name to the scope, once. Names of `inputs`
- * (NULL for none) are the exception: a value for them goes to `targets`, and to look them up still gives the input,
- * because a gradient is written under its input's name. */
+/* Parses statements "name = formula" separated by ";", each of which defines its name once. Names of `inputs` (NULL
+ * for none) are an exception: their definition goes to `targets`, and a use still refers to the input, because a
+ * gradient is written under the name of its input. */
 gboolean formula_parse_statements (const char *text, FormulaScope *scope, const FormulaScope *inputs,
                                    FormulaScope *targets, LoomFormula *formula, FormulaFault *fault);
 

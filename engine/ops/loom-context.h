@@ -1,8 +1,8 @@
-/* The two contexts that an operator is called with, as the caller fills them in (engine/net).
+/* Declares the two contexts that an operator is called with, as the caller (engine/net) fills them in.
  *
- * An operator sees neither struct: it asks through the functions of loom-op.h, which read them. Everything that can be
- * said of one node alone stands here as plain data. A host function is called only where the answer depends on other
- * nodes: who reports faults, which weights the net has, which slots the program has. */
+ * An operator sees neither struct: it calls the functions of loom-op.h, which read them. Whatever depends on one
+ * node alone is plain data here. Host functions exist only for answers that depend on other nodes: reporting faults,
+ * the weights of the net, the slots of the program. */
 #pragma once
 
 #include "engine/ops/loom-op.h"
@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   gboolean is_set, is_good;
-  const char *text; /* expressions evaluated; NULL after a fault */
+  const char *text; /* with expressions evaluated; NULL after a fault */
   gint64 i;         /* of int and bool */
   double d;
   guint n; /* of ints and floats */
@@ -30,7 +30,7 @@ typedef struct
 {
   LoomWeightSpec spec;
   const char *full_name; /* "block.0.conv.weight" */
-  int input;             /* the wired port that stands for it (a tied weight); -1: it has a value of its own */
+  int input;             /* the wired port that replaces it (a tied weight); -1: it has a value of its own */
   guint weight;          /* index among the net's weights; G_MAXUINT when tied */
 } LoomDeclared;
 
@@ -41,7 +41,7 @@ typedef struct
   void (*weight) (LoomInfer *ctx, const LoomWeightSpec *spec);
   gboolean (*input_is_state) (const LoomInfer *ctx, guint i, const char **name);
   gboolean (*claim_state) (LoomInfer *ctx, const char *name);
-  /* An attribute's text with its expression evaluated; NULL after a fault. */
+  /* The text of an attribute with its expression evaluated; NULL after a fault. */
   const char *(*evaluate) (const LoomInfer *ctx, const char *name, const char *text);
   gpointer (*keep) (LoomInfer *ctx, gsize bytes);
 } LoomInferHost;
@@ -57,22 +57,22 @@ struct _LoomInfer
   const LoomBinding *binding; /* NULL: symbols stay */
   char own_symbol;            /* of an operator with count_size(); 0: the alphabet was used up */
   const LoomParamSpec *specs; /* of this node: the operator's, or its variant's */
-  LoomParam *params;          /* in their order */
+  LoomParam *params;          /* in the order of the specs */
   gboolean has_fault;
   guint n_inputs;
   const LoomPortSpec *input_spec;
   const LoomType **input; /* NULL where not wired */
   const LoomPortSpec *output_spec;
   guint n_outputs;
-  LoomType *output; /* weights and buffers behind the outputs, in the order of loom_op_weight_name() */
+  LoomType *output; /* weights and buffers after the outputs, in the order of loom_op_weight_name() */
   gboolean *output_is_set;
   guint n_declared;
   LoomDeclared *declared;
 };
 
-/* NULL where infer() did not declare it. */
+/* NULL if infer() did not declare it. */
 const LoomDeclared *loom_infer_find_declared (const LoomInfer *ctx, const char *name);
-/* A fault where a tensor has more elements than 64-bit byte counts are safe for. */
+/* Reports a fault if a tensor has too many elements for 64-bit byte counts. */
 void loom_infer_check_size (LoomInfer *ctx, const char *port, const LoomShape *shape);
 
 /* Converts and checks a parameter's text; FALSE with a fault (loom-param.c). */
@@ -85,20 +85,20 @@ struct _LoomLower
   LoomProgram *program;
   const LoomInfer *infer; /* with every symbol bound */
   gboolean training, direct, effects;
-  gboolean is_recomputed; /* recompute="true" stands at the node or at a module around it, and is obeyed */
-  guint64 seed;           /* where the slot "seed" starts */
-  const char *rng_step;   /* the i64 slot by which random numbers differ from step to step */
-  const LoomCarry *carry; /* NULL: nothing */
-  const LoomValue *input; /* 0 where nothing is wired */
-  LoomValue *output;      /* what lower() gives */
-  const gboolean *must_copy; /* by output: it is wanted, and must be another value than any input */
+  gboolean is_recomputed;    /* whether recompute="true" of the node, or of a module around it, applies */
+  guint64 seed;              /* the slot "seed" */
+  const char *rng_step;      /* the i64 slot that makes random numbers differ from step to step */
+  const LoomCarry *carry;    /* NULL: no state is carried */
+  const LoomValue *input;    /* 0 if not wired */
+  LoomValue *output;         /* results of lower() */
+  const gboolean *must_copy; /* by output: it is read by others, and must not be the same value as an input */
   GError *error;          /* the first one */
   /* The slot of a declared weight or buffer that is not tied. */
   int (*slot) (LoomLower *ctx, const LoomDeclared *declared);
   gpointer data; /* of slot() */
 };
 
-/* context-carry.c, also for loops, which engine/net lowers. carry may be NULL in the first alone. */
+/* context-carry.c, also used by loops, which engine/net lowers. Only in the first may carry be NULL. */
 gboolean loom_carry_is_asked (const LoomCarry *carry, const LoomInfer *infer);
 LoomValue
 loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, const char *what, LoomValue first);

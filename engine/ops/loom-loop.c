@@ -1,4 +1,4 @@
-/* The table of operators that run modules. */
+/* Describes the operators that run modules: scan, switch and recurse. */
 #include "engine/ops/loom-loop.h"
 
 #include "engine/ops/op-private.h"
@@ -6,11 +6,12 @@
 extern const LoomOp loom_op_scan, loom_op_switch, loom_op_recurse;
 
 static const LoomLoop loops[] = {
-  { &loom_op_scan, LOOM_LOOP_SCAN, LOOM_BODY, "lengths", "How many steps of each sample count.", TRUE },
+  { &loom_op_scan, LOOM_LOOP_SCAN, LOOM_BODY, "lengths",
+    "The number of valid steps of each sample, i64 [B]; if not wired, all are valid.", TRUE },
   { &loom_op_switch, LOOM_LOOP_SWITCH, LOOM_BODIES, "index",
-    "The number of the module that runs: one, or one for each sample.", FALSE },
+    "The index of the module to run, i64: a scalar for the whole batch, or [B], one for each sample.", FALSE },
   { &loom_op_recurse, LOOM_LOOP_TREE, LOOM_BODY, "parent",
-    "Where the parent of each node stands, -1 for a root; children stand before it.", FALSE },
+    "The index of the parent of each node, i64 [B, N], or -1 for a root; children come before their parent.", FALSE },
 };
 
 const LoomLoop *

@@ -1,6 +1,6 @@
-/* The operator table: which operators there are, found by name.
+/* Finds operators by name in the operator table.
  *
- * The list itself is made by Meson from one line per operator, so nothing is registered at run time. */
+ * Meson generates the list from one line per operator, so nothing is registered at run time. */
 #include "engine/ops/loom-op.h"
 
 #include <glib/gi18n.h>
@@ -83,7 +83,7 @@ loom_op_params (const LoomOp *op, const LoomElement *node)
   return variant != NULL ? variant->params : op->params;
 }
 
-/* TRUE if other libraries or papers call an operator so: a synonym, or its name in PyTorch. */
+/* TRUE if the word is a synonym of the operator, or its name in PyTorch. */
 static gboolean
 is_called (const LoomOp *op, const char *word)
 {
@@ -165,7 +165,7 @@ loom_op_count_ports (const LoomPortSpec *specs)
   return n;
 }
 
-/* The port that may be left out of a wire's end: the only required one of its side, or the only one at all. */
+/* The port that a wire's end may omit: the only required port of its side, or the only one at all. */
 static int
 omitted_port (const LoomPortSpec *specs, guint n)
 {
@@ -195,7 +195,7 @@ loom_op_output_index (const LoomPortSpec *specs, guint n, const char *port)
 gboolean
 loom_op_is_weight_port (const LoomOp *op, guint input)
 {
-  /* All inputs of a variadic operator have one entry, and those that depend on the node are no weights. */
+  /* All inputs of a variadic operator share one entry, and inputs that depend on the node are not weights. */
   return op->inputs != NULL && op->dynamic_inputs == NULL && !(op->inputs[0].flags & LOOM_PORT_VARIADIC)
          && op->inputs[input].flags & LOOM_PORT_WEIGHT;
 }
@@ -262,7 +262,7 @@ loom_init_fan_in (gint64 fan_in)
 {
   double bound;
 
-  /* A layer without inputs has nothing to scale by; PyTorch leaves its bias at zero. */
+  /* A layer without inputs has no scale; PyTorch leaves its bias at zero. */
   if (fan_in <= 0)
     return (LoomInit){ .kind = LOOM_INIT_ZEROS };
   bound = 1.0 / __builtin_sqrt ((double)fan_in);

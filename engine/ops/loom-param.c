@@ -1,6 +1,6 @@
-/* One parameter: its text converted as its LoomParamSpec says, and held against the bounds and choices there.
+/* Converts the text of one parameter as its LoomParamSpec describes, and checks it against bounds and choices.
  *
- * infer() and lower() read converted values and never text, so no operator has to say what a number is. */
+ * infer() and lower() read converted values and never text, so no operator parses numbers. */
 #include "engine/ops/loom-param.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ loom_param_parse_float (const char *text, double *value)
 {
   char *end;
 
-  /* Neither hexadecimal nor names of infinities, which strtod would take. */
+  /* strtod would also accept hexadecimal numbers and names of infinity. */
   if (text[strspn (text, "0123456789+-.eE")] != 0)
     return FALSE;
   *value = g_ascii_strtod (text, &end);
@@ -63,7 +63,7 @@ in_range (LoomInfer *infer, const LoomParamSpec *spec, double value, const char 
 
   if (spec->minimum == 0 && spec->maximum == 0)
     return TRUE;
-  /* A maximum below the minimum means that there is none. */
+  /* If the maximum is below the minimum, there is no maximum. */
   low = value < spec->minimum;
   high = spec->maximum >= spec->minimum && value > spec->maximum;
   if (!low && !high)
@@ -90,7 +90,7 @@ parse_list (LoomInfer *infer, const LoomParamSpec *spec, const char *text, LoomP
 
   if (n != 1 && length > 0 && n != length)
     {
-      complain (infer, spec->name, "%s is “%s”, which are %u numbers; it takes one or %u.", spec->name, text, n,
+      complain (infer, spec->name, "%s is “%s”, which has %u numbers; it takes one or %u.", spec->name, text, n,
                 length);
       return FALSE;
     }
@@ -110,7 +110,7 @@ parse_list (LoomInfer *infer, const LoomParamSpec *spec, const char *text, LoomP
           double number;
 
           if (ints && loom_param_parse_float (text, &number))
-            loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
+            loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a remainder.");
           return FALSE;
         }
       if (!in_range (infer, spec, ints ? (double)param->ints[i] : param->floats[i], item))
@@ -136,7 +136,7 @@ parse_choice (LoomInfer *infer, const LoomParamSpec *spec, const char *text, con
   return FALSE;
 }
 
-/* "2,-1,T", where −1 stands for a size that the operator finds out: it becomes an unknown dimension. */
+/* "2,-1,T", in which −1 stands for a size that the operator infers: it becomes an unknown dimension. */
 static gboolean
 parse_dynamic_shape (const char *text, LoomShape *shape)
 {
@@ -156,7 +156,7 @@ parse_dynamic_shape (const char *text, LoomShape *shape)
   return TRUE;
 }
 
-/* The two slips that are made most: a symbol in lower case, and more dimensions than a tensor has. */
+/* The two most frequent mistakes: a symbol in lower case, and more dimensions than a tensor can have. */
 static void
 complain_shape (LoomInfer *infer, const LoomParamSpec *spec, const char *text)
 {
@@ -188,7 +188,7 @@ loom_param_parse (LoomInfer *infer, const LoomParamSpec *spec, const char *text,
         LoomFault *fault = complain (infer, spec->name, "%s is “%s”, which is no integer.", spec->name, text);
 
         if (loom_param_parse_float (text, &number))
-          loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
+          loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a remainder.");
       }
       return FALSE;
     case LOOM_PARAM_FLOAT:

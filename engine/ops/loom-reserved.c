@@ -1,46 +1,49 @@
-/* The table of reserved attributes; see the header. */
+/* Lists the reserved attributes; see the header. */
 #include "engine/ops/loom-reserved.h"
 
 #include <string.h>
 
 #include "engine/graph/loom-grammar.h"
 
-/* f64 is missing: a whole run computes in it, on the device ref. */
+/* f64 is missing: only a whole run computes in it, on the device ref. */
 static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
 
-/* The ways of all operators (LoomWeightSplit). */
+/* The kinds of splits of all operators (LoomWeightSplit). */
 static const char *const split_by[] = { "column", "row", "heads", "vocabulary", NULL };
 
 static const LoomReserved reserved[] = {
-  { .spec
-    = { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
+  { .spec = { .name = "title",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .doc = "The label of the card, shown instead of the name." },
     .is_cosmetic = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
-  /* Any text: which devices there are depends on the machine. */
+  /* The choices are open, because the available devices depend on the machine. */
   { .spec = { .name = "device",
               .type = LOOM_PARAM_STRING,
               .def = "",
-              .doc = "Where it is computed; the training's device where nothing is given." },
+              .doc = "The device that computes the node; if not set, the device of the training." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
   { .spec = { .name = "frozen",
               .type = LOOM_PARAM_BOOL,
               .def = "false",
-              .doc = "Its weights stay as they are while the others are trained." },
+              .doc = "Whether the weights stay fixed while the others are trained (requires_grad=False)." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
   { .spec = { .name = "dtype",
               .type = LOOM_PARAM_STRING,
               .def = "",
               .choices = computed_in,
-              .doc = "What it is computed in while training; the training's precision where nothing is given." },
+              .doc = "The precision of the node in training; if not set, the precision of the training." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
-  { .spec = { .name = "recompute",
-              .type = LOOM_PARAM_BOOL,
-              .def = "false",
-              .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less "
-                     "memory." },
+  { .spec
+    = { .name = "recompute",
+        .type = LOOM_PARAM_BOOL,
+        .def = "false",
+        .doc
+        = "Whether the activations are recomputed in the backward pass instead of stored: slower, with less memory." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
   { .spec = { .name = "stage",
@@ -48,27 +51,30 @@ static const LoomReserved reserved[] = {
               .def = "",
               .minimum = 0,
               .maximum = LOOM_MAX_STAGES - 1,
-              .doc = "The stage that it begins, or belongs to, where ranks are the stages of a pipeline; what is wired "
-                     "behind it follows." },
+              .doc = "The pipeline stage of this node, if the ranks are stages of a pipeline; the nodes after it "
+                     "inherit the stage." },
     .is_inherited = TRUE,
     .shown = LOOM_SHOWN_AT_NODES },
   { .spec = { .name = "split",
               .type = LOOM_PARAM_STRING,
               .def = "",
               .choices = split_by,
-              .doc = "How the ranks of a run have parts of its weights, where <parallel> says that some do." } },
+              .doc = "How the weights are sharded over the ranks of a tensor-parallel run; see <parallel>." } },
   { .spec = { .name = "repeat",
               .type = LOOM_PARAM_INT,
               .def = "",
               .minimum = 1,
               .maximum = LOOM_MAX_COPIES,
-              .doc = "How many copies stand in a row" },
+              .doc = "The number of copies in sequence." },
     .shown = LOOM_SHOWN_AT_INSTANCES },
   { .spec = { .name = "share",
               .type = LOOM_PARAM_BOOL,
               .def = "false",
-              .doc = "The copies of a repeat have the same weights." } },
-  { .spec = { .name = "mute", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Left out of what is computed." } },
+              .doc = "Whether the copies of a repeat share their weights." } },
+  { .spec = { .name = "mute",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "Whether the node is excluded from the computation." } },
   { { NULL } },
 };
 

@@ -1,4 +1,4 @@
-/* Arc cosine. */
+/* Arc cosine: y = cos⁻¹ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_acos = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_acos = {
   .title = "Arc cosine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Finds the angle whose cosine each element is.",
-  .details = "Turns the similarity of two directions back into the angle between them. Defined from −1 to 1; "
-             "at the ends the slope is infinite.",
+  .doc = "Computes the arc cosine of each element, in radians.",
+  .details = "Converts a cosine similarity to the angle between two vectors. The domain is −1 to 1; outside it the "
+             "result is NaN. The derivative is infinite at both ends.",
   .formula = "y = cos⁻¹ x",
   .reference = "torch.acos",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Inverse hyperbolic cosine. */
+/* Inverse hyperbolic cosine: y = cosh⁻¹ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_acosh = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_acosh = {
   .title = "Inverse hyperbolic cosine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Finds the number, not below 0, whose hyperbolic cosine each element is.",
-  .details = "Distances in hyperbolic space are measured by it. Defined from 1 upwards; at 1 the slope is "
-             "infinite.",
+  .doc = "Computes the inverse hyperbolic cosine of each element.",
+  .details = "Used for distances in hyperbolic space. The domain is x ≥ 1; outside it the result is NaN. At 1 the "
+             "derivative is infinite.",
   .formula = "y = ln(x + √(x² − 1))",
   .reference = "torch.acosh",
   .inputs = loom_op_port_input,

@@ -19,10 +19,10 @@ const LoomOp loom_op_adaptive_avg_pool1d = {
   .title = "Adaptive average pooling 1D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-avg-pool2d-symbolic",
-  .doc = "Divides the sequence into a given number of windows and keeps the mean of each.",
-  .details = "Whatever size comes in, the same size goes out, so that a linear layer can follow although "
-             "inputs differ in size. Where the sizes do not divide, neighbouring windows overlap by one "
-             "place. With output_size 1 it is global pooling: one number for each channel.",
+  .doc = "Averages a sequence over windows so that the output has a given length.",
+  .details = "The output length does not depend on the input length, so a linear layer can follow inputs of any "
+             "length. If the length is not a multiple of output_size, neighbouring windows overlap by one element. "
+             "With output_size 1 it is global average pooling: one number per channel.",
   .formula = "yᵢ = mean of x from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉",
   .reference = "torch.nn.AdaptiveAvgPool1d",
   .inputs = loom_op_port_signals,

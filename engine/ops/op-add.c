@@ -1,4 +1,4 @@
-/* Add: y = a + b, with broadcasting. */
+/* Addition: y = a + b, with broadcasting. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_add = {
@@ -8,10 +8,10 @@ const LoomOp loom_op_add = {
   .icon = "loom-add-symbolic",
   .synonyms = "plus residual skip +",
   .usual = TRUE,
-  .doc = "Adds two tensors, or a number to a tensor.",
-  .details = "Where two paths of a network join, as around a residual block, or where a bias is put on. Shapes need "
-             "not be equal: counted from the right, a size of 1 is repeated as often as the other operand asks. The "
-             "gradient reaches both operands unchanged, summed over repetitions. The operation plus.",
+  .doc = "Adds two tensors, or a number to a tensor, element by element.",
+  .details = "Joins two paths of a network, as in a residual block, or adds a bias. Shapes broadcast: counted from the "
+             "right, a dimension of size 1 is repeated to the size of the other operand. Both operands get the "
+             "gradient of the result, summed over repeated dimensions. The operation plus.",
   .formula = "y = a + b",
   .reference = "torch.add",
   .inputs = loom_op_port_operands,

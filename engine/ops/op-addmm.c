@@ -1,16 +1,19 @@
-/* A matrix product added to something: what a linear layer is. */
+/* Matrix product plus a tensor, as torch.addmm. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The summand; it broadcasts to the product." },
-  { "mat1", "The left factor [n, k]." },
-  { "mat2", "The right factor [k, m]." },
+  { "input", "The tensor to add; broadcasts to [n, m]." },
+  { "mat1", "The first matrix [n, k]." },
+  { "mat2", "The second matrix [k, m]." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "beta", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "How much of the input is added; 0 leaves it out." },
-  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "How much of the product is taken." },
+  { .name = "beta",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "The factor of the input; at 0 the input is ignored." },
+  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The factor of the matrix product." },
   { NULL },
 };
 
@@ -24,14 +27,15 @@ infer (LoomInfer *ctx)
 
   if (!loom_op_needs_float (ctx, 0, "input", NULL) || !loom_op_needs_float (ctx, 1, "mat1", NULL)
       || !loom_op_needs_float (ctx, 2, "mat2", NULL)
-      || !loom_op_rank (ctx, 1, "mat1", 2, 2, "matrices", "“matmul” takes any number of axes.")
-      || !loom_op_rank (ctx, 2, "mat2", 2, 2, "matrices", "“matmul” takes any number of axes."))
+      || !loom_op_rank (ctx, 1, "mat1", 2, 2, "matrices", "“matmul” takes any number of dimensions.")
+      || !loom_op_rank (ctx, 2, "mat2", 2, 2, "matrices", "“matmul” takes any number of dimensions."))
     return;
   if (!loom_dim_compatible (a->shape.dim[1], b->shape.dim[0]))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mat2",
-                        "%s times %s does not work: the left factor's last size must equal the right factor's first.",
-                        sa, sb);
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "mat2",
+          "%s and %s cannot be multiplied: the last size of the first matrix must equal the first size of the second.",
+          sa, sb);
       return;
     }
   shape.dim[0] = a->shape.dim[0];
@@ -54,7 +58,7 @@ times (LoomLower *ctx, LoomValue v, const char *name)
                      : loom_binary (loom_lower_program (ctx), LOOM_SCALAR_MUL, v, loom_op_const_like (ctx, v, factor));
 }
 
-/* With beta 0 the input is ignored, NaN and all, as in PyTorch. */
+/* With beta 0 the input is ignored, even if it contains NaN, as in PyTorch. */
 static void
 lower (LoomLower *ctx)
 {
@@ -82,11 +86,11 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_addmm = {
   .name = "addmm",
-  .title = "Add matrix product",
+  .title = "Matrix product plus tensor",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-matmul-symbolic",
-  .doc = "Adds a matrix product to a tensor.",
-  .details = "With a bias as input it is a linear layer drawn from its parts: bias + x·W.",
+  .doc = "Computes a matrix product and adds a tensor to it.",
+  .details = "With a bias as input it is a linear layer whose weights are wired: bias + x·W.",
   .formula = "y = β c + α (a b)",
   .reference = "torch.addmm",
   .inputs = inputs,

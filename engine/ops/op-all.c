@@ -1,10 +1,10 @@
-/* All: whether every element is true, of all or along dimensions. */
+/* All: whether every element is true, over all or some dimensions. */
 #include "engine/ops/op-private.h"
 
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_asked_along (ctx, LOOM_SCALAR_EQ); /* None of them is 0: of those that are, there are none. */
+  loom_op_lower_asked_along (ctx, LOOM_SCALAR_EQ); /* Every element is true if no element is 0. */
 }
 
 const LoomOp loom_op_all = {
@@ -12,9 +12,9 @@ const LoomOp loom_op_all = {
   .title = "All",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-logical-symbolic",
-  .doc = "Asks whether every element is true.",
-  .details = "One number for a whole mask: did all points end on the right side? Of no elements all are true. "
-             "Numbers count as true unless they are 0; no gradient passes.",
+  .doc = "Tests whether all elements are true.",
+  .details = "Reduces all dimensions, or those in dim, to a bool. A number is true unless it is 0; over no elements "
+             "the result is true. Not differentiable.",
   .formula = "y = x₁ ∧ x₂ ∧ …",
   .reference = "torch.all",
   .inputs = loom_op_port_input,

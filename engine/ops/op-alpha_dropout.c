@@ -14,11 +14,10 @@ const LoomOp loom_op_alpha_dropout = {
   .title = "Alpha dropout",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-dropout-symbolic",
-  .doc = "Dropout for networks with selu: mean and variance stay as they were.",
-  .details
-  = "Networks with selu keep their activations at mean 0 and variance 1 by themselves, and zeros would disturb "
-    "that. Dropped elements become the lowest value that selu can give, and the rest is scaled and shifted so "
-    "that mean and variance stay. In evaluation it lets everything pass.",
+  .doc = "Applies dropout that keeps the mean and variance of SELU activations.",
+  .details = "SELU networks keep their activations near mean 0 and variance 1, which zeros would disturb. Dropped "
+             "elements are set to −λα, the limit of SELU for large negative inputs, and the result is scaled and "
+             "shifted to restore mean and variance. In evaluation the input is unchanged.",
   .formula = "y = a · (m · x + (1 − m) · v) + b, v = −λα",
   .reference = "torch.nn.AlphaDropout",
   .source = "Klambauer, Unterthiner, Mayr and Hochreiter, “Self-Normalizing Neural Networks”, NIPS 2017, "

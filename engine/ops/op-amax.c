@@ -1,4 +1,4 @@
-/* Largest elements along any dimensions; equals share the gradient. */
+/* Maximum over dimensions; equal elements share the gradient. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,12 +9,12 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_amax = {
   .name = "amax",
-  .title = "Largest along",
+  .title = "Maximum over dimensions",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-max-symbolic",
-  .doc = "Finds the largest elements along some dimensions, or of all.",
-  .details = "Like max, but along several dimensions at once and without positions. Where several elements are "
-             "equally large each gets its share of the gradient.",
+  .doc = "Returns the maximum over one or more dimensions.",
+  .details = "Unlike max, it reduces several dimensions at once and returns no indices. If several elements are equal "
+             "to the maximum, the gradient is divided evenly between them.",
   .formula = "y = max x",
   .reference = "torch.amax",
   .inputs = loom_op_port_input,

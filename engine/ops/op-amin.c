@@ -1,4 +1,4 @@
-/* Smallest elements along any dimensions; equals share the gradient. */
+/* Minimum over dimensions; equal elements share the gradient. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,12 +9,12 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_amin = {
   .name = "amin",
-  .title = "Smallest along",
+  .title = "Minimum over dimensions",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-min-symbolic",
-  .doc = "Finds the smallest elements along some dimensions, or of all.",
-  .details = "Like min, but along several dimensions at once and without positions. Where several elements are "
-             "equally small each gets its share of the gradient.",
+  .doc = "Returns the minimum over one or more dimensions.",
+  .details = "Unlike min, it reduces several dimensions at once and returns no indices. If several elements are equal "
+             "to the minimum, the gradient is divided evenly between them.",
   .formula = "y = min x",
   .reference = "torch.amin",
   .inputs = loom_op_port_input,

@@ -1,10 +1,11 @@
-/* Any: whether an element is true, of all or along dimensions. */
+/* Any: whether at least one element is true, over all or some dimensions. */
 #include "engine/ops/op-private.h"
 
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_asked_along (ctx, LOOM_SCALAR_NE); /* The number of those that are not 0 is not 0. */
+  loom_op_lower_asked_along (ctx, LOOM_SCALAR_NE); /* An element is true if the number of elements that are not 0 is
+                                                    * not 0. */
 }
 
 const LoomOp loom_op_any = {
@@ -12,9 +13,9 @@ const LoomOp loom_op_any = {
   .title = "Any",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-logical-symbolic",
-  .doc = "Asks whether at least one element is true.",
-  .details = "One number for a whole mask: is there a NaN anywhere? Of no elements none is true. Numbers count "
-             "as true unless they are 0; no gradient passes.",
+  .doc = "Tests whether at least one element is true.",
+  .details = "Reduces all dimensions, or those in dim, to a bool; after isnan it finds whether a tensor contains NaN. "
+             "A number is true unless it is 0; over no elements the result is false. Not differentiable.",
   .formula = "y = x₁ ∨ x₂ ∨ …",
   .reference = "torch.any",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Arange: numbers at even distances, from start to before end. */
+/* Arange: start, start + step, …, before end. */
 #include "engine/ops/op-private.h"
 
 #include <math.h>
@@ -8,13 +8,16 @@ static const LoomParamSpec params[] = {
   { .name = "end",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "The first number that is not reached any more; left out where “like” is wired." },
-  { .name = "step", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "From each number to the next; may be negative." },
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "Which size of “like” says how many numbers." },
+    .doc = "The end of the range, which is not included; not used if “like” is wired." },
+  { .name = "step",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "The difference between neighbouring numbers; may be negative." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of “like” whose size is the number of elements." },
   { .name = "dtype",
     .type = LOOM_PARAM_DTYPE,
     .def = "",
-    .doc = "The type; left out, i64 where all numbers are whole, else f32." },
+    .doc = "The type of the elements; if not set, i64 if all given numbers are integers, else f32." },
   { NULL },
 };
 
@@ -32,7 +35,8 @@ infer (LoomInfer *ctx)
   const LoomType *like = loom_infer_input (ctx, 0);
   double start = loom_infer_float (ctx, "start"), end = loom_infer_float (ctx, "end");
   double step = loom_infer_float (ctx, "step"), n = step != 0 ? ceil ((end - start) / step) : 0;
-  gboolean whole = is_integer (ctx, "start") && is_integer (ctx, "end") && is_integer (ctx, "step");
+  gboolean whole = is_integer (ctx, "start") && is_integer (ctx, "end")
+                   && is_integer (ctx, "arange needs a length: give end, or wire a tensor into “like”, but not both.");
   LoomShape shape = { .rank = 1 };
   int axis;
 
@@ -46,14 +50,14 @@ infer (LoomInfer *ctx)
     }
   if (like == NULL && (step == 0 || n < 0 || n > LOOM_MAX_ELEMENTS))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "step", "From %g to %g one does not come by steps of %g.", start, end,
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "step", "A range from %g to %g cannot have steps of %g.", start, end,
                         step);
       return;
     }
   if (like == NULL)
     shape.dim[0] = loom_dim ((gint64)n);
   else if (!loom_op_rank (ctx, 0, "like", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                          "A single number has no size.")
+                          "A scalar has no size.")
            || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), like->shape.rank, &axis))
     return;
   else
@@ -92,9 +96,9 @@ const LoomOp loom_op_arange = {
   .title = "Range",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-arange-symbolic",
-  .doc = "Counts: start, start + step, and so on.",
-  .details = "The positions 0, 1, 2 … of the words of a sentence, for an embedding of places: wire the sentence "
-             "into “like” and it is as long as that. With start, end and step it is Python’s range.",
+  .doc = "Returns evenly spaced numbers from start to before end.",
+  .details = "With a sequence wired into “like” it returns the positions 0, 1, 2 … of that sequence, for example for a "
+             "position embedding. With start, end and step it is Python’s range.",
   .formula = "yᵢ = start + i · step",
   .reference = "torch.arange",
   .inputs = loom_op_port_like,

@@ -1,4 +1,4 @@
-/* Argmax: where the largest element stands. */
+/* Argmax: the index of the maximum. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,13 +9,14 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_argmax = {
   .name = "argmax",
-  .title = "Position of the maximum",
+  .title = "Argmax",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-max-symbolic",
   .synonyms = "prediction winner",
-  .doc = "Finds where the largest element stands.",
-  .details = "Along the classes of a classifier it is the answer. Of equals it is the first. A position has no "
-             "slope, so training needs something softer in its place: a softmax.",
+  .doc = "Returns the index of the maximum.",
+  .details
+  = "Over the class dimension of logits it is the predicted class. Of equal elements the first is returned. Without "
+    "dim the index is into the flattened tensor. Not differentiable; softmax is the differentiable alternative.",
   .formula = "y = argmaxᵢ xᵢ",
   .reference = "torch.argmax",
   .inputs = loom_op_port_input,

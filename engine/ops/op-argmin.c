@@ -1,4 +1,4 @@
-/* Argmin: where the smallest element stands. */
+/* Argmin: the index of the minimum. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,12 +9,12 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_argmin = {
   .name = "argmin",
-  .title = "Position of the minimum",
+  .title = "Argmin",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-min-symbolic",
-  .doc = "Finds where the smallest element stands.",
-  .details = "Among distances to centres it is the cluster that a point belongs to. Of equals it is the first. "
-             "No gradient passes.",
+  .doc = "Returns the index of the minimum.",
+  .details = "Over the distances to cluster centres it is the nearest cluster. Of equal elements the first is "
+             "returned. Without dim the index is into the flattened tensor. Not differentiable.",
   .formula = "y = argminᵢ xᵢ",
   .reference = "torch.argmin",
   .inputs = loom_op_port_input,

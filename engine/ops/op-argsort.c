@@ -1,4 +1,4 @@
-/* Argsort: the positions that would sort a tensor. */
+/* Argsort: the indices that sort a tensor. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -26,9 +26,9 @@ const LoomOp loom_op_argsort = {
   .title = "Argsort",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-sort-symbolic",
-  .doc = "Finds the positions that bring a tensor into order.",
-  .details = "The indices of sort, alone: the first is the position of the smallest element. Put into "
-             "take_along_dim it orders a second tensor by the first. Positions have no gradient.",
+  .doc = "Returns the indices that sort a tensor along a dimension.",
+  .details = "These are the indices of sort without the values: the first is that of the smallest element. With "
+             "take_along_dim they reorder a second tensor in the same way. Not differentiable.",
   .formula = "x[y[0]] ≤ x[y[1]] ≤ …",
   .reference = "torch.argsort",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Arc sine. */
+/* Arc sine: y = sin⁻¹ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_asin = {
@@ -6,8 +6,8 @@ const LoomOp loom_op_asin = {
   .title = "Arc sine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Finds the angle whose sine each element is.",
-  .details = "Defined from −1 to 1; anything else gives NaN. At the ends the slope is infinite.",
+  .doc = "Computes the arc sine of each element, in radians.",
+  .details = "The domain is −1 to 1; outside it the result is NaN. The derivative is infinite at both ends.",
   .formula = "y = sin⁻¹ x",
   .reference = "torch.asin",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Inverse hyperbolic sine. */
+/* Inverse hyperbolic sine: y = sinh⁻¹ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_asinh = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_asinh = {
   .title = "Inverse hyperbolic sine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Finds the number whose hyperbolic sine each element is.",
-  .details = "Grows like a logarithm on both sides and is straight near zero, so it squeezes wide ranges of "
-             "either sign.",
+  .doc = "Computes the inverse hyperbolic sine of each element.",
+  .details = "Approximately x near zero and logarithmic for large |x|, so it compresses large values of either sign.",
   .formula = "y = ln(x + √(x² + 1))",
   .reference = "torch.asinh",
   .inputs = loom_op_port_input,

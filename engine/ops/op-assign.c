@@ -1,14 +1,13 @@
-/* Assign: gives a weight or buffer a new value when a training step ends.
+/* Assign: sets a weight or buffer at the end of a training step.
  *
- * It reads like an assignment but happens at the end: everything in the step sees the old value, so the order of nodes
- * means nothing, as everywhere in a graph. */
+ * Every node of the step reads the old value, so the order of nodes has no meaning, as everywhere in a graph. */
 #include "engine/ops/op-private.h"
 
-#define TWICE "Something gives “%s” a new value already, so a second assign to it cannot be right. Remove one."
+#define TWICE "Another assign already sets “%s”; a step can set it only once. Remove one."
 
 static const LoomPortSpec inputs[] = {
-  { "target", "The state that changes: a weight or buffer of a layer (fc.weight) or a parameter node." },
-  { "value", "Its value when the step ends; same shape." },
+  { "target", "The state to set: a weight or buffer of a layer (fc.weight) or a parameter node." },
+  { "value", "The value at the end of the step, with the shape of target." },
   { NULL },
 };
 
@@ -21,21 +20,21 @@ infer (LoomInfer *ctx)
   if (!loom_infer_input_is_state (ctx, 0, &name))
     {
       loom_infer_fault (ctx, LOOM_ERROR_PORT, "target",
-                        "Only state can be assigned to: a parameter node, or a weight or buffer of a layer such as "
-                        "from=\"fc.weight\". What is wired here is computed in every step.");
+                        "Only state can be assigned: a parameter node, or a weight or buffer of a layer such as "
+                        "from=\"fc.weight\". The value that is wired here is computed in every step.");
       return;
     }
   if (!loom_shape_compatible (&target->shape, &value->shape))
     {
       g_autofree char *want = loom_shape_to_string (&target->shape), *got = loom_shape_to_string (&value->shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "value", "The target is %s, but the value is %s; they must be alike.",
-                        want, got);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "value",
+                        "The target is %s, but the value is %s; the shapes must be equal.", want, got);
       return;
     }
   if (!loom_dtype_is_float (target->dtype) && loom_dtype_is_float (value->dtype))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "value", "The target holds whole numbers (%s), but the value is %s.",
+      loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "value", "The target has integers (%s), but the value is %s.",
                         loom_dtype_name (target->dtype), loom_dtype_name (value->dtype));
       return;
     }
@@ -61,8 +60,8 @@ lower (LoomLower *ctx)
   if (slot < 0)
     {
       loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_PORT,
-                                         "An assign leads to a value that is given from outside, so it cannot be kept. "
-                                         "Give the other inputs, or use the mode eval."));
+                                         "An assign depends on an input of the graph that is given as a value, so the "
+                                         "weight cannot be set. Give the other inputs, or use the mode eval."));
       return;
     }
   if (loom_program_get_slot (p, (guint)slot)->commit != 0)
@@ -71,7 +70,7 @@ lower (LoomLower *ctx)
                        g_error_new (LOOM_ERROR, LOOM_ERROR_PORT, TWICE, loom_program_get_slot (p, (guint)slot)->name));
       return;
     }
-  /* State that becomes other state is read before anything is written, or two that change places would be one. */
+  /* A value that is itself state is read before anything is written, so that two states can be swapped. */
   loom_program_commit (p, slot, loom_unary (p, LOOM_SCALAR_ID, value));
 }
 
@@ -79,18 +78,16 @@ lower (LoomLower *ctx)
 static const LoomSample samples[] = { { NULL } };
 
 const LoomOp loom_op_assign = {
-  .name = "assign",
+  .name = "A target is state, which a sample cannot have: tests/ops tests it in graphs.",
   .title = "Assign",
   .category = LOOM_CATEGORY_TRAINING,
   .icon = "loom-assign-symbolic",
   .synonyms = "update set variable",
   .usual = TRUE,
-  .doc = "Gives a weight a new value when the step ends.",
-  .details
-  = "With gradient it makes a training step that is drawn instead of chosen: w − lr · ∂loss/∂w is wired into “value” "
-    "and "
-    "w into “target”. All nodes of a step see the old value. It works in training only; the optimiser leaves such a "
-    "weight alone, and optimizer=\"none\" trains by assigns alone.",
+  .doc = "Sets a weight to a new value at the end of each training step.",
+  .details = "With gradient it makes a training step in the graph itself: wire w − lr · ∂loss/∂w into “value” and w "
+             "into “target”. All nodes of the step read the old value. It runs only in training. The optimiser does "
+             "not update such a weight; with optimizer=\"none\" a graph trains with assigns only.",
   .formula = "θ ← value",
   .reference = "torch.Tensor.copy_",
   .inputs = inputs,

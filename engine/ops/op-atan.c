@@ -1,4 +1,4 @@
-/* Arc tangent. */
+/* Arc tangent: y = tan⁻¹ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_atan = {
@@ -6,8 +6,8 @@ const LoomOp loom_op_atan = {
   .title = "Arc tangent",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-tanh-symbolic",
-  .doc = "Finds the angle whose tangent each element is.",
-  .details = "Squeezes all numbers between −π/2 and π/2, more slowly than tanh does.",
+  .doc = "Computes the arc tangent of each element, in radians.",
+  .details = "Maps all numbers to the range from −π/2 to π/2 and saturates more slowly than tanh.",
   .formula = "y = tan⁻¹ x",
   .reference = "torch.atan",
   .inputs = loom_op_port_input,

@@ -1,14 +1,13 @@
-/* The angle of a point. */
+/* Arc tangent of a quotient, with the quadrant. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_atan2 = {
   .name = "atan2",
-  .title = "Angle of a point",
+  .title = "Arc tangent of two arguments",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Finds the angle at which the point (other, input) is seen from the origin.",
-  .details = "Like the arc tangent of a quotient, but it knows all four quadrants and does not mind an upright "
-             "line: the result runs from −π to π.",
+  .doc = "Computes the angle of the point (other, input), in radians.",
+  .details = "The arc tangent of input / other in the correct quadrant, from −π to π; other may be 0.",
   .formula = "y = ∠(b, a)",
   .reference = "torch.atan2",
   .inputs = loom_op_port_operands,

@@ -1,4 +1,4 @@
-/* Inverse hyperbolic tangent. */
+/* Inverse hyperbolic tangent: y = tanh⁻¹ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_atanh = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_atanh = {
   .title = "Inverse hyperbolic tangent",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Finds the number whose hyperbolic tangent each element is.",
-  .details = "Undoes tanh: takes −1 to 1 back to all numbers. Outside there is no value, and at the ends it is "
-             "infinite.",
+  .doc = "Computes the inverse hyperbolic tangent of each element.",
+  .details = "The inverse of tanh. The domain is −1 to 1; the result is infinite at the ends and NaN outside.",
   .formula = "y = ½ ln((1 + x) / (1 − x))",
   .reference = "torch.atanh",
   .inputs = loom_op_port_input,

@@ -20,10 +20,9 @@ const LoomOp loom_op_avg_pool1d = {
   .title = "Average pooling 1D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-avg-pool2d-symbolic",
-  .doc = "Replaces each window by its mean and so makes sequences smaller.",
-  .details = "A gentler way to shrink than taking the largest: everything in the window has a say, and each "
-             "place gets an equal share of the gradient. With a window as large as the sequence it sums a "
-             "channel up in one number.",
+  .doc = "Averages a sequence over sliding windows.",
+  .details = "Reduces the length by the stride. Unlike max pooling, every element of a window contributes equally and "
+             "gets an equal part of the gradient. A window as long as the sequence averages each channel.",
   .formula = "yᵢ = mean over window(i) of x",
   .reference = "torch.nn.AvgPool1d",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",

@@ -22,10 +22,9 @@ const LoomOp loom_op_avg_pool2d = {
   .title = "Average pooling 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-avg-pool2d-symbolic",
-  .doc = "Replaces each window by its mean and so makes images smaller.",
-  .details = "A gentler way to shrink than taking the largest: everything in the window has a say, and each "
-             "place gets an equal share of the gradient. With a window as large as the image it sums a "
-             "channel up in one number.",
+  .doc = "Averages an image over sliding windows.",
+  .details = "Reduces height and width by the stride. Unlike max pooling, every element of a window contributes "
+             "equally and gets an equal part of the gradient. A window as large as the image averages each channel.",
   .formula = "yᵢⱼ = mean over window(i, j) of x",
   .reference = "torch.nn.AvgPool2d",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",

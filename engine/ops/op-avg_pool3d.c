@@ -22,10 +22,9 @@ const LoomOp loom_op_avg_pool3d = {
   .title = "Average pooling 3D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-avg-pool2d-symbolic",
-  .doc = "Replaces each window by its mean and so makes volumes smaller.",
-  .details = "A gentler way to shrink than taking the largest: everything in the window has a say, and each "
-             "place gets an equal share of the gradient. With a window as large as the volume it sums a "
-             "channel up in one number.",
+  .doc = "Averages a volume over sliding windows.",
+  .details = "Reduces depth, height and width by the stride. Unlike max pooling, every element of a window contributes "
+             "equally and gets an equal part of the gradient. A window as large as the volume averages each channel.",
   .formula = "yᵢⱼₖ = mean over window(i, j, k) of x",
   .reference = "torch.nn.AvgPool3d",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",

@@ -28,10 +28,10 @@ const LoomOp loom_op_batch_norm3d = {
   .title = "Batch norm 3D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-batch-norm2d-symbolic",
-  .doc = "Brings each channel to mean 0 and variance 1 over the batch.",
-  .details = "Layers learn faster when their inputs keep one scale while the layers before them change. In "
-             "training each batch is measured; running averages are kept on the side and used in evaluation, "
-             "so a sample’s result then no longer depends on its neighbours.",
+  .doc = "Normalises each channel to mean 0 and variance 1 over the batch, depth, height and width.",
+  .details = "In training it uses the mean and variance of the batch and updates running statistics; evaluation uses "
+             "the running statistics, so a sample does not depend on the rest of its batch. Keeping the scale of "
+             "activations constant makes deep networks easier to train.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.BatchNorm3d",
   .source = "Ioffe and Szegedy, “Batch Normalization: Accelerating Deep Network Training by Reducing Internal "

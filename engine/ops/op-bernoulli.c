@@ -1,9 +1,9 @@
-/* Bernoulli: 1 or 0 at random, as torch.bernoulli. */
+/* Bernoulli: random zeros and ones, as torch.bernoulli. */
 #include "engine/ops/family-random.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The probability of a 1, for each element.", LOOM_PORT_OPTIONAL },
-  { "like", "Its shape is taken over, not its values.", LOOM_PORT_OPTIONAL },
+  { "input", "The probability of a 1 for each element.", LOOM_PORT_OPTIONAL },
+  { "like", "A tensor that sets the shape; its values are not used.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -13,13 +13,13 @@ static const LoomParamSpec params[] = {
     .def = "0.5",
     .minimum = 0,
     .maximum = 1,
-    .doc = "The probability of a 1, where none is wired; may be changed while training runs.",
+    .doc = "The probability of a 1 if none is wired; may be changed while training runs.",
     .hyper = TRUE },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { .name = "dtype",
     .type = LOOM_PARAM_DTYPE,
     .def = "",
-    .doc = "The type of the elements; left out, that of the probabilities, else f32. bool is for masks.",
+    .doc = "The type of the elements; if not set, that of the wired probabilities, else f32. Use bool for masks.",
     .advanced = TRUE },
   { NULL },
 };
@@ -34,9 +34,9 @@ infer (LoomInfer *ctx)
 
   if ((input != NULL) + (like != NULL) + loom_infer_is_set (ctx, "shape") > 1)
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
-                        "The shape comes from the probabilities, from “like”, or from the attribute shape: only one of "
-                        "them can be there.");
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "shape",
+          "The shape comes from the probabilities, from “like”, or from the attribute shape; use only one of them.");
       return;
     }
   if (input != NULL && !loom_op_needs_float (ctx, 0, "input", "takes probabilities"))
@@ -44,8 +44,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, loom_infer_is_set (ctx, "dtype") ? loom_infer_dtype (ctx, "dtype") : dtype, &shape);
 }
 
-/* A probability that is no number gives none, so that training reports where it came from; a type that has no NaN takes
- * the refusal instead. */
+/* A NaN probability gives NaN, so that training reports its origin; a type without NaN refuses it here. */
 static void
 lower (LoomLower *ctx)
 {
@@ -85,11 +84,10 @@ const LoomOp loom_op_bernoulli = {
   .title = "Bernoulli",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-bernoulli-symbolic",
-  .doc = "Tosses a coin for each element: 1 with a probability, else 0.",
-  .details = "A mask for a denoising or masked autoencoder is one number for each element; with dtype bool it is what "
-             "where and masked_fill take. A wired probability is each element’s own, and no gradient passes to it. New "
-             "at each step, in evaluation too; dropout is the one that rests there. A probability outside 0 … 1 is an "
-             "error that names its place.",
+  .doc = "Draws 1 with the given probability and 0 otherwise, independently for each element.",
+  .details = "With dtype bool it makes random masks for where and masked_fill, as for a masked autoencoder. No "
+             "gradient flows to the probabilities. New values are drawn at each step, in evaluation too (unlike "
+             "dropout). A probability outside 0 … 1 is an error that reports its index.",
   .formula = "y = 1 with probability p, else 0",
   .reference = "torch.bernoulli",
   .inputs = inputs,

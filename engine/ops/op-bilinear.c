@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input1", "Features in the last dimension." },
-  { "input2", "Other features in the last dimension; the dimensions before it are the first input’s." },
+  { "input1", "The first input [ …, in1_features]." },
+  { "input2", "The second input [ …, in2_features], with the same leading dimensions." },
   { "weight", "Ties the weights to another tensor [out_features, in1_features, in2_features].", LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_features].", LOOM_PORT_WEIGHT },
   { NULL },
@@ -16,8 +16,8 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e9,
     .unit = "features",
-    .doc = "How many numbers each pair becomes." },
-  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds a learnt number to each output." },
+    .doc = "The size of the last dimension of the output." },
+  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether a learnable bias is added." },
   { NULL },
 };
 
@@ -42,10 +42,10 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *one = loom_shape_to_string (&a->shape), *two = loom_shape_to_string (&b->shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input2",
-                        "bilinear pairs its inputs row by row, so all dimensions but the last must be equal; here come "
-                        "%s and %s.",
-                        one, two);
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "input2",
+          "bilinear pairs its inputs row by row, so all dimensions but the last must be equal, but got %s and %s.", one,
+          two);
       return;
     }
   init = loom_init_fan_in (first);
@@ -104,10 +104,9 @@ const LoomOp loom_op_bilinear = {
   .title = "Bilinear",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-bilinear-symbolic",
-  .doc = "Multiplies every feature of one input with every feature of another and weighs the products.",
-  .details = "Each output has a weight for each pair of features, one from each input: how well two things go "
-             "together, a question and an answer for instance. The two inputs have the same dimensions before "
-             "the last.",
+  .doc = "Applies a learnable bilinear map to two inputs.",
+  .details = "Each output feature is a weighted sum over all products of a feature of the first input with a feature "
+             "of the second, for example a score of how well a question and an answer match.",
   .formula = "yₒ = x₁ᵀ Wₒ x₂ + bₒ",
   .reference = "torch.nn.Bilinear",
   .inputs = inputs,

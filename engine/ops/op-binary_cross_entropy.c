@@ -2,9 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Probabilities, between 0 and 1.", LOOM_PORT_PREDICTION },
-  { "target", "The probabilities as they should be: 0, 1 or in between.", LOOM_PORT_TARGET },
-  { "weight", "How much each element counts; repeated where its sizes are 1.", LOOM_PORT_OPTIONAL },
+  { "input", "The predicted probabilities, from 0 to 1.", LOOM_PORT_PREDICTION },
+  { "target", "The target probabilities, from 0 to 1, with the shape of the input.", LOOM_PORT_TARGET },
+  { "weight", "A weight for each element’s loss; broadcasts to the input.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -13,8 +13,8 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* max(ln x, −100), whose derivative is 0 where it is held. The logarithm of 0 is not taken: its derivative is infinite,
- * and second derivatives come here. */
+/* max(ln x, −100), with derivative 0 where it is clamped. The logarithm of 0 is not computed: its derivative is
+ * infinite, and second derivatives need a finite one. */
 static LoomValue
 held_log (LoomLower *ctx, LoomValue x)
 {
@@ -40,13 +40,13 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *sx = loom_shape_to_string (&shape), *sw = loom_shape_to_string (&w->shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "weight", "Weights of %s do not fit losses of %s.", sw, sx);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "weight", "Weights %s do not broadcast to losses %s.", sw, sx);
       return;
     }
   loom_op_infer_loss (ctx, dtype, &shape);
 }
 
-/* A formula's steps one by one: the register of the next result. */
+/* Appends the steps of a formula one by one; returns the register of the result. */
 static uint8_t
 step (LoomFormula *f, LoomScalarOp op, uint8_t a, uint8_t b, double imm)
 {
@@ -54,10 +54,9 @@ step (LoomFormula *f, LoomScalarOp op, uint8_t a, uint8_t b, double imm)
   return (uint8_t)(f->n_in + f->n_steps++);
 }
 
-/* PyTorch's derivative in x is (x − t) / max (x (1 − x), 1e-12): ∓1e12 at 0 and 1 with the opposite target, where the
- * derivative of what is held at −100 would be 0 and nothing would be learnt. That in t is the difference of the held
- * logarithms.
- */
+/* The derivative of PyTorch in x is (x − t) / max (x (1 − x), 1e-12): ∓1e12 at 0 and 1 with the opposite target,
+ * where the derivative of the clamped logarithm would be 0. The derivative in t is the difference of the clamped
+ * logarithms. */
 static LoomCustomGradientAttrs
 slopes (void)
 {
@@ -115,12 +114,10 @@ const LoomOp loom_op_binary_cross_entropy = {
   .icon = "loom-bce-loss-symbolic",
   .synonyms = "bce log loss",
   .judges = LOOM_OUTPUT_BINARY_PROBABILITIES,
-  .doc = "Says how surprised the network is, where each answer is yes or no.",
-  .details
-  = "The input is a probability between 0 and 1, from a sigmoid, and the target is 0 or 1 or in between. "
-    "A logarithm counts at least −100, so that an answer that is surely wrong still has a loss, and its slope at "
-    "most 1e12, as in PyTorch. Trained "
-    "from scores, binary_cross_entropy_with_logits is more accurate.",
+  .doc = "Computes the binary cross-entropy between predicted and target probabilities.",
+  .details = "The input is a probability, usually the output of a sigmoid. Logarithms are clamped to at least −100 and "
+             "the derivative to at most 1e12, as in PyTorch. For logits use binary_cross_entropy_with_logits, which is "
+             "more accurate.",
   .formula = "L = −mean (t · ln x + (1 − t) · ln(1 − x))",
   .reference = "torch.nn.BCELoss",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",

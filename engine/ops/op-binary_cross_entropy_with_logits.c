@@ -1,11 +1,11 @@
-/* Binary cross-entropy of scores, as torch.nn.functional.binary_cross_entropy_with_logits. */
+/* Binary cross-entropy of logits, as torch.nn.functional.binary_cross_entropy_with_logits. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores, before any sigmoid.", LOOM_PORT_PREDICTION },
-  { "target", "The probabilities as they should be: 0, 1 or in between.", LOOM_PORT_TARGET },
-  { "weight", "How much each element counts; repeated where its sizes are 1.", LOOM_PORT_OPTIONAL },
-  { "pos_weight", "How much a yes counts against a no, for each answer.", LOOM_PORT_OPTIONAL },
+  { "input", "The logits, before any sigmoid.", LOOM_PORT_PREDICTION },
+  { "target", "The target probabilities, from 0 to 1, with the shape of the input.", LOOM_PORT_TARGET },
+  { "weight", "A weight for each element’s loss; broadcasts to the input.", LOOM_PORT_OPTIONAL },
+  { "pos_weight", "The weight of positive targets; broadcasts to the input, usually [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -25,7 +25,7 @@ fits (LoomInfer *ctx, guint i, const char *port, const LoomShape *shape)
     return TRUE;
   sx = loom_shape_to_string (shape);
   sw = loom_shape_to_string (&w->shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "Weights of %s do not fit losses of %s.", sw, sx);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "Weights %s do not broadcast to losses %s.", sw, sx);
   return FALSE;
 }
 
@@ -40,7 +40,7 @@ infer (LoomInfer *ctx)
     loom_op_infer_loss (ctx, dtype, &shape);
 }
 
-/* The losses of both classes are computed directly from the logit, so that large logits lead to no cancellation. */
+/* The losses of both classes are computed directly from the logit, so that large logits cause no cancellation. */
 static void
 lower (LoomLower *ctx)
 {
@@ -76,10 +76,10 @@ const LoomOp loom_op_binary_cross_entropy_with_logits = {
   .synonyms = "bce bcewithlogits logistic log loss",
   .usual = TRUE,
   .judges = LOOM_OUTPUT_BINARY_LOGITS,
-  .doc = "Says how surprised the network is, where each answer is yes or no, from its scores.",
-  .details = "A sigmoid and the binary cross-entropy (BCE) in one, exact for scores of any size. Several answers "
-             "may be yes at once: tags of a picture, say. pos_weight makes a missed yes cost more than a false "
-             "one.",
+  .doc = "Computes the binary cross-entropy between logits and target probabilities.",
+  .details = "Combines a sigmoid with binary cross-entropy (BCE) and is accurate for logits of any size. Several "
+             "classes can be positive at once (multi-label classification). pos_weight above 1 penalises false "
+             "negatives more than false positives.",
   .formula = "L = mean (p · t · ln(1 + e⁻ˣ) + (1 − t) · ln(1 + eˣ))",
   .reference = "torch.nn.BCEWithLogitsLoss",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",

@@ -1,9 +1,9 @@
-/* Products of matrices, one for each sample of a batch. */
+/* Batched matrix product, as torch.bmm. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The left factors [batch, n, k]." },
-  { "mat2", "The right factors [batch, k, m]." },
+  { "input", "The first matrices [batch, n, k]." },
+  { "mat2", "The second matrices [batch, k, m]." },
   { NULL },
 };
 
@@ -15,17 +15,16 @@ infer (LoomInfer *ctx)
   LoomShape shape = a->shape;
 
   if (!loom_op_needs_float (ctx, 0, "input", NULL) || !loom_op_needs_float (ctx, 1, "mat2", NULL)
-      || !loom_op_rank (ctx, 0, "input", 3, 3, "a batch of matrices", "“matmul” takes any number of axes.")
-      || !loom_op_rank (ctx, 1, "mat2", 3, 3, "a batch of matrices", "“matmul” takes any number of axes."))
+      || !loom_op_rank (ctx, 0, "input", 3, 3, "a batch of matrices", "“matmul” takes any number of dimensions.")
+      || !loom_op_rank (ctx, 1, "mat2", 3, 3, "a batch of matrices", "“matmul” takes any number of dimensions."))
     return;
   if (!loom_dim_compatible (a->shape.dim[0], b->shape.dim[0])
       || !loom_dim_compatible (a->shape.dim[2], b->shape.dim[1]))
     {
-      loom_infer_fault (
-          ctx, LOOM_ERROR_SHAPE, "mat2",
-          "%s times %s does not work: both need the same batch, and the left factor's last size must equal "
-          "the right factor's middle one.",
-          sa, sb);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mat2",
+                        "%s and %s cannot be multiplied: both need the same batch size, and the last size of the first "
+                        "must equal the second-to-last size of the second.",
+                        sa, sb);
       return;
     }
   shape.dim[2] = b->shape.dim[2];
@@ -54,13 +53,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_bmm = {
   .name = "bmm",
-  .title = "Batch matrix product",
+  .title = "Batched matrix product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-matmul-symbolic",
-  .doc = "Multiplies the matrices of two batches, pair by pair.",
-  .details
-  = "The strict relative of “matmul”: exactly three axes and the same batch on both sides, so that a mistake in "
-    "shapes shows at once.",
+  .doc = "Multiplies two batches of matrices, pair by pair.",
+  .details = "Like matmul, but only for tensors with three dimensions and equal batch sizes; it does not broadcast. "
+             "The output is [batch, n, m].",
   .formula = "yₙ = aₙ bₙ",
   .first = LOOM_FIRST_PRODUCT,
   .reference = "torch.bmm",

@@ -1,11 +1,11 @@
-/* Cast: the same numbers in another element type. */
+/* Cast: converts a tensor to another type. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { .name = "dtype",
     .type = LOOM_PARAM_DTYPE,
     .fresh = "f32",
-    .doc = "The new type; f32 means the type that the program computes in." },
+    .doc = "The new type; f32 is the float type that the program computes in." },
   { NULL },
 };
 
@@ -46,10 +46,9 @@ const LoomOp loom_op_cast = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-cast-symbolic",
   .synonyms = "convert astype to float int type",
-  .doc = "Turns numbers into another type.",
-  .details = "Class numbers become floats to calculate with, a comparison becomes ones and zeros. A float loses its "
-             "fraction when it becomes an integer, and there its gradient ends. Other libraries call "
-             "it astype, or convert.",
+  .doc = "Converts a tensor to another type.",
+  .details = "Class indices become floats, a comparison becomes zeros and ones. A float that becomes an integer loses "
+             "its fraction and its gradient. Other libraries call it astype, or convert.",
   .formula = "y = (type) x",
   .reference = "torch.Tensor.to",
   .inputs = loom_op_port_input,

@@ -6,9 +6,8 @@ const LoomOp loom_op_ceil = {
   .title = "Ceil",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-ceil-symbolic",
-  .doc = "Rounds every element up to a whole number.",
-  .details = "The steps are flat, so the gradient is zero everywhere: nothing in front of it learns through "
-             "it.",
+  .doc = "Rounds each element up to an integer.",
+  .details = "The derivative is 0 everywhere, so layers before it learn nothing through it.",
   .formula = "y = ⌈x⌉",
   .reference = "torch.ceil",
   .inputs = loom_op_port_input,

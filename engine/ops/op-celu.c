@@ -22,9 +22,9 @@ const LoomOp loom_op_celu = {
   .title = "CELU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-elu-symbolic",
-  .doc = "An ELU whose slope has no jump, whatever alpha is.",
-  .details = "ELU has a corner at zero unless alpha is 1. Here the exponential is stretched along with alpha, "
-             "so the slope at zero is always 1.",
+  .doc = "Applies CELU, a continuously differentiable ELU.",
+  .details = "The exponential is scaled with alpha, so the derivative is continuous at zero for every alpha; the "
+             "derivative of ELU is continuous only for alpha 1.",
   .formula = "y = x for x > 0, else α (eˣ⁄ᵅ − 1)",
   .reference = "torch.nn.CELU",
   .source = "Barron, “Continuously Differentiable Exponential Linear Units”, 2017, arXiv:1704.07483",

@@ -1,13 +1,16 @@
-/* Cholesky: the square root of a symmetric positive matrix as a triangle. */
+/* Cholesky decomposition, as torch.linalg.cholesky. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Symmetric matrices [… , n, n], such as covariances." },
+  { "input", "Symmetric positive definite matrices [ …, n, n]." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "upper", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Gives the upper triangle U with UᵀU = A." },
+  { .name = "upper",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether to return the upper factor U with A = UᵀU instead of L." },
   { NULL },
 };
 
@@ -27,7 +30,7 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_infer_bool (loom_lower_infer (ctx), "upper") ? loom_op_matrix_transposed (p, l) : l);
 }
 
-/* Random matrices are not positive; tests/reference compares those that are, with gradients. */
+/* Random matrices are not positive definite; tests/reference compares matrices that are, with gradients. */
 static const LoomSample samples[] = {
   { .inputs = { "f32:0,0" } },
   { .params = "upper=true", .inputs = { "f32:B,1,1" }, .range = "positive" },
@@ -39,10 +42,10 @@ const LoomOp loom_op_cholesky = {
   .title = "Cholesky",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-solve-symbolic",
-  .doc = "Splits a symmetric positive matrix into a triangle times its transpose.",
-  .details = "It turns independent random numbers into correlated ones, and makes systems with such a matrix cheap to "
-             "solve. Both halves of the matrix count alike: what is split is (A + Aᵀ)/2. A matrix that is not positive "
-             "definite is an error, which names it.",
+  .doc = "Computes the Cholesky decomposition of a symmetric positive definite matrix.",
+  .details = "Turns independent normal numbers into correlated ones, and makes linear systems with the matrix cheap to "
+             "solve. The matrix that is decomposed is (A + Aᵀ)/2. A matrix that is not positive definite is an error "
+             "that reports its index.",
   .formula = "A = L Lᵀ",
   .reference = "torch.linalg.cholesky",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, section 4.2",

@@ -1,4 +1,4 @@
-/* Chunk: a tensor cut along a dimension into so many parts of one size. */
+/* Chunk: splits a tensor into a number of chunks along a dimension. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -7,8 +7,8 @@ static const LoomParamSpec params[] = {
     .def = "2",
     .minimum = 1,
     .maximum = LOOM_OP_MAX_PARTS,
-    .doc = "How many parts; the last one may be shorter." },
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
+    .doc = "The number of chunks; the last one may be smaller." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to split along." },
   { NULL },
 };
 
@@ -18,7 +18,7 @@ outputs (const LoomInfer *ctx)
   return loom_op_numbered_ports ((guint)loom_infer_int (ctx, "chunks"));
 }
 
-/* Parts are as long as the first, rounded up, so that 5 in 4 parts would be 2, 2 and 1: three, as in PyTorch. */
+/* All chunks have the size of the first, rounded up, so 5 in 4 chunks would be 2, 2 and 1: three, as in PyTorch. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -42,7 +42,7 @@ infer (LoomInfer *ctx)
           g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, makes);
           LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "chunks",
                                                "A dimension of size %" G_GINT64_FORMAT " cut into %" G_GINT64_FORMAT
-                                               " parts makes only %s: each is %" G_GINT64_FORMAT " long.",
+                                               " chunks makes only %s: each is %" G_GINT64_FORMAT " long.",
                                                size.coef, n, right, part);
 
           loom_fault_set_fix (fault, "chunks", right, "Set it to %s.", right);
@@ -74,9 +74,9 @@ const LoomOp loom_op_chunk = {
   .title = "Chunk",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-split-symbolic",
-  .doc = "Cuts a tensor into a number of equal parts.",
-  .details = "Like split, but told by how many parts there shall be. Channels in two halves, of which one opens and "
-             "closes the other, are a gated unit.",
+  .doc = "Splits a tensor into a number of equal chunks along a dimension.",
+  .details = "Unlike split, it takes the number of chunks instead of their size. For example, two halves of the "
+             "channels make a gated unit.",
   .formula = "y₀, y₁, … = [y₀ | y₁ | …] = x",
   .reference = "torch.chunk",
   .inputs = loom_op_port_input,

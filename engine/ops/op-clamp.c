@@ -1,11 +1,11 @@
-/* Clamp: values held between two bounds. */
+/* Clamp: limits values to a range. */
 #include "engine/ops/op-private.h"
 
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "min", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "Anything smaller becomes this." },
-  { .name = "max", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "Anything larger becomes this." },
+  { .name = "min", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The lower bound; if not set, there is none." },
+  { .name = "max", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The upper bound; if not set, there is none." },
   { NULL },
 };
 
@@ -23,14 +23,14 @@ infer (LoomInfer *ctx)
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "min", "clamp needs a bound: give min, max or both.");
       return;
     }
-  /* A bound between integers makes integers floats, for else it could not be kept. */
+  /* A bound with a fraction turns integers into floats. */
   if (is_fraction (ctx, "min") || is_fraction (ctx, "max"))
     loom_op_infer_float (ctx);
   else
     loom_op_infer_same (ctx);
 }
 
-/* The upper bound is applied last, so it wins where the bounds are crossed. */
+/* The upper bound is applied last, so it wins if min is above max. */
 static void
 lower (LoomLower *ctx)
 {
@@ -61,9 +61,9 @@ const LoomOp loom_op_clamp = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-clamp-symbolic",
   .synonyms = "clip limit",
-  .doc = "Holds every element between a lower and an upper bound.",
-  .details = "Keeps numbers out of places where the next step would fail, the logarithm of zero for instance. Elements "
-             "outside the bounds get no gradient. Also called clip.",
+  .doc = "Limits each element to the range from min to max.",
+  .details = "For example, it keeps the argument of a logarithm above zero. Elements that are not strictly inside the "
+             "bounds get no gradient. Also called clip.",
   .formula = "y = min(max(x, min), max)",
   .reference = "torch.clamp",
   .inputs = loom_op_port_input,

@@ -1,13 +1,13 @@
-/* Concat: tensors one after the other along a dimension. */
+/* Concatenation along a dimension, as torch.cat. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "0", "Tensors of the same shape but for one dimension; as many as are wired.", LOOM_PORT_VARIADIC },
+  { "0", "Tensors with equal sizes in all other dimensions; as many as are wired.", LOOM_PORT_VARIADIC },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that grows; 1 joins channels or features." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to concatenate along; 1 is channels or features." },
   { NULL },
 };
 
@@ -36,7 +36,7 @@ infer (LoomInfer *ctx)
           g_autofree char *port = g_strdup_printf ("%u", i);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                            "%s and %s cannot be joined along dimension %d: all other sizes must be equal.", a, b,
+                            "%s and %s cannot be concatenated along dimension %d: all other sizes must be equal.", a, b,
                             axis);
           return;
         }
@@ -77,10 +77,9 @@ const LoomOp loom_op_concat = {
   .icon = "loom-concat-symbolic",
   .synonyms = "cat join skip append",
   .usual = TRUE,
-  .doc = "Joins tensors one after the other along a dimension.",
-  .details
-  = "Two branches that looked at the same input in different ways are put side by side, so that the next layer "
-    "sees both. Each input gets its own part of the gradient back. In short: cat.",
+  .doc = "Concatenates tensors along a dimension.",
+  .details = "Combines the features of several branches for the next layer. Each input gets its slice of the gradient. "
+             "In short: cat.",
   .formula = "y = [x₀ | x₁ | …]",
   .reference = "torch.concat",
   .inputs = inputs,

@@ -1,18 +1,18 @@
-/* Constant: numbers that stand in the graph itself. */
+/* Constant: numbers that are written in the graph. */
 #include "engine/ops/op-private.h"
 
-/* As many numbers as a person types into an attribute; larger tables belong into a file. */
+/* An attribute holds numbers that a person types; larger tables belong in a file. */
 #define MAX_VALUES 4096
 
 static const LoomParamSpec params[] = {
   { .name = "value",
     .type = LOOM_PARAM_FLOATS,
     .fresh = "1",
-    .doc = "One number for every place, or all of them in order: “1,0,0,1”." },
+    .doc = "One number for all elements, or all of them in row-major order: “1,0,0,1”." },
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .def = "",
-    .doc = "Sizes of the dimensions; left out, a single number or a plain list." },
+    .doc = "The sizes of the dimensions; if not set, a scalar or a tensor with one dimension." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
@@ -38,14 +38,14 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *text = loom_shape_to_string (&shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "value", "%u numbers do not fill %s. Give one, or one for each place.",
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "value", "%u numbers do not fill %s. Give one, or one for each element.",
                         n, text);
       return;
     }
   loom_infer_output (ctx, 0, loom_infer_dtype (ctx, "dtype"), &shape);
 }
 
-/* How many of n numbers go on as the first two begin, each by the same step. */
+/* The number of the n numbers that continue the arithmetic progression of the first two. */
 static guint
 run_length (const double *values, guint n, gboolean may_count)
 {
@@ -56,12 +56,12 @@ run_length (const double *values, guint n, gboolean may_count)
     return 1;
   while (length < n && values[length] == values[0] + (double)length * step)
     length++;
-  /* Two numbers are always a run, but what comes after the first may be a longer one. */
+  /* Two numbers are always a progression, but the numbers after the first may be a longer one. */
   return length == 2 && step != 0 ? 1 : length;
 }
 
-/* A list becomes runs of equal numbers or of even steps put one after the other, so a program needs no literal of its
- * own, and a table of places 0, 1, 2 … is one counter. */
+/* A list becomes concatenated runs of equal or evenly spaced numbers. A program needs no literal of its own, and a
+ * table of positions 0, 1, 2 … is one counter. */
 static void
 lower (LoomLower *ctx)
 {
@@ -108,9 +108,9 @@ const LoomOp loom_op_constant = {
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-constant-symbolic",
   .usual = TRUE,
-  .doc = "Numbers that never change.",
-  .details = "A factor, a mask or a small table that belongs to the design and not to the data. It is never trained; a "
-             "tensor that learns is a parameter.",
+  .doc = "Returns a tensor of constants.",
+  .details = "For factors, masks and small tables that belong to the design of the network. It is never trained; a "
+             "tensor that is trained is a parameter.",
   .formula = "y = c",
   .reference = "torch.full",
   .outputs = loom_op_port_out,

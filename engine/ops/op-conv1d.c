@@ -3,7 +3,8 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Sequences [batch, channels, length].", .axes = "BCL" },
-  { "weight", "Ties the kernels to another tensor [out, in / groups, length].", LOOM_PORT_WEIGHT },
+  { "weight", "Ties the kernels to another tensor [out_channels, in_channels / groups, kernel_size].",
+    LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -31,10 +32,10 @@ const LoomOp loom_op_conv1d = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv1d-symbolic",
   .synonyms = "convolutional cnn",
-  .doc = "Slides small learnt kernels along a sequence and reports how well each fits at every place.",
-  .details = "A kernel is a short pattern over neighbouring steps of all channels: a rise in a price, a "
-             "syllable in a sound, a few letters. What it finds at one moment it finds at every other. With "
-             "dilation it sees further with the same number of weights.",
+  .doc = "Applies a 1D convolution to a sequence.",
+  .details = "Each output channel is the cross-correlation of the input with a learnable kernel over all input "
+             "channels of its group. The same kernel is applied at every position, so a pattern is found wherever it "
+             "occurs. Dilation enlarges the receptive field without more weights.",
   .formula = "yₖ = bₖ + Σ꜀ Wₖ꜀ ⋆ x꜀",
   .reference = "torch.nn.Conv1d",
   .source = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings "

@@ -3,7 +3,8 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
-  { "weight", "Ties the kernels to another tensor [out, in / groups, height, width].", LOOM_PORT_WEIGHT },
+  { "weight", "Ties the kernels to another tensor [out_channels, in_channels / groups, height, width].",
+    LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -35,10 +36,10 @@ const LoomOp loom_op_conv2d = {
   .icon = "loom-conv2d-symbolic",
   .synonyms = "convolutional cnn filter",
   .usual = TRUE,
-  .doc = "Slides small learnt kernels over an image and reports how well each fits at every place.",
-  .details = "A kernel is a little pattern; what it finds in one corner it finds in every other, so few "
-             "weights see the whole image. Early layers learn edges and spots, later ones what is made of "
-             "them. With padding (kernel - 1) / 2 the size stays; with stride 2 it halves.",
+  .doc = "Applies a 2D convolution to an image.",
+  .details = "Each output channel is the cross-correlation of the input with a learnable kernel over all input "
+             "channels of its group. The same kernel is applied at every position, so few weights cover the whole "
+             "image. For an odd kernel, padding (kernel_size - 1) / 2 keeps the size; stride 2 halves it.",
   .formula = "yₖ = bₖ + Σ꜀ Wₖ꜀ ⋆ x꜀",
   .reference = "torch.nn.Conv2d",
   .source = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings "

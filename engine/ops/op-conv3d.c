@@ -3,7 +3,8 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
-  { "weight", "Ties the kernels to another tensor [out, in / groups, depth, height, width].", LOOM_PORT_WEIGHT },
+  { "weight", "Ties the kernels to another tensor [out_channels, in_channels / groups, depth, height, width].",
+    LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -29,10 +30,10 @@ const LoomOp loom_op_conv3d = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv3d-symbolic",
   .synonyms = "convolutional cnn",
-  .doc = "Slides small learnt kernels through a volume and reports how well each fits at every place.",
-  .details = "Scans, simulations and films have a third dimension in which neighbours belong together, too. A "
-             "kernel is a little block there. It is dear: each dimension multiplies the work by the kernel’s "
-             "size.",
+  .doc = "Applies a 3D convolution to a volume.",
+  .details = "Each output channel is the cross-correlation of the input with a learnable kernel over all input "
+             "channels of its group. Used for medical scans, simulations and video, where neighbours along the third "
+             "dimension are related too. The cost grows with the product of the three kernel sizes.",
   .formula = "yₖ = bₖ + Σ꜀ Wₖ꜀ ⋆ x꜀",
   .reference = "torch.nn.Conv3d",
   .source = "LeCun, Bottou, Bengio and Haffner, “Gradient-Based Learning Applied to Document Recognition”, Proceedings "

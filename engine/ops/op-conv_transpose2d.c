@@ -3,7 +3,8 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
-  { "weight", "Ties the kernels to another tensor [in, out / groups, height, width].", LOOM_PORT_WEIGHT },
+  { "weight", "Ties the kernels to another tensor [in_channels, out_channels / groups, height, width].",
+    LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -29,12 +30,12 @@ const LoomOp loom_op_conv_transpose2d = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv-transpose2d-symbolic",
   .synonyms = "deconvolution deconv transposed upconv",
-  .doc = "Stamps learnt kernels over a larger image, as strong as each input pixel says.",
-  .details = "The way back from a strided convolution, for networks that draw: every input pixel writes a "
-             "little picture, and with stride 2 the image becomes twice as large. It is what a convolution "
-             "does to gradients, used forwards; where the kernel is no multiple of the stride the stamps "
-             "overlap unevenly, which shows as a checkerboard. Also called a deconvolution.",
-  .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
+  .doc = "Applies a 2D transposed convolution to an image.",
+  .details = "Each input pixel adds a scaled kernel to the output; with stride 2 the image becomes twice as large. It "
+             "computes the gradient of conv2d with respect to its input, and is used in decoders and generators. If "
+             "kernel_size is not a multiple of stride the kernels overlap unevenly, which causes checkerboard "
+             "artefacts. Also called a deconvolution.",
+  .formula = "yₖ = bₖ + Σ꜀ Σₚ x꜀[p] · W꜀ₖ shifted by stride · p",
   .reference = "torch.nn.ConvTranspose2d",
   .source
   = "Dumoulin and Visin, “A Guide to Convolution Arithmetic for Deep Learning”, 2016, arXiv:1603.07285, chapter 4",

@@ -3,7 +3,8 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
-  { "weight", "Ties the kernels to another tensor [in, out / groups, depth, height, width].", LOOM_PORT_WEIGHT },
+  { "weight", "Ties the kernels to another tensor [in_channels, out_channels / groups, depth, height, width].",
+    LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -28,12 +29,11 @@ const LoomOp loom_op_conv_transpose3d = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv-transpose3d-symbolic",
   .synonyms = "deconvolution deconv transposed upconv",
-  .doc = "Stamps learnt kernels into a larger volume, as strong as each input place says.",
-  .details = "The way back from a strided convolution of scans or films: every place writes a little block, "
-             "and with stride 2 each dimension becomes twice as long. It is what a convolution does to "
-             "gradients, used forwards; where the kernel is no multiple of the stride the stamps overlap "
-             "unevenly, which shows as a checkerboard. Also called a deconvolution.",
-  .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
+  .doc = "Applies a 3D transposed convolution to a volume.",
+  .details = "Each input element adds a scaled kernel to the output; with stride 2 each dimension becomes twice as "
+             "long. It computes the gradient of conv3d with respect to its input. If kernel_size is not a multiple of "
+             "stride the kernels overlap unevenly, which causes checkerboard artefacts. Also called a deconvolution.",
+  .formula = "yₖ = bₖ + Σ꜀ Σₚ x꜀[p] · W꜀ₖ shifted by stride · p",
   .reference = "torch.nn.ConvTranspose3d",
   .source
   = "Dumoulin and Visin, “A Guide to Convolution Arithmetic for Deep Learning”, 2016, arXiv:1603.07285, chapter 4",

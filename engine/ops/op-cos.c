@@ -1,4 +1,4 @@
-/* Cosine. */
+/* Cosine: y = cos x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_cos = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_cos = {
   .title = "Cosine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Computes the cosine of every element, an angle in radians.",
-  .details = "The sine, a quarter of a wave ahead. Learning rates that are lowered by half a cosine fall "
-             "slowly, then fast, then slowly again.",
+  .doc = "Computes the cosine of each element, in radians.",
+  .details = "Sine and cosine of several frequencies encode positions; cosine schedules lower learning rates.",
   .formula = "y = cos x",
   .reference = "torch.cos",
   .inputs = loom_op_port_input,

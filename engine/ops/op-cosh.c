@@ -1,4 +1,4 @@
-/* Hyperbolic cosine. */
+/* Hyperbolic cosine: y = cosh x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_cosh = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_cosh = {
   .title = "Hyperbolic cosine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-exp-symbolic",
-  .doc = "Computes half the sum of eˣ and e⁻ˣ.",
-  .details = "The curve of a hanging chain. Its logarithm is a loss that is square near zero and straight far "
-             "away.",
+  .doc = "Computes the hyperbolic cosine of each element.",
+  .details = "Its logarithm is a loss (log-cosh) that is quadratic near zero and linear for large errors.",
   .formula = "y = (eˣ + e⁻ˣ) / 2",
   .reference = "torch.cosh",
   .inputs = loom_op_port_input,

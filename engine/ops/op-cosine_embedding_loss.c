@@ -2,9 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input1", "The first vectors." },
-  { "input2", "The second vectors." },
-  { "target", "1 for a pair that belongs together, −1 for one that does not.", LOOM_PORT_TARGET },
+  { "input1", "The first vectors [batch, features], or one [features]." },
+  { "input2", "The second vectors, with the shape of the first." },
+  { "target", "1 for similar pairs, −1 for dissimilar ones [batch].", LOOM_PORT_TARGET },
   { NULL },
 };
 
@@ -13,7 +13,7 @@ static const LoomParamSpec params[] = {
   { .name = "margin",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",
-    .doc = "The largest cosine that unlike pairs may have without a loss." },
+    .doc = "The cosine similarity up to which dissimilar pairs have no loss." },
   { NULL },
 };
 
@@ -32,7 +32,7 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *sx = loom_shape_to_string (&x->shape), *st = loom_shape_to_string (&t->shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target", "Vectors %s need one target each, 1 or −1; here comes %s.", sx,
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target", "Vectors %s need one target each, 1 or −1, but got %s.", sx,
                         st);
       return;
     }
@@ -55,7 +55,7 @@ lower (LoomLower *ctx)
   LoomValue x = loom_op_loss_input (ctx, 0), y = loom_op_loss_input (ctx, 1), t = loom_op_loss_input (ctx, 2);
   LoomValue eps = loom_op_const_like (ctx, x, 1e-12), zero = loom_op_const_like (ctx, x, 0), one, cosine, near, far;
 
-  /* Squares of lengths are kept away from 0 as PyTorch does it. */
+  /* Squared norms are kept away from 0 as in PyTorch. */
   cosine = loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_ADD, product (p, x, x), eps),
                         loom_binary (p, LOOM_SCALAR_ADD, product (p, y, y), eps));
   cosine = loom_binary (p, LOOM_SCALAR_DIV, product (p, x, y), loom_unary (p, LOOM_SCALAR_SQRT, cosine));
@@ -78,12 +78,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_cosine_embedding_loss = {
   .name = "cosine_embedding_loss",
-  .title = "Cosine embedding",
+  .title = "Cosine embedding loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cosine-symbolic",
-  .doc = "Turns like pairs into one direction and unlike pairs apart.",
-  .details = "Where the target is 1 the loss is how far the cosine of the two vectors is from 1; where it is −1, "
-             "by how much it exceeds the margin.",
+  .doc = "Makes similar pairs of vectors parallel and dissimilar pairs not.",
+  .details = "For a target of 1 the loss is 1 minus the cosine similarity; for −1 it is the amount by which the cosine "
+             "similarity exceeds the margin.",
   .formula = "L = mean (1 − cos where t = 1, max(0, cos − m) where t = −1)",
   .reference = "torch.nn.CosineEmbeddingLoss",
   .inputs = inputs,

@@ -8,13 +8,13 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension of the vectors; it vanishes." },
+  { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension of the vectors, which is reduced." },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-8",
     .minimum = 0,
     .maximum = 1e300,
-    .doc = "The smallest length that is divided by.",
+    .doc = "The smallest norm to divide by.",
     .advanced = TRUE },
   { NULL },
 };
@@ -33,7 +33,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, dtype, &shape);
 }
 
-/* A vector divided by its length, which counts as eps at least. */
+/* A vector divided by its norm, at least eps. */
 static LoomValue
 unit (LoomProgram *p, LoomValue x, int axis, double eps)
 {
@@ -75,9 +75,9 @@ const LoomOp loom_op_cosine_similarity = {
   .title = "Cosine similarity",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-cosine-symbolic",
-  .doc = "Compares directions: 1 the same, 0 at right angles, −1 opposite.",
-  .details = "The cosine of the angle between two vectors. How long they are does not matter, which is why words "
-             "and pictures are compared by it.",
+  .doc = "Computes the cosine of the angle between vectors.",
+  .details = "1 for the same direction, 0 for orthogonal vectors, −1 for opposite ones. It does not depend on the "
+             "length of the vectors, so it is used to compare embeddings.",
   .formula = "y = x₁ · x₂ / (‖x₁‖ ‖x₂‖)",
   .reference = "torch.nn.CosineSimilarity",
   .inputs = inputs,

@@ -1,14 +1,14 @@
-/* The cross product of vectors in space. */
+/* Cross product of vectors with three elements. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Vectors of three numbers along dim." },
-  { "other", "As many of them; sizes broadcast." },
+  { "input", "Vectors with three elements along dim." },
+  { "other", "The other vectors; broadcasts with the first." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension whose three numbers are a vector." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of the vectors, of size 3." },
   { NULL },
 };
 
@@ -25,7 +25,8 @@ infer (LoomInfer *ctx)
   if (a->shape.rank != b->shape.rank || !loom_shape_broadcast (&a->shape, &b->shape, &shape))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "other",
-                        "%s and %s do not fit together: as many dimensions, each of equal size or 1.", sa, sb);
+                        "%s and %s do not broadcast: they need the same number of dimensions, each of equal size or 1.",
+                        sa, sb);
       return;
     }
   if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis))
@@ -34,13 +35,13 @@ infer (LoomInfer *ctx)
       || !loom_dim_compatible (b->shape.dim[axis], loom_dim (3)))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim",
-                        "Vectors have three numbers, but along dimension %d there are %s and %s.", axis, sa, sb);
+                        "Vectors need three elements along dimension %d, but got %s and %s.", axis, sa, sb);
       return;
     }
   loom_infer_output (ctx, 0, loom_op_promote (a->dtype, b->dtype), &shape);
 }
 
-/* The vector's numbers turned round by `by` places: (x, y, z) → (y, z, x) for 1. */
+/* The elements of each vector rotated by `by`: (x, y, z) → (y, z, x) for 1. */
 static LoomValue
 turned (LoomProgram *p, LoomValue v, int axis, int by)
 {
@@ -82,8 +83,9 @@ const LoomOp loom_op_cross = {
   .title = "Cross product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-matmul-symbolic",
-  .doc = "The vector at right angles to two vectors in space.",
-  .details = "Its length is the area between them, and its direction follows the right hand.",
+  .doc = "Computes the cross product of vectors with three elements.",
+  .details = "The result is orthogonal to both vectors (right-hand rule), and its length is the area of the "
+             "parallelogram that they span.",
   .formula = "y = a × b",
   .reference = "torch.linalg.cross",
   .inputs = inputs,

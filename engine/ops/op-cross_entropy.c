@@ -1,12 +1,11 @@
-/* Cross-entropy of logits and class numbers, as torch.nn.functional.cross_entropy. */
+/* Cross-entropy of logits, as torch.nn.functional.cross_entropy. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores [batch, classes, …], before any softmax.", LOOM_PORT_PREDICTION },
-  { "target",
-    "The right class of each sample, whole numbers [batch, …]; or a probability for each class, as the input.",
+  { "input", "The logits [batch, classes, …].", LOOM_PORT_PREDICTION },
+  { "target", "The target classes as integers [batch, …], or class probabilities with the shape of the input.",
     LOOM_PORT_TARGET },
-  { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
+  { "weight", "A weight for each class [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -15,20 +14,20 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "mean",
     .choices = loom_op_reductions,
-    .doc = "One number for the batch (its mean or sum), or one for each sample." },
+    .doc = "How the losses of the samples are reduced: none, their mean or their sum." },
   { .name = "ignore_index",
     .type = LOOM_PARAM_INT,
     .def = "-100",
     .minimum = -9e15,
     .maximum = 9e15,
-    .doc = "Samples of this class do not count.",
+    .doc = "Samples with this target class are ignored.",
     .advanced = TRUE },
   { .name = "label_smoothing",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",
     .minimum = 0,
     .maximum = 1,
-    .doc = "How much of the target's certainty is spread over all classes, so that scores need not grow for ever.",
+    .doc = "The probability mass that is spread evenly over all classes of the target, from 0 to 1.",
     .advanced = TRUE },
   LOOM_OP_CLASS_WEIGHT,
   { NULL },
@@ -40,12 +39,12 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0), *t = loom_infer_input (ctx, 1);
   LoomShape each;
 
-  if (!loom_op_needs_float (ctx, 0, "input", "compares scores")
-      || !loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "scores, batch × classes",
+  if (!loom_op_needs_float (ctx, 0, "input", "compares logits")
+      || !loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "logits, batch × classes",
                         "Put a linear with one output per class before it.")
       || !loom_op_infer_class_weight (ctx, 2, x->shape.dim[x->shape.rank == 1 ? 0 : 1]))
     return;
-  /* A float target of the scores' own shape gives a probability for each class. */
+  /* A float target of the shape of the logits holds class probabilities. */
   if (loom_dtype_is_float (t->dtype) && loom_shape_compatible (&x->shape, &t->shape))
     each = loom_op_reduced_shape (&x->shape, x->shape.rank == 1 ? 1u : 2u, FALSE);
   else if (!loom_op_infer_classes (ctx, &each))
@@ -53,7 +52,7 @@ infer (LoomInfer *ctx)
   loom_op_infer_loss (ctx, x->dtype, &each);
 }
 
-/* Σ over the classes of a with weights w [C], or without where w is 0; [N, C, d…] → [N, d…]. */
+/* Σ over the classes of a, weighted with w [C] unless w is 0; [N, C, d…] → [N, d…]. */
 static LoomValue
 sum_classes (LoomProgram *p, LoomValue a, LoomValue w)
 {
@@ -67,7 +66,8 @@ sum_classes (LoomProgram *p, LoomValue a, LoomValue w)
   return loom_reduce (p, LOOM_REDUCE_SUM, a, 1u << 1, FALSE);
 }
 
-/* -Σ t ln softmax(x), where t is a probability for each class. PyTorch's mean is over samples, whatever they weigh. */
+/* -Σ t ln softmax(x), for class probabilities t. As in PyTorch the mean divides by the number of samples, whatever
+ * their weights. */
 static void
 lower_probabilities (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
 {
@@ -84,8 +84,9 @@ lower_probabilities (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
   loom_op_put_loss (ctx, y);
 }
 
-/* The mean is over the samples that count, as PyTorch has it; a batch of none gives NaN. The composite knows neither
- * weights nor smoothing, so its losses are weighed, and what is spread over all classes is added from its ln Σ exp. */
+/* As in PyTorch the mean is over the samples that are not ignored; NaN if there are none. The composite supports
+ * neither class weights nor smoothing: its losses are weighted here, and the smoothing term is computed from its ln
+ * Σ exp. */
 static void
 lower_classes (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
 {
@@ -163,10 +164,10 @@ const LoomOp loom_op_cross_entropy = {
   .metric = "accuracy",
   .usual = TRUE,
   .judges = LOOM_OUTPUT_LOGITS,
-  .doc = "Says how surprised the network is by the right class.",
-  .details = "The loss for choosing among classes. Scores become probabilities inside, and the loss is minus the "
-             "logarithm of the right one's: 0 when it is certain, ln(classes) when it guesses. The gradient of "
-             "each sample's loss is the probabilities minus the target.",
+  .doc = "Computes the cross-entropy between logits and target classes.",
+  .details = "The usual loss for classification: it applies log_softmax to the logits and returns the negative log "
+             "probability of the target class. It is 0 for a certain correct prediction and ln(classes) for uniform "
+             "logits. The gradient of each sample’s loss is softmax(logits) − target.",
   .formula = "L = ln Σⱼ eˣʲ − xₜ",
   .reference = "torch.nn.CrossEntropyLoss",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",

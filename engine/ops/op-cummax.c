@@ -1,4 +1,4 @@
-/* Cummax: the largest element so far, along a dimension. */
+/* Cumulative maximum along a dimension. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,13 +9,12 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_cummax = {
   .name = "cummax",
-  .title = "Running Maximum",
+  .title = "Cumulative maximum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-cumsum-symbolic",
-  .doc = "Finds the largest element so far, at every place along a dimension.",
-  .details
-  = "The record at every moment, and when it was set: of equals the latest. NaN is a record that nothing breaks. "
-    "The gradient goes to the element that holds the record.",
+  .doc = "Computes the cumulative maximum along a dimension, and its indices.",
+  .details = "Of equal elements the index of the latest is returned. After a NaN all results are NaN. The gradient "
+             "goes to the element that is the maximum.",
   .formula = "yᵢ = max(x₀, x₁, …, xᵢ)",
   .reference = "torch.cummax",
   .inputs = loom_op_port_input,

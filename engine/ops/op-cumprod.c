@@ -1,4 +1,4 @@
-/* Cumprod: running products along a dimension. */
+/* Cumulative product along a dimension. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -17,14 +17,13 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_cumprod = {
   .name = "cumprod",
-  .title = "Running Product",
+  .title = "Cumulative product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-cumsum-symbolic",
-  .doc = "Multiplies elements along a dimension, with every product on the way.",
+  .doc = "Computes the cumulative product along a dimension.",
   .details
-  = "The chance that nothing has happened so far is a running product of chances; so are the weights of a "
-    "discounted return. It is made of as many passes as the length has binary digits, and needs no division, so "
-    "a zero on the way is no trouble for the gradient.",
+  = "For example, the discount factors of a return, or the probability that no event has happened so far. It takes "
+    "log₂(length) passes over the tensor and does not divide, so zeros cause no problem for the gradient.",
   .formula = "yᵢ = x₀ · x₁ · … · xᵢ",
   .reference = "torch.cumprod",
   .inputs = loom_op_port_input,

@@ -1,14 +1,18 @@
-/* Cumsum: running sums along a dimension. */
+/* Cumulative sum along a dimension. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension along which it runs." },
+  { LOOM_OP_DIM ("dim"), .fresh = "-1", .doc = "The dimension to sum along." },
   { .name = "exclusive",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Leaves the element itself out: each result is the sum of what comes before it.",
+    .doc = "Whether each sum excludes the element itself.",
     .advanced = TRUE },
-  { .name = "reverse", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Runs from the other end.", .advanced = TRUE },
+  { .name = "reverse",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the sum runs from the last element to the first.",
+    .advanced = TRUE },
   { NULL },
 };
 
@@ -42,13 +46,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_cumsum = {
   .name = "cumsum",
-  .title = "Running Sum",
+  .title = "Cumulative sum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-cumsum-symbolic",
-  .doc = "Adds up elements along a dimension, with every sum on the way.",
-  .details
-  = "The account after every booking, the distance after every step. An element counts in its own sum and in all "
-    "that follow, so its gradient is the running sum of theirs from the other end.",
+  .doc = "Computes the cumulative sum along a dimension.",
+  .details = "Each element is part of its own sum and all later ones, so the gradient is the cumulative sum of the "
+             "gradients from the other end.",
   .formula = "yᵢ = x₀ + x₁ + … + xᵢ",
   .reference = "torch.cumsum",
   .inputs = loom_op_port_input,

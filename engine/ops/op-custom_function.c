@@ -1,8 +1,8 @@
-/* Custom function: forward and backward formulas of the user's own, the lecture's “new autograd function”.
+/* Custom function: forward and backward formulas of the user, like a torch.autograd.Function.
  *
- * The forward formulas become plain primitives, and custom_gradient stands behind them so that a gradient which
- * arrives takes the user's way instead of theirs. A name that the backward formulas use is a value of the forward pass
- * that is kept for them: what PyTorch's save_for_backward does. */
+ * The forward formulas become plain primitives, followed by custom_gradient, which replaces their gradient with the
+ * backward formulas. Names of the forward pass that the backward formulas use are kept for them, like
+ * save_for_backward of PyTorch. */
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/family-formula.h"
 
@@ -10,11 +10,13 @@ static const LoomParamSpec params[] = {
   { .name = "forward",
     .type = LOOM_PARAM_STRING,
     .def = "y = exp(x)",
-    .doc = "Statements separated by semicolons; the last one is the result, and names without a value are inputs." },
+    .doc = "The forward statements, separated by semicolons. The last one is the result; names without a value are "
+           "inputs." },
   { .name = "backward",
     .type = LOOM_PARAM_STRING,
     .def = "x = grad * y",
-    .doc = "For each input its gradient, from grad (that of the result), the inputs and names of the forward pass." },
+    .doc = "The gradient of each input, from grad (the gradient of the result), the inputs and the names of the "
+           "forward pass." },
   { NULL },
 };
 
@@ -26,11 +28,11 @@ inputs (const LoomElement *node)
 
 typedef struct
 {
-  LoomFormula forward; /* out: the result, then every other name that has a value, in order */
+  LoomFormula forward; /* out: the result, then all other names that have a value, in order */
   LoomCustomGradientAttrs gradient;
 } Function;
 
-/* A mistake and the parameter it is in. */
+/* A mistake and the parameter that contains it. */
 static gboolean
 read_forward (const char *text, Function *f, FormulaScope *in, FormulaScope *all, FormulaFault *fault)
 {
@@ -47,7 +49,7 @@ read_forward (const char *text, Function *f, FormulaScope *in, FormulaScope *all
     }
   if (!formula_parse_statements (text, all, NULL, NULL, &f->forward, fault))
     return FALSE;
-  /* The cotangent and the result take a register each. */
+  /* The gradient and the result take a register each. */
   if (all->names->len + 1 > LOOM_FORMULA_MAX_IN)
     {
       fault->message = g_strdup_printf ("There are %u names, and a custom function may have %d.", all->names->len,
@@ -86,7 +88,8 @@ read_backward (const char *text, Function *f, const FormulaScope *in, const Form
 
       if (reg < 0)
         {
-          fault->message = g_strdup_printf ("The backward formulas say nothing of the input “%s”.", name);
+          fault->message
+              = g_strdup_printf ("The backward formulas do not define the gradient of the input “%s”.", name);
           fault->fix = g_strdup_printf ("Add “; %s = 0” if no gradient flows there.", name);
           fault->text = g_strdup_printf ("%s; %s = 0", text, name);
           return FALSE;
@@ -204,12 +207,10 @@ const LoomOp loom_op_custom_function = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-custom_function-symbolic",
   .synonyms = "autograd formula own backward",
-  .doc = "A function whose gradient you write yourself.",
-  .details
-  = "The forward formulas compute the result, and values they name may be used again on the way back: with y = exp(x) "
-    "the gradient is grad * y, and nothing has to be computed twice. It may also differ from the true derivative on "
-    "purpose, as when a step function passes gradients straight through. “gradloom check --gradcheck” compares it with "
-    "finite differences.",
+  .doc = "Computes a formula whose gradient you define.",
+  .details = "Values named in the forward formulas can be used in the backward formulas: for y = exp(x) the gradient "
+             "is grad * y. The gradient may differ from the true derivative on purpose, as in a straight-through "
+             "estimator. “gradloom check --gradcheck” compares it with finite differences.",
   .formula = "y = f(x), ∂L/∂x = b(∂L/∂y, x, y)",
   .reference = "torch.autograd.Function",
   .inputs = loom_op_formula_fresh,

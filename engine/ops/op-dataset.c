@@ -1,14 +1,14 @@
 /* Dataset: batches of samples, from a source of engine/data.
  *
- * Its ports are the source's, so they depend on attributes; the source is asked at every edit, which it answers
- * without reading the data, and from memory while its files stay as they are. */
+ * The ports are those of the source, so they depend on attributes. Every edit queries the source, which answers
+ * without reading the samples, and from a cache while its files are unchanged. */
 #include "engine/data/dataset-list.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec usual[] = {
   { "x", "The samples." },
-  { "y", "The targets: what a network should answer." },
+  { "y", "The targets." },
   { NULL },
 };
 
@@ -19,7 +19,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_STRING,
     .fresh = "spirals",
     .choices = sources,
-    .doc = "Where samples come from; each source has parameters of its own." },
+    .doc = "The source of the samples; each source has its own parameters." },
   { NULL },
 };
 
@@ -90,7 +90,7 @@ describe (const LoomInfer *ctx, LoomDatasetInfo *info, GError **error)
   return loom_dataset_describe (loom_infer_string (ctx, "source"), &options, info, error);
 }
 
-/* Port lists are few (x and y in all but one source), so each is made once and kept for good. */
+/* There are few different port lists (x and y for all but one source), so each is made once and never freed. */
 static const LoomPortSpec *
 ports_for (const LoomDatasetInfo *info)
 {
@@ -119,8 +119,7 @@ ports_for (const LoomDatasetInfo *info)
   return ports;
 }
 
-/* A source that cannot say all of its ports has the usual ones, so that wires to x and y are not called wrong as well.
- */
+/* A source that cannot list its ports gets the usual ones, so that wires to x and y cause no further faults. */
 static const LoomPortSpec *
 outputs (const LoomInfer *ctx)
 {
@@ -162,10 +161,9 @@ const LoomOp loom_op_dataset = {
   .icon = "loom-dataset-symbolic",
   .synonyms = "data loader input mnist samples",
   .usual = TRUE,
-  .doc = "Delivers batches of samples and what should come out for them.",
-  .details
-  = "Training draws random batches from the training part, validation and evaluation go through the parts that "
-    "training never saw. Pictures come as numbers from 0 to 1, classes as whole numbers.",
+  .doc = "Loads batches of samples and targets.",
+  .details = "Training iterates over shuffled batches of the training set; validation and evaluation use sets that "
+             "training does not see. Images are floats from 0 to 1, class labels are integers.",
   .formula = "(x, y) ~ data",
   .reference = "torch.utils.data.DataLoader",
   .outputs = usual,

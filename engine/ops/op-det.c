@@ -1,7 +1,7 @@
-/* Determinants. */
+/* Determinant of square matrices. */
 #include "engine/ops/family-linalg.h"
 
-static const LoomPortSpec inputs[] = { { "input", "Square matrices [… , n, n]." }, { NULL } };
+static const LoomPortSpec inputs[] = { { "input", "Square matrices [ …, n, n]." }, { NULL } };
 
 static void
 infer (LoomInfer *ctx)
@@ -35,11 +35,9 @@ const LoomOp loom_op_det = {
   .title = "Determinant",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-solve-symbolic",
-  .doc = "The determinant of a matrix: how much it stretches volumes.",
-  .details
-  = "It is zero for a singular matrix and negative where the matrix mirrors. Flows and Gaussian densities need its "
-    "logarithm. The gradient goes by "
-    "cofactors, so a singular matrix has one, too.",
+  .doc = "Computes the determinant of square matrices.",
+  .details = "It is 0 for a singular matrix. Normalising flows and Gaussian densities use its logarithm. The gradient "
+             "is computed from cofactors, so it exists for singular matrices too.",
   .formula = "y = det A",
   .reference = "torch.linalg.det",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 3",

@@ -16,10 +16,9 @@ const LoomOp loom_op_detach = {
   .icon = "loom-detach-symbolic",
   .synonyms = "stop gradient no_grad",
   .usual = TRUE,
-  .doc = "Lets values pass and stops gradients.",
-  .details = "Values before it are treated as given: nothing there learns from what comes after. Use it where a "
-             "network’s own output serves as a target, or to train one part while another stands still. Also called "
-             "stop gradient.",
+  .doc = "Returns its input unchanged and stops the gradient.",
+  .details = "The operators before it get no gradient through this path. Use it if the output of a network is also a "
+             "target, or to train one part of a network while another is fixed. Also called stop gradient.",
   .formula = "y = x, ∂y/∂x = 0",
   .reference = "torch.Tensor.detach",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Diag: a row becomes a diagonal matrix, a matrix its diagonal. */
+/* Diag: a vector becomes a diagonal matrix, a matrix its diagonal. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -7,7 +7,7 @@ static const LoomParamSpec params[] = {
     .def = "0",
     .minimum = -100000,
     .maximum = 100000,
-    .doc = "0 is the main diagonal, 1 the one above it, −1 the one below." },
+    .doc = "The diagonal: 0 is the main one, positive numbers are above it, negative ones below." },
   { NULL },
 };
 
@@ -19,7 +19,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = { .rank = 1, .dim = { loom_dim_unknown () } };
   const LoomDim *size = x->shape.dim;
 
-  if (!loom_op_rank (ctx, 0, "input", 1, 2, "a row or a matrix", "For several matrices use diagonal."))
+  if (!loom_op_rank (ctx, 0, "input", 1, 2, "a vector or a matrix", "For a batch of matrices use diagonal."))
     return;
   if (x->shape.rank == 1)
     {
@@ -31,7 +31,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-/* The way back places elements as far apart as neighbours on a diagonal lie in memory. */
+/* The gradient places the elements as far apart as neighbours on a diagonal are in memory. */
 static void
 lower (LoomLower *ctx)
 {
@@ -70,9 +70,9 @@ const LoomOp loom_op_diag = {
   .title = "Diagonal matrix",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-eye-symbolic",
-  .doc = "Puts a row onto the diagonal of a matrix, or takes it from there.",
-  .details = "With one dimension it makes a square matrix that is 0 elsewhere, so that a product with it scales "
-             "each row; with two dimensions it goes the way back.",
+  .doc = "Makes a diagonal matrix from a vector, or returns the diagonal of a matrix.",
+  .details
+  = "A vector [n] becomes a matrix [n, n] that is 0 outside the diagonal; a matrix becomes the vector of its diagonal.",
   .formula = "yᵢᵢ = xᵢ",
   .reference = "torch.diag",
   .inputs = loom_op_port_input,

@@ -1,11 +1,11 @@
-/* Diagonal: the diagonal of matrices as their last dimension. */
+/* Diagonal of matrices, as the last dimension of the result. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { .name = "offset",
     .type = LOOM_PARAM_INT,
     .def = "0",
-    .doc = "0 is the main diagonal, 1 the one above it, −1 the one below." },
+    .doc = "The diagonal: 0 is the main one, positive numbers are above it, negative ones below." },
   { LOOM_OP_DIM ("dim1"), .def = "0", .doc = "The dimension of the rows." },
   { LOOM_OP_DIM ("dim2"), .def = "1", .doc = "The dimension of the columns." },
   { NULL },
@@ -19,7 +19,8 @@ infer (LoomInfer *ctx)
   LoomDim n = loom_dim_unknown ();
   int rows, columns;
 
-  if (!loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "a matrix, or several", "Put a reshape before it.")
+  if (!loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "a matrix, or a batch of them",
+                     "Put a reshape before it.")
       || !loom_op_axis (ctx, "dim1", loom_infer_int (ctx, "dim1"), x->shape.rank, &rows)
       || !loom_op_axis (ctx, "dim2", loom_infer_int (ctx, "dim2"), x->shape.rank, &columns))
     return;
@@ -71,9 +72,8 @@ const LoomOp loom_op_diagonal = {
   .title = "Diagonal",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-eye-symbolic",
-  .doc = "Takes the diagonal of a matrix, or of each of several.",
-  .details = "Where row and column have the same number: the variances of a covariance matrix, each word’s "
-             "attention to itself.",
+  .doc = "Returns the diagonal of a matrix, or of each matrix of a batch.",
+  .details = "dim1 and dim2 are removed, and the diagonal becomes the last dimension.",
   .formula = "yᵢ = xᵢᵢ",
   .reference = "torch.diagonal",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Divide: y = a / b, with broadcasting. */
+/* Division: y = a / b, with broadcasting. */
 #include "engine/ops/op-private.h"
 
 static const char *const roundings[] = { "none", "trunc", "floor", NULL };
@@ -7,12 +7,12 @@ static const LoomParamSpec params[] = {
   { .name = "other",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "A number as the second operand, where nothing is wired." },
+    .doc = "A number used as the second operand if the port other is not wired." },
   { .name = "rounding_mode",
     .type = LOOM_PARAM_ENUM,
     .def = "none",
     .choices = roundings,
-    .doc = "“trunc” drops the fraction of the result, “floor” rounds it down.",
+    .doc = "“trunc” rounds the result towards zero, “floor” rounds it down.",
     .advanced = TRUE },
   { NULL },
 };
@@ -23,7 +23,7 @@ is_exact (const LoomInfer *ctx)
   return g_str_equal (loom_infer_string (ctx, "rounding_mode"), "none");
 }
 
-/* Rounded quotients of integers are whole. */
+/* Rounded quotients of integers are integers. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -62,11 +62,11 @@ const LoomOp loom_op_div = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-div-symbolic",
   .synonyms = "divide quotient /",
-  .doc = "Divides element by element.",
-  .details = "Whole numbers become floats, unless the result is rounded. Division by zero gives infinity or NaN; whole "
-             "numbers have neither, and to divide them by zero is an error that names the place. Shapes need not be "
-             "equal: counted "
-             "from the right, a size of 1 is repeated as often as the other operand asks. The operation divided by.",
+  .doc = "Divides two tensors, or a tensor by a number, element by element.",
+  .details
+  = "Integers become floats unless the result is rounded. Division of floats by zero returns infinity or NaN; a "
+    "rounded division of integers by zero is an error that reports its index. Shapes broadcast: counted from the "
+    "right, a dimension of size 1 is repeated to the size of the other operand. The operation divided by.",
   .formula = "y = a / b",
   .reference = "torch.div",
   .inputs = loom_op_port_operands,

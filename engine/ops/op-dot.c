@@ -1,4 +1,4 @@
-/* The dot product of two vectors. */
+/* Dot product of two vectors. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[]
@@ -44,10 +44,8 @@ const LoomOp loom_op_dot = {
   .title = "Dot product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-matmul-symbolic",
-  .doc = "Multiplies two vectors element by element and adds everything up.",
-  .details
-  = "It measures how much two vectors point the same way: zero when they are at right angles. A neuron is a dot "
-    "product of its inputs and its weights.",
+  .doc = "Computes the dot product of two vectors.",
+  .details = "Both inputs have one dimension and the same length; the result is a scalar. For matrices use matmul.",
   .formula = "y = Σᵢ aᵢ bᵢ",
   .reference = "torch.dot",
   .inputs = inputs,

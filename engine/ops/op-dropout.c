@@ -1,4 +1,4 @@
-/* Dropout: in training, random elements become zero and the others grow to keep the mean. */
+/* Dropout: in training, random elements become zero and the others are scaled up. */
 #include "engine/ops/op-layers.h"
 
 static const LoomSample samples[] = {
@@ -17,10 +17,10 @@ const LoomOp loom_op_dropout = {
   .icon = "loom-dropout-symbolic",
   .synonyms = "regularization",
   .usual = TRUE,
-  .doc = "Silences random elements while training, so that no unit relies on another.",
-  .details = "At every step each element is dropped with probability p and the rest is scaled up by 1 / (1 - "
-             "p), so sums stay what they were on average. A network cannot lean on single units and overfits "
-             "less. In evaluation it lets everything pass.",
+  .doc = "Sets random elements to zero during training.",
+  .details
+  = "Each element is dropped with probability p, and the others are scaled by 1 / (1 - p), which keeps the expected "
+    "value. This reduces overfitting, because no unit can rely on another one. In evaluation the input is unchanged.",
   .formula = "y = m · x / (1 − p), m ~ Bernoulli(1 − p)",
   .reference = "torch.nn.Dropout",
   .source = "Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov, “Dropout: A Simple Way to Prevent Neural "

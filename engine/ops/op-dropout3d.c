@@ -20,11 +20,11 @@ const LoomOp loom_op_dropout3d = {
   .title = "Dropout 3D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-dropout2d-symbolic",
-  .doc = "Silences random channels while training.",
-  .details = "Neighbours in a volume say nearly the same, so dropping single elements hides little. Here a "
-             "channel goes as a whole, with probability p, and the others are scaled up by 1 / (1 - p). The "
-             "mask has one number for each channel of each sample. In evaluation everything passes.",
-  .formula = "y = m · x / (1 − p), one m ~ Bernoulli(1 − p) a channel",
+  .doc = "Sets random channels of volumes to zero during training.",
+  .details = "Neighbouring elements of a channel are correlated, so dropping single elements has little effect. Each "
+             "channel of each sample is dropped with probability p, and the others are scaled by 1 / (1 - p). In "
+             "evaluation the input is unchanged.",
+  .formula = "y = m · x / (1 − p), one m ~ Bernoulli(1 − p) per channel",
   .reference = "torch.nn.Dropout3d",
   .source = "Tompson, Goroshin, Jain, LeCun and Bregler, “Efficient Object Localization Using Convolutional Networks”, "
             "CVPR 2015, arXiv:1411.4280",

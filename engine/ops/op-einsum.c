@@ -1,9 +1,9 @@
 /* Einsum: products and sums over named axes, by an equation such as "bij,bjk->bik".
  *
- * Operands are taken in pairs from the left. A letter that neither the result nor a later operand names is summed away
- * as early as possible; what a pair shares and needs no longer becomes the inner axis of a matrix product, so a
- * contraction runs as fast as matmul does. An axis that is named twice in one operand is a diagonal, taken by a stride.
- */
+ * Operands are contracted in pairs from the left. An axis that neither the result nor a later operand names is
+ * summed as early as possible; one that both operands of a pair have and nothing needs later becomes the inner axis
+ * of a matrix product, so a contraction is as fast as matmul. An axis that is named twice in one operand is a
+ * diagonal, taken by a stride. */
 #include "engine/ops/op-private.h"
 
 #include <string.h>
@@ -27,14 +27,14 @@ typedef struct
 } Equation;
 
 static const LoomPortSpec inputs[] = {
-  { "inputs", "The tensors that the equation names, in its order.", LOOM_PORT_VARIADIC },
+  { "inputs", "The tensors of the equation, in its order.", LOOM_PORT_VARIADIC },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
   { .name = "equation",
     .type = LOOM_PARAM_STRING,
-    .doc = "A letter for each axis of each tensor, and after -> those of the result: bij,bjk->bik." },
+    .doc = "The subscripts of each tensor and, after ->, of the result: bij,bjk->bik." },
   { NULL },
 };
 
@@ -63,7 +63,7 @@ complain (char **why, const char *format, ...)
   return FALSE;
 }
 
-/* The letters up to the next "," or "->"; “...” stands for n_dots axes. */
+/* Reads letters up to the next "," or "->"; “...” represents n_dots axes. */
 static gboolean
 read_labels (const char **s, int n_dots, Labels *labels, char **why)
 {
@@ -116,7 +116,7 @@ holds (const Labels *labels, int label)
   return FALSE;
 }
 
-/* Without "->" the result has the dots' axes, then letters that stand once, in the order of the alphabet. */
+/* Without "->" the result has the axes of the dots, then the letters that occur once, in alphabetical order. */
 static gboolean
 default_output (Equation *e, int n_dots, char **why)
 {
@@ -153,7 +153,7 @@ read_sizes (Equation *e, const LoomInfer *ctx, char **why)
             g_autofree char *a = loom_shape_to_string (&other), *b = loom_shape_to_string (&one);
 
             if (l >= ELLIPSIS)
-              return complain (why, "meets sizes %s and %s under “...”, which do not fit together", a, b);
+              return complain (why, "has sizes %s and %s for “...”, which do not broadcast", a, b);
             return complain (why, "gives “%c” the sizes %s and %s", letter_of (l), a, b);
           }
         e->size[l] = both.dim[0];
@@ -200,7 +200,7 @@ read_equation (const LoomInfer *ctx, Equation *e, char **why)
       if (!read_labels (&s, n_dots, &e->out, why))
         return FALSE;
       if (*s != 0)
-        return complain (why, "goes on after the result");
+        return complain (why, "continues after the result");
     }
   if (!read_sizes (e, ctx, why))
     return FALSE;
@@ -248,7 +248,7 @@ infer (LoomInfer *ctx)
 
 /* ---- lowering ----------------------------------------------------------- */
 
-/* A value and what its axes are called; no label stands twice. */
+/* A value and the labels of its axes; no label occurs twice. */
 typedef struct
 {
   LoomValue v;
@@ -268,7 +268,7 @@ permute_to (LoomProgram *p, Term *t, const Labels *order)
   t->at = *order;
 }
 
-/* Equal labels of axes i < k become one: both go to the end, where the diagonal is every (n + 1)th element. */
+/* Merges equal labels of axes i < k: both are moved to the end, where the diagonal is every (n + 1)th element. */
 static void
 take_diagonal (LoomProgram *p, Term *t, int i, int k)
 {
@@ -349,7 +349,7 @@ add_labels (Labels *to, const Labels *from, const Equation *e)
 }
 
 /* The product of two terms, summed over the axes that both have and nothing needs afterwards: [batch, own a, inner]
- * times [batch, inner, own b]. FALSE where the result would have too many axes. */
+ * times [batch, inner, own b]. FALSE if the result would have too many axes. */
 static gboolean
 multiply (LoomProgram *p, const Equation *e, const gboolean *needed, Term *a, Term *b)
 {
@@ -427,10 +427,10 @@ lower (LoomLower *ctx)
           drop (p, &sum, alone);
           if (!multiply (p, &e, later, &sum, &next))
             {
-              loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_SHAPE,
-                                                 "The equation “%s” has more than %d axes on its way. Use two nodes.",
-                                                 loom_infer_string (loom_lower_infer (ctx), "equation"),
-                                                 LOOM_SHAPE_MAX_RANK));
+              loom_lower_fail (
+                  ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_SHAPE,
+                                    "The equation “%s” has an intermediate result of more than %d axes. Use two nodes.",
+                                    loom_infer_string (loom_lower_infer (ctx), "equation"), LOOM_SHAPE_MAX_RANK));
               return;
             }
         }
@@ -439,7 +439,7 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, sum.v);
 }
 
-/* Every combination of indices is multiplied and added once for each tensor but the first. */
+/* Each combination of indices is multiplied and added once for each tensor but the first. */
 static double
 flops (const LoomInfer *ctx)
 {
@@ -484,12 +484,11 @@ const LoomOp loom_op_einsum = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-einsum-symbolic",
   .synonyms = "einstein tensor contraction",
-  .doc = "Multiplies tensors and sums over axes, by an equation of letters.",
-  .details
-  = "Each letter is an axis: “ij,jk->ik” is a matrix product, because j stands in both tensors and not in the "
-    "result and is summed over. “bhqd,bhkd->bhqk” compares every query with every key of attention, “ii->i” is "
-    "a diagonal, and “...” stands for whatever axes are in front. Without “->” the letters that stand once "
-    "remain, in the order of the alphabet.",
+  .doc = "Multiplies tensors and sums over dimensions, as given by an equation.",
+  .details = "Each letter names a dimension. A letter that is not in the result is summed: “ij,jk->ik” is a matrix "
+             "product. “bhqd,bhkd->bhqk” computes the attention scores of all queries and keys, “ii->i” is a diagonal, "
+             "and “...” represents any leading dimensions. Without “->” the result has the letters that occur once, in "
+             "alphabetical order.",
   .formula = "yᵢₖ = Σⱼ aᵢⱼ bⱼₖ",
   .reference = "torch.einsum",
   .source = "Einstein, “Die Grundlage der allgemeinen Relativitätstheorie”, Annalen der Physik 49, 1916 (the summation "

@@ -20,9 +20,9 @@ const LoomOp loom_op_elu = {
   .title = "ELU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-elu-symbolic",
-  .doc = "Lets positive numbers pass and bends negative ones towards −alpha.",
-  .details = "With alpha 1 it is smooth where ReLU has a corner. Negative numbers still have a slope, and "
-             "their mean comes nearer to zero.",
+  .doc = "Applies the exponential linear unit.",
+  .details = "Negative inputs approach −alpha. They have a nonzero derivative, and the mean of the activations is "
+             "closer to zero than with ReLU. With alpha 1 the derivative is continuous.",
   .formula = "y = x for x > 0, else α (eˣ − 1)",
   .reference = "torch.nn.ELU",
   .source = "Clevert, Unterthiner and Hochreiter, “Fast and Accurate Deep Network Learning by Exponential Linear Units "

@@ -1,8 +1,8 @@
-/* Embedding: a learnt row for each integer. */
+/* Embedding: looks up a learnable vector for each index. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Whole numbers from 0 to num_embeddings - 1, of any shape." },
+  { "input", "Indices from 0 to num_embeddings - 1, of any shape." },
   { "weight", "Ties the table to another tensor [num_embeddings, embedding_dim].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -14,26 +14,26 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e9,
     .unit = "rows",
-    .doc = "How many different things there are." },
+    .doc = "The number of vectors in the table." },
   { .name = "embedding_dim",
     .type = LOOM_PARAM_INT,
     .fresh = "32",
     .minimum = 1,
     .maximum = 1e9,
     .unit = "features",
-    .doc = "How many numbers describe each of them." },
+    .doc = "The size of each vector." },
   { .name = "padding_idx",
     .type = LOOM_PARAM_INT,
     .def = "",
     .minimum = -1e9,
     .maximum = 1e9,
-    .doc = "A number that means nothing, to fill short sequences up with: its row begins as zeros and never learns; "
-           "counted from the end when negative.",
+    .doc = "The index of padding: its vector is initialised to zero and gets no gradient. A negative number counts "
+           "from the end.",
     .advanced = TRUE },
   { NULL },
 };
 
-/* The row for padding, or -1. */
+/* The row of padding, or -1. */
 static gint64
 padding_row (const LoomInfer *ctx)
 {
@@ -58,7 +58,7 @@ infer (LoomInfer *ctx)
   if (loom_dtype_is_float (x->dtype) || x->dtype == LOOM_BOOL)
     {
       loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "input",
-                        "embedding looks rows up by number and needs whole numbers; here comes %s.",
+                        "embedding looks up vectors by index and needs integers, but got %s.",
                         loom_dtype_name (x->dtype));
       return;
     }
@@ -97,7 +97,7 @@ lower (LoomLower *ctx)
       LoomTensorDesc index = loom_op_desc (ctx, in[1]);
       LoomValue is_padding = loom_binary (p, LOOM_SCALAR_EQ, in[1], loom_const (p, index.dtype, (double)padding));
 
-      /* The same numbers, but where they are padding's no gradient comes back. */
+      /* The same vectors, but no gradient flows to those of padding. */
       memcpy (dims, index.dim, sizeof dims);
       dims[index.rank] = 1;
       rows = loom_ternary (p, LOOM_SCALAR_SELECT, loom_reshape (p, is_padding, index.rank + 1, dims),
@@ -122,11 +122,9 @@ const LoomOp loom_op_embedding = {
   .icon = "loom-embedding-symbolic",
   .synonyms = "lookup token word vector",
   .usual = TRUE,
-  .doc = "Looks up a learnt row of numbers for each symbol.",
-  .details
-  = "Letters, words or user numbers have no size that a network could compute with. A table gives each one a "
-    "point in space, and training moves points of similar meaning together. Only rows that were looked up get a "
-    "gradient. Also called a lookup table.",
+  .doc = "Looks up a learnable vector for each index.",
+  .details = "Represents tokens, words or other categories by vectors. The output is [ …, embedding_dim], with the "
+             "shape of the input in front. Only vectors that are looked up get a gradient. Also called a lookup table.",
   .formula = "y = W[x]",
   .reference = "torch.nn.Embedding",
   .source = "Bengio, Ducharme, Vincent and Jauvin, “A Neural Probabilistic Language Model”, JMLR 3, 2003",

@@ -1,4 +1,4 @@
-/* Equality of elements. */
+/* Element-wise equality: y = (a = b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_eq = {
@@ -7,9 +7,9 @@ const LoomOp loom_op_eq = {
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-eq-symbolic",
   .synonyms = "equal ==",
-  .doc = "Asks of each pair whether the two are equal.",
-  .details = "Predictions that equal the labels, averaged, are the accuracy. Floats that were computed in two "
-             "ways are seldom equal to the last bit. It has no slope, so no gradient passes.",
+  .doc = "Tests whether two elements are equal.",
+  .details = "The mean over predictions and labels is the accuracy. Floats that are computed in different ways are "
+             "seldom exactly equal. Not differentiable.",
   .formula = "y = (a = b)",
   .reference = "torch.eq",
   .inputs = loom_op_port_operands,

@@ -1,4 +1,4 @@
-/* The error function. */
+/* Error function. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_erf = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_erf = {
   .title = "Error function",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sigmoid-symbolic",
-  .doc = "Measures how much of a bell curve lies between −x√2 and x√2.",
-  .details = "The running total of the normal distribution, scaled to end at −1 and 1. The exact gelu is made "
-             "of it.",
+  .doc = "Computes the error function of each element.",
+  .details
+  = "erf(x/√2) is the probability that a standard normal number lies between −x and x. The exact GELU uses it.",
   .formula = "y = 2/√π · ∫₀ˣ e⁻ᵗ² dt",
   .reference = "torch.erf",
   .source = "Abramowitz and Stegun, “Handbook of Mathematical Functions”, 1964, chapter 7",

@@ -7,9 +7,8 @@ const LoomOp loom_op_exp = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-exp-symbolic",
   .usual = TRUE,
-  .doc = "Raises e to every element.",
-  .details
-  = "Makes any number positive and turns sums into products. It grows fast: f32 overflows to infinity above 88.",
+  .doc = "Computes the exponential eˣ of each element.",
+  .details = "The result is positive. In f32 it overflows to infinity for x above 88.",
   .formula = "y = eˣ",
   .reference = "torch.exp",
   .inputs = loom_op_port_input,

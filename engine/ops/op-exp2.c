@@ -3,11 +3,11 @@
 
 const LoomOp loom_op_exp2 = {
   .name = "exp2",
-  .title = "Power of 2",
+  .title = "Exponential to base 2",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-exp-symbolic",
-  .doc = "Raises 2 to the power of every element.",
-  .details = "Doubles with every step of one. The same curve as eˣ but wider; its slope is ln 2 times itself.",
+  .doc = "Computes 2ˣ of each element.",
+  .details = "The derivative is ln 2 · 2ˣ.",
   .formula = "y = 2ˣ",
   .reference = "torch.exp2",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Expand: dimensions of size 1 repeated, as broadcasting does. */
+/* Expand: repeats dimensions of size 1, as broadcasting does. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -6,7 +6,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_SHAPE,
     .minimum = -1,
     .maximum = -1,
-    .doc = "The shape to repeat to; −1 keeps a size. It may have more dimensions than the input, in front." },
+    .doc = "The new shape; −1 keeps a size. It may have additional leading dimensions." },
   { NULL },
 };
 
@@ -67,10 +67,9 @@ const LoomOp loom_op_expand = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-expand-symbolic",
   .synonyms = "broadcast",
-  .doc = "Repeats sizes of 1 until a shape is reached (broadcast_to).",
-  .details = "Broadcasting, which arithmetic does by itself when shapes differ, made visible: one class token becomes "
-             "one for each "
-             "sample. The gradient is summed back over the copies.",
+  .doc = "Repeats dimensions of size 1 to a given shape (broadcast_to).",
+  .details = "Makes the broadcasting of arithmetic explicit: one class token becomes one for each sample, for example. "
+             "The gradient is summed over the copies.",
   .formula = "B × 1 × C → B × T × C",
   .reference = "torch.Tensor.expand",
   .inputs = loom_op_port_input,

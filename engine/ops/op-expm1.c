@@ -1,4 +1,4 @@
-/* y = eˣ - 1, exact near zero. */
+/* Exponential minus 1: y = eˣ - 1, accurate near zero. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_expm1 = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_expm1 = {
   .title = "Exponential minus 1",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-exp-symbolic",
-  .doc = "Computes eˣ − 1 without losing digits near zero.",
-  .details = "For small x the exponential is so close to 1 that subtracting 1 afterwards would leave rounding "
-             "errors. The lower branch of elu is made of it.",
+  .doc = "Computes eˣ − 1 of each element, accurately near zero.",
+  .details = "For small x, subtracting 1 from the exponential would lose digits. The negative branch of ELU uses it.",
   .formula = "y = eˣ − 1",
   .reference = "torch.expm1",
   .inputs = loom_op_port_input,

@@ -1,9 +1,9 @@
-/* Exponential: waiting times, as torch.distributions.Exponential.rsample. */
+/* Exponential distribution with learnable rate, as torch.distributions.Exponential.rsample. */
 #include "engine/ops/family-random.h"
 
 static const LoomPortSpec inputs[] = {
-  { "rate", "How many events there are in a unit of time, above 0.", LOOM_PORT_OPTIONAL },
-  { "like", "Its shape is taken over, not its values.", LOOM_PORT_OPTIONAL },
+  { "rate", "The rate λ of the distribution, above 0.", LOOM_PORT_OPTIONAL },
+  { "like", "A tensor that sets the shape; its values are not used.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -13,7 +13,7 @@ static const LoomParamSpec params[] = {
     .def = "",
     .minimum = 1e-300,
     .maximum = 1e300,
-    .doc = "The rate, where nothing is wired; 1 where it is left out." },
+    .doc = "The rate if the port rate is not wired; default 1." },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { NULL },
 };
@@ -39,10 +39,9 @@ const LoomOp loom_op_exponential = {
   .title = "Exponential distribution",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-random-symbolic",
-  .doc = "Random waiting times between events.",
-  .details = "Where events come at a constant rate and forget each other, this is how long one waits for the "
-             "next; the mean is 1 / rate. Gradients reach the rate. Numbers follow from the seed, step by "
-             "step, in evaluation too.",
+  .doc = "Draws random numbers from an exponential distribution.",
+  .details = "The time between events that occur independently at a constant rate; the mean is 1 / rate. Gradients "
+             "flow to the rate. New numbers are drawn at each step from the seed, in evaluation too.",
   .formula = "y = −ln u / λ, u ~ U(0, 1)",
   .reference = "torch.distributions.Exponential",
   .inputs = inputs,

@@ -1,4 +1,4 @@
-/* Expression: a formula that the user types, element by element. Its free names are the node's inputs. */
+/* Expression: a formula of the user, element by element. Its free names are the inputs of the node. */
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/family-formula.h"
 
@@ -6,7 +6,7 @@ static const LoomParamSpec params[] = {
   { .name = "formula",
     .type = LOOM_PARAM_STRING,
     .def = "x * sigmoid(x)",
-    .doc = "Such as x * sigmoid(beta * x): every name that is no function becomes an input." },
+    .doc = "The formula, such as x * sigmoid(beta * x); every name that is not a function becomes an input." },
   { NULL },
 };
 
@@ -116,10 +116,9 @@ const LoomOp loom_op_expression = {
   .usual = TRUE,
   .doc = "Computes a formula that you type, element by element.",
   .details
-  = "Each name in the formula becomes an input; numbers, pi and e, + - * / // % **, comparisons, and/or/not, "
-    "“a if c else b” and functions under PyTorch’s names (exp, log, tanh, sigmoid, relu, gelu, silu, softplus, clamp, "
-    "where, min, max …) may be used. The engine finds the derivative itself, so a formula trains like any layer. "
-    "Whole numbers count as floats.",
+  = "Each name in the formula becomes an input. Numbers, pi and e, + - * / // % **, comparisons, and/or/not, “a if c "
+    "else b” and functions under PyTorch’s names (exp, log, tanh, sigmoid, relu, gelu, silu, softplus, clamp, where, "
+    "min, max …) can be used. The derivative is computed automatically. Integers are converted to floats.",
   .formula = "y = f(x, …)",
   .reference = "functions of torch and torch.nn.functional",
   .inputs = loom_op_formula_fresh,

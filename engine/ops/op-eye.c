@@ -1,14 +1,19 @@
-/* Eye: a matrix with ones on its diagonal. */
+/* Eye: identity matrix, as torch.eye. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "n", .type = LOOM_PARAM_INT, .fresh = "3", .minimum = 0, .maximum = 100000000, .doc = "How many rows." },
+  { .name = "n",
+    .type = LOOM_PARAM_INT,
+    .fresh = "3",
+    .minimum = 0,
+    .maximum = 100000000,
+    .doc = "The number of rows." },
   { .name = "m",
     .type = LOOM_PARAM_INT,
     .def = "",
     .minimum = 0,
     .maximum = 100000000,
-    .doc = "How many columns; left out, as many as rows." },
+    .doc = "The number of columns; if not set, that of rows." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
@@ -44,9 +49,8 @@ const LoomOp loom_op_eye = {
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-eye-symbolic",
   .synonyms = "identity matrix",
-  .doc = "A matrix with ones on its diagonal and zeros elsewhere.",
-  .details = "The matrix that changes nothing when one multiplies with it. Its rows are the classes one-hot, and "
-             "added to a product it keeps what was there.",
+  .doc = "Returns a matrix with ones on the diagonal and zeros elsewhere.",
+  .details = "The product with an identity matrix changes nothing. Its rows are the one-hot vectors of the classes.",
   .formula = "yᵢⱼ = 1 where i = j, else 0",
   .reference = "torch.eye",
   .outputs = loom_op_port_out,

@@ -7,9 +7,9 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape mask = x->shape;
 
-  if (!loom_op_needs_float (ctx, 0, "input", "scales what it keeps")
+  if (!loom_op_needs_float (ctx, 0, "input", "scales the kept elements")
       || !loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "samples with channels [N, C, …]",
-                        "For elements alone use alpha_dropout."))
+                        "For single elements use alpha_dropout."))
     return;
   for (int i = 2; i < mask.rank; i++)
     mask.dim[i] = loom_dim (1);
@@ -30,13 +30,11 @@ const LoomOp loom_op_feature_alpha_dropout = {
   .title = "Feature alpha dropout",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-dropout2d-symbolic",
-  .doc = "Alpha dropout of whole channels, for networks with selu.",
+  .doc = "Applies alpha dropout to whole channels, for SELU networks.",
   .details
-  = "Neighbours in a picture say nearly the same, so dropping single elements hides little. Here a channel goes as "
-    "a whole: it becomes the lowest value that selu can give, and the rest is scaled and shifted so that mean "
-    "and variance stay. The mask has one number for each channel of each sample. In evaluation everything "
-    "passes.",
-  .formula = "y = a · (m · x + (1 − m) · v) + b, one m a channel, v = −λα",
+  = "Each channel of each sample is dropped as a whole: it is set to −λα, the limit of SELU for large negative inputs, "
+    "and the result is scaled and shifted to restore mean and variance. In evaluation the input is unchanged.",
+  .formula = "y = a · (m · x + (1 − m) · v) + b, one m per channel, v = −λα",
   .reference = "torch.nn.FeatureAlphaDropout",
   .source = "Klambauer, Unterthiner, Mayr and Hochreiter, “Self-Normalizing Neural Networks”, NIPS 2017, "
             "arXiv:1706.02515, section 3",

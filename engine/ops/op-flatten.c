@@ -1,9 +1,9 @@
-/* Flatten: several neighbouring dimensions become one. */
+/* Flatten: merges adjacent dimensions. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("start_dim"), .def = "1", .doc = "The first dimension that is merged." },
-  { LOOM_OP_DIM ("end_dim"), .def = "-1", .doc = "The last dimension that is merged." },
+  { LOOM_OP_DIM ("start_dim"), .def = "1", .doc = "The first dimension to merge." },
+  { LOOM_OP_DIM ("end_dim"), .def = "-1", .doc = "The last dimension to merge." },
   { NULL },
 };
 
@@ -14,7 +14,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = { 0 };
   int first, last;
 
-  /* PyTorch makes a vector of one element of a scalar. */
+  /* As in PyTorch a scalar becomes a vector of one element. */
   if (x->shape.rank == 0)
     {
       shape = loom_shape (1, (gint64[]){ 1 });
@@ -26,7 +26,7 @@ infer (LoomInfer *ctx)
     return;
   if (last < first)
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "start_dim", "start_dim (%d) lies behind end_dim (%d).", first, last);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "start_dim", "start_dim (%d) is after end_dim (%d).", first, last);
       return;
     }
   for (int i = 0; i < x->shape.rank; i++)
@@ -49,7 +49,7 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
-/* Images into the rows that a linear layer takes. */
+/* Images become vectors for a linear layer. */
 static char **
 adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
 {
@@ -63,9 +63,9 @@ const LoomOp loom_op_flatten = {
   .icon = "loom-flatten-symbolic",
   .synonyms = "vectorize",
   .usual = TRUE,
-  .doc = "Lays several dimensions out as one.",
-  .details = "An image of channels, rows and columns becomes one long row of features, which is what a linear layer "
-             "takes. Nothing is computed; the first dimension, the batch, stays.",
+  .doc = "Merges adjacent dimensions into one.",
+  .details = "By default it keeps the batch dimension and merges all others, so an image of channels, height and width "
+             "becomes the vector that a linear layer takes. No element is changed or moved.",
   .formula = "B × C × H × W → B × C·H·W",
   .reference = "torch.nn.Flatten",
   .inputs = loom_op_port_input,

@@ -1,8 +1,8 @@
-/* Flip: dimensions read from the end to the beginning. */
+/* Flip: reverses dimensions. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("dims"), .fresh = "-1", .doc = "The dimensions that are turned around." },
+  { LOOM_OP_DIMS ("dims"), .fresh = "-1", .doc = "The dimensions to reverse." },
   { NULL },
 };
 
@@ -26,7 +26,7 @@ lower (LoomLower *ctx)
 
   for (int i = 0; i < d.rank; i++)
     {
-      /* One element or none is its own mirror image. */
+      /* A dimension of size 0 or 1 is unchanged. */
       gboolean turn = (axes >> i & 1) && d.dim[i] > 1;
 
       start[i] = turn ? d.dim[i] - 1 : 0;
@@ -46,9 +46,8 @@ const LoomOp loom_op_flip = {
   .title = "Flip",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-flip-symbolic",
-  .doc = "Turns the order of elements around along dimensions.",
-  .details = "A picture mirrored left to right, a sentence read backwards. Each element keeps its gradient, "
-             "wherever it went.",
+  .doc = "Reverses the order of elements along dimensions.",
+  .details = "For example, it mirrors images or reverses sequences.",
   .formula = "yᵢ = xₙ₋₁₋ᵢ",
   .reference = "torch.flip",
   .inputs = loom_op_port_input,

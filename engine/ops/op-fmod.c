@@ -1,14 +1,13 @@
-/* C's remainder: what a division that rounds towards zero leaves. */
+/* Remainder of a division that rounds towards zero, as fmod of C. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_fmod = {
   .name = "fmod",
-  .title = "Remainder as in C",
+  .title = "Remainder (C style)",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-remainder-symbolic",
-  .doc = "Keeps what is left of a division; the result has the sign of the first operand.",
-  .details = "As C’s % does it: −7 by 3 leaves −1, where remainder leaves 2. Of whole numbers and a divisor 0 it is an "
-             "error.",
+  .doc = "Computes the remainder of a division, with the sign of the first operand.",
+  .details = "As % in C: −7 by 3 gives −1, while remainder gives 2. For integers a divisor of 0 is an error.",
   .formula = "y = a − b · trunc(a / b)",
   .reference = "torch.fmod",
   .inputs = loom_op_port_operands,

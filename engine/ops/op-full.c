@@ -1,4 +1,4 @@
-/* Full: a tensor of one number. */
+/* Full: a tensor filled with one number. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -27,9 +27,9 @@ const LoomOp loom_op_full = {
   .title = "Full",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-constant-symbolic",
-  .doc = "A tensor of one number everywhere.",
-  .details = "As constant, with a shape that may be taken from another tensor: a target of 0.9 for each sample of "
-             "a batch, say.",
+  .doc = "Returns a tensor filled with one number.",
+  .details = "Like constant, but the shape can be that of another tensor: for example, a target of 0.9 for each sample "
+             "of a batch.",
   .formula = "y = c",
   .reference = "torch.full",
   .inputs = loom_op_port_like,

@@ -1,9 +1,9 @@
-/* Gather: elements along a dimension by their index. */
+/* Gather along a dimension, as torch.gather. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The tensor that is picked from." },
-  { "index", "Positions along the dimension, i64; as many dimensions as the input." },
+  { "input", "The tensor to gather from." },
+  { "index", "The indices along dim, i64; same number of dimensions as the input." },
   { NULL },
 };
 
@@ -43,10 +43,10 @@ const LoomOp loom_op_gather = {
   .title = "Gather",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-gather-symbolic",
-  .doc = "Picks elements along a dimension by an index for each result.",
-  .details = "Every place of the index says which element of its row (or column) comes there. With the true classes as "
-             "index it takes one probability out of each row, which is how a loss picks its term. The gradient goes "
-             "back to where each element came from, and adds up where one was picked twice.",
+  .doc = "Gathers elements along a dimension by index.",
+  .details = "The output has the shape of index: each element of index selects an element of the input along dim. For "
+             "example, with target classes as index it selects the probability of the target. The gradient is added at "
+             "the elements that were selected, once per selection.",
   .formula = "y[i,j] = x[i, index[i,j]] for dim = 1",
   .reference = "torch.gather",
   .inputs = inputs,

@@ -1,9 +1,9 @@
-/* Gather by coordinates: elements or slices of a tensor, each by where it stands. */
+/* Gather by coordinates: elements or slices of a tensor. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The tensor that is picked from." },
-  { "indices", "Coordinates along the last dimension, i64; negative ones count from the end." },
+  { "input", "The tensor to gather from." },
+  { "indices", "The coordinates along the last dimension, i64; negative ones count from the end." },
   { NULL },
 };
 
@@ -13,7 +13,7 @@ static const LoomParamSpec params[] = {
     .def = "0",
     .minimum = 0,
     .maximum = 7,
-    .doc = "How many leading dimensions both have in common; coordinates then count within one of them." },
+    .doc = "The number of leading batch dimensions that input and indices share." },
   { NULL },
 };
 
@@ -65,13 +65,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_gather_nd = {
   .name = "gather_nd",
-  .title = "Gather by Coordinates",
+  .title = "Gather by coordinates",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-gather-symbolic",
-  .doc = "Picks elements or slices of a tensor by their coordinates.",
-  .details
-  = "Each row of the indices names one place: with as many coordinates as the tensor has dimensions an element, "
-    "with fewer the slice that is left. What nonzero lists can be picked with it.",
+  .doc = "Gathers elements or slices of a tensor by their coordinates.",
+  .details = "Each vector along the last dimension of indices is a coordinate: with as many numbers as the input has "
+             "dimensions it selects an element, with fewer a slice. The output of nonzero can be used as indices.",
   .formula = "y[i, …] = x[indices[i, 0], indices[i, 1], …]",
   .reference = "ONNX GatherND",
   .inputs = inputs,

@@ -2,9 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The mean that the network says.", LOOM_PORT_PREDICTION },
-  { "target", "The observed values.", LOOM_PORT_TARGET },
-  { "var", "The variance that the network says, positive; one for each number, or one for each row." },
+  { "input", "The predicted means.", LOOM_PORT_PREDICTION },
+  { "target", "The observed values, with the shape of the input.", LOOM_PORT_TARGET },
+  { "var", "The predicted variances, positive; one for each element, or one for each row." },
   { NULL },
 };
 
@@ -13,22 +13,22 @@ static const LoomParamSpec params[] = {
   { .name = "full",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Adds ½ ln 2π, so that the loss is a likelihood.",
+    .doc = "Whether the constant ½ ln 2π is added.",
     .advanced = TRUE },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-6",
     .minimum = 1e-300,
     .maximum = 1e300,
-    .doc = "The smallest variance that is calculated with.",
+    .doc = "The smallest variance; smaller ones are clamped.",
     .advanced = TRUE },
   { NULL },
 };
 
 static const double log_two_pi = 1.8378770664093453;
 
-/* Shaped like the means without their last dimension, a variance is the whole row's, as PyTorch has it: where both ways
- * of reading it fit (5 variances for 5 × 5 means), it is not stretched over rows as broadcasting would. */
+/* As in PyTorch, a variance of the shape of the means without their last dimension applies to whole rows. If
+ * broadcasting would also be possible (5 variances for 5 × 5 means), it is not used. */
 static gboolean
 has_one_per_row (const LoomInfer *ctx)
 {
@@ -84,12 +84,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_gaussian_nll_loss = {
   .name = "gaussian_nll_loss",
-  .title = "Gaussian NLL",
+  .title = "Gaussian NLL loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-poisson-symbolic",
-  .doc = "Fits a number together with how sure one can be of it.",
-  .details = "The network says a mean and a variance. An error costs less where it said that it is unsure, but "
-             "being unsure costs, too, so it learns where its predictions are good.",
+  .doc = "Computes the negative log likelihood of targets under a predicted normal distribution.",
+  .details = "The network predicts a mean and a variance for each target, so it learns how uncertain its predictions "
+             "are: an error costs less where the variance is large, but a large variance has a cost as well.",
   .formula = "L = mean ½(ln v + (x − t)² / v)",
   .reference = "torch.nn.GaussianNLLLoss",
   .source = "Nix and Weigend, “Estimating the Mean and Variance of the Target Probability Distribution”, ICNN 1994",

@@ -1,4 +1,4 @@
-/* Greater than or equal, by elements. */
+/* Element-wise comparison: y = (a ≥ b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_ge = {
@@ -7,8 +7,8 @@ const LoomOp loom_op_ge = {
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-ge-symbolic",
   .synonyms = "greater equal >=",
-  .doc = "Asks of each pair whether the first is greater or equal.",
-  .details = "The mask of what reaches a bound, the bound included. It has no slope, so no gradient passes.",
+  .doc = "Tests whether the first element is greater than or equal to the second.",
+  .details = "For example, a mask of the values that reach a threshold. Not differentiable.",
   .formula = "y = (a ≥ b)",
   .reference = "torch.ge",
   .inputs = loom_op_port_operands,

@@ -1,4 +1,4 @@
-/* GELU: x·Φ(x), exactly or by a hyperbolic tangent (Hendrycks and Gimpel 2016). */
+/* GELU: x·Φ(x), exact or with a tanh approximation (Hendrycks and Gimpel 2016). */
 #include "engine/ops/op-private.h"
 
 static const char *const approximations[] = { "none", "tanh", NULL };
@@ -8,7 +8,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "none",
     .choices = approximations,
-    .doc = "“tanh” uses the formula that GPT-2 was trained with; they differ in the fourth digit." },
+    .doc = "“tanh” uses the approximation of GPT-2, which differs from the exact function by less than 0.0005." },
   { NULL },
 };
 
@@ -41,9 +41,9 @@ const LoomOp loom_op_gelu = {
   .icon = "loom-gelu-symbolic",
   .synonyms = "transformer",
   .usual = TRUE,
-  .doc = "A smooth relative of ReLU that lets slightly negative numbers pass a little.",
-  .details = "Each number is weighted by how likely a normal random number is to lie below it. Smooth everywhere, so "
-             "gradients do not jump; the usual activation in transformers.",
+  .doc = "Applies the Gaussian error linear unit.",
+  .details = "Each element is multiplied by the standard normal cumulative distribution function Φ of itself. It is "
+             "smooth, and the usual activation in transformers.",
   .formula = "y = x · Φ(x)",
   .reference = "torch.nn.GELU",
   .source = "Hendrycks and Gimpel, “Gaussian Error Linear Units (GELUs)”, 2016, arXiv:1606.08415",

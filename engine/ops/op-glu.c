@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension that is cut in two." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension to halve." },
   { NULL },
 };
 
@@ -14,8 +14,7 @@ infer (LoomInfer *ctx)
   LoomDim half;
   int axis;
 
-  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a dimension that can be cut in two",
-                     "Put a reshape before it.")
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a dimension to halve", "Put a reshape before it.")
       || !loom_op_needs_float (ctx, 0, "input", NULL)
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis))
     return;
@@ -26,7 +25,7 @@ infer (LoomInfer *ctx)
           g_autofree char *text = loom_shape_to_string (&shape);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim",
-                            "glu cuts dimension %d in two, so its size must be even; here comes %s.", axis, text);
+                            "glu halves dimension %d, so its size must be even, but got %s.", axis, text);
           return;
         }
       half = loom_dim_unknown ();
@@ -65,9 +64,9 @@ const LoomOp loom_op_glu = {
   .title = "GLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-glu-symbolic",
-  .doc = "One half of the features opens and closes gates for the other half.",
-  .details = "The input is cut in two along a dimension; the second half, through a sigmoid, says how much of "
-             "the first passes. A linear layer before it makes twice the features that are wanted.",
+  .doc = "Multiplies the first half of the features by the sigmoid of the second half.",
+  .details = "The second half is a gate that determines how much of the first half passes. The output has half the "
+             "size along dim, so the layer before it needs twice the features.",
   .formula = "y = a · σ(b), x = [a | b]",
   .reference = "torch.nn.GLU",
   .source

@@ -1,13 +1,15 @@
-/* Gradient: how one value of the graph depends on another, as a value of the graph.
+/* Gradient: the derivative of one value of the graph with respect to another.
  *
- * The program is differentiated while it is built, so the result is made of primitives like any other and can be used,
- * and differentiated, again. */
+ * The program is differentiated while it is built, so the result consists of primitives and can be used, and
+ * differentiated again. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "of", "The value that is differentiated: one number, or any tensor together with grad_output." },
-  { "wrt", "With respect to what: an input, a weight (fc.weight) or any port on the way.", LOOM_PORT_WRT },
-  { "grad_output", "How much each element of a tensor counts; its shape is that of “of”.", LOOM_PORT_OPTIONAL },
+  { "of", "The value to differentiate: a scalar, or any tensor together with grad_output." },
+  { "wrt", "The value to differentiate with respect to: an input, a weight (fc.weight) or an intermediate result.",
+    LOOM_PORT_WRT },
+  { "grad_output", "The gradient with respect to “of”, with its shape; needed if “of” is not a scalar.",
+    LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -28,10 +30,10 @@ infer (LoomInfer *ctx)
     return;
   if (seed == NULL && !loom_dim_compatible (count, loom_dim (1)))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "of",
-                        "“of” is %s, but only one number has a gradient by itself. Put a sum or a mean before it, or "
-                        "wire grad_output.",
-                        shape);
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "of",
+          "“of” is %s, but only a scalar has a gradient by itself. Put a sum or a mean before it, or wire grad_output.",
+          shape);
       return;
     }
   if (seed != NULL && !loom_shape_compatible (&of->shape, &seed->shape))
@@ -39,7 +41,7 @@ infer (LoomInfer *ctx)
       g_autofree char *got = loom_shape_to_string (&seed->shape);
 
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "grad_output",
-                        "grad_output must have the shape of “of”, %s; here comes %s.", shape, got);
+                        "grad_output must have the shape of “of”, %s, but got %s.", shape, got);
       return;
     }
   loom_infer_output (ctx, 0, wrt->dtype, &wrt->shape);
@@ -58,7 +60,7 @@ lower (LoomLower *ctx)
       loom_lower_fail (ctx, error);
       return;
     }
-  /* A value that does not depend on it has the gradient 0. */
+  /* If the value does not depend on it, the gradient is 0. */
   loom_lower_output (ctx, 0, grad != 0 ? grad : loom_fill (p, x.dtype, x.rank, x.dim, 0));
 }
 
@@ -76,12 +78,10 @@ const LoomOp loom_op_gradient = {
   .icon = "loom-gradient-symbolic",
   .synonyms = "grad derivative autograd backward",
   .usual = TRUE,
-  .doc = "The derivative of one value with respect to another.",
-  .details
-  = "Wire a loss into “of” and a weight, an input or any value that the loss was computed from into “wrt”; the result "
-    "has the shape of wrt and says how the loss changes when each of its numbers grows. It is a value like others: "
-    "subtract a little of it from a weight to draw a training step by hand, or take its gradient again for a second "
-    "derivative. Where “of” does not depend on “wrt” it is zero.",
+  .doc = "Computes the derivative of one value with respect to another.",
+  .details = "Wire a loss into “of”, and a weight, an input or an intermediate result into “wrt”. The result has the "
+             "shape of wrt. It can be used like any other value: subtract it from a weight to build a training step by "
+             "hand, or differentiate it again for a second derivative. If “of” does not depend on “wrt” it is zero.",
   .formula = "y = ∂of/∂wrt",
   .reference = "torch.autograd.grad",
   .source = "Baydin, Pearlmutter, Radul and Siskind, “Automatic Differentiation in Machine Learning: a Survey”, JMLR "

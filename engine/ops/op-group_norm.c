@@ -2,9 +2,9 @@
 #include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Features [batch, channels] and any sizes after them." },
-  { "weight", "Ties the scale to another tensor [channels].", LOOM_PORT_WEIGHT },
-  { "bias", "Ties the shift to another tensor [channels].", LOOM_PORT_WEIGHT },
+  { "input", "Features [batch, channels, …]." },
+  { "weight", "Ties the scale γ to another tensor [channels].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the shift β to another tensor [channels].", LOOM_PORT_WEIGHT },
   { NULL },
 };
 
@@ -15,15 +15,18 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e6,
     .unit = "groups",
-    .doc = "How many groups the channels are split into." },
+    .doc = "The number of groups that the channels are divided into." },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-05",
     .minimum = 0,
     .maximum = 1,
-    .doc = "Added to the variance, so that a constant group does not divide by zero.",
+    .doc = "ε, added to the variance so that it is never 0.",
     .advanced = TRUE },
-  { .name = "affine", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Learns a scale and a shift for each channel." },
+  { .name = "affine",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Whether each channel has a learnable scale and shift." },
   { NULL },
 };
 
@@ -40,7 +43,7 @@ infer (LoomInfer *ctx)
   if (c % groups != 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_groups",
-                        "%" G_GINT64_FORMAT " channels cannot be split into %" G_GINT64_FORMAT " equal groups.", c,
+                        "%" G_GINT64_FORMAT " channels cannot be divided into %" G_GINT64_FORMAT " equal groups.", c,
                         groups);
       return;
     }
@@ -58,7 +61,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
 }
 
-/* A group's elements lie side by side, so each is a row of a layer norm. */
+/* The elements of a group are contiguous, so each group is a row of a layer norm. */
 static void
 lower (LoomLower *ctx)
 {
@@ -75,7 +78,8 @@ lower (LoomLower *ctx)
                                              loom_lower_weight (ctx, "bias")));
 }
 
-/* PyTorch counts the samples, too, although each is measured by itself, so that it refuses a single sample only. */
+/* PyTorch multiplies by the number of samples here, although each is normalised by itself, so it refuses only a
+ * single sample. */
 static const char *
 untrainable (const LoomInfer *ctx)
 {
@@ -87,8 +91,8 @@ untrainable (const LoomInfer *ctx)
     count *= dims[i];
   return count != loom_infer_int (ctx, "num_groups")
              ? NULL
-             : "one value a group: its distance from the mean is always 0, and nothing before it would learn. Make "
-               "num_groups smaller, or put layer_norm in its place.";
+             : "one value per group: it is its own mean, so the output is constant and the layers before it get no "
+               "gradient. Make num_groups smaller, or use layer_norm instead.";
 }
 
 static const LoomSample samples[] = {
@@ -104,10 +108,10 @@ const LoomOp loom_op_group_norm = {
   .title = "Group norm",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-group-norm-symbolic",
-  .doc = "Brings each group of channels of each sample to mean 0 and variance 1.",
-  .details = "Between instance norm (each channel alone) and layer norm (all channels together): a sample’s "
-             "channels are measured in groups. It does not look at the batch, so it works with batches of one "
-             "or two, where batch norm is lost.",
+  .doc = "Normalises each group of channels of each sample to mean 0 and variance 1.",
+  .details
+  = "With one group it equals layer norm over all channels and positions, with one channel per group instance norm. It "
+    "does not depend on the batch, so it works for small batches, for which batch norm is inaccurate.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.GroupNorm",
   .source = "Wu and He, “Group Normalization”, ECCV 2018, arXiv:1803.08494",

@@ -1,4 +1,4 @@
-/* The gated recurrent unit, as torch.nn.GRU (Cho et al. 2014, with the reset gate behind the product). */
+/* Gated recurrent unit, as torch.nn.GRU (Cho et al. 2014, with the reset gate after the product). */
 #include "engine/ops/family-recurrent.h"
 
 static const LoomPortSpec inputs[] = {
@@ -14,7 +14,7 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* The gates in PyTorch's order: reset, update, new. The reset gate weighs the state's share of the new state, its bias
+/* The gates in PyTorch's order: reset, update, new. The reset gate multiplies the projection of the state, its bias
  * included. */
 static void
 step (LoomRecurrentStep *s)
@@ -70,9 +70,10 @@ const LoomOp loom_op_gru = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-gru-symbolic",
   .synonyms = "gated recurrent unit sequence",
-  .doc = "Reads a sequence step by step; two gates decide what of the state stays.",
-  .details = "An update gate mixes the old state with a new one, and a reset gate says how much of the old one the new "
-             "one may see. It has three quarters of the weights of an lstm and often does as well.",
+  .doc = "Applies a gated recurrent unit to a sequence.",
+  .details = "The update gate z interpolates between the previous state and a new one; the reset gate determines how "
+             "much of the previous state enters the new one. It has three quarters of the weights of an LSTM, often "
+             "with similar results.",
   .formula = "hₜ = (1 − zₜ) ⊙ nₜ + zₜ ⊙ hₜ₋₁",
   .reference = "torch.nn.GRU",
   .inputs = inputs,

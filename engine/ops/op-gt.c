@@ -1,4 +1,4 @@
-/* Greater than, by elements. */
+/* Element-wise comparison: y = (a > b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_gt = {
@@ -8,9 +8,8 @@ const LoomOp loom_op_gt = {
   .icon = "loom-gt-symbolic",
   .synonyms = "greater >",
   .usual = TRUE,
-  .doc = "Asks of each pair whether the first is greater.",
-  .details = "A score against a threshold: the decision of a classifier with two classes. It has no slope, so "
-             "no gradient passes.",
+  .doc = "Tests whether the first element is greater than the second.",
+  .details = "For example, it compares a logit with a threshold to make a binary decision. Not differentiable.",
   .formula = "y = (a > b)",
   .reference = "torch.gt",
   .inputs = loom_op_port_operands,

@@ -1,8 +1,9 @@
-/* Gumbel softmax: a choice that has a gradient, as torch.nn.functional.gumbel_softmax (Jang, Gu and Poole 2017). */
+/* Gumbel softmax: a differentiable sample of a category, as torch.nn.functional.gumbel_softmax (Jang, Gu and Poole
+ * 2017). */
 #include "engine/ops/family-random.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores, one for each choice: logarithms of weights." },
+  { "input", "The logits (unnormalised log probabilities) of the categories." },
   { NULL },
 };
 
@@ -12,13 +13,13 @@ static const LoomParamSpec params[] = {
     .def = "1",
     .minimum = 1e-6,
     .maximum = 1e6,
-    .doc = "The temperature: the smaller, the nearer to one choice; may be changed while training runs.",
+    .doc = "The temperature τ: smaller values are closer to one-hot; may be changed while training runs.",
     .hyper = TRUE },
   { .name = "hard",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Gives 1 for the choice and 0 for the others, under the gradient of the soft numbers." },
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of the choices; -1 is the last." },
+    .doc = "Whether the result is one-hot, with the gradient of the soft sample (straight-through)." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of the categories; -1 is the last." },
   { NULL },
 };
 
@@ -28,15 +29,15 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0);
   int axis;
 
-  if (!loom_op_needs_float (ctx, 0, "input", "chooses by scores")
+  if (!loom_op_needs_float (ctx, 0, "input", "samples from logits")
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
       || (loom_infer_bool (ctx, "hard") && x->shape.rank > 0 && !loom_op_has_elements (ctx, 1u << axis)))
     return;
   loom_op_infer_same (ctx);
 }
 
-/* The place of the largest number as 1 among zeros, plus soft numbers minus themselves: exactly 1 and 0, with the
- * gradient of the soft ones (straight through). */
+/* One-hot of the maximum, plus the soft sample minus itself: exactly 1 and 0 with the gradient of the soft sample
+ * (straight-through estimator). */
 static LoomValue
 hardened (LoomLower *ctx, LoomValue soft, int axis)
 {
@@ -51,7 +52,7 @@ hardened (LoomLower *ctx, LoomValue soft, int axis)
   return loom_binary (p, LOOM_SCALAR_ADD, loom_cast (p, hit, d.dtype), rest);
 }
 
-/* With exponential E, -ln E is a Gumbel number, and the largest of score plus Gumbel is a draw by softmax. */
+/* With exponential E, -ln E is a Gumbel number, and the argmax of logits plus Gumbel numbers is a sample of softmax. */
 static void
 lower (LoomLower *ctx)
 {
@@ -88,12 +89,10 @@ const LoomOp loom_op_gumbel_softmax = {
   .title = "Gumbel softmax",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-multinomial-symbolic",
-  .doc = "Draws a choice by scores, softly, so that the scores can be learnt.",
-  .details
-  = "Random numbers are added to the scores before the softmax; the largest is then a draw with the softmax’s "
-    "probabilities, and the gradient takes the random numbers for constants. A small tau comes near to one "
-    "choice and makes gradients wild, so one often begins at 1 and lowers it. With hard the result is exactly one "
-    "choice. It draws in evaluation too.",
+  .doc = "Draws a soft one-hot sample from logits, with a gradient.",
+  .details = "Gumbel noise is added to the logits before the softmax; the argmax is then a sample of softmax(logits). "
+             "The noise is a constant for the gradient. A small tau makes samples closer to one-hot and gradients "
+             "noisier; it is often lowered during training. It samples in evaluation too.",
   .formula = "y = softmax ((x + g) / τ), g ~ Gumbel(0, 1)",
   .reference = "torch.nn.functional.gumbel_softmax",
   .source = "Jang, Gu and Poole, “Categorical Reparameterization with Gumbel-Softmax”, ICLR 2017, arXiv:1611.01144",

@@ -1,8 +1,8 @@
-/* Hard shrink: zero around zero. */
+/* Hard shrinkage: zero for small magnitudes. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "lambd", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "How large a number must be to survive." },
+  { .name = "lambd", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "The threshold λ of the magnitude." },
   { NULL },
 };
 
@@ -30,8 +30,8 @@ const LoomOp loom_op_hardshrink = {
   .title = "Hard shrink",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-shrink-symbolic",
-  .doc = "Turns small numbers into zero and lets the others pass.",
-  .details = "Clears away noise: what is not clearly above or below zero is taken for nothing.",
+  .doc = "Sets elements with |x| ≤ λ to zero and keeps the others.",
+  .details = "For example, it removes small noise from a sparse code. Only elements that are kept get a gradient.",
   .formula = "y = x for |x| > λ, else 0",
   .reference = "torch.nn.Hardshrink",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Hard sigmoid: a sigmoid of three straight lines. */
+/* Hard sigmoid: a piecewise linear approximation of the sigmoid. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -18,9 +18,8 @@ const LoomOp loom_op_hardsigmoid = {
   .title = "Hard sigmoid",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-sigmoid-symbolic",
-  .doc = "A sigmoid made of straight lines.",
-  .details = "0 up to −3, 1 from 3 on and a straight line between: no exponential, so it is cheap on small "
-             "devices.",
+  .doc = "Applies a piecewise linear approximation of the sigmoid.",
+  .details = "0 for x ≤ −3, 1 for x ≥ 3 and linear between. It needs no exponential, so it is cheap on small devices.",
   .formula = "y = min(max(x + 3, 0), 6) / 6",
   .reference = "torch.nn.Hardsigmoid",
   .source = "Howard et al., “Searching for MobileNetV3”, ICCV 2019, arXiv:1905.02244, section 5.2",

@@ -19,9 +19,8 @@ const LoomOp loom_op_hardswish = {
   .title = "Hard swish",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-silu-symbolic",
-  .doc = "A SiLU made of simple pieces.",
-  .details = "The number times a sigmoid of straight lines. Nearly the curve of silu without an exponential: "
-             "networks for telephones use it.",
+  .doc = "Multiplies each element by its hard sigmoid.",
+  .details = "An approximation of SiLU without an exponential, used in networks for mobile devices.",
   .formula = "y = x · min(max(x + 3, 0), 6) / 6",
   .reference = "torch.nn.Hardswish",
   .source = "Howard et al., “Searching for MobileNetV3”, ICCV 2019, arXiv:1905.02244, section 5.2",

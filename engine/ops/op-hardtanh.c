@@ -1,9 +1,9 @@
-/* Hard tanh: a line between two bounds. */
+/* Hard tanh: clamps to a range. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "min_val", .type = LOOM_PARAM_FLOAT, .def = "-1", .doc = "Anything smaller becomes this." },
-  { .name = "max_val", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "Anything larger becomes this." },
+  { .name = "min_val", .type = LOOM_PARAM_FLOAT, .def = "-1", .doc = "The lower bound." },
+  { .name = "max_val", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The upper bound." },
   { NULL },
 };
 
@@ -31,9 +31,9 @@ const LoomOp loom_op_hardtanh = {
   .title = "Hard tanh",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-clamp-symbolic",
-  .doc = "Lets numbers between two bounds pass and holds the others there.",
-  .details = "A tanh of straight lines. Outside the bounds the slope is 0, so units that have gone there learn "
-             "nothing more.",
+  .doc = "Limits each element to the range from min_val to max_val.",
+  .details = "A piecewise linear approximation of tanh. The derivative is 0 outside the bounds, so units that saturate "
+             "stop learning.",
   .formula = "y = min(max(x, min_val), max_val)",
   .reference = "torch.nn.Hardtanh",
   .inputs = loom_op_port_input,

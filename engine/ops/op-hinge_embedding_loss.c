@@ -1,9 +1,12 @@
-/* Hinge of a distance, as torch.nn.functional.hinge_embedding_loss. */
+/* Hinge embedding loss, as torch.nn.functional.hinge_embedding_loss. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "margin", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "How far apart unlike pairs shall be." },
+  { .name = "margin",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "The distance from which dissimilar pairs have no loss." },
   { NULL },
 };
 
@@ -33,13 +36,13 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_hinge_embedding_loss = {
   .name = "hinge_embedding_loss",
-  .title = "Hinge embedding",
+  .title = "Hinge embedding loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
   .synonyms = "svm margin",
-  .doc = "Makes distances of like pairs small and of unlike pairs larger than a margin.",
-  .details = "The input is a distance. Where the target is 1 the pair belongs together and the distance itself is "
-             "the loss; where it is −1 the loss is what is missing to the margin.",
+  .doc = "Makes distances of similar pairs small and of dissimilar pairs larger than a margin.",
+  .details = "The input is a distance. For a target of 1 (similar) it is the loss; for −1 (dissimilar) the loss is "
+             "max(0, margin − x).",
   .formula = "L = mean (x where t = 1, max(0, m − x) where t = −1)",
   .reference = "torch.nn.HingeEmbeddingLoss",
   .inputs = loom_op_port_compared,

@@ -8,7 +8,7 @@ static const LoomParamSpec params[] = {
     .def = "1",
     .minimum = 1e-12,
     .maximum = 1e300,
-    .doc = "From which error on the loss goes on as a straight line." },
+    .doc = "The absolute error δ at which the loss changes from quadratic to linear." },
   { NULL },
 };
 
@@ -21,7 +21,7 @@ lower (LoomLower *ctx)
   LoomValue a = loom_unary (p, LOOM_SCALAR_ABS, d), near;
   double delta = loom_infer_float (loom_lower_infer (ctx), "delta");
 
-  /* Large distances are not squared: an infinite distance would get the derivative 0 · ∞. */
+  /* Large errors are not squared: an infinite one would have the derivative 0 · ∞. */
   near = loom_binary (p, LOOM_SCALAR_LE, a, loom_op_const_like (ctx, x, delta));
   d = loom_ternary (p, LOOM_SCALAR_SELECT, near, d, loom_op_const_like (ctx, x, 0));
   d = loom_ternary (
@@ -44,13 +44,13 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_huber_loss = {
   .name = "huber_loss",
-  .title = "Huber",
+  .title = "Huber loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
   .synonyms = "robust",
-  .doc = "Squares small errors and lets large ones count only in proportion.",
-  .details = "The squared error for everything closer than delta and a straight line beyond, so that an outlier "
-             "pulls no harder than delta.",
+  .doc = "Computes a loss that is quadratic for small errors and linear for large ones.",
+  .details = "Errors up to delta are squared, larger ones grow linearly, so the derivative is at most delta and "
+             "outliers have less influence than with the squared error.",
   .formula = "L = mean (d²/2 where |d| ≤ δ, else δ(|d| − δ/2)), d = x − t",
   .reference = "torch.nn.HuberLoss",
   .source = "Huber, “Robust Estimation of a Location Parameter”, Annals of Mathematical Statistics 35, 1964",

@@ -1,4 +1,4 @@
-/* Identity: what comes in goes out, as torch.nn.Identity. */
+/* Identity: returns its input, as torch.nn.Identity. */
 #include "engine/ops/op-private.h"
 
 static const LoomSample samples[] = {
@@ -13,9 +13,9 @@ const LoomOp loom_op_identity = {
   .title = "Identity",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-identity-symbolic",
-  .doc = "Passes its input on unchanged.",
-  .details = "A place holder: for a layer that is not there yet, for the second branch of a residual block, "
-             "or for a module’s choice between a layer and none.",
+  .doc = "Returns its input unchanged.",
+  .details = "A placeholder: for a layer that is added later, for the shortcut of a residual block, or for a module "
+             "that makes a layer optional.",
   .formula = "y = x",
   .reference = "torch.nn.Identity",
   .inputs = loom_op_port_input,

@@ -1,15 +1,15 @@
-/* Index add: slices added into a tensor by a list of positions. */
+/* Index add along a dimension, as torch.index_add. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "The initial values of the result." },
-  { "index", "A list of positions, i64." },
-  { "source", "A slice for each of them." },
+  { "index", "The indices along dim, i64 [n]." },
+  { "source", "The slices to add, with size n along dim." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension along which the index points." },
+  { LOOM_OP_DIM ("dim"), .fresh = "0", .doc = "The dimension that the index refers to." },
   { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The factor of the slices.", .advanced = TRUE },
   { NULL },
 };
@@ -24,7 +24,7 @@ infer (LoomInfer *ctx)
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "at least one dimension", "A scalar has no slices.")
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), want.rank, &axis)
       || !loom_op_needs_int (ctx, 1, "index")
-      || !loom_op_rank (ctx, 1, "index", 1, 1, "a list of positions",
+      || !loom_op_rank (ctx, 1, "index", 1, 1, "a list of indices",
                         "For an index with more dimensions use scatter_add.")
       || !loom_op_same_dtype (ctx, 0, 2, "source"))
     return;
@@ -33,7 +33,7 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *a = loom_shape_to_string (&source->shape), *b = loom_shape_to_string (&want);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "source", "The slices are %s, but the index asks for %s.", a, b);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "source", "The slices are %s, but the index needs %s.", a, b);
       return;
     }
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
@@ -75,13 +75,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_index_add = {
   .name = "index_add",
-  .title = "Index Add",
+  .title = "Index add",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-scatter-symbolic",
-  .doc = "Adds slices into a tensor at a list of positions.",
-  .details
-  = "The opposite of index_select: each slice is added to the row (or column) that the list names, several into "
-    "one if the list says so. The gradient of an embedding is made this way.",
+  .doc = "Adds slices to a tensor at a list of indices.",
+  .details = "The inverse of index_select: slice i of source is added to slice index[i] of the input; slices with "
+             "equal indices are summed. The gradient of an embedding is computed in this way.",
   .formula = "y = x;  y[index[i]] += alpha · source[i] for dim = 0",
   .reference = "torch.index_add",
   .inputs = inputs,

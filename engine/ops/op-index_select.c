@@ -1,9 +1,9 @@
-/* Index select: slices of a tensor by a list of positions. */
+/* Index select along a dimension, as torch.index_select. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The tensor whose slices are taken." },
-  { "index", "A list of positions, i64." },
+  { "input", "The tensor to select from." },
+  { "index", "The indices along dim, i64 [n]." },
   { NULL },
 };
 
@@ -17,7 +17,7 @@ infer (LoomInfer *ctx)
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "at least one dimension", "A scalar has no slices.")
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis)
       || !loom_op_needs_int (ctx, 1, "index")
-      || !loom_op_rank (ctx, 1, "index", 0, 1, "a list of positions", "For an index with more dimensions use gather."))
+      || !loom_op_rank (ctx, 1, "index", 0, 1, "a list of indices", "For an index with more dimensions use gather."))
     return;
   shape.dim[axis] = loom_shape_count (&loom_infer_input (ctx, 1)->shape);
   loom_infer_output (ctx, 0, x->dtype, &shape);
@@ -44,14 +44,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_index_select = {
   .name = "index_select",
-  .title = "Index Select",
+  .title = "Index select",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-gather-symbolic",
-  .doc = "Takes whole slices of a tensor by a list of positions.",
-  .details
-  = "Rows of a table, channels of an image, samples of a batch: the list says which ones come, in which order and "
-    "how often. An embedding is this with a learnt table. The gradient of a slice that was taken twice is the "
-    "sum of both.",
+  .doc = "Selects slices of a tensor along a dimension by a list of indices.",
+  .details = "The list determines which rows, channels or samples the result has, in which order and how often. The "
+             "gradients of slices that are selected several times are summed.",
   .formula = "y[i] = x[index[i]] for dim = 0",
   .reference = "torch.index_select",
   .inputs = inputs,

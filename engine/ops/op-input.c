@@ -1,11 +1,11 @@
-/* Input: a value that is given from outside. */
+/* Input: a value given from outside the graph. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .fresh = "B,2",
-    .doc = "Sizes of the dimensions, numbers or symbols: “B,1,28,28”; empty for a single number." },
+    .doc = "The shape, of numbers and symbols: “B,1,28,28”; empty for a scalar." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements." },
   { NULL },
 };
@@ -26,10 +26,9 @@ const LoomOp loom_op_input = {
   .role = LOOM_ROLE_INPUT,
   .icon = "loom-input-symbolic",
   .usual = TRUE,
-  .doc = "A tensor that is handed in from outside.",
-  .details
-  = "Stands for something that the graph does not compute: a file given on the command line, or a value of "
-    "another program. Capital letters in the shape are sizes that are fixed only when it runs, B for the batch.",
+  .doc = "Declares a tensor that is given from outside the graph.",
+  .details = "The value is a file given on the command line, or a tensor of another program. Capital letters in the "
+             "shape are sizes that are bound when the graph runs, B for the batch size.",
   .formula = "y = given",
   .reference = "forward(self, x)",
   .outputs = loom_op_port_out,

@@ -26,10 +26,9 @@ const LoomOp loom_op_instance_norm1d = {
   .title = "Instance norm 1D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-instance-norm2d-symbolic",
-  .doc = "Brings each channel of each sample to mean 0 and variance 1.",
-  .details = "Every channel of every sequence is measured by itself, so brightness and contrast are forgotten "
-             "and what stays is the pattern: the norm of networks that paint in another style. Training and "
-             "evaluation are the same unless running statistics are kept.",
+  .doc = "Normalises each channel of each sample to mean 0 and variance 1.",
+  .details = "Mean and variance are computed over the length of each channel of each sample, so training and "
+             "evaluation are the same unless running statistics are tracked.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.InstanceNorm1d",
   .source = "Ulyanov, Vedaldi and Lempitsky, “Instance Normalization: The Missing Ingredient for Fast Stylization”, "

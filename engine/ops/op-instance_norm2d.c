@@ -26,10 +26,10 @@ const LoomOp loom_op_instance_norm2d = {
   .title = "Instance norm 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-instance-norm2d-symbolic",
-  .doc = "Brings each channel of each sample to mean 0 and variance 1.",
-  .details = "Every channel of every image is measured by itself, so brightness and contrast are forgotten "
-             "and what stays is the pattern: the norm of networks that paint in another style. Training and "
-             "evaluation are the same unless running statistics are kept.",
+  .doc = "Normalises each channel of each sample to mean 0 and variance 1.",
+  .details = "Mean and variance are computed over height and width of each channel of each sample, which removes "
+             "brightness and contrast; it is used for style transfer. Training and evaluation are the same unless "
+             "running statistics are tracked.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.InstanceNorm2d",
   .source = "Ulyanov, Vedaldi and Lempitsky, “Instance Normalization: The Missing Ingredient for Fast Stylization”, "

@@ -1,7 +1,7 @@
-/* The inverse of a matrix: the solution of A X = 1. */
+/* Inverse of square matrices: the solution of A X = 1. */
 #include "engine/ops/family-linalg.h"
 
-static const LoomPortSpec inputs[] = { { "input", "Square matrices [… , n, n]." }, { NULL } };
+static const LoomPortSpec inputs[] = { { "input", "Square matrices [ …, n, n]." }, { NULL } };
 
 static void
 infer (LoomInfer *ctx)
@@ -39,10 +39,9 @@ const LoomOp loom_op_inverse = {
   .title = "Inverse",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-solve-symbolic",
-  .doc = "The matrix that undoes a matrix.",
-  .details
-  = "To multiply something by an inverse, “solve” does it at once, faster and more exactly. A singular matrix has "
-    "no inverse: that is an error, which names the matrix, and no NaN.",
+  .doc = "Computes the inverse of square matrices.",
+  .details = "To multiply by an inverse use solve, which is faster and more accurate. A singular matrix is an error "
+             "that reports its index.",
   .formula = "Y = A⁻¹",
   .reference = "torch.linalg.inv",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 3",

@@ -1,4 +1,4 @@
-/* Test of elements for infinity. */
+/* Element-wise test for infinity. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_isinf = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_isinf = {
   .title = "Is infinite",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-isnan-symbolic",
-  .doc = "Asks of each element whether it is infinite, with either sign.",
-  .details = "Numbers that grow out of their type become infinite, usually a step before the first NaN. It has "
-             "no slope, so no gradient passes.",
+  .doc = "Tests whether each element is infinite, with either sign.",
+  .details = "Values that overflow become infinite, usually one step before the first NaN. Not differentiable.",
   .formula = "y = (|x| = ∞)",
   .reference = "torch.isinf",
   .inputs = loom_op_port_input,

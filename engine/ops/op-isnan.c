@@ -1,4 +1,4 @@
-/* Test of elements for NaN. */
+/* Element-wise test for NaN. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_isnan = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_isnan = {
   .title = "Is NaN",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-isnan-symbolic",
-  .doc = "Asks of each element whether it is not a number.",
-  .details = "0/0 and ∞ − ∞ are not numbers, and whatever is computed from them is none either. Put it after a layer "
-             "to find where a training run breaks. It has no slope, so no gradient passes.",
+  .doc = "Tests whether each element is NaN.",
+  .details = "0/0 and ∞ − ∞ are NaN, and so are most results computed from NaN. Put it after a layer to find the "
+             "origin of a NaN in training. Not differentiable.",
   .formula = "y = (x ≠ x)",
   .reference = "torch.isnan",
   .inputs = loom_op_port_input,

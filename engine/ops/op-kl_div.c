@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Logarithms of the probabilities that the network says.", LOOM_PORT_PREDICTION },
-  { "target", "The probabilities that they should be, or their logarithms.", LOOM_PORT_TARGET },
+  { "input", "The predicted log probabilities, from a log_softmax.", LOOM_PORT_PREDICTION },
+  { "target", "The target probabilities, or their logarithms with log_target.", LOOM_PORT_TARGET },
   { NULL },
 };
 
@@ -14,8 +14,11 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "mean",
     .choices = reductions,
-    .doc = "One number for everything (mean, sum, or the sum divided by the batch), or one for each element." },
-  { .name = "log_target", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "The target are logarithms, too." },
+    .doc = "How the losses are reduced: none, their mean, their sum, or the sum divided by the batch size." },
+  { .name = "log_target",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the target is given as log probabilities." },
   { NULL },
 };
 
@@ -62,14 +65,14 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_kl_div = {
   .name = "kl_div",
-  .title = "Kullback-Leibler divergence",
+  .title = "Kullback-Leibler divergence loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-kl-div-symbolic",
   .synonyms = "kullback leibler divergence",
-  .doc = "Measures how much one distribution differs from another.",
-  .details = "The input are logarithms of probabilities, from a log_softmax; the target are probabilities, those "
-             "of a larger network that is distilled, say. batchmean divides by the batch and is the divergence as "
-             "it is defined.",
+  .doc = "Computes the Kullback-Leibler divergence between two distributions.",
+  .details
+  = "The input holds log probabilities, the target probabilities, for example those of the teacher in knowledge "
+    "distillation. Use batchmean for the mathematical definition of the divergence, averaged over the batch.",
   .formula = "L = Σ t · (ln t − x)",
   .reference = "torch.nn.KLDivLoss",
   .source = "Kullback and Leibler, “On Information and Sufficiency”, Annals of Mathematical Statistics 22, 1951",

@@ -26,10 +26,9 @@ const LoomOp loom_op_l1_loss = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
   .synonyms = "mae absolute error",
-  .doc = "Measures how far the output is from the target.",
-  .details = "Each error counts as much as it is large, so a few wild targets do not rule the training as they do "
-             "with squares. The pull is the same near and far, which keeps the network from settling exactly. Also "
-             "called the mean absolute error, MAE.",
+  .doc = "Computes the mean absolute error between input and target.",
+  .details = "Large errors have less influence than with the squared error. The gradient has the same magnitude for "
+             "small and large errors, which makes exact convergence slower. Also called the mean absolute error, MAE.",
   .formula = "L = mean |x − t|",
   .reference = "torch.nn.L1Loss",
   .inputs = loom_op_port_compared,

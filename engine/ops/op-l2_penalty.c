@@ -1,8 +1,8 @@
-/* L2 penalty: λ times the sum of all squares. */
+/* L2 penalty: λ times the sum of squares. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "0", "Weights, of any shapes; as many as are wired.", LOOM_PORT_VARIADIC },
+  { "0", "The weights, of any shapes; as many as are wired.", LOOM_PORT_VARIADIC },
   { NULL },
 };
 
@@ -12,7 +12,7 @@ static const LoomParamSpec params[] = {
     .def = "0.0005",
     .minimum = 0,
     .maximum = 1e30,
-    .doc = "How strongly the squares count.",
+    .doc = "The factor λ of the penalty.",
     .hyper = TRUE },
   { NULL },
 };
@@ -72,10 +72,9 @@ const LoomOp loom_op_l2_penalty = {
   .icon = "loom-l2-penalty-symbolic",
   .synonyms = "weight decay regularization ridge svm",
   .usual = TRUE,
-  .doc = "Adds up the squares of all weights that are wired in, times lambda.",
-  .details = "Added to a loss it holds weights small: of all the networks that fit the data it prefers the "
-             "plain one. Its gradient pulls each weight towards zero by 2 · lambda times itself, which for "
-             "plain gradient descent is weight decay.",
+  .doc = "Computes the sum of squares of all wired weights, times lambda.",
+  .details = "Added to a loss it keeps weights small, which reduces overfitting. The gradient of each weight w is 2 · "
+             "lambda · w; with plain gradient descent this is weight decay.",
   .formula = "L = λ Σ w²",
   .reference = "torch.linalg.vector_norm",
   .source = "Krogh and Hertz, “A Simple Weight Decay Can Improve Generalization”, NIPS 1991",

@@ -2,9 +2,9 @@
 #include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Features in the last dimensions." },
-  { "weight", "Ties the scale to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
-  { "bias", "Ties the shift to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
+  { "input", "Features in the last dimensions [ …, normalized_shape]." },
+  { "weight", "Ties the scale γ to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the shift β to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
   { NULL },
 };
 
@@ -15,16 +15,16 @@ static const LoomParamSpec params[] = {
     .def = "1e-05",
     .minimum = 0,
     .maximum = 1,
-    .doc = "Added to the variance, so that equal features do not divide by zero.",
+    .doc = "ε, added to the variance so that it is never 0.",
     .advanced = TRUE },
   { .name = "elementwise_affine",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "Learns a scale and a shift for each feature." },
+    .doc = "Whether each feature has a learnable scale (and shift)." },
   { .name = "bias",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "Learns a shift, where there is a scale.",
+    .doc = "Whether there is a learnable shift besides the scale.",
     .advanced = TRUE },
   { NULL },
 };
@@ -64,10 +64,10 @@ const LoomOp loom_op_layer_norm = {
   .icon = "loom-layer-norm-symbolic",
   .synonyms = "ln layernormalization transformer",
   .usual = TRUE,
-  .doc = "Brings each sample's features to mean 0 and variance 1.",
-  .details
-  = "Every sample is measured alone, so it does not matter who else is in the batch, and training and evaluation "
-    "are the same. The usual norm for sequences: each position’s features are scaled by themselves.",
+  .doc = "Normalises the features of each sample to mean 0 and variance 1.",
+  .details = "Mean and variance are computed over the last dimensions only, so they do not depend on the batch, and "
+             "training and evaluation are the same. The usual normalisation in transformers, where each position is "
+             "normalised by itself.",
   .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.LayerNorm",
   .source = "Ba, Kiros and Hinton, “Layer Normalization”, 2016, arXiv:1607.06450",

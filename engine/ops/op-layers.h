@@ -1,8 +1,7 @@
-/* Shared by layers of one, two and three dimensions: their windows, and convolution, pooling and normalisation as a
- * whole.
+/* Shares the code of layers of one, two and three dimensions: windows, convolution, pooling and normalisation.
  *
- * A layer's number of dimensions is the length of its list parameters, so conv1d, conv2d and conv3d differ in their
- * tables only. Private to engine/ops. */
+ * The number of dimensions is the length of the list parameters, so conv1d, conv2d and conv3d differ only in their
+ * tables. Private to engine/ops. */
 #pragma once
 
 #include "engine/ops/op-private.h"
@@ -23,16 +22,16 @@ typedef struct
   gint64 front[LOOM_MAX_SPACE], back[LOOM_MAX_SPACE]; /* padding */
 } LoomWindows;
 
-/* How many dimensions the operator works on: the length of that list parameter. */
+/* The number of spatial dimensions: the length of that list parameter. */
 int loom_op_space_of (const LoomInfer *ctx, const char *list);
-/* FALSE with a fault unless input 0 is [batch, channels] and n sizes of floats. */
+/* FALSE with a fault unless input 0 is [batch, channels] and n sizes, of floats. */
 gboolean loom_op_space (LoomInfer *ctx, int n, const char *hint, const char *why);
-/* The last n sizes of shape become the number of windows that fit along each; unknown for a symbol, unless the size is
- * kept. FALSE with a fault that ends with the hint when none fits. */
+/* Replaces the last n sizes of shape by the numbers of windows; unknown for a symbol, unless the size is kept. FALSE
+ * with a fault that ends with the hint if none fits. */
 gboolean loom_op_windows (LoomInfer *ctx, const LoomWindows *w, gboolean ceil_mode, const char *hint, LoomShape *shape);
 /* "3×3" of n numbers. */
 char *loom_op_times (int n, const gint64 *values);
-/* [N,C,L] as images [N,C,1,L], others as they are; and back to the shape of output 0. */
+/* [N,C,L] as images [N,C,1,L], others unchanged; and back to the shape of output 0. */
 LoomValue loom_op_as_images (LoomProgram *p, LoomValue v);
 
 /* ---- convolution, see family-conv.c ----------------------------------- */
@@ -45,21 +44,22 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
     .minimum = 1,                                                                                                      \
     .maximum = 1e6,                                                                                                    \
     .unit = "channels",                                                                                                \
-    .doc = "How many kernels there are, and so how many channels come out." },                                         \
+    .doc = "The number of output channels." },                                                                         \
   {                                                                                                                    \
     .name = "kernel_size", .type = LOOM_PARAM_INTS, .fresh = "3", .length = n, .minimum = 1, .maximum = 10000,         \
-    .unit = "pixels", .doc = "Size of the window that each kernel looks through."                                      \
+    .unit = "pixels", .doc = "The size of the kernel."                                                                 \
   }
 #define LOOM_OP_CONV_ALGORITHM                                                                                         \
   {                                                                                                                    \
     .name = "algorithm", .type = LOOM_PARAM_ENUM, .def = "auto", .choices = loom_op_conv_algorithms,                   \
-    .doc = "auto lets a device take Winograd's algorithm, which multiplies less and rounds more; direct forbids it.",  \
+    .doc = "The algorithm: auto lets a device use Winograd’s algorithm, which multiplies less and rounds more; "     \
+           "direct forbids it.",                                                                                       \
     .advanced = TRUE                                                                                                   \
   }
 #define LOOM_OP_CONV_DILATION(n)                                                                                       \
   {                                                                                                                    \
     .name = "dilation", .type = LOOM_PARAM_INTS, .def = "1", .length = n, .minimum = 1, .maximum = 10000,              \
-    .doc = "Distance between the places that a kernel looks at.", .advanced = TRUE                                     \
+    .doc = "The distance between the elements of the kernel.", .advanced = TRUE                                        \
   }
 #define LOOM_OP_CONV_GROUPS                                                                                            \
   { .name = "groups",                                                                                                  \
@@ -67,10 +67,11 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
     .def = "1",                                                                                                        \
     .minimum = 1,                                                                                                      \
     .maximum = 1e6,                                                                                                    \
-    .doc = "Splits the channels into groups that do not see each other.",                                              \
+    .doc = "The number of groups that the channels are divided into; each output channel sees only the input "         \
+           "channels of its group.",                                                                                   \
     .advanced = TRUE },                                                                                                \
   {                                                                                                                    \
-    .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds a learnt number to each output channel."      \
+    .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether each output channel has a learnable bias." \
   }
 /* The parameters of a convolution over n dimensions. */
 #define LOOM_OP_CONV_PARAMS(n)                                                                                         \
@@ -82,20 +83,20 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
         .minimum = 1,                                                                                                  \
         .maximum = 10000,                                                                                              \
         .unit = "pixels",                                                                                              \
-        .doc = "How far the window moves; 2 halves the size." },                                                       \
+        .doc = "The distance between windows; 2 halves the size." },                                                   \
       { .name = "padding",                                                                                             \
         .type = LOOM_PARAM_STRING,                                                                                     \
         .def = "0",                                                                                                    \
         .unit = "pixels",                                                                                              \
-        .doc = "Room around the input: a number, one for each dimension, “same” (keeps the size) or “valid” "  \
-               "(none)." },                                                                                            \
+        .doc                                                                                                           \
+        = "The padding of both sides: a number, one for each dimension, “same” (keeps the size) or “valid” (none)." }, \
       LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS,                                                                  \
       { .name = "padding_mode",                                                                                        \
         .type = LOOM_PARAM_ENUM,                                                                                       \
         .def = "zeros",                                                                                                \
         .choices = loom_op_padding_modes,                                                                              \
-        .doc = "How the input is padded: by zeros, its mirror "                                                        \
-               "image, its edge, or its other end.",                                                                   \
+        .doc = "The padding mode: zeros, a reflection without the edge, the edge repeated, or the opposite end "       \
+               "(circular).",                                                                                          \
         .advanced = TRUE },                                                                                            \
       LOOM_OP_CONV_ALGORITHM
 /* The parameters of a transposed convolution over n dimensions. */
@@ -108,7 +109,7 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
         .minimum = 1,                                                                                                  \
         .maximum = 10000,                                                                                              \
         .unit = "pixels",                                                                                              \
-        .doc = "How far apart the kernel is stamped; 2 doubles the size." },                                           \
+        .doc = "The distance between kernels in the output; 2 doubles the size." },                                    \
       { .name = "padding",                                                                                             \
         .type = LOOM_PARAM_INTS,                                                                                       \
         .def = "0",                                                                                                    \
@@ -116,7 +117,8 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
         .minimum = 0,                                                                                                  \
         .maximum = 1000000,                                                                                            \
         .unit = "pixels",                                                                                              \
-        .doc = "How much is cut off at each edge: the padding of the convolution that this one turns around." },       \
+        .doc = "The number of elements removed at each edge of the output: the padding of the corresponding "          \
+               "convolution." },                                                                                       \
       { .name = "output_padding",                                                                                      \
         .type = LOOM_PARAM_INTS,                                                                                       \
         .def = "0",                                                                                                    \
@@ -124,7 +126,8 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
         .minimum = 0,                                                                                                  \
         .maximum = 10000,                                                                                              \
         .unit = "pixels",                                                                                              \
-        .doc = "Adds to the size at the end, where several sizes would have been strided down to this one." },         \
+        .doc = "Added to the size at the end of the output, because several input sizes of a strided convolution "     \
+               "give the same output size." },                                                                         \
       LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS, LOOM_OP_CONV_ALGORITHM
 
 void loom_op_infer_conv (LoomInfer *ctx);
@@ -140,12 +143,12 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
 #define LOOM_OP_POOL_KERNEL(n)                                                                                         \
   {                                                                                                                    \
     .name = "kernel_size", .type = LOOM_PARAM_INTS, .fresh = "2", .length = n, .minimum = 1, .maximum = 10000,         \
-    .unit = "pixels", .doc = "Size of the window."                                                                     \
+    .unit = "pixels", .doc = "The size of the window."                                                                 \
   }
 #define LOOM_OP_POOL_STRIDE(n)                                                                                         \
   {                                                                                                                    \
     .name = "stride", .type = LOOM_PARAM_INTS, .def = "", .length = n, .minimum = 1, .maximum = 10000,                 \
-    .unit = "pixels", .doc = "How far the window moves; left out, as far as it is wide."                               \
+    .unit = "pixels", .doc = "The distance between windows; if not set, the size of the window."                       \
   }
 #define LOOM_OP_POOL_PADDING(n, text)                                                                                  \
   {                                                                                                                    \
@@ -155,38 +158,39 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
 #define LOOM_OP_POOL_CEIL_MODE                                                                                         \
   {                                                                                                                    \
     .name = "ceil_mode", .type = LOOM_PARAM_BOOL, .def = "false",                                                      \
-    .doc = "Lets a last window hang over the edge instead of leaving places out.", .advanced = TRUE                    \
+    .doc = "Whether the last window may exceed the input (the output size is rounded up).", .advanced = TRUE           \
   }
 #define LOOM_OP_MAX_POOL_PARAMS(n)                                                                                     \
   LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
-      LOOM_OP_POOL_PADDING (n, "Room around the input that never wins; at most half the window."),                     \
+      LOOM_OP_POOL_PADDING (                                                                                           \
+          n, "The padding of both sides with values that are never the maximum; at most half the window."),            \
       { .name = "dilation",                                                                                            \
         .type = LOOM_PARAM_INTS,                                                                                       \
         .def = "1",                                                                                                    \
         .length = n,                                                                                                   \
         .minimum = 1,                                                                                                  \
         .maximum = 10000,                                                                                              \
-        .doc = "Distance between the places that a window looks at.",                                                  \
+        .doc = "The distance between the elements of a window.",                                                       \
         .advanced = TRUE },                                                                                            \
       LOOM_OP_POOL_CEIL_MODE
 #define LOOM_OP_AVG_POOL_PARAMS(n)                                                                                     \
   LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
-      LOOM_OP_POOL_PADDING (n, "Zeros around the input; at most half the window."),                                    \
+      LOOM_OP_POOL_PADDING (n, "The zero padding of both sides; at most half the window."),                            \
       { .name = "count_include_pad",                                                                                   \
         .type = LOOM_PARAM_BOOL,                                                                                       \
         .def = "true",                                                                                                 \
-        .doc = "Counts padding among the places that the sum is divided by.",                                          \
+        .doc = "Whether padding counts in the divisor of the mean.",                                                   \
         .advanced = TRUE },                                                                                            \
       LOOM_OP_POOL_CEIL_MODE
 #define LOOM_OP_POOL_DIVISOR                                                                                           \
   {                                                                                                                    \
     .name = "divisor_override", .type = LOOM_PARAM_INT, .def = "", .minimum = 1, .maximum = 1e9,                       \
-    .doc = "Divides every window by this number instead of its size.", .advanced = TRUE                                \
+    .doc = "The divisor of each window; if not set, its size.", .advanced = TRUE                                       \
   }
 #define LOOM_OP_ADAPTIVE_PARAMS(n)                                                                                     \
   {                                                                                                                    \
     .name = "output_size", .type = LOOM_PARAM_INTS, .fresh = "1", .length = n, .minimum = 1, .maximum = 10000,         \
-    .unit = "pixels", .doc = "The size that comes out, whatever comes in."                                             \
+    .unit = "pixels", .doc = "The size of the output."                                                                 \
   }
 
 extern const LoomPortSpec loom_op_port_indices[]; /* out and indices */
@@ -211,40 +215,41 @@ extern const LoomPortSpec loom_op_port_norm_signals[], loom_op_port_norm_images[
     .def = "1e-05",                                                                                                    \
     .minimum = 0,                                                                                                      \
     .maximum = 1,                                                                                                      \
-    .doc = "Added to the variance, so that a constant channel does not divide by zero.",                               \
+    .doc = "ε, added to the variance so that it is never 0.",                                                          \
     .advanced = TRUE },                                                                                                \
       { .name = "momentum",                                                                                            \
         .type = LOOM_PARAM_STRING,                                                                                     \
         .def = "0.1",                                                                                                  \
-        .doc = "How much a batch moves the running mean and variance, 0 to 1; “none” averages all batches alike.",     \
+        .doc = "The weight of the newest batch in the running statistics, 0 to 1; “none” averages over all batches.",  \
         .advanced = TRUE },                                                                                            \
       { .name = "affine",                                                                                              \
         .type = LOOM_PARAM_BOOL,                                                                                       \
         .def = has_affine,                                                                                             \
-        .doc = "Learns a scale and a shift for each channel." },                                                       \
+        .doc = "Whether each channel has a learnable scale and shift." },                                              \
   {                                                                                                                    \
     .name = "track_running_stats", .type = LOOM_PARAM_BOOL, .def = has_stats,                                          \
-    .doc = "Keeps running statistics for evaluation; otherwise what comes is measured then, too.", .advanced = TRUE    \
+    .doc = "Whether running statistics are tracked and used in evaluation; else evaluation uses those of its input.",  \
+    .advanced = TRUE                                                                                                   \
   }
 
 /* Weights, buffers and output of a norm over input 0, whose shape has been checked. */
 void loom_op_infer_channel_norm (LoomInfer *ctx);
 void loom_op_lower_batch_norm (LoomLower *ctx);
 void loom_op_lower_instance_norm (LoomLower *ctx);
-/* As PyTorch refuses to train on them: one value a channel, of the batch or of each sample. */
+/* The sizes that PyTorch refuses to train on: one value per channel, of the batch or of each sample. */
 const char *loom_op_batch_norm_untrainable (const LoomInfer *ctx);
 const char *loom_op_instance_norm_untrainable (const LoomInfer *ctx);
 double loom_op_norm_flops (const LoomInfer *ctx);
 #define LOOM_OP_NORMALIZED_SHAPE                                                                                       \
   {                                                                                                                    \
     .name = "normalized_shape", .type = LOOM_PARAM_INTS, .def = "", .minimum = 1, .maximum = 1e9,                      \
-    .doc = "The last dimensions that are measured together; left out, the last one alone."                             \
+    .doc = "The sizes of the last dimensions to normalise over; if empty, the last one."                               \
   }
-/* How many of the last dimensions layer_norm and rms_norm measure together, by the parameter normalized_shape. */
+/* The number of dimensions that layer_norm and rms_norm normalise over, by the parameter normalized_shape. */
 int loom_op_n_features (const LoomInfer *ctx);
-/* A weight for each of them and, where the operator has the parameter bias and it is set, a bias. */
+/* Declares a weight for each of their elements and, if the operator has the parameter bias and it is set, a bias. */
 void loom_op_infer_feature_norm (LoomInfer *ctx);
-/* v·weight + bias with one of each for a channel, axis 1 of v; either may be 0. */
+/* v·weight + bias for each channel, axis 1 of v; either may be 0. */
 LoomValue loom_op_scale_channels (LoomProgram *p, LoomValue v, LoomValue weight, LoomValue bias);
 /* x̂ over the last `axes` axes, without a scale. */
 LoomValue loom_op_normalise (LoomProgram *p, LoomValue v, int axes, double eps);
@@ -253,12 +258,12 @@ LoomValue loom_op_normalise (LoomProgram *p, LoomValue v, int axes, double eps);
 
 extern const LoomPortSpec loom_op_port_dropped[]; /* out and mask */
 extern const LoomParamSpec loom_op_param_dropped[];
-/* The types of whole channels dropped, with that many dimensions behind them: the mask has a size of 1 in each. */
+/* The types of dropout of whole channels, with n dimensions after them: the mask has a size of 1 in each. */
 void loom_op_infer_dropped (LoomInfer *ctx, int dims);
-/* out = input·mask·scale, the mask repeated where it is smaller. */
+/* out = input·mask·scale; the mask broadcasts. */
 void loom_op_infer_dropout (LoomInfer *ctx); /* of single elements */
 void loom_op_lower_dropout (LoomLower *ctx);
-/* Those of alpha dropout, whose mask may be one of elements or of channels, as output 1 says. */
+/* For alpha dropout of elements or of channels, by the shape of output 1. */
 void loom_op_lower_alpha_dropout (LoomLower *ctx);
 double loom_op_alpha_dropout_flops (const LoomInfer *ctx);
 double loom_op_dropped_flops (const LoomInfer *ctx);

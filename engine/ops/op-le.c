@@ -1,4 +1,4 @@
-/* Less than or equal, by elements. */
+/* Element-wise comparison: y = (a ≤ b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_le = {
@@ -7,9 +7,9 @@ const LoomOp loom_op_le = {
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-le-symbolic",
   .synonyms = "less equal <=",
-  .doc = "Asks of each pair whether the first is less or equal.",
-  .details = "Positions compared with positions give the mask that keeps attention from looking ahead. It has "
-             "no slope, so no gradient passes.",
+  .doc = "Tests whether the first element is less than or equal to the second.",
+  .details
+  = "For example, key positions compared with query positions give a causal mask for attention. Not differentiable.",
   .formula = "y = (a ≤ b)",
   .reference = "torch.le",
   .inputs = loom_op_port_operands,

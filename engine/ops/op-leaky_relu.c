@@ -1,8 +1,8 @@
-/* Leaky ReLU: a small slope below zero. */
+/* Leaky ReLU: a ReLU with a small slope for negative inputs. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "negative_slope", .type = LOOM_PARAM_FLOAT, .def = "0.01", .doc = "The slope for negative numbers." },
+  { .name = "negative_slope", .type = LOOM_PARAM_FLOAT, .def = "0.01", .doc = "The slope for negative inputs." },
   { NULL },
 };
 
@@ -31,9 +31,8 @@ const LoomOp loom_op_leaky_relu = {
   .title = "Leaky ReLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-leaky-relu-symbolic",
-  .doc = "Lets positive numbers pass and a small part of negative ones.",
-  .details = "A ReLU whose negative side is not quite flat, so that a unit that is always negative still gets "
-             "a gradient and can recover.",
+  .doc = "Applies a ReLU with a small slope for negative inputs.",
+  .details = "A unit that is negative for every sample still gets a gradient and can recover.",
   .formula = "y = x for x > 0, else slope · x",
   .reference = "torch.nn.LeakyReLU",
   .source = "Maas, Hannun and Ng, “Rectifier Nonlinearities Improve Neural Network Acoustic Models”, ICML 2013",

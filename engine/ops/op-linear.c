@@ -2,8 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Features in the last dimension." },
-  { "weight", "Ties the weights to another tensor [out_features, in_features], or as weight_layout says.",
+  { "input", "Features in the last dimension [ …, in_features]." },
+  { "weight",
+    "Ties the weights to another tensor [out_features, in_features], or transposed if weight_layout is in_out.",
     LOOM_PORT_WEIGHT },
   { "bias", "Ties the bias to another tensor [out_features].", LOOM_PORT_WEIGHT },
   { NULL },
@@ -18,14 +19,14 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e9,
     .unit = "features",
-    .doc = "How many numbers each sample becomes." },
-  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds a learnt number to each output." },
+    .doc = "The size of the last dimension of the output." },
+  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether a learnable bias is added." },
   { .name = "weight_layout",
     .type = LOOM_PARAM_ENUM,
     .def = "out_in",
     .choices = layouts,
-    .doc = "How the weights lie, in files too: [out_features, in_features] as in torch.nn.Linear, or [in_features, "
-           "out_features] as in GPT-2, whose published weights then fit as they are." },
+    .doc = "The layout of the weights, in files too: [out_features, in_features] as in torch.nn.Linear, or "
+           "[in_features, out_features] as in GPT-2, whose published weights can then be loaded unchanged." },
   { NULL },
 };
 
@@ -35,8 +36,8 @@ is_in_out (const LoomInfer *ctx)
   return g_str_equal (loom_infer_string (ctx, "weight_layout"), "in_out");
 }
 
-/* Four dimensions are images, for which a flatten is most likely missing, or a permute; but a row of pixels may be
- * meant. Images that a permute has arranged are none any more (net-roots.c). */
+/* A rank of four usually means images without a flatten or a permute before, but rows of pixels may be meant. Images
+ * that were permuted are an exception (net-roots.c). */
 static void
 warn_of_images (LoomInfer *ctx, const LoomShape *shape)
 {
@@ -52,7 +53,7 @@ warn_of_images (LoomInfer *ctx, const LoomShape *shape)
       = TRUE;
 }
 
-/* By columns each rank makes some of the output features, by rows it takes some of the input features. */
+/* A column split shards the output features over the ranks, a row split the input features. */
 static const LoomWeightSplit out_in_splits[]
     = { { "column", 0, 0, "output features" }, { "row", 1, 0, "input features" }, { NULL } };
 static const LoomWeightSplit in_out_splits[]
@@ -136,7 +137,7 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
-/* A projection to as many features as what it is to be joined with has. */
+/* A projection to the number of features of the tensor that the result is combined with. */
 static char **
 adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
 {
@@ -164,11 +165,11 @@ const LoomOp loom_op_linear = {
   .icon = "loom-linear-symbolic",
   .synonyms = "dense fully connected fc affine perceptron mlp",
   .usual = TRUE,
-  .doc = "Connects every input feature with every output feature.",
-  .details = "Each output is a weighted sum of all inputs plus a bias: a flat map, learnt. Alone it draws straight "
-             "lines through the data; with an activation between two of them a network can bend. It works on the last "
-             "dimension, so images are flattened first; any dimension before it, time for instance, is just more "
-             "samples. Also called a dense or fully connected layer.",
+  .doc = "Applies an affine map to the last dimension, y = x Wᵀ + b.",
+  .details = "Each output feature is a weighted sum of all input features plus a bias; the output is [ …, "
+             "out_features]. Several linear layers need activations between them, because two affine maps in sequence "
+             "are again one. Images are flattened first; other leading dimensions, such as the sequence, are handled "
+             "like the batch. Also called a dense or fully connected layer.",
   .formula = "y = x Wᵀ + b",
   .first = LOOM_FIRST_ROWS,
   .reference = "torch.nn.Linear",

@@ -1,4 +1,4 @@
-/* Linspace: so many numbers at even distances, both ends among them. */
+/* Linspace: evenly spaced numbers, both ends included. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -9,7 +9,7 @@ static const LoomParamSpec params[] = {
     .fresh = "11",
     .minimum = 0,
     .maximum = 100000000,
-    .doc = "How many numbers." },
+    .doc = "The number of elements." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
@@ -20,7 +20,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = loom_shape (1, (gint64[]){ loom_infer_int (ctx, "steps") });
 
   if (!loom_dtype_is_float (loom_infer_dtype (ctx, "dtype")))
-    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "dtype", "Even distances need floats; for whole numbers use arange.");
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "dtype", "linspace needs a float type; for integers use arange.");
   else
     loom_infer_output (ctx, 0, loom_infer_dtype (ctx, "dtype"), &shape);
 }
@@ -50,8 +50,9 @@ const LoomOp loom_op_linspace = {
   .title = "Linspace",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-arange-symbolic",
-  .doc = "Numbers at even distances, with both ends.",
-  .details = "The x axis of a curve: wired into a network it shows the function that was learned.",
+  .doc = "Returns evenly spaced numbers, both ends included.",
+  .details
+  = "For example, as the x axis of a plot: wired into a network it shows the function that the network computes.",
   .formula = "yᵢ = start + i · (end − start) / (steps − 1)",
   .reference = "torch.linspace",
   .outputs = loom_op_port_out,

@@ -2,7 +2,7 @@
 #include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Features [batch, channels] and any sizes after them." },
+  { "input", "Features [batch, channels, …]." },
   { NULL },
 };
 
@@ -13,20 +13,25 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e6,
     .unit = "channels",
-    .doc = "How many neighbouring channels are summed, n." },
+    .doc = "The number n of neighbouring channels that are summed." },
   { .name = "alpha",
     .type = LOOM_PARAM_FLOAT,
     .def = "0.0001",
     .minimum = -1e6,
     .maximum = 1e6,
-    .doc = "How much the neighbours count." },
-  { .name = "beta", .type = LOOM_PARAM_FLOAT, .def = "0.75", .minimum = -100, .maximum = 100, .doc = "The exponent." },
+    .doc = "The factor α of the sum of squares." },
+  { .name = "beta",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0.75",
+    .minimum = -100,
+    .maximum = 100,
+    .doc = "The exponent β of the divisor." },
   { .name = "k",
     .type = LOOM_PARAM_FLOAT,
     .def = "1",
     .minimum = -1e6,
     .maximum = 1e6,
-    .doc = "Added to the divisor, so that zeros do not divide by zero." },
+    .doc = "The constant k that is added to the divisor." },
   { NULL },
 };
 
@@ -39,7 +44,7 @@ infer (LoomInfer *ctx)
     loom_op_infer_same (ctx);
 }
 
-/* The sum over channels is a pooling of [N, 1, C, places] by columns of n rows that are each divided by n. */
+/* The sum over channels is an average pooling of [N, 1, C, positions] with windows of n rows, each divided by n. */
 static void
 lower (LoomLower *ctx)
 {
@@ -79,9 +84,9 @@ const LoomOp loom_op_local_response_norm = {
   .title = "Local response norm",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-group-norm-symbolic",
-  .doc = "Divides each channel by how strong its neighbouring channels are at the same place.",
-  .details = "Neighbouring kernels compete: one that answers loudly damps the others. AlexNet used it; batch "
-             "norm has taken its place.",
+  .doc = "Divides each channel by the magnitude of neighbouring channels at the same position.",
+  .details
+  = "A channel with large activations reduces its neighbours. AlexNet used it; today batch norm is used instead.",
   .formula = "y = x / (k + α/n · Σ over n channels of x²)^β",
   .reference = "torch.nn.LocalResponseNorm",
   .source = "Krizhevsky, Sutskever and Hinton, “ImageNet Classification with Deep Convolutional Neural Networks”, NIPS "

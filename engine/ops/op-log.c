@@ -1,4 +1,4 @@
-/* Logarithm: y = ln x. */
+/* Natural logarithm: y = ln x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_log = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_log = {
   .title = "Logarithm",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Takes the natural logarithm of every element.",
-  .details = "Turns products into sums. Zero gives minus infinity and a negative number NaN; for the logarithm of a "
-             "softmax use log_softmax, which stays finite.",
+  .doc = "Computes the natural logarithm of each element.",
+  .details = "ln 0 is minus infinity and the logarithm of a negative number NaN. For the logarithm of a softmax use "
+             "log_softmax, which stays finite.",
   .formula = "y = ln x",
   .reference = "torch.log",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Logarithm to base 10. */
+/* Logarithm to base 10: y = log₁₀ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_log10 = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_log10 = {
   .title = "Logarithm to base 10",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Says which power of 10 every element is.",
-  .details = "Its whole part counts digits, so it suits scales that cover many orders of magnitude. There is "
-             "none of zero or below.",
+  .doc = "Computes the logarithm to base 10 of each element.",
+  .details = "log₁₀ 0 is minus infinity and the logarithm of a negative number NaN.",
   .formula = "y = log₁₀ x",
   .reference = "torch.log10",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* y = ln(1 + x), exact near zero. */
+/* Logarithm of 1 plus x: y = ln(1 + x), accurate near zero. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_log1p = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_log1p = {
   .title = "Logarithm of 1 plus",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Computes ln(1 + x) without losing digits near zero.",
-  .details = "Adding 1 first would round a small x away. Counts are often put through it, since it takes zero "
-             "to zero and squeezes large numbers.",
+  .doc = "Computes ln(1 + x) of each element, accurately near zero.",
+  .details = "For small x, adding 1 first would lose digits. It is often applied to counts, because it maps zero to "
+             "zero and compresses large numbers.",
   .formula = "y = ln(1 + x)",
   .reference = "torch.log1p",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Logarithm to base 2. */
+/* Logarithm to base 2: y = log₂ x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_log2 = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_log2 = {
   .title = "Logarithm to base 2",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Says which power of 2 every element is.",
-  .details = "Information is measured by it: a choice between 8 equal answers holds 3 bits. There is none of "
-             "zero or below.",
+  .doc = "Computes the logarithm to base 2 of each element.",
+  .details
+  = "Used to measure information in bits. log₂ 0 is minus infinity and the logarithm of a negative number NaN.",
   .formula = "y = log₂ x",
   .reference = "torch.log2",
   .inputs = loom_op_port_input,

@@ -17,9 +17,9 @@ const LoomOp loom_op_log_softmax = {
   .title = "Log softmax",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-log-softmax-symbolic",
-  .doc = "The logarithm of softmax, computed without losing digits.",
+  .doc = "Computes the logarithm of the softmax along a dimension.",
   .details
-  = "Probabilities near zero vanish in f32; their logarithms do not. Use it where log probabilities are added up.",
+  = "More accurate than softmax followed by log: small probabilities underflow in f32, but their logarithms do not.",
   .formula = "yᵢ = xᵢ − ln Σⱼ eˣʲ",
   .reference = "torch.nn.LogSoftmax",
   .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "

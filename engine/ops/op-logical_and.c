@@ -1,4 +1,4 @@
-/* Logical and, by elements. */
+/* Element-wise logical and: y = a ∧ b. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_and = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_logical_and = {
   .title = "And",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-logical-symbolic",
-  .doc = "True where both operands are.",
-  .details = "Puts two conditions together: inside the sentence and not in the future. Numbers count as true "
-             "unless they are 0. It has no slope, so no gradient passes.",
+  .doc = "Computes the element-wise logical AND.",
+  .details
+  = "For example, it combines a padding mask with a causal mask. A number is true unless it is 0. Not differentiable.",
   .formula = "y = a ∧ b",
   .reference = "torch.logical_and",
   .inputs = loom_op_port_operands,

@@ -1,4 +1,4 @@
-/* Logical not, by elements. */
+/* Element-wise logical not: y = ¬x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_not = {
@@ -6,8 +6,8 @@ const LoomOp loom_op_logical_not = {
   .title = "Not",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-logical-not-symbolic",
-  .doc = "True where the operand is false.",
-  .details = "Turns a mask round. A number is false where it is 0. It has no slope, so no gradient passes.",
+  .doc = "Computes the element-wise logical NOT.",
+  .details = "A number is true unless it is 0. Not differentiable.",
   .formula = "y = ¬x",
   .reference = "torch.logical_not",
   .inputs = loom_op_port_input,

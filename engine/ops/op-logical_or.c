@@ -1,4 +1,4 @@
-/* Logical or, by elements. */
+/* Element-wise logical or: y = a ∨ b. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_or = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_logical_or = {
   .title = "Or",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-logical-symbolic",
-  .doc = "True where at least one operand is.",
-  .details = "Joins two masks into one that covers both. Numbers count as true unless they are 0. It has no "
-             "slope, so no gradient passes.",
+  .doc = "Computes the element-wise logical OR.",
+  .details = "For example, it unites two masks. A number is true unless it is 0. Not differentiable.",
   .formula = "y = a ∨ b",
   .reference = "torch.logical_or",
   .inputs = loom_op_port_operands,

@@ -1,4 +1,4 @@
-/* Logical exclusive or, by elements. */
+/* Element-wise logical exclusive or: y = a ⊕ b. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_logical_xor = {
@@ -6,9 +6,9 @@ const LoomOp loom_op_logical_xor = {
   .title = "Exclusive or",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-logical-symbolic",
-  .doc = "True where exactly one operand is.",
-  .details = "The function that a single linear layer cannot learn, and two layers can. Numbers count as true "
-             "unless they are 0. It has no slope, so no gradient passes.",
+  .doc = "Computes the element-wise logical XOR.",
+  .details = "True if exactly one operand is true; the function that a single linear layer cannot represent. A number "
+             "is true unless it is 0. Not differentiable.",
   .formula = "y = a ⊕ b",
   .reference = "torch.logical_xor",
   .inputs = loom_op_port_operands,

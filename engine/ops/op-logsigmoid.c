@@ -1,4 +1,4 @@
-/* Logarithm of the sigmoid. */
+/* Logarithm of the sigmoid: y = ln σ(x). */
 #include "engine/ops/op-private.h"
 
 static void
@@ -7,7 +7,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_op_operand (ctx, 0);
 
-  /* -softplus(-x): past the bend the line is straight to the last digit. */
+  /* Computed as -softplus(-x), which is linear to the last digit for large |x|. */
   loom_lower_output (
       ctx, 0, loom_unary (p, LOOM_SCALAR_NEG, loom_op_emit_softplus (p, loom_unary (p, LOOM_SCALAR_NEG, x), 1, 40)));
 }
@@ -17,9 +17,9 @@ const LoomOp loom_op_logsigmoid = {
   .title = "Log-sigmoid",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-sigmoid-symbolic",
-  .doc = "The logarithm of the sigmoid, exact where the sigmoid is nearly 0.",
-  .details = "A log-probability of yes. Taking the sigmoid first and its logarithm after would give minus "
-             "infinity for very negative numbers; this is a straight line there.",
+  .doc = "Computes the logarithm of the sigmoid, accurately for negative inputs.",
+  .details = "The log probability of the positive class of a logit. A sigmoid followed by log would underflow to minus "
+             "infinity for very negative inputs.",
   .formula = "y = ln σ(x)",
   .reference = "torch.nn.LogSigmoid",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* ln Σ eˣ over all or some dimensions. */
+/* Log-sum-exp over all or some dimensions: y = ln Σ eˣ. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -15,14 +15,14 @@ lower (LoomLower *ctx)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   guint32 axes = loom_op_axes_of (loom_lower_infer (ctx), "dim", d.rank);
 
-  /* No elements have no largest: the sum is 0 and its logarithm -∞. */
+  /* An empty sum has no maximum: it is 0 and its logarithm -∞. */
   if (loom_desc_count (&d) == 0)
     {
       sum = loom_op_reduce (ctx, LOOM_REDUCE_SUM, loom_unary (p, LOOM_SCALAR_EXP, x));
       loom_lower_output (ctx, 0, loom_unary (p, LOOM_SCALAR_LOG, sum));
       return;
     }
-  /* An infinite largest is not taken off, or infinity less infinity would be NaN. */
+  /* An infinite maximum is not subtracted, because infinity minus infinity is NaN. */
   top = loom_detach (p, loom_reduce (p, LOOM_REDUCE_MAX, x, axes, TRUE));
   top = loom_ternary (p, LOOM_SCALAR_SELECT, loom_unary (p, LOOM_SCALAR_ISINF, top), loom_op_const_like (ctx, x, 0),
                       top);
@@ -39,10 +39,9 @@ const LoomOp loom_op_logsumexp = {
   .title = "Log-sum-exp",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-log-symbolic",
-  .doc = "Computes the logarithm of a sum of exponentials without overflow.",
-  .details = "A smooth maximum: the largest element leads and the others add a little. The largest is taken "
-             "out first, so that no exponential overflows. Its gradient is the softmax, and with the score of "
-             "the right class taken off it is the cross entropy.",
+  .doc = "Computes the logarithm of the sum of exponentials, without overflow.",
+  .details = "A smooth maximum. The maximum is subtracted before the exponentials, so none overflows. The gradient is "
+             "the softmax. Minus the logit of the target class it is the cross-entropy.",
   .formula = "y = ln Σ eˣ",
   .reference = "torch.logsumexp",
   .inputs = loom_op_port_input,

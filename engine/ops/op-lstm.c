@@ -1,15 +1,14 @@
-/* Long short-term memory, as torch.nn.LSTM (Hochreiter and Schmidhuber 1997; the forget gate is Gers's, 2000; the
- * projection Sak's, 2014). */
+/* Long short-term memory, as torch.nn.LSTM (Hochreiter and Schmidhuber 1997; the forget gate Gers et al. 2000; the
+ * projection Sak et al. 2014). */
 #include "engine/ops/family-recurrent.h"
 
 static const LoomPortSpec inputs[] = {
   LOOM_RECURRENT_INPUT,
-  { "c_0", "The cell state before the first step [layers · directions, B, hidden_size]; zeros where nothing is wired.",
-    LOOM_PORT_OPTIONAL },
+  { "c_0", "The initial cell state [layers · directions, B, hidden_size]; zeros if not wired.", LOOM_PORT_OPTIONAL },
   LOOM_RECURRENT_LENGTHS,
   LOOM_RECURRENT_FIRST,
   LOOM_RECURRENT_LATER (LOOM_RECURRENT_LAYER),
-  { "weight_hr_l0", "Ties the weights of the projection, likewise.", LOOM_PORT_WEIGHT },
+  { "weight_hr_l0", "Ties the weights of the projection [proj_size, hidden_size], likewise.", LOOM_PORT_WEIGHT },
   LOOM_RECURRENT_WEIGHT ("weight_hr", 0, "_reverse"),
   LOOM_RECURRENT_LATER (LOOM_RECURRENT_PROJECTION),
   { NULL },
@@ -24,7 +23,7 @@ static const LoomParamSpec params[] = {
     .maximum = 1e6,
     .unit = "features",
     .advanced = TRUE,
-    .doc = "The hidden state is projected to this many features; 0 leaves it as it is." },
+    .doc = "If not 0, the hidden state is projected to this size." },
   { NULL },
 };
 
@@ -79,11 +78,10 @@ const LoomOp loom_op_lstm = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-lstm-symbolic",
   .synonyms = "long short-term memory recurrent sequence",
-  .doc = "Reads a sequence step by step and decides what to remember.",
+  .doc = "Applies a long short-term memory (LSTM) to a sequence.",
   .details
-  = "In addition to the hidden state it carries a cell, to which each step adds and from which it takes away by gates "
-    "that it learns: an input gate, a forget gate and an output gate. As the cell is added to and not "
-    "multiplied by weights, gradients reach far back.",
+  = "In addition to the hidden state it has a cell state, which input, forget and output gates update and read. The "
+    "cell state is updated by addition, so gradients vanish more slowly over long sequences than in a plain RNN.",
   .formula = "cₜ = fₜ ⊙ cₜ₋₁ + iₜ ⊙ gₜ,  hₜ = oₜ ⊙ tanh(cₜ)",
   .reference = "torch.nn.LSTM",
   .inputs = inputs,

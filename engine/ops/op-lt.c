@@ -1,4 +1,4 @@
-/* Less than, by elements. */
+/* Element-wise comparison: y = (a < b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_lt = {
@@ -7,9 +7,8 @@ const LoomOp loom_op_lt = {
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-lt-symbolic",
   .synonyms = "less <",
-  .doc = "Asks of each pair whether the first is less.",
-  .details = "Compared with random numbers it tosses a coin for each element, which is how dropout chooses. It "
-             "has no slope, so no gradient passes.",
+  .doc = "Tests whether the first element is less than the second.",
+  .details = "For example, uniform random numbers below p give a random mask with probability p. Not differentiable.",
   .formula = "y = (a < b)",
   .reference = "torch.lt",
   .inputs = loom_op_port_operands,

@@ -2,18 +2,15 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input1", "The first score." },
-  { "input2", "The second score." },
-  { "target", "1 where the first one shall be larger, −1 where the second one shall.", LOOM_PORT_TARGET },
+  { "input1", "The first scores." },
+  { "input2", "The second scores, with the shape of the first." },
+  { "target", "1 if the first score should be larger, −1 if the second should.", LOOM_PORT_TARGET },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "margin",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0",
-    .doc = "By how much one score shall lie before the other." },
+  { .name = "margin", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The margin by which the scores should differ." },
   { NULL },
 };
 
@@ -48,12 +45,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_margin_ranking_loss = {
   .name = "margin_ranking_loss",
-  .title = "Margin ranking",
+  .title = "Margin ranking loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
-  .doc = "Puts one of two scores before the other.",
-  .details = "Where the target is 1 the first score shall be larger than the second one by the margin, where it is "
-             "−1 smaller: what a search engine learns from clicks.",
+  .doc = "Makes one of two scores larger than the other by a margin.",
+  .details = "For a target of 1 the loss is 0 if the first score exceeds the second by the margin; for −1 if the "
+             "second exceeds the first. Used to learn rankings.",
   .formula = "L = mean max(0, −t · (x₁ − x₂) + m)",
   .reference = "torch.nn.MarginRankingLoss",
   .inputs = inputs,

@@ -1,17 +1,14 @@
-/* Masked fill: a number in place of what a mask marks. */
+/* Masked fill, as torch.Tensor.masked_fill. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "A tensor of any shape." },
-  { "mask", "True where the number comes; its shape broadcasts." },
+  { "mask", "True where the value is written, bool; broadcasts to the input." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "value",
-    .type = LOOM_PARAM_STRING,
-    .fresh = "0",
-    .doc = "The number that is put there; -inf and inf are allowed." },
+  { .name = "value", .type = LOOM_PARAM_STRING, .fresh = "0", .doc = "The value to write; -inf and inf are allowed." },
   { NULL },
 };
 
@@ -37,7 +34,7 @@ infer (LoomInfer *ctx)
                       loom_infer_string (ctx, "value"));
   else if (!loom_dtype_is_float (x->dtype) && value != (double)(gint64)CLAMP (value, -9e15, 9e15))
     loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "value",
-                      "A tensor of whole numbers (%s) cannot hold %s. Use a whole number, or a cast before it.",
+                      "A tensor of integers (%s) cannot hold %s. Use an integer, or a cast before it.",
                       loom_dtype_name (x->dtype), loom_infer_string (ctx, "value"));
   else if (loom_op_with_mask (ctx, &shape))
     loom_infer_output (ctx, 0, x->dtype, &shape);
@@ -66,13 +63,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_masked_fill = {
   .name = "masked_fill",
-  .title = "Masked Fill",
+  .title = "Masked fill",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-mask-symbolic",
-  .doc = "Puts a number wherever a mask is true.",
-  .details
-  = "Attention must not look at what comes later: scores there are filled with -inf, and the softmax makes zeros "
-    "of them. What was filled gets no gradient.",
+  .doc = "Replaces the elements where a mask is true by a number.",
+  .details = "For example, attention scores of masked keys are set to -inf, so their softmax is 0. Replaced elements "
+             "get no gradient.",
   .formula = "y = value where mask, else x",
   .reference = "torch.Tensor.masked_fill",
   .inputs = inputs,

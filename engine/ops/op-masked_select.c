@@ -1,9 +1,9 @@
-/* Masked select: the elements that a mask marks, as a list. */
+/* Masked select: the elements at which a mask is true, as a list. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "A tensor of any shape." },
-  { "mask", "True for the elements that are taken; the shapes broadcast." },
+  { "mask", "True for the elements to select, bool; the shapes broadcast." },
   { NULL },
 };
 
@@ -16,7 +16,7 @@ infer (LoomInfer *ctx)
     loom_infer_output (ctx, 0, loom_infer_input (ctx, 0)->dtype, &list);
 }
 
-/* Input i repeated to the shape that both broadcast to. */
+/* Input i expanded to the shape that both broadcast to. */
 static LoomValue
 spread (LoomLower *ctx, guint i)
 {
@@ -57,14 +57,13 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_masked_select = {
   .name = "masked_select",
-  .title = "Masked Select",
+  .title = "Masked select",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-mask-symbolic",
-  .doc = "Takes the elements that a mask marks, as one list.",
+  .doc = "Returns the elements at which a mask is true, with one dimension.",
   .details
-  = "The length of the list is known only from the data: its size is a letter of its own until the graph runs. The "
-    "gradient goes back to the elements that were taken. Where a fixed size will do, where and masked_fill are "
-    "the faster way.",
+  = "The number of elements depends on the data, so the size of the output is a symbol until the graph runs. The "
+    "gradient goes to the selected elements. If a fixed size is possible, where and masked_fill are faster.",
   .formula = "y = x where mask, in the order of x",
   .reference = "torch.masked_select",
   .inputs = inputs,

@@ -1,10 +1,10 @@
-/* Matrix product with PyTorch's rank rules: vectors are rows at the left and columns at the right, leading dimensions
- * are batches and broadcast. */
+/* Matrix product with the rank rules of torch.matmul: vectors are rows on the left and columns on the right, leading
+ * dimensions are batches and broadcast. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The left factor [… , n, k]." },
-  { "other", "The right factor [… , k, m]." },
+  { "input", "The first matrices [ …, n, k]." },
+  { "other", "The second matrices [ …, k, m]." },
   { NULL },
 };
 
@@ -25,8 +25,8 @@ infer (LoomInfer *ctx)
   if (!loom_dim_compatible (ka, kb))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "other",
-                        "%s times %s does not work: the left factor's last size must equal the right factor's %s.%s",
-                        sa, sb, b->shape.rank > 1 ? "last but one" : "only size",
+                        "%s and %s cannot be multiplied: the last size of the left must equal the %s of the right.%s",
+                        sa, sb, b->shape.rank > 1 ? "second-to-last size" : "only size",
                         b->shape.rank > 1 && loom_dim_equal (ka, b->shape.dim[b->shape.rank - 1])
                             ? " Put a transpose before the right one."
                             : "");
@@ -37,7 +37,7 @@ infer (LoomInfer *ctx)
   if (!loom_shape_broadcast (&lead_a, &lead_b, &shape))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "other",
-                        "%s times %s does not work: the sizes before the last two must be equal or 1.", sa, sb);
+                        "%s and %s cannot be multiplied: the sizes before the last two must be equal or 1.", sa, sb);
       return;
     }
   if (a->shape.rank > 1)
@@ -103,10 +103,9 @@ const LoomOp loom_op_matmul = {
   .icon = "loom-matmul-symbolic",
   .synonyms = "matrix product multiply @ mm",
   .usual = TRUE,
-  .doc = "Multiplies matrices: rows of the left with columns of the right.",
-  .details = "Each number of the result is the dot product of a row and a column, a measure of how alike they are. "
-             "Attention is two of these: queries with keys, then weights with values. Sizes before the last two are a "
-             "batch of separate products.",
+  .doc = "Computes the matrix product of two tensors.",
+  .details = "Each element of the result is the dot product of a row and a column. Leading dimensions are batches and "
+             "broadcast. Attention consists of two of these: queries with keys, then attention weights with values.",
   .formula = "yᵢⱼ = Σₖ aᵢₖ bₖⱼ",
   .first = LOOM_FIRST_PRODUCT,
   .reference = "torch.matmul",

@@ -1,4 +1,4 @@
-/* Max: the largest element, of all or along a dimension with its position. */
+/* Maximum over all dimensions, or along one with its indices. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,13 +9,12 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_max = {
   .name = "max",
-  .title = "Maximum",
+  .title = "Max",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-max-symbolic",
-  .doc = "Finds the largest element, of all or along a dimension.",
-  .details
-  = "With a dimension it also says where the largest stands: along the classes of a classifier that position is "
-    "the answer. The gradient goes to the winner alone; over a whole tensor equal winners share it.",
+  .doc = "Returns the maximum of all elements, or along a dimension with its indices.",
+  .details = "With dim, the gradient goes to the element at the returned index; without, it is divided evenly between "
+             "all elements equal to the maximum.",
   .formula = "y = max x",
   .reference = "torch.max",
   .inputs = loom_op_port_input,

@@ -20,9 +20,9 @@ const LoomOp loom_op_max_pool1d = {
   .title = "Max pooling 1D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-max-pool2d-symbolic",
-  .doc = "Keeps the largest value of each window and so makes sequences smaller.",
-  .details = "It keeps that something was found and forgets exactly when: the sequence shrinks and the next "
-             "layer sees further. Only the winner of each window gets the gradient.",
+  .doc = "Takes the maximum of a sequence over sliding windows.",
+  .details = "Reduces the length by the stride and makes the network less sensitive to small shifts. Only the maximum "
+             "of each window gets a gradient.",
   .formula = "yᵢ = max over window(i) of x",
   .reference = "torch.nn.MaxPool1d",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",

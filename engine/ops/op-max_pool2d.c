@@ -22,9 +22,9 @@ const LoomOp loom_op_max_pool2d = {
   .icon = "loom-max-pool2d-symbolic",
   .synonyms = "subsampling downsample",
   .usual = TRUE,
-  .doc = "Keeps the largest value of each window and so makes images smaller.",
-  .details = "After a convolution it keeps that something was found and forgets exactly where: the image "
-             "shrinks, the next layer sees further. Only the winner of each window gets the gradient.",
+  .doc = "Takes the maximum of an image over sliding windows.",
+  .details = "Reduces height and width by the stride and makes the network less sensitive to small shifts. Only the "
+             "maximum of each window gets a gradient.",
   .formula = "yᵢⱼ = max over window(i, j) of x",
   .reference = "torch.nn.MaxPool2d",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",

@@ -20,9 +20,8 @@ const LoomOp loom_op_max_pool3d = {
   .title = "Max pooling 3D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-max-pool2d-symbolic",
-  .doc = "Keeps the largest value of each window and so makes volumes smaller.",
-  .details = "As over images, with blocks for windows: of each block the largest value stays. Only the winner "
-             "of each window gets the gradient.",
+  .doc = "Takes the maximum of a volume over sliding windows.",
+  .details = "Reduces depth, height and width by the stride. Only the maximum of each window gets a gradient.",
   .formula = "yᵢⱼₖ = max over window(i, j, k) of x",
   .reference = "torch.nn.MaxPool3d",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 9.3",

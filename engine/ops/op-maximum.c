@@ -1,14 +1,14 @@
-/* The larger of two elements. */
+/* Element-wise maximum: y = max(a, b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_maximum = {
   .name = "maximum",
-  .title = "Larger of two",
+  .title = "Element-wise maximum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-max-symbolic",
-  .doc = "Takes the larger of two elements, place by place.",
-  .details = "A ReLU is the maximum of a number and 0. The gradient goes to the winner; equals share it. NaN "
-             "wins over everything.",
+  .doc = "Computes the element-wise maximum of two tensors.",
+  .details = "The gradient goes to the larger element; equal elements get half each. If either element is NaN the "
+             "result is NaN.",
   .formula = "y = max(a, b)",
   .reference = "torch.maximum",
   .inputs = loom_op_port_operands,

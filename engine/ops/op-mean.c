@@ -24,9 +24,9 @@ const LoomOp loom_op_mean = {
   .icon = "loom-mean-symbolic",
   .synonyms = "average",
   .usual = TRUE,
-  .doc = "Averages all elements, or those along some dimensions.",
-  .details = "Like a sum, but independent of how many elements there are: a loss that is a mean keeps its size when "
-             "the batch grows.",
+  .doc = "Computes the mean of all elements, or along dimensions.",
+  .details = "Unlike a sum it does not grow with the number of elements, so a loss that is a mean does not depend on "
+             "the batch size.",
   .formula = "y = Σ x / n",
   .first = LOOM_FIRST_MEAN,
   .reference = "torch.mean",

@@ -1,4 +1,4 @@
-/* Median: the middle of the sorted elements, as torch.median. */
+/* Median of the elements, as torch.median. */
 #include "engine/ops/family-quantile.h"
 
 static void
@@ -12,11 +12,11 @@ const LoomOp loom_op_median = {
   .title = "Median",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-median-symbolic",
-  .doc = "The middle of the sorted elements.",
-  .details = "Half of the elements are smaller and half are larger, so a few wild ones do not move it. Of two "
-             "in the middle it is the lower one, as in PyTorch; quantile with 0.5 gives their mean. With dim "
-             "it tells the position too, and the gradient goes to that element; without, all that equal it "
-             "share it. Where a NaN is, the median is NaN; nanmedian leaves NaN out.",
+  .doc = "Returns the median of all elements, or along a dimension with its indices.",
+  .details
+  = "For an even number of elements it is the lower of the two middle ones, as in PyTorch; quantile with 0.5 returns "
+    "their mean. With dim, the gradient goes to the element at the returned index; without, it is divided evenly "
+    "between all elements equal to the median. If there is a NaN the median is NaN; nanmedian ignores NaN.",
   .formula = "y = x₍⌈n/2⌉₎, where x₍₁₎ ≤ x₍₂₎ ≤ …",
   .reference = "torch.median",
   .inputs = loom_op_port_input,

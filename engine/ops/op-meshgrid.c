@@ -1,8 +1,8 @@
-/* Meshgrid: the coordinates of every point of a grid. */
+/* Meshgrid: the coordinates of all points of a grid. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "0", "The numbers along one axis; as many axes as are wired.", LOOM_PORT_VARIADIC },
+  { "0", "The coordinates along one dimension; as many as are wired.", LOOM_PORT_VARIADIC },
   { NULL },
 };
 
@@ -19,7 +19,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "ij",
     .choices = orders,
-    .doc = "ij: the first input runs along rows; xy: along columns, as in a plot." },
+    .doc = "ij: the first input runs along rows (matrix indexing); xy: along columns (Cartesian indexing)." },
   { NULL },
 };
 
@@ -45,14 +45,14 @@ infer (LoomInfer *ctx)
 
   if (n > LOOM_SHAPE_MAX_RANK)
     {
-      loom_infer_fault (ctx, LOOM_ERROR_PORT, NULL, "A grid can have at most %d axes.", LOOM_SHAPE_MAX_RANK);
+      loom_infer_fault (ctx, LOOM_ERROR_PORT, NULL, "A grid can have at most %d dimensions.", LOOM_SHAPE_MAX_RANK);
       return;
     }
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *port = g_strdup_printf ("%u", i);
 
-      if (!loom_op_rank (ctx, i, port, 0, 1, "one row of numbers for each axis", "Put a flatten before it."))
+      if (!loom_op_rank (ctx, i, port, 0, 1, "a tensor with one dimension", "Put a flatten before it."))
         return;
       shape.dim[axis_of (ctx, i)] = loom_shape_count (&loom_infer_input (ctx, i)->shape);
     }
@@ -87,13 +87,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_meshgrid = {
   .name = "meshgrid",
-  .title = "Grid",
+  .title = "Meshgrid",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-expand-symbolic",
-  .doc = "Makes the coordinates of a grid of its axes.",
-  .details = "From the numbers along each axis it makes a tensor for each axis that says, at every point of the "
-             "grid, where that point lies: all pairs of x and y, to colour the plane with what a network says "
-             "there.",
+  .doc = "Returns the coordinates of all points of a grid.",
+  .details = "For each input, which holds the coordinates along one dimension, it returns a tensor with that "
+             "coordinate at each point of the grid. For example, to evaluate a network at all points of a plane.",
   .formula = "y₀[i, j] = aᵢ, y₁[i, j] = bⱼ",
   .reference = "torch.meshgrid",
   .inputs = inputs,

@@ -1,4 +1,4 @@
-/* Min: the smallest element, of all or along a dimension with its position. */
+/* Minimum over all dimensions, or along one with its indices. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -9,13 +9,12 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_min = {
   .name = "min",
-  .title = "Minimum",
+  .title = "Min",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-min-symbolic",
-  .doc = "Finds the smallest element, of all or along a dimension.",
-  .details = "With a dimension it also says where the smallest stands: the nearest neighbour, when elements "
-             "are distances. The gradient goes to the winner alone; over a whole tensor equal winners share "
-             "it.",
+  .doc = "Returns the minimum of all elements, or along a dimension with its indices.",
+  .details = "With dim, the gradient goes to the element at the returned index; without, it is divided evenly between "
+             "all elements equal to the minimum.",
   .formula = "y = min x",
   .reference = "torch.min",
   .inputs = loom_op_port_input,

@@ -1,14 +1,14 @@
-/* The smaller of two elements. */
+/* Element-wise minimum: y = min(a, b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_minimum = {
   .name = "minimum",
-  .title = "Smaller of two",
+  .title = "Element-wise minimum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-min-symbolic",
-  .doc = "Takes the smaller of two elements, place by place.",
-  .details = "Holds one quantity below another; double Q-learning takes the smaller of two opinions. The "
-             "gradient goes to the winner; equals share it.",
+  .doc = "Computes the element-wise minimum of two tensors.",
+  .details = "The gradient goes to the smaller element; equal elements get half each. If either element is NaN the "
+             "result is NaN.",
   .formula = "y = min(a, b)",
   .reference = "torch.minimum",
   .inputs = loom_op_port_operands,

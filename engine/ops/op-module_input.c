@@ -1,4 +1,4 @@
-/* A module's input: in the flat net a wire, and nothing that computes. */
+/* Module input: a wire in the flat net, not a computation. */
 #include "engine/ops/op-private.h"
 
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
@@ -7,8 +7,7 @@ static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .def = "",
-    .doc
-    = "Of a value that scan or recurse carries: the shape of the zeros that it begins as, where nothing is wired." },
+    .doc = "For a value that scan or recurse carries: the shape of the initial zeros if nothing is wired." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of these zeros." },
   { NULL },
 };
@@ -19,8 +18,8 @@ const LoomOp loom_op_module_input = {
   .category = LOOM_CATEGORY_HIDDEN,
   .role = LOOM_ROLE_MODULE_INPUT,
   .icon = "loom-module-input-symbolic",
-  .doc = "An input of a module, under the name of this node.",
-  .details = "A module’s ports are named by these nodes. Wires from outside end here, and wires inside begin here.",
+  .doc = "Declares an input of a module, named like this node.",
+  .details = "Wires from outside of the module end at this port, and wires inside begin at it.",
   .formula = "y = x",
   .reference = "forward(self, x)",
   .inputs = loom_op_port_input,

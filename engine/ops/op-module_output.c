@@ -1,4 +1,4 @@
-/* A module's output: in the flat net a wire, and nothing that computes. */
+/* Module output: a wire in the flat net, not a computation. */
 #include "engine/ops/op-private.h"
 
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
@@ -7,7 +7,7 @@ static const LoomParamSpec params[] = {
   { .name = LOOM_CARRY,
     .type = LOOM_PARAM_STRING,
     .def = "",
-    .doc = "Under scan: the module_input that this is at the next step; under recurse: at the parent." },
+    .doc = "The module_input that receives this value: at the next step (scan) or at the parent (recurse)." },
   { NULL },
 };
 
@@ -17,8 +17,8 @@ const LoomOp loom_op_module_output = {
   .category = LOOM_CATEGORY_HIDDEN,
   .role = LOOM_ROLE_MODULE_OUTPUT,
   .icon = "loom-module-output-symbolic",
-  .doc = "An output of a module, under the name of this node.",
-  .details = "A module’s ports are named by these nodes. Wires inside end here, and wires to the outside begin here.",
+  .doc = "Declares an output of a module, named like this node.",
+  .details = "Wires inside of the module end at this port, and wires to the outside begin at it.",
   .formula = "y = x",
   .reference = "return",
   .inputs = loom_op_port_input,

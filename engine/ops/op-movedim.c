@@ -1,13 +1,13 @@
-/* Movedim: some dimensions at other places, the rest in their order. */
+/* Movedim: moves dimensions, the others keep their order. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("source"), .fresh = "1", .doc = "Where the dimensions are." },
-  { LOOM_OP_DIMS ("destination"), .fresh = "-1", .doc = "Where they go, in the same order." },
+  { LOOM_OP_DIMS ("source"), .fresh = "1", .doc = "The dimensions to move." },
+  { LOOM_OP_DIMS ("destination"), .fresh = "-1", .doc = "Their positions in the result, in the same order." },
   { NULL },
 };
 
-/* perm[i] is the dimension of the input that comes i-th; FALSE when the lists do not make sense. */
+/* perm[i] is the dimension of the input at position i of the result; FALSE if the lists are invalid. */
 static gboolean
 find_order (const LoomInfer *ctx, int rank, int *perm)
 {
@@ -48,7 +48,7 @@ infer (LoomInfer *ctx)
   if (!find_order (ctx, shape.rank, perm))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "source",
-                        "source and destination must name as many of the %d dimensions, each at most once.",
+                        "source and destination must name the same number of the %d dimensions, each at most once.",
                         shape.rank);
       return;
     }
@@ -80,10 +80,9 @@ const LoomOp loom_op_movedim = {
   .title = "Move dimension",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-permute-symbolic",
-  .doc = "Moves a dimension to another place.",
-  .details
-  = "Channels go from the end to the place after the batch, while everything else stays in order. To give a whole "
-    "order use permute.",
+  .doc = "Moves dimensions to other positions.",
+  .details = "The other dimensions keep their order, for example if channels move from the last to the second "
+             "position. To reorder all dimensions use permute.",
   .formula = "B × H × W × C → B × C × H × W",
   .reference = "torch.movedim",
   .inputs = loom_op_port_input,

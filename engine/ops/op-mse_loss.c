@@ -32,10 +32,9 @@ const LoomOp loom_op_mse_loss = {
   .icon = "loom-mse-loss-symbolic",
   .synonyms = "mean squared error regression l2",
   .usual = TRUE,
-  .doc = "Measures how far the output is from the target, squared.",
-  .details
-  = "The loss for predicting numbers. Large errors count much more than small ones: of the mean of n numbers the "
-    "gradient is 2(x − t)/n, which becomes small as the network comes close.",
+  .doc = "Computes the mean squared error between input and target.",
+  .details = "The usual loss for regression. Large errors count more than small ones: for the mean of n numbers the "
+             "gradient is 2(x − t)/n, which becomes smaller as the error does.",
   .formula = "L = mean (x − t)²",
   .reference = "torch.nn.MSELoss",
   .inputs = loom_op_port_compared,

@@ -1,4 +1,4 @@
-/* Multiply: y = a · b, with broadcasting. */
+/* Multiplication: y = a · b, with broadcasting. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_mul = {
@@ -8,12 +8,10 @@ const LoomOp loom_op_mul = {
   .icon = "loom-mul-symbolic",
   .synonyms = "multiply product times hadamard *",
   .usual = TRUE,
-  .doc = "Multiplies element by element.",
-  .details
-  = "Scales, masks and gates: each operand’s gradient is the result’s times the other operand. For the product of "
-    "matrices use matmul. "
-    "Shapes need not be equal: counted from the right, a size of 1 is repeated as often as the other operand asks. The "
-    "operation times.",
+  .doc = "Multiplies two tensors, or a tensor by a number, element by element.",
+  .details = "Used for scaling, masks and gates. The gradient of each operand is that of the result times the other "
+             "operand. For matrices use matmul. Shapes broadcast: counted from the right, a dimension of size 1 is "
+             "repeated to the size of the other operand. The operation times.",
   .formula = "y = a · b",
   .reference = "torch.mul",
   .inputs = loom_op_port_operands,

@@ -2,9 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Scores [batch, classes].", LOOM_PORT_PREDICTION },
-  { "target", "The right class of each sample, whole numbers [batch].", LOOM_PORT_TARGET },
-  { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
+  { "input", "The scores of the classes [batch, classes].", LOOM_PORT_PREDICTION },
+  { "target", "The target classes as integers [batch].", LOOM_PORT_TARGET },
+  { "weight", "A weight for each class [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -15,8 +15,11 @@ static const LoomParamSpec params[] = {
     .def = "1",
     .minimum = 1,
     .maximum = 2,
-    .doc = "1 for the hinge, 2 for its square." },
-  { .name = "margin", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "By how much the right class shall lead." },
+    .doc = "The exponent of the hinge: 1 or 2." },
+  { .name = "margin",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "The margin by which the target class should lead." },
   LOOM_OP_CLASS_WEIGHT,
   { NULL },
 };
@@ -51,7 +54,7 @@ lower (LoomLower *ctx)
   gap = loom_op_at_least_zero (p, gap);
   if (loom_infer_int (infer_ctx, "p") == 2)
     gap = loom_unary (p, LOOM_SCALAR_SQUARE, gap);
-  /* The right class is not compared with itself. */
+  /* The target class is not compared with itself. */
   gap = loom_ternary (p, LOOM_SCALAR_SELECT,
                       loom_binary (p, LOOM_SCALAR_NE, t, loom_op_count_along (p, LOOM_I64, 2, 1, classes, 0, 1)), gap,
                       loom_op_const_like (ctx, x, 0));
@@ -78,17 +81,16 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_multi_margin_loss = {
   .name = "multi_margin_loss",
-  .title = "Hinge (multi-class SVM)",
+  .title = "Multi-class hinge loss (SVM)",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
   .synonyms = "hinge svm support vector machine",
   .usual = TRUE,
   .judges = LOOM_OUTPUT_SCORES,
-  .doc = "Asks that the right class’s score beats all others by a margin.",
-  .details = "The loss of the support vector machine: every wrong class whose score comes closer than the margin "
-             "adds what is missing, and once all are beaten there is nothing left to learn from the sample. With "
-             "an l2_penalty on the weights it is the SVM of the textbooks, but for the division by the number of "
-             "classes.",
+  .doc = "Makes the score of the target class exceed all others by a margin.",
+  .details = "The loss of the support vector machine: every other class whose score is above that of the target class "
+             "minus the margin adds the difference. With an l2_penalty on the weights it is the usual multi-class SVM, "
+             "except for the division by the number of classes.",
   .formula = "L = mean Σⱼ max(0, m − xₜ + xⱼ)ᵖ / C, j ≠ t",
   .reference = "torch.nn.MultiMarginLoss",
   .inputs = inputs,

@@ -1,4 +1,4 @@
-/* Attention with several heads and the layers around it, as torch.nn.MultiheadAttention. */
+/* Multi-head attention, as torch.nn.MultiheadAttention. */
 #include "engine/ops/family-attention.h"
 
 #include <math.h>
@@ -13,33 +13,31 @@ enum
 };
 
 static const LoomPortSpec inputs[] = {
-  { "query", "What looks: places by samples by features [T, B, E]; [B, T, E] with batch_first; or [T, E]." },
-  { "key", "What is looked at [S, B, kdim], likewise; where nothing is wired, the query.", LOOM_PORT_OPTIONAL },
-  { "value", "What is handed over [S, B, vdim], likewise; where nothing is wired, the key.", LOOM_PORT_OPTIONAL },
+  { "query", "The queries [T, B, E]; [B, T, E] with batch_first; or [T, E] without a batch." },
+  { "key", "The keys [S, B, kdim], [B, S, kdim] or [S, kdim]; if not wired, the queries.", LOOM_PORT_OPTIONAL },
+  { "value", "The values [S, B, vdim], [B, S, vdim] or [S, vdim]; if not wired, the keys.", LOOM_PORT_OPTIONAL },
   { "key_padding_mask",
-    "Keys that are left out [B, S]: bool that is true for them, or numbers that are added to the scores.",
+    "A mask of padding keys [B, S]: bool, true for keys to ignore, or a float that is added to the attention scores.",
     LOOM_PORT_OPTIONAL },
   { "attn_mask",
-    "Keys that a query may not look at [T, S] or [B · heads, T, S]: bool that is true for them (the other way round "
-    "than "
-    "in scaled_dot_product_attention, as in PyTorch), or numbers that are added to the scores.",
+    "A mask of attention [T, S] or [B · heads, T, S]: bool, true for pairs to ignore (the opposite of "
+    "scaled_dot_product_attention, as in PyTorch), or a float that is added to the attention scores.",
     LOOM_PORT_OPTIONAL },
-  { "in_proj_weight", "Ties the weights of query, key and value, one below the other, to another tensor [3 · E, E].",
+  { "in_proj_weight", "Ties the concatenated input projections of query, key and value to another tensor [3 · E, E].",
     LOOM_PORT_WEIGHT },
-  { "q_proj_weight", "Ties the weights of the query [E, E], which stand alone where kdim or vdim is not E.",
+  { "q_proj_weight", "Ties the input projection of the query [E, E], separate if kdim or vdim differs from E.",
     LOOM_PORT_WEIGHT },
-  { "k_proj_weight", "Ties those of the key [E, kdim].", LOOM_PORT_WEIGHT },
-  { "v_proj_weight", "Ties those of the value [E, vdim].", LOOM_PORT_WEIGHT },
+  { "k_proj_weight", "Ties the input projection of the key [E, kdim].", LOOM_PORT_WEIGHT },
+  { "v_proj_weight", "Ties the input projection of the value [E, vdim].", LOOM_PORT_WEIGHT },
   { "in_proj_bias", "Ties the biases of query, key and value [3 · E].", LOOM_PORT_WEIGHT },
-  { "out_proj.weight", "Ties the weights of the layer after the heads [E, E].", LOOM_PORT_WEIGHT },
-  { "out_proj.bias", "Ties its bias [E].", LOOM_PORT_WEIGHT },
+  { "out_proj.weight", "Ties the weights of the output projection [E, E].", LOOM_PORT_WEIGHT },
+  { "out_proj.bias", "Ties the bias of the output projection [E].", LOOM_PORT_WEIGHT },
   { NULL },
 };
 
 static const LoomPortSpec outputs[] = {
-  { "out", "For each query what it found, in the query’s shape." },
-  { "weights", "How much of each value went into it [B, T, S], the mean of the heads, or [B, heads, T, S].",
-    LOOM_PORT_OPTIONAL },
+  { "out", "The attention output, with the shape of the query." },
+  { "weights", "The attention weights [B, T, S], averaged over heads, or [B, heads, T, S].", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -50,30 +48,36 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 4096,
     .unit = "heads",
-    .doc = "How many heads there are, each with E / num_heads of the features." },
+    .doc = "The number of heads, each with E / num_heads features." },
   { .name = "is_causal",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Position i sees positions 0 to i only, none that come later." },
+    .doc = "Whether query i attends only to keys 0 to i (a causal mask)." },
   { .name = "dropout",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",
     .minimum = 0,
     .maximum = 1,
-    .doc = "The share of the weights that is dropped while training." },
-  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds learnt numbers in all four layers." },
-  { .name = "batch_first", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Samples stand before places: [B, T, E]." },
+    .doc = "The dropout probability of the attention weights, in training." },
+  { .name = "bias",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Whether all four projections have a learnable bias." },
+  { .name = "batch_first",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the batch is the first dimension: [B, T, E]." },
   { .name = "average_attn_weights",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "The port weights is the mean of the heads, and not each head by itself.",
+    .doc = "Whether the port weights is averaged over the heads.",
     .advanced = TRUE },
   { NULL },
 };
 
 /* ---- inference ---------------------------------------------------------------- */
 
-/* The type that stands for key or value where nothing is wired. */
+/* The type of the key or value, or of the input that replaces it if it is not wired. */
 static const LoomType *
 type_of (const LoomInfer *ctx, guint i)
 {
@@ -82,7 +86,7 @@ type_of (const LoomInfer *ctx, guint i)
   return type != NULL || i == QUERY ? type : type_of (ctx, i - 1);
 }
 
-/* Which dimensions are samples and places, in a shape of rank 2 (no samples, -1) or 3. */
+/* The batch and sequence dimensions of a shape of rank 2 (no batch, -1) or 3. */
 static int
 batch_axis (const LoomInfer *ctx, int rank)
 {
@@ -109,7 +113,7 @@ places_of (const LoomInfer *ctx, const LoomType *type)
   return type->shape.dim[place_axis (ctx, type->shape.rank)];
 }
 
-/* FALSE after a fault: key or value as the query, with as many samples and, for a value, as many places as the key. */
+/* FALSE after a fault: the key must have the batch of the query, the value the batch and length of the key. */
 static gboolean
 check_source (LoomInfer *ctx, guint i, const char *port)
 {
@@ -121,8 +125,8 @@ check_source (LoomInfer *ctx, guint i, const char *port)
     return TRUE;
   have = loom_shape_to_string (&x->shape);
   first = loom_shape_to_string (i == KEY ? &q->shape : &k->shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s %s and %s do not go together: %s.", i == KEY ? "A query" : "A key",
-                    first, have, i == KEY ? "both have the same samples" : "each key has one value");
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s %s and %s do not match: %s.", i == KEY ? "A query" : "A key",
+                    first, have, i == KEY ? "both need the same batch size" : "each key needs one value");
   return FALSE;
 }
 
@@ -140,7 +144,7 @@ check_mask (LoomInfer *ctx, guint i, const char *port, const LoomShape *one, con
     return TRUE;
   have = loom_shape_to_string (&mask->shape);
   want = loom_shape_to_string (one);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s is %s, of bool or %s; here comes %s %s.", what, want,
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s must be %s, of bool or %s, but got %s %s.", what, want,
                     loom_dtype_name (q->dtype), loom_dtype_name (mask->dtype), have);
   return FALSE;
 }
@@ -155,13 +159,13 @@ check_masks (LoomInfer *ctx, gint64 heads)
 
   if (q->shape.rank == 2)
     padding = (LoomShape){ .rank = 1, .dim = { keys } };
-  return check_mask (ctx, PADDING, "key_padding_mask", &padding, &padding, "A mask of padding")
-         && check_mask (ctx, MASK, "attn_mask", &pairs, &each, "A mask of queries and keys");
+  return check_mask (ctx, PADDING, "key_padding_mask", &padding, &padding, "key_padding_mask")
+         && check_mask (ctx, MASK, "attn_mask", &pairs, &each, "attn_mask");
 }
 
-/* One matrix for all three where they have equally many features. PyTorch draws these by Glorot and Bengio's rule
- * (2010), the layer after the heads as every linear layer, and begins with biases of 0. */
-/* Heads attend by themselves, from the queries to what the last layer sums. */
+/* One matrix for all three projections if they have the same size. PyTorch initialises them with Glorot and Bengio's
+ * rule (2010), the output projection like every linear layer, and all biases with 0. */
+/* Heads are independent from the input projections to the sum of the output projection. */
 static const LoomWeightSplit of_all[] = { { "heads", 0, 3, "heads", "num_heads" }, { NULL } };
 static const LoomWeightSplit of_one[] = { { "heads", 0, 0, "heads", "num_heads" }, { NULL } };
 static const LoomWeightSplit of_last[] = { { "heads", 1, 0, "heads", "num_heads" }, { NULL } };
@@ -223,7 +227,8 @@ infer (LoomInfer *ctx)
   for (guint i = QUERY; i <= VALUE; i++)
     if (loom_infer_input (ctx, i) != NULL
         && (!loom_op_needs_weight_type (ctx, i, names[i])
-            || !loom_op_rank (ctx, i, names[i], 2, 3, "places with features", "Use reshape or unsqueeze before it.")))
+            || !loom_op_rank (ctx, i, names[i], 2, 3, "positions with features",
+                              "Use reshape or unsqueeze before it.")))
       return;
   k = type_of (ctx, KEY);
   v = type_of (ctx, VALUE);
@@ -235,7 +240,7 @@ infer (LoomInfer *ctx)
   if (features % heads != 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_heads",
-                        "The features are shared among the heads, so num_heads must divide %" G_GINT64_FORMAT
+                        "The features are divided between the heads, so num_heads must divide %" G_GINT64_FORMAT
                         "; it is %" G_GINT64_FORMAT ".",
                         features, heads);
       return;
@@ -261,8 +266,8 @@ typedef struct
   gboolean batch_first;
 } Sizes;
 
-/* The rows [B·S, …] of an input in the order in which they stand, times columns `from` … of `count` heads' features of
- * the weights [ …, in ], as [B, H, S, E / H] by kind: one product, cut into `kinds` pieces. */
+/* The rows [B·S, …] of an input, in their order, times columns `from` … of `count` heads of the weights [ …, in ],
+ * as [B, H, S, E / H] by kind: one product, split into `kinds` pieces. */
 static void
 project (const Sizes *s, LoomValue x, LoomValue weight, LoomValue bias, gint64 places, guint kinds, LoomValue *out)
 {
@@ -273,7 +278,7 @@ project (const Sizes *s, LoomValue x, LoomValue weight, LoomValue bias, gint64 p
   LoomValue operands[3] = { loom_reshape (p, x, 2, (gint64[]){ s->samples * places, in }), weight, bias };
   LoomValue y = loom_emit (p, loom_prim ("matmul"), &attrs, 3, operands, NULL);
 
-  /* [B, S, kinds, H, E / H], or with the first two the other way round */
+  /* [B, S, kinds, H, E / H], or with the first two swapped */
   y = loom_reshape (
       p, y, 5,
       (gint64[]){ s->batch_first ? s->samples : places, s->batch_first ? places : s->samples, kinds, s->heads, width });
@@ -288,7 +293,7 @@ project (const Sizes *s, LoomValue x, LoomValue weight, LoomValue bias, gint64 p
     }
 }
 
-/* Queries, keys and values [B, H, S, E / H]; what comes from one tensor is one product. */
+/* Queries, keys and values [B, H, S, E / H]; projections of the same tensor are one product. */
 static void
 project_all (const Sizes *s, const LoomValue *source, LoomValue *out)
 {
@@ -313,7 +318,7 @@ project_all (const Sizes *s, const LoomValue *source, LoomValue *out)
     }
 }
 
-/* What a mask adds to the scores: -∞ where a bool is true. */
+/* The addend of a mask: -∞ where a bool is true. */
 static LoomValue
 as_number (const Sizes *s, LoomValue mask, LoomDType dtype)
 {
@@ -323,7 +328,7 @@ as_number (const Sizes *s, LoomValue mask, LoomDType dtype)
                        loom_const (s->p, dtype, 0));
 }
 
-/* Both masks in one, as LoomAttention wants it: bool that is true for keys that are kept, or numbers; 0 for none. */
+/* Both masks in one, as LoomAttention needs it: bool that is true for keys to keep, or floats; 0 for none. */
 static LoomValue
 mask_of (const Sizes *s, LoomDType dtype)
 {
@@ -435,12 +440,10 @@ const LoomOp loom_op_multihead_attention = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-multihead-attention-symbolic",
   .synonyms = "mha self-attention cross-attention transformer",
-  .doc = "Every place looks at all others, several times at once.",
-  .details
-  = "Learnt layers make queries, keys and values; each head takes a share of their features and looks for itself, "
-    "so one may follow grammar and another names. A last layer mixes what the heads found. With nothing but a "
-    "query it is self-attention; with a key from elsewhere, cross-attention. Watch the port weights to see who "
-    "looks where.",
+  .doc = "Applies multi-head attention, including its input and output projections.",
+  .details = "Each head computes scaled dot-product attention on its slice of the projected queries, keys and values; "
+             "an output projection combines the heads. With only a query it is self-attention, with a key from another "
+             "sequence cross-attention. The port weights returns the attention weights.",
   .formula = "y = W⁰ [head₁; …; headₕ],  headᵢ = softmax(qᵢ kᵢᵀ / √(E/h)) vᵢ",
   .reference = "torch.nn.MultiheadAttention",
   .source = "Vaswani et al., “Attention Is All You Need”, NeurIPS 2017, section 3.2.2",

@@ -1,8 +1,8 @@
-/* Multinomial: positions drawn by weights, as torch.multinomial. */
+/* Multinomial: indices drawn with given weights, as torch.multinomial. */
 #include "engine/ops/family-random.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Weights [… , n], not negative; they need not sum to 1." },
+  { "input", "Weights [ …, n], not negative; they need not sum to 1." },
   { NULL },
 };
 
@@ -12,8 +12,11 @@ static const LoomParamSpec params[] = {
     .fresh = "1",
     .minimum = 1,
     .maximum = 1e9,
-    .doc = "How many positions are drawn." },
-  { .name = "replacement", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "A position may be drawn several times." },
+    .doc = "The number of indices to draw." },
+  { .name = "replacement",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether an index can be drawn several times." },
   { NULL },
 };
 
@@ -30,13 +33,12 @@ infer (LoomInfer *ctx)
   size = shape.dim[shape.rank - 1];
   if (loom_dim_is_known (size) && (size.coef == 0 || (size.coef < n && !loom_infer_bool (ctx, "replacement"))))
     {
-      LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_samples",
-                                           "Of %" G_GINT64_FORMAT " positions, %" G_GINT64_FORMAT
-                                           " cannot be drawn without drawing one twice.",
-                                           size.coef, n);
+      LoomFault *fault = loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "num_samples",
+          "Of %" G_GINT64_FORMAT " indices, %" G_GINT64_FORMAT " cannot be drawn without replacement.", size.coef, n);
 
       if (size.coef > 0)
-        loom_fault_set_fix (fault, "replacement", "true", "Let positions be drawn several times.");
+        loom_fault_set_fix (fault, "replacement", "true", "Draw with replacement.");
       return;
     }
   shape.dim[shape.rank - 1] = loom_dim (n);
@@ -49,8 +51,8 @@ no (LoomProgram *p, LoomValue condition)
   return loom_unary (p, LOOM_SCALAR_NOT, condition);
 }
 
-/* The position at which the running sum of the weights first is above a random share of all. The share stays below 1 by
- * two units of the last place, so that rounding does not reach the end. */
+/* The first index at which the cumulative sum of the weights exceeds a uniform random part of the total. The part is
+ * below 1 by two units in the last place, so that rounding cannot reach the end. */
 static LoomValue
 with_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 samples)
 {
@@ -66,9 +68,9 @@ with_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 sam
   return loom_reduce (p, LOOM_REDUCE_SUM, loom_cast (p, sums, LOOM_I64), 1u << 2, FALSE);
 }
 
-/* Each position gets an exponential random time with its weight as the rate; those with the least times are drawn
- * (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). A weight of 0 has an infinite
- * time. */
+/* Each index gets an exponential random number with its weight as the rate; the indices of the smallest numbers are
+ * drawn (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). A weight of 0 has an infinite
+ * number. */
 static LoomValue
 without_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 samples)
 {
@@ -79,7 +81,7 @@ without_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 
                         loom_cast (p, loom_binary (p, LOOM_SCALAR_GT, w, loom_op_const_like (ctx, w, 0)), LOOM_I64),
                         1u << 1, FALSE);
   w = loom_require (p, w, loom_binary (p, LOOM_SCALAR_GE, enough, loom_const (p, LOOM_I64, (double)samples)),
-                    "fewer weights are above 0 than positions are to be drawn");
+                    "fewer weights are above 0 than indices are to be drawn");
   loom_sort (p, loom_binary (p, LOOM_SCALAR_DIV, wait, w), 1, FALSE, &where);
   return loom_slice (p, where, (gint64[]){ 0, 0 }, NULL, (gint64[]){ rows, samples });
 }
@@ -120,12 +122,10 @@ const LoomOp loom_op_multinomial = {
   .title = "Multinomial",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-multinomial-symbolic",
-  .doc = "Draws positions at random, each as often as its weight says.",
-  .details
-  = "After a softmax it samples the next word, or an action. Without replacement no position comes twice, and the "
-    "order is that of drawing. Weights need not sum to 1. A weight that is negative, infinite or NaN, and a row of "
-    "zeros, are "
-    "errors that name the place. No gradient passes; gumbel_softmax is the kind that has one.",
+  .doc = "Draws indices with probabilities proportional to weights.",
+  .details = "For example, it samples the next token from a softmax. Without replacement no index is drawn twice; the "
+             "indices are in the order of drawing. A weight that is negative, infinite or NaN, and a row of zeros, are "
+             "errors that report their index. Not differentiable; gumbel_softmax has a gradient.",
   .formula = "P (y = i) = wᵢ / Σ w",
   .reference = "torch.multinomial",
   .source

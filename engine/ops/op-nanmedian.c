@@ -1,4 +1,4 @@
-/* The median of what is not NaN, as torch.nanmedian. */
+/* Median of the elements that are not NaN, as torch.nanmedian. */
 #include "engine/ops/family-quantile.h"
 
 static void
@@ -9,12 +9,11 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_nanmedian = {
   .name = "nanmedian",
-  .title = "Median without NaN",
+  .title = "Median ignoring NaN",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-median-symbolic",
-  .doc = "The middle of the sorted elements, where NaN does not count.",
-  .details = "As median, for data with holes that are marked by NaN. Where nothing but NaN is, the result is "
-             "NaN.",
+  .doc = "Returns the median of the elements that are not NaN, or along a dimension with its indices.",
+  .details = "Like median, for data with missing values marked by NaN. If all elements are NaN the result is NaN.",
   .formula = "y = x₍⌈n/2⌉₎, where x₍₁₎ ≤ x₍₂₎ ≤ …",
   .reference = "torch.nanmedian",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Quantiles of what is not NaN, as torch.nanquantile. */
+/* Quantiles of the elements that are not NaN, as torch.nanquantile. */
 #include "engine/ops/family-quantile.h"
 
 static void
@@ -9,12 +9,11 @@ lower (LoomLower *ctx)
 
 const LoomOp loom_op_nanquantile = {
   .name = "nanquantile",
-  .title = "Quantile without NaN",
+  .title = "Quantile ignoring NaN",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-quantile-symbolic",
-  .doc = "The number below which a share of the elements lies, where NaN does not count.",
-  .details = "As quantile, for data with holes that are marked by NaN. Where nothing but NaN is, the result is "
-             "NaN.",
+  .doc = "Computes quantiles of the elements that are not NaN.",
+  .details = "Like quantile, for data with missing values marked by NaN. If all elements are NaN the result is NaN.",
   .formula = "y = x₍ᵣ₎, r = q · (n − 1), counted from 0",
   .reference = "torch.nanquantile",
   .source

@@ -1,18 +1,18 @@
-/* Narrow: so many elements from a start on. */
+/* Narrow: a slice given by start and length. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to slice." },
   { .name = "start",
     .type = LOOM_PARAM_INT,
     .fresh = "0",
-    .doc = "The first element; a negative number counts from the end." },
+    .doc = "The index of the first element; a negative number counts from the end." },
   { .name = "length",
     .type = LOOM_PARAM_INT,
     .fresh = "1",
     .minimum = 0,
     .maximum = 9e15,
-    .doc = "How many elements are taken." },
+    .doc = "The number of elements." },
   { NULL },
 };
 
@@ -25,7 +25,7 @@ infer (LoomInfer *ctx)
   int axis;
 
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                     "A single number has no parts.")
+                     "A scalar cannot be sliced.")
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
     return;
   if (loom_dim_is_known (shape.dim[axis]))
@@ -35,8 +35,8 @@ infer (LoomInfer *ctx)
       if (first < 0 || first > size || length > size - first)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "length",
-                            "%" G_GINT64_FORMAT " elements from place %" G_GINT64_FORMAT
-                            " on do not lie in a dimension of size %" G_GINT64_FORMAT ".",
+                            "%" G_GINT64_FORMAT " elements from index %" G_GINT64_FORMAT
+                            " on exceed a dimension of size %" G_GINT64_FORMAT ".",
                             length, start, size);
           return;
         }
@@ -72,9 +72,9 @@ const LoomOp loom_op_narrow = {
   .title = "Narrow",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-slice-symbolic",
-  .doc = "Takes a run of neighbouring elements along a dimension.",
-  .details = "The same as a slice, but told by where it begins and how long it is. Its size is known even where the "
-             "dimension it is cut from is not.",
+  .doc = "Returns a slice of neighbouring elements along a dimension.",
+  .details
+  = "Like slice, but given by start and length, so the output size is known even if the size of the input is not.",
   .formula = "y = x[start : start + length]",
   .reference = "torch.narrow",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Inequality of elements. */
+/* Element-wise inequality: y = (a ≠ b). */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_ne = {
@@ -7,9 +7,9 @@ const LoomOp loom_op_ne = {
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-ne-symbolic",
   .synonyms = "not equal !=",
-  .doc = "Asks of each pair whether the two differ.",
-  .details = "Makes the mask of everything that is not padding. NaN differs from every number, itself "
-             "included. It has no slope, so no gradient passes.",
+  .doc = "Tests whether two elements differ.",
+  .details = "For example, a mask of all tokens that are not padding. NaN differs from every number, itself included. "
+             "Not differentiable.",
   .formula = "y = (a ≠ b)",
   .reference = "torch.ne",
   .inputs = loom_op_port_operands,

@@ -1,4 +1,4 @@
-/* Negate: y = -x. */
+/* Negation: y = -x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_neg = {
@@ -7,8 +7,8 @@ const LoomOp loom_op_neg = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-neg-symbolic",
   .synonyms = "minus negative",
-  .doc = "Changes the sign of every element.",
-  .details = "Turns a quantity to be maximised into one to be minimised, or a sum into a difference.",
+  .doc = "Computes the negative of each element.",
+  .details = "For example, it turns a quantity to maximise into a loss.",
   .formula = "y = −x",
   .reference = "torch.neg",
   .inputs = loom_op_port_input,

@@ -1,10 +1,10 @@
-/* Negative log likelihood of class numbers, as torch.nn.functional.nll_loss. */
+/* Negative log likelihood of class indices, as torch.nn.functional.nll_loss. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Logarithms of probabilities [batch, classes, …], from a log_softmax.", LOOM_PORT_PREDICTION },
-  { "target", "The right class of each sample, whole numbers [batch, …].", LOOM_PORT_TARGET },
-  { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
+  { "input", "The log probabilities [batch, classes, …], from a log_softmax.", LOOM_PORT_PREDICTION },
+  { "target", "The target classes as integers [batch, …].", LOOM_PORT_TARGET },
+  { "weight", "A weight for each class [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -16,7 +16,7 @@ static const LoomParamSpec params[] = {
     .def = "-100",
     .minimum = -9e15,
     .maximum = 9e15,
-    .doc = "Samples of this class do not count.",
+    .doc = "Samples with this target class are ignored.",
     .advanced = TRUE },
   { NULL },
 };
@@ -27,8 +27,8 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape each;
 
-  if (loom_op_needs_float (ctx, 0, "input", "reads logarithms of probabilities")
-      && loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "logarithms of probabilities, batch × classes",
+  if (loom_op_needs_float (ctx, 0, "input", "reads log probabilities")
+      && loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "log probabilities, batch × classes",
                        "Put a log_softmax before it.")
       && loom_op_infer_classes (ctx, &each)
       && loom_op_infer_class_weight (ctx, 2, x->shape.dim[x->shape.rank == 1 ? 0 : 1]))
@@ -68,14 +68,14 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_nll_loss = {
   .name = "nll_loss",
-  .title = "Negative log likelihood (NLL)",
+  .title = "Negative log likelihood loss (NLL)",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cross-entropy-symbolic",
   .synonyms = "negative log likelihood",
   .judges = LOOM_OUTPUT_LOG_PROBABILITIES,
-  .doc = "Takes the logarithm of the right class’s probability as loss.",
-  .details = "The second half of the cross-entropy: the input are logarithms of probabilities, from a log_softmax. "
-             "Rare classes can be given more weight, and samples without a label can be left out.",
+  .doc = "Returns the negative log probability of the target class.",
+  .details = "With log_softmax before it this equals cross_entropy. Class weights can compensate for rare classes, and "
+             "ignore_index skips samples without a label.",
   .formula = "L = −Σ wₜ · xₜ / Σ wₜ",
   .reference = "torch.nn.NLLLoss",
   .source = "Goodfellow, Bengio and Courville, “Deep Learning”, MIT Press 2016, section 6.2",

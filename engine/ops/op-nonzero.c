@@ -1,8 +1,8 @@
-/* Nonzero: where a tensor is not 0. */
+/* Nonzero: the coordinates of all elements that are not 0. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec outputs[] = {
-  { "out", "One row of coordinates for each element that is not 0, i64." },
+  { "out", "The coordinates of each element that is not 0, i64 [n, dimensions]." },
   { NULL },
 };
 
@@ -57,11 +57,10 @@ const LoomOp loom_op_nonzero = {
   .title = "Nonzero",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-mask-symbolic",
-  .doc = "Lists where a tensor is not 0, or where a condition holds.",
+  .doc = "Returns the coordinates of all elements that are not 0, or true.",
   .details
-  = "The number of places is known only from the data, so the first size of the result is a letter of its own until "
-    "the graph runs: the places are then counted, and what follows is planned for that number. Positions have "
-    "no gradient.",
+  = "The number of elements depends on the data, so the first size of the output is a symbol until the graph runs; the "
+    "elements are then counted and the following operators planned for that size. Not differentiable.",
   .formula = "y = the coordinates of every x ≠ 0, one row each",
   .reference = "torch.nonzero",
   .inputs = loom_op_port_input,

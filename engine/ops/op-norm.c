@@ -1,4 +1,4 @@
-/* Norm: the length of a vector, by any p. */
+/* Vector norm with any p, as torch.linalg.vector_norm. */
 #include "engine/ops/op-private.h"
 
 #include <math.h>
@@ -7,13 +7,16 @@ static const LoomParamSpec params[] = {
   { .name = "p",
     .type = LOOM_PARAM_STRING,
     .def = "2",
-    .doc = "Which norm: 2, 1, 0, any other number, inf for the largest magnitude or -inf for the smallest." },
-  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions that vanish; left out, all of them." },
-  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
+    .doc = "The order p of the norm: a number, inf for the largest magnitude or -inf for the smallest." },
+  { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
+  { .name = "keepdim",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the result keeps the reduced dimensions with size 1." },
   { NULL },
 };
 
-/* A text, because numbers of a graph are finite and p need not be. */
+/* The parameter is a text, because numbers in a graph are finite and p need not be. */
 static gboolean
 read_order (const LoomInfer *ctx, double *order)
 {
@@ -42,7 +45,7 @@ infer (LoomInfer *ctx)
   loom_op_infer_reduced (ctx, LOOM_F32);
 }
 
-/* |x|^p with no derivative at 0, where it would be infinite for p < 1. */
+/* |x|^p with derivative 0 at 0, where it would be infinite for p < 1. */
 static LoomValue
 power (LoomLower *ctx, LoomValue magnitude, double exponent)
 {
@@ -105,10 +108,9 @@ const LoomOp loom_op_norm = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-norm-symbolic",
   .synonyms = "length euclidean magnitude",
-  .doc = "Measures how long the elements are as a vector.",
-  .details = "With p = 2 the ordinary length, with 1 the sum of magnitudes, with inf the largest of them, with "
-             "0 how many are not zero. The length of all gradients together is what gradient clipping holds "
-             "down. Where the length is 0 the gradient is 0.",
+  .doc = "Computes the p-norm of all elements, or along dimensions.",
+  .details = "p = 2 is the Euclidean length, 1 the sum of magnitudes, inf the largest magnitude and 0 the number of "
+             "nonzero elements. At a norm of 0 the gradient is 0.",
   .formula = "y = (Σ |x|ᵖ)^(1/p)",
   .reference = "torch.norm",
   .inputs = loom_op_port_input,

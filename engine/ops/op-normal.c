@@ -1,24 +1,21 @@
-/* Normal: random numbers around means that are learnt, as torch.distributions.Normal.rsample. */
+/* Normal distribution with learnable parameters, as torch.distributions.Normal.rsample. */
 #include "engine/ops/family-random.h"
 
 static const LoomPortSpec inputs[] = {
-  { "mean", "Where each number lies on average.", LOOM_PORT_OPTIONAL },
-  { "std", "How far it lies from there: the standard deviation, not negative.", LOOM_PORT_OPTIONAL },
-  { "like", "Its shape is taken over, not its values.", LOOM_PORT_OPTIONAL },
+  { "mean", "The mean of each number.", LOOM_PORT_OPTIONAL },
+  { "std", "The standard deviation of each number, not negative.", LOOM_PORT_OPTIONAL },
+  { "like", "A tensor that sets the shape; its values are not used.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "mean",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "The mean, where nothing is wired; 0 where it is left out." },
+  { .name = "mean", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The mean if the port mean is not wired; default 0." },
   { .name = "std",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
     .minimum = 0,
     .maximum = 1e300,
-    .doc = "The standard deviation, where nothing is wired; 1 where it is left out." },
+    .doc = "The standard deviation if the port std is not wired; default 1." },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { NULL },
 };
@@ -48,10 +45,10 @@ const LoomOp loom_op_normal = {
   .title = "Normal distribution",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-randn-symbolic",
-  .doc = "Normal random numbers whose mean and deviation may be learnt.",
-  .details = "Each number is the mean plus the deviation times a fresh standard normal one, so gradients reach "
-             "both: the reparametrisation by which a variational autoencoder (VAE) samples its code. With std "
-             "alone it is noise to be added. Numbers follow from the seed, step by step, in evaluation too.",
+  .doc = "Draws random numbers from a normal distribution.",
+  .details
+  = "Computed as mean + std · ε with standard normal ε, so gradients flow to both parameters: the reparametrisation of "
+    "a variational autoencoder (VAE). New numbers are drawn at each step from the seed, in evaluation too.",
   .formula = "y = μ + σ · ε, ε ~ N(0, 1)",
   .reference = "torch.normal",
   .inputs = inputs,

@@ -1,4 +1,4 @@
-/* Numel: how many elements a tensor has. */
+/* Numel: the number of elements of a tensor. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -29,8 +29,8 @@ const LoomOp loom_op_numel = {
   .title = "Number of elements",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-shape-symbolic",
-  .doc = "Counts the elements of a tensor.",
-  .details = "The product of all sizes: what a sum is divided by to become a mean.",
+  .doc = "Returns the number of elements of a tensor.",
+  .details = "The product of all sizes, as an i64 scalar.",
   .formula = "y = n₀ · n₁ · …",
   .reference = "torch.numel",
   .inputs = loom_op_port_input,

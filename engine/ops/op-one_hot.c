@@ -1,7 +1,8 @@
-/* One-hot: an integer as a row of zeros with a single one. */
+/* One-hot: a vector of zeros with a single 1 for each index. */
 #include "engine/ops/op-private.h"
 
-static const LoomPortSpec inputs[] = { { "input", "Whole numbers from 0 to num_classes - 1." }, { NULL } };
+static const LoomPortSpec inputs[]
+    = { { "input", "Class indices from 0 to num_classes - 1, of any shape." }, { NULL } };
 
 static const LoomParamSpec params[] = {
   { .name = "num_classes",
@@ -10,7 +11,7 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e9,
     .unit = "classes",
-    .doc = "How many classes there are: the length of each row." },
+    .doc = "The number of classes: the size of the last dimension of the output." },
   { NULL },
 };
 
@@ -27,7 +28,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, LOOM_I64, &shape);
 }
 
-/* A scatter, and no comparison, because it refuses a class that does not exist. */
+/* Implemented as a scatter, not a comparison, because a scatter refuses an index out of range. */
 static void
 lower (LoomLower *ctx)
 {
@@ -54,14 +55,13 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_one_hot = {
   .name = "one_hot",
-  .title = "One-Hot",
+  .title = "One-hot",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-one-hot-symbolic",
   .synonyms = "onehot categorical",
-  .doc = "Writes each whole number as a row of zeros with a single one.",
-  .details
-  = "Class 2 of 5 becomes 0 0 1 0 0. So a class can be compared with probabilities, and a product with a matrix "
-    "picks a row. The result is made of whole numbers, as in PyTorch; a cast makes floats of it.",
+  .doc = "Encodes each class index as a vector of zeros with a single 1.",
+  .details = "Class 2 of 5 becomes 0 0 1 0 0. The output [ …, num_classes] has integers, as in PyTorch; cast it to a "
+             "float type to compare it with probabilities.",
   .formula = "y[…, c] = 1 if x[…] = c, else 0",
   .reference = "torch.nn.functional.one_hot",
   .inputs = inputs,

@@ -18,9 +18,8 @@ const LoomOp loom_op_ones = {
   .title = "Ones",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-constant-symbolic",
-  .doc = "A tensor of ones.",
-  .details = "A mask that lets everything through, or a column that lets a matrix product add a bias. With “like” "
-             "it takes the shape of another tensor.",
+  .doc = "Returns a tensor filled with ones.",
+  .details = "The shape is given, or that of the tensor wired into “like” (ones_like).",
   .formula = "y = 1",
   .reference = "torch.ones",
   .inputs = loom_op_port_like,

@@ -1,9 +1,9 @@
-/* The outer product of two vectors. */
+/* Outer product of two vectors. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "A vector, for the rows." },
-  { "vec2", "A vector, for the columns." },
+  { "input", "The first vector [n]." },
+  { "vec2", "The second vector [m]." },
   { NULL },
 };
 
@@ -43,10 +43,9 @@ const LoomOp loom_op_outer = {
   .title = "Outer product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-matmul-symbolic",
-  .doc = "Every element of one vector times every element of another.",
-  .details
-  = "A matrix of rank one. The gradient of a linear layer’s weight for one sample is such a product: what came back "
-    "times what went in.",
+  .doc = "Computes the outer product of two vectors, [n, m].",
+  .details = "For example, the gradient of the weight of a linear layer for one sample is the outer product of the "
+             "output gradient and the input.",
   .formula = "yᵢⱼ = aᵢ bⱼ",
   .reference = "torch.outer",
   .inputs = inputs,

@@ -12,10 +12,9 @@ const LoomOp loom_op_output = {
   .role = LOOM_ROLE_OUTPUT,
   .icon = "loom-output-symbolic",
   .usual = TRUE,
-  .doc = "Marks a value as a result of the graph.",
-  .details
-  = "Changes nothing; it says to readers and other programs which of many values is the answer, and gives it a "
-    "name that stays when what lies before it is rebuilt.",
+  .doc = "Names a value as a result of the graph.",
+  .details = "Returns its input unchanged. The name is that of the node, so it stays the same if the operators before "
+             "it are replaced.",
   .formula = "y = x",
   .reference = "return",
   .inputs = inputs,

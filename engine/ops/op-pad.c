@@ -1,4 +1,4 @@
-/* Pad: a border around a tensor, of one number or of what lies inside. */
+/* Pad: adds a border to dimensions, as torch.nn.functional.pad. */
 #include "engine/ops/op-private.h"
 
 static const char *const modes[] = { "constant", "reflect", "replicate", "circular", NULL };
@@ -7,19 +7,19 @@ static const LoomParamSpec params[] = {
   { .name = "pad",
     .type = LOOM_PARAM_INTS,
     .fresh = "1,1",
-    .doc
-    = "Before and after the last dimension, then of the last but one, and so on: “1,1,2,2”. A negative number cuts "
-      "off." },
+    .doc = "The padding before and after the last dimension, then the second-to-last, and so on: “1,1,2,2”. A negative "
+           "number crops." },
   { .name = "mode",
     .type = LOOM_PARAM_ENUM,
     .def = "constant",
     .choices = modes,
-    .doc = "The values of the border: one number, a mirror image, the outermost element, or the other end." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The number of a constant border." },
+    .doc = "The padding mode: a constant, a reflection without the edge, the edge repeated, or the opposite end "
+           "(circular)." },
+  { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The value of constant padding." },
   { NULL },
 };
 
-/* How much is added in front of and behind each dimension; FALSE where the list is no list of pairs. */
+/* The padding before and after each dimension; FALSE if the list is not a list of pairs. */
 static gboolean
 read_pad (const LoomInfer *ctx, int rank, gint64 *front, gint64 *back)
 {
@@ -38,7 +38,7 @@ read_pad (const LoomInfer *ctx, int rank, gint64 *front, gint64 *back)
   return TRUE;
 }
 
-/* FALSE after a sentence about dimension i, where its elements do not suffice. */
+/* FALSE after a fault about dimension i, which has too few elements. */
 static gboolean
 check_border (LoomInfer *ctx, int i, gint64 size, gint64 front, gint64 back)
 {
@@ -48,14 +48,14 @@ check_border (LoomInfer *ctx, int i, gint64 size, gint64 front, gint64 back)
   if (left < 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "pad",
-                        "From dimension %d of size %" G_GINT64_FORMAT " more is cut off than there is.", i, size);
+                        "Dimension %d of size %" G_GINT64_FORMAT " has fewer elements than are removed.", i, size);
       return FALSE;
     }
   if (loom_op_pad_fits (loom_dim (left), front, back, mode))
     return TRUE;
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "pad",
-                    "A %s border of %" G_GINT64_FORMAT
-                    " needs a larger dimension than number %d, which has the size %" G_GINT64_FORMAT ".",
+                    "A %s padding of %" G_GINT64_FORMAT
+                    " needs a larger size than that of dimension %d, which is %" G_GINT64_FORMAT ".",
                     mode, MAX (front, back), i, left);
   return FALSE;
 }
@@ -85,7 +85,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-/* A constant border on all sides is one primitive; what is made of elements grows axis by axis. */
+/* Constant padding of all dimensions is one primitive; the other modes pad axis by axis. */
 static void
 lower (LoomLower *ctx)
 {
@@ -132,10 +132,9 @@ const LoomOp loom_op_pad = {
   .title = "Pad",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-pad-symbolic",
-  .doc = "Puts a border around a tensor, or cuts one off.",
-  .details
-  = "Zeros let a convolution look across the edge; a mirror image or the outermost row avoids the dark rim that "
-    "zeros make. The border counts from the last dimension, so that width comes first.",
+  .doc = "Pads dimensions, or crops them.",
+  .details = "Padding is given from the last dimension on, so for images width comes first. Zero padding darkens the "
+             "border of an image; reflection or replication avoids that.",
   .formula = "1 2 3 → 0 1 2 3 0",
   .reference = "torch.nn.functional.pad",
   .inputs = loom_op_port_input,

@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "x1", "The first vectors." },
-  { "x2", "The second vectors." },
+  { "x1", "The first vectors [ …, features]." },
+  { "x2", "The second vectors; broadcasts with the first." },
   { NULL },
 };
 
@@ -13,13 +13,16 @@ static const LoomParamSpec params[] = {
     .def = "2",
     .minimum = 1e-3,
     .maximum = 1e3,
-    .doc = "How lengths are measured: 2 as the crow flies, 1 along streets." },
+    .doc = "The order p of the norm: 2 for Euclidean, 1 for Manhattan distance." },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-6",
     .doc = "Added to each difference, so that no distance is exactly 0.",
     .advanced = TRUE },
-  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where the vectors were." },
+  { .name = "keepdim",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Whether the result keeps the last dimension with size 1." },
   { NULL },
 };
 
@@ -55,9 +58,8 @@ const LoomOp loom_op_pairwise_distance = {
   .title = "Pairwise distance",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-cosine-symbolic",
-  .doc = "Measures how far vectors are apart, pair by pair.",
-  .details = "The length of the difference of each vector of the first input and the one at the same place of the "
-             "second.",
+  .doc = "Computes the p-norm distance between pairs of vectors.",
+  .details = "The vectors are along the last dimension, which is reduced.",
   .formula = "y = ‖x₁ − x₂ + ε‖ₚ",
   .reference = "torch.nn.PairwiseDistance",
   .inputs = inputs,

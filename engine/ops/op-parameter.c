@@ -1,4 +1,4 @@
-/* Parameter: a tensor that training changes. */
+/* Parameter: a tensor that is trained. */
 #include "engine/ops/op-private.h"
 
 static const char *const inits[] = { "normal", "uniform", "zeros", "ones", "constant", NULL };
@@ -7,18 +7,34 @@ static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .fresh = "1",
-    .doc = "Sizes of the dimensions, plain numbers; empty for a single number." },
-  { .name = "init", .type = LOOM_PARAM_ENUM, .def = "normal", .choices = inits, .doc = "How it begins." },
-  { .name = "mean", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "Of normal: the centre.", .advanced = TRUE },
+    .doc = "The shape, of plain numbers; empty for a scalar." },
+  { .name = "init", .type = LOOM_PARAM_ENUM, .def = "normal", .choices = inits, .doc = "The kind of initial values." },
+  { .name = "mean",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0",
+    .doc = "The mean of normal initial values.",
+    .advanced = TRUE },
   { .name = "std",
     .type = LOOM_PARAM_FLOAT,
     .def = "1",
     .minimum = 0,
     .maximum = 1e30,
-    .doc = "Of normal: how far numbers spread." },
-  { .name = "low", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "Of uniform: the smallest number.", .advanced = TRUE },
-  { .name = "high", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "Of uniform: the bound above.", .advanced = TRUE },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "Of constant: the number.", .advanced = TRUE },
+    .doc = "The standard deviation of normal initial values." },
+  { .name = "low",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0",
+    .doc = "The lower bound of uniform initial values.",
+    .advanced = TRUE },
+  { .name = "high",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "The upper bound of uniform initial values.",
+    .advanced = TRUE },
+  { .name = "value",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0",
+    .doc = "The number of constant initial values.",
+    .advanced = TRUE },
   { NULL },
 };
 
@@ -45,8 +61,8 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *text = loom_shape_to_string (&shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape", "A parameter's sizes must be plain numbers; here they are %s.",
-                        text);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
+                        "The sizes of a parameter must be plain numbers; here they are %s.", text);
       return;
     }
   loom_infer_weight (
@@ -104,10 +120,9 @@ const LoomOp loom_op_parameter = {
   .icon = "loom-parameter-symbolic",
   .synonyms = "weight variable learnable",
   .usual = TRUE,
-  .doc = "A tensor that training changes.",
-  .details
-  = "Layers bring their own weights; this is a weight on its own, to build a layer from plain operations or to "
-    "let two places share it. It begins random or constant and then follows its gradient.",
+  .doc = "Declares a tensor that is trained.",
+  .details = "Layers have their own weights; a parameter is a separate weight, to build a layer from plain operators "
+             "or to share a weight between two layers. Its initial values are random or constant.",
   .formula = "y = θ",
   .reference = "torch.nn.Parameter",
   .outputs = loom_op_port_out,

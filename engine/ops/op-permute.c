@@ -1,8 +1,8 @@
-/* Permute: dimensions in another order. */
+/* Permute: reorders dimensions. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("dims"), .doc = "The new order: for each dimension of the result, which one of the input it is." },
+  { LOOM_OP_DIMS ("dims"), .doc = "For each dimension of the result, the dimension of the input." },
   { NULL },
 };
 
@@ -60,7 +60,7 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
-/* Time and features, or where the channels stand: orders that keep the batch come first. */
+/* Sequence and features, or the position of the channels: orders that keep the batch come first. */
 static char **
 adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
 {
@@ -84,9 +84,8 @@ const LoomOp loom_op_permute = {
   .icon = "loom-permute-symbolic",
   .synonyms = "transpose axes",
   .usual = TRUE,
-  .doc = "Puts the dimensions into another order.",
-  .details = "Rows become columns, or heads move in front of time, so that the next product runs over the dimensions "
-             "that are meant. Unlike reshape it moves elements and keeps each with its index.",
+  .doc = "Reorders the dimensions of a tensor.",
+  .details = "For example, dims 0,2,1,3 swaps sequence and heads of [B, T, H, E]. Unlike reshape, it moves elements.",
   .formula = "yᵢⱼₖ = xₚ₍ᵢⱼₖ₎",
   .reference = "torch.permute",
   .inputs = loom_op_port_input,

@@ -7,7 +7,7 @@ static const LoomParamSpec params[] = {
     .fresh = "2",
     .minimum = 1,
     .maximum = 10000,
-    .doc = "Height and width of a block, r." },
+    .doc = "The upscale factor r." },
   { NULL },
 };
 
@@ -33,7 +33,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-/* [N, C, r, r, H, W] → [N, C, H, r, W, r], with N for all dimensions before the channels. */
+/* [N, C, r, r, H, W] → [N, C, H, r, W, r]; N is the product of all dimensions before the channels. */
 static void
 lower (LoomLower *ctx)
 {
@@ -58,10 +58,9 @@ const LoomOp loom_op_pixel_shuffle = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-pixel-shuffle-symbolic",
   .synonyms = "subpixel depth to space",
-  .doc = "Lays channels out as blocks of pixels: the image becomes larger and shallower.",
-  .details = "A network that enlarges images computes r² channels at the small size, where convolutions are "
-             "cheap, and this lays them out as r × r pixels each. Nothing is computed, elements only change "
-             "places.",
+  .doc = "Rearranges channels into blocks of r × r pixels.",
+  .details = "Used for super-resolution: the network computes r² channels for each output channel at low resolution, "
+             "where convolutions are cheap, and this layer makes a larger image of them.",
   .formula = "[C·r², H, W] → [C, H·r, W·r]",
   .reference = "torch.nn.PixelShuffle",
   .source = "Shi et al., “Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional "

@@ -1,4 +1,4 @@
-/* The opposite of pixel shuffle, as torch.nn.PixelUnshuffle (Shi et al. 2016). */
+/* Inverse of pixel shuffle, as torch.nn.PixelUnshuffle (Shi et al. 2016). */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -7,7 +7,7 @@ static const LoomParamSpec params[] = {
     .fresh = "2",
     .minimum = 1,
     .maximum = 10000,
-    .doc = "Height and width of a block, r." },
+    .doc = "The downscale factor r." },
   { NULL },
 };
 
@@ -34,7 +34,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-/* [N, C, H, r, W, r] → [N, C, r, r, H, W], with N for all dimensions before the channels. */
+/* [N, C, H, r, W, r] → [N, C, r, r, H, W]; N is the product of all dimensions before the channels. */
 static void
 lower (LoomLower *ctx)
 {
@@ -58,9 +58,9 @@ const LoomOp loom_op_pixel_unshuffle = {
   .title = "Pixel unshuffle",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-pixel-shuffle-symbolic",
-  .doc = "Packs blocks of pixels into channels: the image becomes smaller and deeper.",
-  .details = "Nothing is computed and nothing is lost: each block of r × r pixels becomes r² channels of one "
-             "pixel. A way to shrink an image in which the next layer still sees every pixel.",
+  .doc = "Rearranges blocks of r × r pixels into channels.",
+  .details = "The inverse of pixel_shuffle. It reduces the resolution without losing information: each block of r × r "
+             "pixels becomes r² channels of one pixel.",
   .formula = "[C, H·r, W·r] → [C·r², H, W]",
   .reference = "torch.nn.PixelUnshuffle",
   .source = "Shi et al., “Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional "

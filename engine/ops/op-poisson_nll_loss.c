@@ -3,25 +3,28 @@
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "log_input", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "The input is the logarithm of the rate." },
+  { .name = "log_input",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Whether the input is the logarithm of the rate." },
   { .name = "full",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Adds Stirling’s approximation of ln t!, so that the loss is a likelihood.",
+    .doc = "Whether Stirling’s approximation of ln t! is added.",
     .advanced = TRUE },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-8",
     .minimum = 0,
     .maximum = 1e300,
-    .doc = "Keeps the logarithm away from 0 where the input is a rate.",
+    .doc = "Added to the rate before its logarithm, if the input is not logarithmic.",
     .advanced = TRUE },
   { NULL },
 };
 
 static const double log_two_pi = 1.8378770664093453;
 
-/* t ln t − t + ½ ln 2πt where t > 1, else 0. */
+/* t ln t − t + ½ ln 2πt for t > 1, else 0. */
 static LoomValue
 stirling (LoomLower *ctx, LoomValue t)
 {
@@ -70,12 +73,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_poisson_nll_loss = {
   .name = "poisson_nll_loss",
-  .title = "Poisson NLL",
+  .title = "Poisson NLL loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-poisson-symbolic",
-  .doc = "Fits a count: how often something happens.",
-  .details = "The target is a count (calls in an hour, clicks in a day), the input its rate or the logarithm of "
-             "it. Large counts may miss by more than small ones, as chance has it.",
+  .doc = "Computes the negative log likelihood of counts under a Poisson distribution.",
+  .details = "The target is a count (such as calls per hour), the input its predicted rate or, by default, the "
+             "logarithm of the rate.",
   .formula = "L = mean (eˣ − t · x)",
   .reference = "torch.nn.PoissonNLLLoss",
   .inputs = loom_op_port_compared,

@@ -1,6 +1,5 @@
-/* Positional encodings: sinusoidal (Vaswani et al. 2017, section 3.5), learnt, and rotary (Su et al., "RoFormer",
- * 2021).
- */
+/* Positional encodings: sinusoidal (Vaswani et al. 2017, section 3.5), learned, and rotary (Su et al., "RoFormer",
+ * 2021). */
 #include "engine/ops/op-private.h"
 
 #include <math.h>
@@ -8,8 +7,8 @@
 static const char *const kinds[] = { "sinusoidal", "learned", "rotary", NULL };
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Places with features [ …, T, E ]." },
-  { "weight", "Ties the learnt encodings to another tensor [max_len, E].", LOOM_PORT_WEIGHT },
+  { "input", "The sequence [ …, T, E]." },
+  { "weight", "Ties the learned encodings to another tensor [max_len, E].", LOOM_PORT_WEIGHT },
   { NULL },
 };
 
@@ -18,20 +17,21 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "sinusoidal",
     .choices = kinds,
-    .doc = "Sines that are added, learnt numbers that are added, or pairs of features that are turned." },
+    .doc = "The kind of encoding: sinusoidal (sines and cosines are added), learned (a trained vector is added for "
+           "each position) or rotary (pairs of features are rotated)." },
   { .name = "max_len",
     .type = LOOM_PARAM_INT,
     .def = "1024",
     .minimum = 1,
     .maximum = 1e7,
     .unit = "places",
-    .doc = "How many places have learnt encodings." },
+    .doc = "The number of positions with learned encodings." },
   { .name = "base",
     .type = LOOM_PARAM_FLOAT,
     .def = "10000",
     .minimum = 1,
     .maximum = 1e9,
-    .doc = "The slowest wave is about 2π·base places long.",
+    .doc = "The base of the frequencies: the longest wavelength is about 2π · base positions.",
     .advanced = TRUE },
   { NULL },
 };
@@ -50,7 +50,7 @@ infer (LoomInfer *ctx)
   LoomDim places;
 
   if (!loom_op_needs_float (ctx, 0, "input", "adds to its input")
-      || !loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "places with features in the last two dimensions",
+      || !loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "positions with features in the last two dimensions",
                         "Put an unsqueeze before it."))
     return;
   places = x->shape.dim[x->shape.rank - 2];
@@ -60,7 +60,7 @@ infer (LoomInfer *ctx)
     {
       loom_infer_fault (
           ctx, LOOM_ERROR_SHAPE, "input",
-          "A rotary encoding turns pairs of features, so their number must be even; here are %" G_GINT64_FORMAT ".",
+          "A rotary encoding rotates pairs of features, so their number must be even; here are %" G_GINT64_FORMAT ".",
           features);
       return;
     }
@@ -71,8 +71,8 @@ infer (LoomInfer *ctx)
       if (loom_dim_is_known (places) && places.coef > longest)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "max_len",
-                            "Here come %" G_GINT64_FORMAT " places, and encodings are learnt of %" G_GINT64_FORMAT
-                            ". Give max_len.",
+                            "The input has %" G_GINT64_FORMAT
+                            " positions, but there are encodings for %" G_GINT64_FORMAT ". Set max_len.",
                             places.coef, longest);
           return;
         }
@@ -84,7 +84,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
 }
 
-/* The angles place·base^(-2i/E) of each place and pair i of features: [T, pairs]. */
+/* The angles position·base^(-2i/E) of each position and pair i of features: [T, pairs]. */
 static LoomValue
 angles (LoomLower *ctx, LoomDType dtype, gint64 places, gint64 pairs, gint64 features, double base)
 {
@@ -97,7 +97,7 @@ angles (LoomLower *ctx, LoomDType dtype, gint64 places, gint64 pairs, gint64 fea
   return loom_binary (p, LOOM_SCALAR_MUL, place, loom_unary (p, LOOM_SCALAR_EXP, pair));
 }
 
-/* The learnt rows of these places; of those behind what earlier runs have read, where they are carried on. */
+/* The learned rows of these positions; they continue after those of earlier runs if positions are carried. */
 static LoomValue
 rows (LoomLower *ctx, gint64 places)
 {
@@ -126,7 +126,7 @@ interleaved (LoomProgram *p, LoomValue a, LoomValue b, int rank, const gint64 *d
   return loom_reshape (p, loom_concat (p, 2, (LoomValue[]){ a, b }, rank), rank, wide);
 }
 
-/* Each pair of features (2i, 2i + 1) turned by its angle. */
+/* Each pair of features (2i, 2i + 1) rotated by its angle. */
 static LoomValue
 rotated (LoomProgram *p, LoomValue x, LoomValue sine, LoomValue cosine, int rank, const gint64 *dims)
 {
@@ -159,10 +159,11 @@ lower (LoomLower *ctx)
     {
       if (places > loom_infer_int (infer, "max_len"))
         {
-          loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_SHAPE,
-                                             "Here come %" G_GINT64_FORMAT
-                                             " places, and encodings are learnt of %" G_GINT64_FORMAT ". Give max_len.",
-                                             places, loom_infer_int (infer, "max_len")));
+          loom_lower_fail (ctx,
+                           g_error_new (LOOM_ERROR, LOOM_ERROR_SHAPE,
+                                        "The input has %" G_GINT64_FORMAT
+                                        " positions, but there are encodings for %" G_GINT64_FORMAT ". Set max_len.",
+                                        places, loom_infer_int (infer, "max_len")));
           return;
         }
       loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_ADD, x, rows (ctx, places)));
@@ -204,11 +205,10 @@ const LoomOp loom_op_positional_encoding = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-positional-encoding-symbolic",
   .synonyms = "position embedding rope rotary sinusoidal transformer",
-  .doc = "Tells each place of a sequence where it stands.",
-  .details
-  = "Attention treats its keys as a heap: without this it could not tell first from last. Sinusoidal adds waves "
-    "of growing length, learned adds a vector for each place that is trained along, and rotary turns pairs of "
-    "features of queries and keys, so that their products depend on how far apart they stand.",
+  .doc = "Encodes the position of each element of a sequence.",
+  .details = "Attention itself does not depend on the order of its keys. Sinusoidal adds sines and cosines of "
+             "different wavelengths, learned adds a trained vector for each position, and rotary rotates pairs of "
+             "features of queries and keys, so that their dot products depend on the relative position.",
   .formula = "y₂ᵢ = x₂ᵢ + sin(t / base^(2i/E)),  y₂ᵢ₊₁ = x₂ᵢ₊₁ + cos(t / base^(2i/E))",
   .reference = "torchtune.modules.RotaryPositionalEmbeddings, for rotary",
   .source = "Vaswani et al., “Attention Is All You Need”, NeurIPS 2017, section 3.5; Su et al., “RoFormer: Enhanced "

@@ -3,7 +3,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "The base." },
-  { "exponent", "The exponent; its shape may differ where sizes are 1.", LOOM_PORT_OPTIONAL },
+  { "exponent", "The exponent; broadcasts with the input.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -11,11 +11,11 @@ static const LoomParamSpec params[] = {
   { .name = "exponent",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "The exponent as a number, where nothing is wired." },
+    .doc = "The exponent as a number, used if the port exponent is not wired." },
   { NULL },
 };
 
-/* Whole powers of integers are whole; a negative power is a fraction. */
+/* Powers of integers are integers, unless the exponent is negative. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -26,7 +26,7 @@ infer (LoomInfer *ctx)
     loom_op_infer_binary (ctx);
 }
 
-/* Squares and square roots have cheaper formulas of their own. */
+/* Squares and square roots use cheaper formulas. */
 static void
 lower (LoomLower *ctx)
 {
@@ -63,9 +63,9 @@ const LoomOp loom_op_pow = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-pow-symbolic",
   .synonyms = "power square exponent **",
-  .doc = "Raises every element to a power.",
-  .details = "Exponent 2 squares, ½ takes the root, -1 inverts. A negative base has a power only for whole exponents; "
-             "anything else gives NaN.",
+  .doc = "Raises each element to a power.",
+  .details = "Exponent 2 is the square, ½ the square root, -1 the reciprocal. A negative base needs an integer "
+             "exponent; other exponents give NaN.",
   .formula = "y = xᵉ",
   .reference = "torch.pow",
   .inputs = inputs,

@@ -1,8 +1,8 @@
-/* PReLU: a leaky ReLU that learns its slope (He et al. 2015). */
+/* PReLU: a leaky ReLU with a learnable slope (He et al. 2015). */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "A tensor of any shape; channels are its second dimension." },
+  { "input", "A tensor of any shape; the channels are its second dimension." },
   { "weight", "Ties the slopes to another tensor [num_parameters].", LOOM_PORT_WEIGHT },
   { NULL },
 };
@@ -13,8 +13,8 @@ static const LoomParamSpec params[] = {
     .def = "1",
     .minimum = 1,
     .maximum = 1e9,
-    .doc = "1 for a slope that all share, or as many as there are channels." },
-  { .name = "init", .type = LOOM_PARAM_FLOAT, .def = "0.25", .doc = "The slope to begin with." },
+    .doc = "1 for a single slope, or the number of channels." },
+  { .name = "init", .type = LOOM_PARAM_FLOAT, .def = "0.25", .doc = "The initial slope." },
   { NULL },
 };
 
@@ -32,7 +32,7 @@ infer (LoomInfer *ctx)
 
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_parameters",
                         "num_parameters is %" G_GINT64_FORMAT
-                        ", so the second dimension must be of that size; here comes %s. 1 fits every shape.",
+                        ", so the second dimension must have that size, but got %s. 1 fits every shape.",
                         n, text);
       return;
     }
@@ -52,7 +52,7 @@ lower (LoomLower *ctx)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   gint64 dims[LOOM_MAX_RANK];
 
-  /* Channels are the second dimension; a single slope stretches over everything. */
+  /* The channels are the second dimension; a single slope broadcasts. */
   for (int i = 0; i < d.rank; i++)
     dims[i] = i == 1 ? loom_infer_int (loom_lower_infer (ctx), "num_parameters") : 1;
   w = loom_reshape (p, w, d.rank < 2 ? 0 : d.rank, dims);
@@ -75,9 +75,9 @@ const LoomOp loom_op_prelu = {
   .title = "PReLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-leaky-relu-symbolic",
-  .doc = "A leaky ReLU that learns its slope below zero.",
-  .details = "One slope for all features, or one for each channel, begins at init and is trained like any "
-             "weight. Weight decay would pull it towards a plain ReLU, so it is usually left out for it.",
+  .doc = "Applies a leaky ReLU with a learnable slope.",
+  .details = "It has one slope, or one for each channel. Weight decay would move the slope towards 0, a plain ReLU, so "
+             "it is usually not applied to it.",
   .formula = "y = x for x > 0, else w · x",
   .reference = "torch.nn.PReLU",
   .source = "He, Zhang, Ren and Sun, “Delving Deep into Rectifiers”, ICCV 2015, arXiv:1502.01852",

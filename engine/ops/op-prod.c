@@ -18,10 +18,9 @@ const LoomOp loom_op_prod = {
   .title = "Product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-prod-symbolic",
-  .doc = "Multiplies all elements, or those along some dimensions.",
-  .details = "The likelihood of independent events is a product; many factors soon leave the range of floats, so "
-             "logarithms are added instead. Each factor’s gradient is the product of the others, "
-             "zeros among them included.",
+  .doc = "Computes the product of all elements, or along dimensions.",
+  .details = "Products of many factors overflow or underflow easily; sums of logarithms do not. The gradient of each "
+             "factor is the product of the others, correct also if there are zeros.",
   .formula = "y = Π x",
   .reference = "torch.prod",
   .inputs = loom_op_port_input,

@@ -12,11 +12,10 @@ const LoomOp loom_op_quantile = {
   .title = "Quantile",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-quantile-symbolic",
-  .doc = "The number below which a share of the elements lies.",
-  .details = "With q = 0.9, nine of ten elements are smaller. Between two elements it is mixed as "
-             "interpolation says. Several q give several rows: quartiles, or the borders of a robust range. "
-             "The gradient goes to the elements that were mixed. Where a NaN is, the result is NaN; "
-             "nanquantile leaves NaN out. Percentile is the same in hundredths.",
+  .doc = "Computes quantiles of all elements, or along a dimension.",
+  .details = "q = 0.9 is the value below which 90 % of the elements are. If it is between two elements, interpolation "
+             "determines the result. The gradient goes to the elements that were used. If there is a NaN the result is "
+             "NaN; nanquantile ignores NaN. Percentile is the same in hundredths.",
   .formula = "y = x₍ᵣ₎, r = q · (n − 1), counted from 0",
   .reference = "torch.quantile",
   .source

@@ -1,4 +1,4 @@
-/* Rand: uniform random numbers, as torch.rand and rand_like. */
+/* Rand: uniform random numbers, as torch.rand and torch.rand_like. */
 #include "engine/ops/family-random.h"
 
 static void
@@ -18,11 +18,10 @@ const LoomOp loom_op_rand = {
   .title = "Uniform random",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-random-symbolic",
-  .doc = "Random numbers between 0 and 1.",
-  .details = "Every number from 0 to below 1 is as likely as any other. They are new at each step of a "
-             "training, in evaluation as well, and follow from the seed alone: the same seed gives the same "
-             "numbers on every device and with any number of threads. With “like” the shape is that of another "
-             "tensor (rand_like).",
+  .doc = "Draws random numbers uniformly from 0 (included) to 1 (excluded).",
+  .details
+  = "New numbers are drawn at each step, in evaluation too. They depend only on the seed: they are the same on every "
+    "device and with any number of threads. With “like” the shape is that of another tensor (rand_like).",
   .formula = "y ~ U(0, 1)",
   .reference = "torch.rand",
   .inputs = loom_op_port_like,

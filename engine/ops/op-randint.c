@@ -2,17 +2,22 @@
 #include "engine/ops/family-random.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "low", .type = LOOM_PARAM_INT, .def = "0", .minimum = -4e15, .maximum = 4e15, .doc = "The least number." },
+  { .name = "low",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = -4e15,
+    .maximum = 4e15,
+    .doc = "The smallest number." },
   { .name = "high",
     .type = LOOM_PARAM_INT,
     .fresh = "10",
     .minimum = -4e15,
     .maximum = 4e15,
-    .doc = "The first number that is not drawn any more." },
+    .doc = "The upper bound, which is not included." },
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .def = "",
-    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },
+    .doc = "Sizes of the dimensions; if not set, those of the tensor wired into “like”, else a scalar." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "i64", .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
@@ -24,9 +29,10 @@ infer (LoomInfer *ctx)
 
   if (low >= high)
     {
-      loom_infer_fault (
-          ctx, LOOM_ERROR_SCHEMA, "high",
-          "From %" G_GINT64_FORMAT " to before %" G_GINT64_FORMAT " there is no number. Make high larger.", low, high);
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "high",
+                        "From %" G_GINT64_FORMAT " to before %" G_GINT64_FORMAT
+                        " there are no integers. Make high larger.",
+                        low, high);
       return;
     }
   loom_op_infer_filled (ctx);
@@ -56,13 +62,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_randint = {
   .name = "randint",
-  .title = "Random whole numbers",
+  .title = "Random integers",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-randint-symbolic",
-  .doc = "Random whole numbers from low to before high.",
-  .details
-  = "All are equally likely: classes for a generator, indices of rows to be picked, time steps of a diffusion. "
-    "They are new at each step, in evaluation too, and follow from the seed alone.",
+  .doc = "Draws random integers uniformly from low to before high.",
+  .details = "For example, random class labels, row indices or diffusion time steps. New numbers are drawn at each "
+             "step from the seed, in evaluation too.",
   .formula = "y ~ U{low, …, high − 1}",
   .reference = "torch.randint",
   .inputs = loom_op_port_like,

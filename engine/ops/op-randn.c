@@ -1,4 +1,4 @@
-/* Randn: normal random numbers, as torch.randn and randn_like. */
+/* Randn: standard normal random numbers, as torch.randn and torch.randn_like. */
 #include "engine/ops/family-random.h"
 
 static void
@@ -18,11 +18,10 @@ const LoomOp loom_op_randn = {
   .title = "Normal random",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-randn-symbolic",
-  .doc = "Random numbers with mean 0 and deviation 1.",
-  .details = "The noise that a generator begins with, or that is added to data. They are new at each step of a "
-             "training, in evaluation as well, and follow from the seed alone: the same seed gives the same "
-             "numbers on every device and with any number of threads. With “like” the shape is that of another "
-             "tensor (randn_like).",
+  .doc = "Draws random numbers from the standard normal distribution.",
+  .details
+  = "New numbers are drawn at each step, in evaluation too. They depend only on the seed: they are the same on every "
+    "device and with any number of threads. With “like” the shape is that of another tensor (randn_like).",
   .formula = "y ~ N(0, 1)",
   .reference = "torch.randn",
   .inputs = loom_op_port_like,

@@ -1,4 +1,4 @@
-/* Randperm: the numbers 0 … n-1 in random order, as torch.randperm. */
+/* Randperm: a random permutation of 0 … n-1, as torch.randperm. */
 #include "engine/ops/family-random.h"
 
 static const LoomParamSpec params[] = {
@@ -7,8 +7,8 @@ static const LoomParamSpec params[] = {
     .def = "",
     .minimum = 0,
     .maximum = 1e9,
-    .doc = "How many numbers; left out where “like” is wired." },
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "Which size of “like” says how many numbers; 0 is the batch." },
+    .doc = "The number of elements n; not used if “like” is wired." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension of “like” whose size is n; 0 is the batch." },
   { NULL },
 };
 
@@ -22,7 +22,7 @@ infer (LoomInfer *ctx)
   if ((like != NULL) == loom_infer_is_set (ctx, "n"))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "n",
-                        "randperm needs to know how many numbers: give n, or wire a tensor into “like”, but not both.")
+                        "randperm needs a length: give n, or wire a tensor into “like”, but not both.")
           ->is_todo
           = like == NULL;
       return;
@@ -30,7 +30,7 @@ infer (LoomInfer *ctx)
   if (like == NULL)
     shape.dim[0] = loom_dim (loom_infer_int (ctx, "n"));
   else if (!loom_op_rank (ctx, 0, "like", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                          "A single number has no size.")
+                          "A scalar has no size.")
            || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), like->shape.rank, &axis))
     return;
   else
@@ -38,7 +38,7 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, LOOM_I64, &shape);
 }
 
-/* The order of random numbers: two of 63 bits are hardly ever equal. */
+/* The order that sorts random numbers of 63 bits, which are hardly ever equal. */
 static void
 lower (LoomLower *ctx)
 {
@@ -63,11 +63,10 @@ const LoomOp loom_op_randperm = {
   .title = "Random permutation",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-randperm-symbolic",
-  .doc = "The numbers from 0 to n − 1 in random order.",
+  .doc = "Returns a random permutation of the integers from 0 to n − 1.",
   .details
-  = "As index of index_select it shuffles: with a batch wired into “like” it mixes the samples, which mixup and "
-    "contrastive losses want; its first numbers are a choice without repetition. New at each step, in "
-    "evaluation too.",
+  = "As the index of index_select it shuffles the samples of a batch that is wired into “like”, as for mixup; its "
+    "first elements are a sample without replacement. A new permutation is drawn at each step, in evaluation too.",
   .formula = "y is a permutation of 0 … n − 1",
   .reference = "torch.randperm",
   .inputs = loom_op_port_like,

@@ -1,21 +1,22 @@
-/* A module along trees: engine/net makes it flat and types it, since only it knows modules. */
+/* Recurse: runs a module over trees. engine/net flattens the module and infers its types, because operators do not
+ * know modules. */
 #include "engine/ops/op-private.h"
 
 #define MOST_CHILDREN 16
 
 static const LoomParamSpec params[] = {
-  { .name = LOOM_BODY, .type = LOOM_PARAM_STRING, .doc = "The module that is run for each node of a tree." },
+  { .name = LOOM_BODY, .type = LOOM_PARAM_STRING, .doc = "The module to run for each node of a tree." },
   { .name = "arity",
     .type = LOOM_PARAM_INT,
     .def = "0",
     .minimum = 0,
     .maximum = MOST_CHILDREN,
-    .doc = "How many children a node may have, each with an input of its own: h0, h1 and so on. 0: any number, whose "
-           "values are added up." },
+    .doc = "The number of children per node, each with its own input: h0, h1, …; with 0 a node can have any number of "
+           "children, whose values are summed." },
   { NULL },
 };
 
-/* engine/net types and lowers it: these are there for tables that ask every operator. */
+/* engine/net infers and lowers it; these functions exist for tables that query every operator. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -33,13 +34,11 @@ const LoomOp loom_op_recurse = {
   .role = LOOM_ROLE_LOOP,
   .icon = "loom-recurse-symbolic",
   .synonyms = "recursive recursion tree trees treelstm parse syntax rntn rvnn",
-  .doc = "Runs a module for each node of trees, from the leaves up.",
-  .details
-  = "parent says of each node where its parent stands, -1 for a root; children stand before their parents. An output "
-    "with "
-    "carry=\"h\" is what the parent finds as its input h: the sum over its children or, with arity, h0, h1 and so on, "
-    "and zeros where there is no child. The other inputs have one row for each node, and so have the outputs. All "
-    "nodes of a level, of all trees, are computed at once.",
+  .doc = "Runs a module for each node of trees, from the leaves to the root.",
+  .details = "parent holds the index of each node’s parent, -1 for a root; children come before their parents. The "
+             "parent receives an output with carry=\"h\" as its input h: the sum over its children or, with arity, h0, "
+             "h1, …; zeros for missing children. All other inputs and outputs have one row for each node. All nodes of "
+             "one level, of all trees, are computed together.",
   .formula = "hₙ, yₙ = body(Σ hₘ over children m of n, xₙ)",
   .reference = "a loop over nodes",
   .source = "Goller and Küchler, “Learning task-dependent distributed representations by backpropagation through "

@@ -8,10 +8,9 @@ const LoomOp loom_op_relu = {
   .icon = "loom-relu-symbolic",
   .synonyms = "rectifier rectified",
   .usual = TRUE,
-  .doc = "Lets positive numbers pass and turns negative ones into zero.",
-  .details
-  = "The plainest bend a network can have, and usually the first to try between two layers. Gradients pass unchanged "
-    "where the input is positive and are 0 elsewhere; a unit that is negative for every sample learns nothing more.",
+  .doc = "Applies the rectified linear unit: negative elements become zero.",
+  .details = "The default activation between two layers. The gradient passes unchanged for positive inputs and is 0 "
+             "elsewhere, so a unit that is negative for every sample learns nothing more.",
   .formula = "y = max(x, 0)",
   .reference = "torch.nn.ReLU",
   .source = "Nair and Hinton, “Rectified Linear Units Improve Restricted Boltzmann Machines”, ICML 2010",

@@ -15,9 +15,8 @@ const LoomOp loom_op_relu6 = {
   .title = "ReLU6",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-clamp-symbolic",
-  .doc = "A ReLU that stops at 6.",
-  .details = "The bound keeps activations in a range that few bits can hold, which is why networks for small "
-             "devices have it.",
+  .doc = "Applies a ReLU that is limited to 6.",
+  .details = "The limited range suits low-precision arithmetic, so it is used in networks for mobile devices.",
   .formula = "y = min(max(x, 0), 6)",
   .reference = "torch.nn.ReLU6",
   .source = "Krizhevsky, “Convolutional Deep Belief Networks on CIFAR-10”, 2010",

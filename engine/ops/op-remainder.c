@@ -1,4 +1,4 @@
-/* Remainder: what a division that rounds down leaves. */
+/* Remainder of a division that rounds down, as % of Python. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_remainder = {
@@ -6,10 +6,9 @@ const LoomOp loom_op_remainder = {
   .title = "Remainder",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-remainder-symbolic",
-  .doc = "Keeps what is left of a division; the result has the sign of the divisor.",
-  .details = "Wraps numbers round: an angle into one turn, an index into a ring. Counting down below zero "
-             "comes out at the top again, as in Python’s %; fmod is the kind that keeps the sign of the first "
-             "operand. Of whole numbers and a divisor 0 it is an error. In other words: modulo.",
+  .doc = "Computes the remainder of a division, with the sign of the divisor.",
+  .details = "As % in Python: it wraps indices and angles into a range, also for negative numbers; fmod has the sign "
+             "of the first operand instead. For integers a divisor of 0 is an error. In other words: modulo.",
   .formula = "y = a − b · ⌊a / b⌋",
   .reference = "torch.remainder",
   .inputs = loom_op_port_operands,

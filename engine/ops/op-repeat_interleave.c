@@ -1,4 +1,4 @@
-/* Repeat interleave: each element several times, one after the other. */
+/* Repeat interleave: repeats each element. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -7,9 +7,9 @@ static const LoomParamSpec params[] = {
     .fresh = "2",
     .minimum = 0,
     .maximum = 1e15,
-    .doc = "How often each element." },
+    .doc = "The number of repetitions of each element." },
   { LOOM_OP_DIM ("dim"), .def = "",
-    .doc = "Along which dimension; left out, the tensor is first laid out as one row." },
+    .doc = "The dimension to repeat along; if not set, the tensor is flattened first." },
   { NULL },
 };
 
@@ -62,9 +62,9 @@ const LoomOp loom_op_repeat_interleave = {
   .title = "Repeat interleave",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-expand-symbolic",
-  .doc = "Repeats each element, so that copies are neighbours.",
-  .details = "Where tile gives 1 2 1 2 this gives 1 1 2 2: each key of a head is handed to several queries, or "
-             "each pixel of a row is doubled.",
+  .doc = "Repeats each element of a tensor along a dimension.",
+  .details = "Copies of an element are neighbours: 1 1 2 2, while tile returns 1 2 1 2. For example, it repeats the "
+             "key heads of grouped-query attention.",
   .formula = "1 2 → 1 1 2 2",
   .reference = "torch.repeat_interleave",
   .inputs = loom_op_port_input,

@@ -9,7 +9,7 @@ static const LoomParamSpec params[] = {
     .fresh = "B,-1",
     .minimum = -1,
     .maximum = -1,
-    .doc = "The new shape, of numbers and symbols: “B,1,28,28”; one size may be −1 and is found out." },
+    .doc = "The new shape, of numbers and symbols: “B,1,28,28”; one size may be −1 and is inferred." },
   { NULL },
 };
 
@@ -32,7 +32,7 @@ static const LoomSample samples[] = {
   { .params = "shape=-1,5", .inputs = { "f32:0,5" } },     { NULL },
 };
 
-/* A shape that another input of the node has, or a row of pixels as a square picture of one or three channels. */
+/* The shape of another input of the node, or rows of pixels as square images of one or three channels. */
 static char **
 adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
 {
@@ -74,9 +74,9 @@ const LoomOp loom_op_reshape = {
   .icon = "loom-reshape-symbolic",
   .synonyms = "view",
   .usual = TRUE,
-  .doc = "Reads the same elements, in the same order, as another shape.",
-  .details = "A row of 784 numbers becomes a picture of 28 × 28, or an embedding is split into heads. The order of the "
-             "elements never changes, so to swap dimensions use permute or transpose. PyTorch’s view is the same.",
+  .doc = "Returns the same elements, in the same order, with another shape.",
+  .details = "For example, rows of 784 pixels become images of 28 × 28. To swap dimensions use permute or transpose, "
+             "because reshape never reorders elements. PyTorch’s view is the same.",
   .formula = "y = x, other shape",
   .reference = "torch.reshape",
   .inputs = loom_op_port_input,

@@ -4,8 +4,8 @@
 #include <float.h>
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Features in the last dimensions." },
-  { "weight", "Ties the scale to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
+  { "input", "Features in the last dimensions [ …, normalized_shape]." },
+  { "weight", "Ties the scale γ to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
   { NULL },
 };
 
@@ -16,9 +16,12 @@ static const LoomParamSpec params[] = {
     .def = "",
     .minimum = 0,
     .maximum = 1,
-    .doc = "Added to the mean square; left out, the smallest step of the floats at 1.",
+    .doc = "ε, added to the mean square; if not set, the machine epsilon of the type.",
     .advanced = TRUE },
-  { .name = "elementwise_affine", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Learns a scale for each feature." },
+  { .name = "elementwise_affine",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Whether each feature has a learnable scale." },
   { NULL },
 };
 
@@ -68,9 +71,9 @@ const LoomOp loom_op_rms_norm = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-rms-norm-symbolic",
   .synonyms = "transformer llama",
-  .doc = "Scales each sample’s features to a root mean square of 1.",
-  .details = "Layer norm without the mean: only the length of the feature vector is fixed, its direction "
-             "stays. Cheaper, and as good in large language models, where it has taken layer norm’s place.",
+  .doc = "Divides the features of each sample by their root mean square.",
+  .details = "Like layer norm without the subtraction of the mean. It is cheaper, and large language models use it in "
+             "place of layer norm with similar results.",
   .formula = "y = γ x / √(mean(x²) + ε)",
   .reference = "torch.nn.RMSNorm",
   .source = "Zhang and Sennrich, “Root Mean Square Layer Normalization”, NeurIPS 2019, arXiv:1910.07467",

@@ -17,7 +17,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "tanh",
     .choices = nonlinearities,
-    .doc = "What bends the new state." },
+    .doc = "The activation of the new state." },
   { NULL },
 };
 
@@ -62,10 +62,10 @@ const LoomOp loom_op_rnn = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-rnn-symbolic",
   .synonyms = "recurrent elman sequence",
-  .doc = "Reads a sequence step by step and keeps a state.",
-  .details = "The state after each step is made of the step’s input and of the state before it, by the same weights at "
-             "every step, so a sequence may be of any length. Gradients flow back through all steps; over many they "
-             "vanish or explode, which lstm and gru reduce.",
+  .doc = "Applies an Elman RNN to a sequence.",
+  .details
+  = "The state of each step is computed from the input and the previous state, with the same weights at every step, so "
+    "sequences can have any length. Over many steps gradients vanish or explode; lstm and gru reduce this.",
   .formula = "hₜ = tanh(xₜ Wᵢₕᵀ + bᵢₕ + hₜ₋₁ Wₕₕᵀ + bₕₕ)",
   .reference = "torch.nn.RNN",
   .inputs = inputs,

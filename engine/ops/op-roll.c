@@ -1,12 +1,12 @@
-/* Roll: elements move along, and what falls off the end comes in at the beginning. */
+/* Roll: shifts elements circularly. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { .name = "shifts",
     .type = LOOM_PARAM_INTS,
     .fresh = "1",
-    .doc = "How many places, one number for each dimension; a negative number moves back." },
-  { LOOM_OP_DIMS ("dims"), .def = "", .doc = "The dimensions; left out, the tensor is moved as one row." },
+    .doc = "The number of elements to shift by, for each dimension; negative numbers shift towards the beginning." },
+  { LOOM_OP_DIMS ("dims"), .def = "", .doc = "The dimensions to roll; if not set, the flattened tensor is rolled." },
   { NULL },
 };
 
@@ -39,7 +39,7 @@ roll (LoomProgram *p, LoomValue x, int axis, gint64 n, gint64 shift)
 
   if (n == 0 || shift % n == 0)
     return x;
-  /* The first so many elements go behind the others. */
+  /* The elements that leave at the end are concatenated before the others. */
   head = n - (shift % n + n) % n;
   part[0] = loom_op_cut (p, x, axis, head, n - head, 1);
   part[1] = loom_op_cut (p, x, axis, 0, head, 1);
@@ -85,9 +85,8 @@ const LoomOp loom_op_roll = {
   .title = "Roll",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-flip-symbolic",
-  .doc = "Moves elements along a dimension, around the end.",
-  .details = "Every element goes to the next place and the last one becomes the first: rows of a picture shifted, "
-             "windows of a transformer that look across their border.",
+  .doc = "Shifts elements along a dimension, circularly.",
+  .details = "Elements that leave at one end enter at the other. For example, shifted windows in vision transformers.",
   .formula = "yᵢ = xⱼ, j = (i − s) mod n",
   .reference = "torch.roll",
   .inputs = loom_op_port_input,

@@ -1,4 +1,4 @@
-/* Round: the nearest integer, or digit. */
+/* Round: the nearest integer, or multiple of a power of ten. */
 #include "engine/ops/op-private.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static const LoomParamSpec params[] = {
     .minimum = -30,
     .maximum = 30,
     .unit = "digits",
-    .doc = "How many digits stay after the decimal point; negative ones are taken off before it." },
+    .doc = "The number of decimal places; negative numbers round to tens, hundreds, …." },
   { NULL },
 };
 
@@ -35,7 +35,7 @@ lower (LoomLower *ctx)
       loom_lower_output (ctx, 0, loom_unary (p, LOOM_SCALAR_ROUND, x));
       return;
     }
-  /* Powers of ten are exact and their inverses are not: a negative number of decimals divides first. */
+  /* Powers of ten are exact, their inverses are not: a negative number of decimals divides first. */
   scale = loom_op_const_like (ctx, x, pow (10, (double)ABS (decimals)));
   x = loom_binary (p, decimals > 0 ? LOOM_SCALAR_MUL : LOOM_SCALAR_DIV, x, scale);
   x = loom_unary (p, LOOM_SCALAR_ROUND, x);
@@ -57,10 +57,9 @@ const LoomOp loom_op_round = {
   .title = "Round",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-round-symbolic",
-  .doc = "Rounds every element to the nearest whole number.",
-  .details = "Exactly half goes to the even neighbour, so that rounding many numbers does not push their sum "
-             "up. The steps are flat: the gradient is zero, which is why networks that compute in few bits "
-             "need a trick to be trained.",
+  .doc = "Rounds each element to the nearest integer.",
+  .details = "Halves are rounded to the nearest even number. The derivative is 0 everywhere, so layers before it learn "
+             "nothing through it.",
   .formula = "y = ⌊x⌉",
   .reference = "torch.round",
   .inputs = loom_op_port_input,

@@ -2,8 +2,14 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "lower", .type = LOOM_PARAM_FLOAT, .def = "0.125", .doc = "The least slope below 0." },
-  { .name = "upper", .type = LOOM_PARAM_FLOAT, .def = "0.3333333333333333", .doc = "The largest slope below 0." },
+  { .name = "lower",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0.125",
+    .doc = "The lower bound of the slope for negative inputs." },
+  { .name = "upper",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0.3333333333333333",
+    .doc = "The upper bound of the slope for negative inputs." },
   { NULL },
 };
 
@@ -11,8 +17,8 @@ static void
 infer (LoomInfer *ctx)
 {
   if (loom_infer_float (ctx, "lower") > loom_infer_float (ctx, "upper"))
-    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "lower", "The least slope, lower, is above the largest, upper.");
-  else if (loom_op_needs_float (ctx, 0, "input", "scales what is negative"))
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "lower", "The lower bound of the slope is above the upper bound.");
+  else if (loom_op_needs_float (ctx, 0, "input", "scales negative elements"))
     loom_op_infer_same (ctx);
 }
 
@@ -48,10 +54,9 @@ const LoomOp loom_op_rrelu = {
   .title = "Randomised leaky ReLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-leaky-relu-symbolic",
-  .doc = "Leaky ReLU whose slope below 0 is drawn at random for each element while training.",
+  .doc = "Applies a leaky ReLU whose slope is random for each element in training.",
   .details
-  = "The random slopes keep a network from relying on exact values, a little like dropout. In evaluation the slope "
-    "is the middle between lower and upper.",
+  = "The random slopes act as a regulariser, like dropout. In evaluation the slope is the mean of lower and upper.",
   .formula = "y = x for x > 0, else a · x, a ~ U(lower, upper)",
   .reference = "torch.nn.RReLU",
   .source = "Xu, Wang, Chen and Li, “Empirical Evaluation of Rectified Activations in Convolutional Network”, 2015, "

@@ -1,4 +1,4 @@
-/* Reciprocal root: y = 1/√x. */
+/* Reciprocal square root: y = 1/√x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_rsqrt = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_rsqrt = {
   .title = "Reciprocal square root",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-rsqrt-symbolic",
-  .doc = "Divides 1 by the square root of every element.",
-  .details = "The factor that makes a variance 1: the middle of every normalisation layer. A "
-             "small number is added to the variance first, because there is no result for zero.",
+  .doc = "Computes the reciprocal square root of each element.",
+  .details = "Used in normalisation layers. The result is infinite for 0, so a small number is usually added first.",
   .formula = "y = 1 / √x",
   .reference = "torch.rsqrt",
   .inputs = loom_op_port_input,

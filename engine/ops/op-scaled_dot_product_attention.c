@@ -12,21 +12,19 @@ enum
 };
 
 static const LoomPortSpec inputs[] = {
-  { "query", "What is looked for [ …, T, E ]; the dimension before the last two is that of the heads." },
-  { "key", "By what it is found [ …, S, E ]." },
-  { "value", "What is handed over [ …, S, D ]." },
+  { "query", "The queries [ …, T, E]; the dimension before the last two is the heads." },
+  { "key", "The keys [ …, S, E]." },
+  { "value", "The values [ …, S, D]." },
   { "attn_mask",
-    "Which keys a query may look at: bool that is true where it may, or numbers that are added to the scores; any "
-    "shape "
-    "that broadcasts to [ …, T, S ].",
+    "The attention mask: bool, true for pairs of query and key that take part, or a float that is added to the "
+    "attention scores; broadcasts to [ …, T, S].",
     LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
 static const LoomPortSpec outputs[] = {
-  { "out", "For each query the values, weighted [ …, T, D ]." },
-  { "weights", "How much of each value went into it [ …, T, S ]; computed where something reads it.",
-    LOOM_PORT_OPTIONAL },
+  { "out", "The attention output [ …, T, D]." },
+  { "weights", "The attention weights [ …, T, S]; computed only if this port is used.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -34,27 +32,28 @@ static const LoomParamSpec params[] = {
   { .name = "is_causal",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Query i sees keys 0 to i only, none that come later." },
+    .doc = "Whether query i attends only to keys 0 to i (a causal mask)." },
   { .name = "dropout_p",
     .type = LOOM_PARAM_FLOAT,
     .def = "0",
     .minimum = 0,
     .maximum = 1,
-    .doc = "The share of the weights that is dropped while training." },
+    .doc = "The dropout probability of the attention weights, in training." },
   { .name = "scale",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "What the scores are multiplied with; left out, 1/√E.",
+    .doc = "The factor of the scores; if not set, 1/√E.",
     .advanced = TRUE },
   { .name = "enable_gqa",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Heads of queries may share those of keys and values, whose number then divides theirs.",
+    .doc = "Whether keys and values may have fewer heads than queries (grouped-query attention); their number must "
+           "divide that of the queries.",
     .advanced = TRUE },
   { NULL },
 };
 
-/* The dimensions before the last two of a key or a value are the query's; FALSE after a fault. */
+/* The dimensions before the last two of a key or a value must be those of the query; FALSE after a fault. */
 static gboolean
 check_leading (LoomInfer *ctx, guint i, const char *port)
 {
@@ -69,8 +68,8 @@ check_leading (LoomInfer *ctx, guint i, const char *port)
                                       : loom_dim_compatible (q->dim[d], x->dim[d]);
   if (!fits)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                      "Attention pairs queries %s with %s %s: the sizes before the last two must be equal%s.", one,
-                      i == KEY ? "keys" : "values", two, shares ? ", but for heads that share keys" : "");
+                      "Attention needs equal sizes before the last two for queries %s and %s %s%s.", one,
+                      i == KEY ? "keys" : "values", two, shares ? ", except for heads that share keys" : "");
   return fits;
 }
 
@@ -84,7 +83,7 @@ check_equal (LoomInfer *ctx, guint i, guint k, int from_end, const char *port, c
     return TRUE;
   one = loom_shape_to_string (a);
   two = loom_shape_to_string (b);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s; here come %s and %s.", what, one, two);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s, but got %s and %s.", what, one, two);
   return FALSE;
 }
 
@@ -98,14 +97,15 @@ infer (LoomInfer *ctx)
 
   for (guint i = QUERY; i <= VALUE; i++)
     if (!loom_op_needs_float (ctx, i, names[i], "multiplies its inputs")
-        || !loom_op_rank (ctx, i, names[i], 2, LOOM_SHAPE_MAX_RANK, "places with features in the last two dimensions",
-                          "Put an unsqueeze before it.")
+        || !loom_op_rank (ctx, i, names[i], 2, LOOM_SHAPE_MAX_RANK,
+                          "positions with features in the last two dimensions", "Put an unsqueeze before it.")
         || (i > QUERY && !loom_op_same_dtype (ctx, QUERY, i, names[i])))
       return;
   if (!check_leading (ctx, KEY, "key") || !check_leading (ctx, VALUE, "value")
-      || !check_equal (ctx, QUERY, KEY, 1, "key", "Queries and keys are multiplied, so both have equally many features")
-      || !check_equal (ctx, KEY, VALUE, 2, "value", "Each key has one value")
-      || (k->shape.rank > 2 && !check_equal (ctx, KEY, VALUE, 3, "value", "Keys and values have equally many heads")))
+      || !check_equal (ctx, QUERY, KEY, 1, "key", "Queries and keys need the same number of features")
+      || !check_equal (ctx, KEY, VALUE, 2, "value", "Each key needs one value")
+      || (k->shape.rank > 2
+          && !check_equal (ctx, KEY, VALUE, 3, "value", "Keys and values need the same number of heads")))
     return;
   weights.dim[weights.rank - 1] = k->shape.dim[k->shape.rank - 2];
   out.dim[out.rank - 1] = v->shape.dim[v->shape.rank - 1];
@@ -115,11 +115,9 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *have = loom_shape_to_string (&mask->shape), *want = loom_shape_to_string (&weights);
 
-      loom_infer_fault (
-          ctx, LOOM_ERROR_SHAPE, "attn_mask",
-          "A mask says of every query and key, %s, whether they may meet (bool) or what is added to their "
-          "score (%s); here comes %s %s.",
-          want, loom_dtype_name (q->dtype), loom_dtype_name (mask->dtype), have);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "attn_mask",
+                        "The attention mask must broadcast to %s, of bool or %s, but got %s %s.", want,
+                        loom_dtype_name (q->dtype), loom_dtype_name (mask->dtype), have);
       return;
     }
   loom_infer_output (ctx, 0, q->dtype, &out);
@@ -139,8 +137,8 @@ as_heads (LoomLower *ctx, LoomValue v)
                        (gint64[]){ n, d.rank > 2 ? d.dim[d.rank - 3] : 1, d.dim[d.rank - 2], d.dim[d.rank - 1] });
 }
 
-/* A mask in the form that LoomAttention wants: repeated along the keys, and along the samples if along some of their
- * dimensions. */
+/* A mask in the form that LoomAttention needs: expanded along the keys, and along the batch if it is expanded along
+ * some of its dimensions. */
 static LoomValue
 mask_of (LoomLower *ctx, LoomValue mask, int rank, const gint64 *scores)
 {
@@ -211,12 +209,11 @@ const LoomOp loom_op_scaled_dot_product_attention = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-attention-symbolic",
   .synonyms = "sdpa self-attention cross-attention flash transformer",
-  .doc = "Each query looks at all keys and takes the values of those that fit.",
-  .details
-  = "The product of a query with a key says how well the two fit. Softmax makes shares of these scores, and the "
-    "result is the values, averaged by them. It has no weights of its own: those are in the layers that make "
-    "queries, keys and values, as multihead_attention has them. Memory grows with the number of places and not "
-    "with its square, unless the weights are looked at.",
+  .doc = "Computes scaled dot-product attention.",
+  .details = "The attention weights are the softmax over the keys of the scaled dot products of a query with all keys; "
+             "the output is the sum of the values with these weights. It has no learnable weights; multihead_attention "
+             "adds the projections. Unless the port weights is used, memory grows linearly with the sequence length "
+             "for heads of up to 256 features.",
   .formula = "y = softmax(q kᵀ / √E) v",
   .reference = "torch.nn.functional.scaled_dot_product_attention",
   .source = "Vaswani et al., “Attention Is All You Need”, NeurIPS 2017, section 3.2.1",

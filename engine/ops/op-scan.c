@@ -1,8 +1,9 @@
-/* A loop over a module: engine/net makes its body flat and types it, since only it knows modules. */
+/* Scan: runs a module over the steps of a sequence. engine/net flattens the module and infers its types, because
+ * operators do not know modules. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = LOOM_BODY, .type = LOOM_PARAM_STRING, .doc = "The module that each step runs." },
+  { .name = LOOM_BODY, .type = LOOM_PARAM_STRING, .doc = "The module to run at each step." },
   { .name = "axis",
     .type = LOOM_PARAM_INT,
     .def = "0",
@@ -12,31 +13,29 @@ static const LoomParamSpec params[] = {
   { .name = "reverse",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc
-    = "It goes from the last step to the first; outputs are at the positions of the inputs that they were made from." },
+    .doc = "Whether the loop runs from the last step to the first; outputs keep the positions of their inputs." },
   { .name = LOOM_STATEFUL,
     .type = LOOM_PARAM_BOOL,
     .def = "false",
     .doc
-    = "In training what is carried begins a batch as the batch before has left it: windows of a text are then read "
-      "in order, and gradients end at a window’s beginning." },
+    = "Whether a batch in training begins with the final state of the batch before (truncated backpropagation through "
+      "time): the windows of a text are then read in order, and gradients end at the beginning of a window." },
   { .name = "hoist",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
     .advanced = TRUE,
     .doc
-    = "Products that do not depend on what is carried, and the gradients of weights, are computed for all steps at "
-      "once outside of the loop; false computes them step by step, to the bit as if the steps were drawn one by "
-      "one." },
+    = "Whether products that do not depend on the carried state, and the gradients of weights, are computed for all "
+      "steps at once outside of the loop; false computes them step by step, with the same bits as an unrolled loop." },
   { .name = "sequence",
     .type = LOOM_PARAM_STRING,
     .def = "",
-    .doc = "The module’s inputs that are cut into steps, with commas between; without it the first that is not "
-           "carried. The others go whole to every step." },
+    .doc = "The inputs of the module that are sliced along time, separated by commas; if not set, the first one that "
+           "is not carried. The others are passed whole to every step." },
   { NULL },
 };
 
-/* engine/net types and lowers it: these are there for tables that ask every operator. */
+/* engine/net infers and lowers it; these functions exist for tables that query every operator. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -55,11 +54,10 @@ const LoomOp loom_op_scan = {
   .icon = "loom-scan-symbolic",
   .synonyms = "loop recurrent while for iterate sequence time cell",
   .doc = "Runs a module once for each step of a sequence.",
-  .details
-  = "The module is one step of a recurrent network of your own. An output with carry=\"h\" becomes its input h "
-    "at the next step, which begins as what is wired to h here, or as zeros of the module_input’s shape. "
-    "Other outputs are stacked over the steps; a carried one gives its last value. lengths says how many steps "
-    "of each sample count, as at rnn.",
+  .details = "The module is one step of a recurrent network. An output with carry=\"h\" becomes its input h at the "
+             "next step; the initial value is what is wired to h here, or zeros of the module_input’s shape. Other "
+             "outputs are stacked over the steps; of a carried one the last value is returned. lengths is the number "
+             "of valid steps of each sample, as in rnn.",
   .formula = "hₜ, yₜ = body(hₜ₋₁, xₜ)",
   .reference = "torch._higher_order_ops.scan",
   .params = params,

@@ -1,26 +1,23 @@
-/* Scatter: elements put into a tensor by their index. */
+/* Scatter along a dimension, as torch.scatter. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "The initial values of the result." },
-  { "index", "Positions along the dimension, i64; as many dimensions as the input." },
-  { "src", "The values that are put; left out, the number \"value\".", LOOM_PORT_OPTIONAL },
+  { "index", "The indices along dim, i64; same number of dimensions as the input." },
+  { "src", "The values to write; if not wired, the number \"value\".", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
 static const char *const reductions[] = { "none", "add", "multiply", "amax", "amin", NULL };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .fresh = "1", .doc = "The dimension along which the index points." },
-  { .name = "value",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "0",
-    .doc = "The number that is put everywhere, where no src is wired." },
+  { LOOM_OP_DIM ("dim"), .fresh = "1", .doc = "The dimension that the index refers to." },
+  { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The number to write if no src is wired." },
   { .name = "reduce",
     .type = LOOM_PARAM_ENUM,
     .def = "none",
     .choices = reductions,
-    .doc = "How a new number meets the one that is there: it replaces it, or is combined with it." },
+    .doc = "How a value is combined with the present one: none replaces it, the others reduce." },
   { NULL },
 };
 
@@ -55,11 +52,10 @@ const LoomOp loom_op_scatter = {
   .title = "Scatter",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-scatter-symbolic",
-  .doc = "Puts elements into a tensor at the positions that an index names.",
-  .details
-  = "The result is the input but for the places that the index names. Where two elements meet in one place the "
-    "last one stays, always; with a reduction they are combined instead. A one-hot vector is a 1 scattered "
-    "into zeros. Places that were overwritten get no gradient, the elements that stayed get theirs.",
+  .doc = "Writes values into a tensor along a dimension by index.",
+  .details = "The inverse of gather: src[i,j] is written to the element that index[i,j] selects. If several values are "
+             "written to one element the last one wins on every device; with reduce they are combined. Elements that "
+             "are replaced get no gradient.",
   .formula = "y = x;  y[i, index[i,j]] = src[i,j] for dim = 1",
   .reference = "torch.scatter",
   .inputs = inputs,

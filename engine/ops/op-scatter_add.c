@@ -1,10 +1,10 @@
-/* Scatter add: elements added into a tensor by their index. */
+/* Scatter add along a dimension, as torch.scatter_add. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "The initial values of the result." },
-  { "index", "Positions along the dimension, i64; as many dimensions as the input." },
-  { "src", "The values that are added; at least as large as the index." },
+  { "index", "The indices along dim, i64; same number of dimensions as the input." },
+  { "src", "The values to add; at least as large as the index." },
   { NULL },
 };
 
@@ -25,13 +25,13 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_scatter_add = {
   .name = "scatter_add",
-  .title = "Scatter Add",
+  .title = "Scatter add",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-scatter-symbolic",
-  .doc = "Adds elements into a tensor at the positions that an index names.",
-  .details = "The opposite of gather: each element of src is added to the place that the index gives it, several into "
-             "one place if the index says so. Counting, histograms and messages between the nodes of a graph are made "
-             "of it. Sums are taken in the order of the index, so a run repeats its bits.",
+  .doc = "Adds values to a tensor along a dimension by index.",
+  .details = "Each element of src is added to the element that index selects; values with equal indices are summed. "
+             "Used for histograms and for message passing in graph networks. Sums are computed in the order of the "
+             "index, so results are reproducible bit by bit.",
   .formula = "y = x;  y[i, index[i,j]] += src[i,j] for dim = 1",
   .reference = "torch.scatter_add",
   .inputs = inputs,

@@ -1,10 +1,10 @@
-/* Scatter by coordinates: elements or slices put into a tensor, each where it belongs. */
+/* Scatter by coordinates: elements or slices written to a tensor. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "The initial values of the result." },
-  { "indices", "Coordinates along the last dimension, i64; negative ones count from the end." },
-  { "updates", "The elements or slices that are put there." },
+  { "indices", "The coordinates along the last dimension, i64; negative ones count from the end." },
+  { "updates", "The elements or slices to write." },
   { NULL },
 };
 
@@ -15,7 +15,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "none",
     .choices = reductions,
-    .doc = "How new values meet those that are there: they replace them, or are combined with them." },
+    .doc = "How a value is combined with the present one: none replaces it, the others reduce." },
   { NULL },
 };
 
@@ -37,7 +37,7 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *a = loom_shape_to_string (&updates->shape), *b = loom_shape_to_string (&shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "updates", "The updates are %s, but the indices ask for %s.", a, b);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "updates", "The updates are %s, but the indices need %s.", a, b);
       return;
     }
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
@@ -76,12 +76,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_scatter_nd = {
   .name = "scatter_nd",
-  .title = "Scatter by Coordinates",
+  .title = "Scatter by coordinates",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-scatter-symbolic",
-  .doc = "Puts elements or slices into a tensor at the coordinates that rows of an index name.",
-  .details = "The opposite of gather by coordinates. Where two meet in one place the last one stays, always; with a "
-             "reduction they are combined with what is there.",
+  .doc = "Writes elements or slices into a tensor at given coordinates.",
+  .details = "The inverse of gather_nd. If several updates are written to one element the last one wins on every "
+             "device; with reduce they are combined with the present value.",
   .formula = "y = x;  y[indices[i, 0], indices[i, 1], …] = updates[i, …]",
   .reference = "ONNX ScatterND",
   .inputs = inputs,

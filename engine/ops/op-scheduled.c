@@ -1,5 +1,6 @@
-/* A number that moves while a net is trained; in evaluation it stands still. The trainer computes it before each step
- * (engine/recipe) and sets the slot PATH.value, so that nothing is planned anew. */
+/* Scheduled value: a number that changes during training and is constant in evaluation.
+ *
+ * The trainer computes it before each step (engine/recipe) and sets the slot PATH.value, so the plan is unchanged. */
 #include "engine/ops/op-private.h"
 
 static const char *const kinds[] = { "linear", "exponential", "inverse_sigmoid", NULL };
@@ -9,28 +10,26 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "linear",
     .choices = kinds,
-    .doc = "How it goes from start to end: in a straight line, by k to the power of the step, or in the S of "
-           "k / (k + e^(step / k))." },
-  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The number that it begins at." },
-  { .name = "end", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The number that it goes to." },
+    .doc = "The schedule from start to end: linear, exponential (k to the power of the step) or inverse sigmoid (k / "
+           "(k + e^(step / k)))." },
+  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The value at step 0." },
+  { .name = "end", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The value that it approaches." },
   { .name = "steps",
     .type = LOOM_PARAM_INT,
     .def = "0",
     .minimum = 0,
     .maximum = 1e12,
     .unit = "steps",
-    .doc = "Training steps of the straight line, after which it stays at its end; 0: all of the run." },
+    .doc = "The number of training steps of the linear schedule, after which the value is end; 0: all steps of the "
+           "training." },
   { .name = "k",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
     .minimum = 0,
     .maximum = 1e12,
-    .doc = "How slowly: below 1 for exponential (0.999 halves the way in some 700 steps), 1 or more for "
-           "inverse_sigmoid (half of the way after about k · ln k steps)." },
-  { .name = "evaluation",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "",
-    .doc = "What it is in evaluation; left out, its start." },
+    .doc = "The rate of the schedule: below 1 for exponential (0.999 halves the distance in about 700 steps), 1 or "
+           "more for inverse_sigmoid (half of the distance after about k · ln k steps)." },
+  { .name = "evaluation", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "The value in evaluation; if not set, start." },
   { NULL },
 };
 
@@ -42,8 +41,8 @@ infer (LoomInfer *ctx)
   LoomShape scalar = { 0 };
 
   if (!g_str_equal (kind, "linear") && !loom_infer_is_set (ctx, "k"))
-    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "k", "kind=\"%s\" needs k, which says how slowly: for example k=\"%s\".",
-                      kind, exponential ? "0.999" : "200");
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "k", "kind=\"%s\" needs the rate k, for example k=\"%s\".", kind,
+                      exponential ? "0.999" : "200");
   else if (!g_str_equal (kind, "linear")
            && (exponential ? loom_infer_float (ctx, "k") >= 1 : loom_infer_float (ctx, "k") < 1))
     loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "k", "k is %g; kind=\"%s\" takes one %s.", loom_infer_float (ctx, "k"),
@@ -87,14 +86,13 @@ const LoomOp loom_op_scheduled = {
   .category = LOOM_CATEGORY_TRAINING,
   .icon = "loom-scheduled-symbolic",
   .synonyms = "teacher forcing scheduled sampling annealing warm-up probability curriculum temperature beta",
-  .doc = "A number that moves while a net is trained.",
-  .details
-  = "It goes from start to end as training steps are taken, and is the same for every sample of a batch. With a "
-    "random number that is compared with it, a decoder reads the right token with a probability that falls, and its "
-    "own one else (scheduled sampling); it may also weigh a part of the loss, or be a temperature. Nothing is planned "
-    "anew when it changes. In evaluation it is what evaluation says.",
+  .doc = "Returns a number that changes during training.",
+  .details = "It changes from start to end with the training steps, and is the same for every sample of a batch. "
+             "Compared with a random number it implements scheduled sampling, in which a decoder reads the target "
+             "token with a decreasing probability; it can also weight a term of the loss, or be a temperature. In "
+             "evaluation it is the number evaluation.",
   .formula = "y = end + (start − end) · f(step),  f = max(1 − step/steps, 0), kˢᵗᵉᵖ, k / (k + e^(step/k))",
-  .reference = "torch.optim.lr_scheduler.LambdaLR, which moves learning rates",
+  .reference = "torch.optim.lr_scheduler.LambdaLR, for learning rates",
   .source = "Bengio, Vinyals, Jaitly and Shazeer, “Scheduled sampling for sequence prediction with recurrent neural "
             "networks”, NeurIPS 2015",
   .outputs = loom_op_port_out,

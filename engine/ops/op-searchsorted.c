@@ -1,9 +1,10 @@
-/* Searchsorted: where a number belongs in an ordered list. */
+/* Searchsorted: the insertion index into a sorted sequence. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "sorted_sequence", "Numbers in ascending order along the last dimension; one list for all, or one a row." },
-  { "input", "The numbers that are looked for." },
+  { "sorted_sequence",
+    "A sorted sequence along the last dimension, in ascending order: [n] for all values, or one for each row." },
+  { "input", "The values to find the index of." },
   { NULL },
 };
 
@@ -11,7 +12,7 @@ static const LoomParamSpec params[] = {
   { .name = "right",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "After elements that are equal; else before them." },
+    .doc = "Whether the index is after equal elements; else before them." },
   { NULL },
 };
 
@@ -21,7 +22,7 @@ infer (LoomInfer *ctx)
   const LoomType *list = loom_infer_input (ctx, 0), *x = loom_infer_input (ctx, 1);
   gboolean fits = list->shape.rank == x->shape.rank;
 
-  if (!loom_op_rank (ctx, 0, "sorted_sequence", 1, LOOM_SHAPE_MAX_RANK - 1, "an ordered list", "A scalar is none.")
+  if (!loom_op_rank (ctx, 0, "sorted_sequence", 1, LOOM_SHAPE_MAX_RANK - 1, "a sorted sequence", "A scalar is none.")
       || !loom_op_rank (ctx, 1, "input", 0, LOOM_SHAPE_MAX_RANK - 1, "at most seven dimensions",
                         "Put a reshape before it."))
     return;
@@ -31,17 +32,17 @@ infer (LoomInfer *ctx)
     {
       g_autofree char *a = loom_shape_to_string (&list->shape), *b = loom_shape_to_string (&x->shape);
 
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "sorted_sequence",
-                        "One ordered list serves all numbers, or there is one for each row; here are lists %s for "
-                        "numbers %s.",
-                        a, b);
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "sorted_sequence",
+          "The sorted sequences must be one for all values, or one for each row; here they are %s for values %s.", a,
+          b);
       return;
     }
   loom_infer_output (ctx, 0, LOOM_I64, &x->shape);
 }
 
-/* A number belongs behind as many as are smaller. NaN is smaller than nothing and no smaller than anything: the negated
- * comparison puts it at the end. */
+/* The index is the number of smaller elements. NaN is neither smaller nor not smaller than a number: the negated
+ * comparison places it at the end. */
 static void
 lower (LoomLower *ctx)
 {
@@ -72,14 +73,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_searchsorted = {
   .name = "searchsorted",
-  .title = "Search Sorted",
+  .title = "Searchsorted",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sort-symbolic",
-  .doc = "Finds where numbers belong in an ordered list.",
-  .details
-  = "The result is the position at which a number could be put in without disturbing the order: how many "
-    "elements are smaller. With class borders as the list it sorts measurements into classes, and with running "
-    "sums of probabilities it draws from a distribution.",
+  .doc = "Finds the indices at which values would be inserted into a sorted sequence.",
+  .details = "The index is the number of smaller elements. For example, it assigns measurements to intervals, or "
+             "samples from a distribution by its cumulative probabilities.",
   .formula = "y = number of elements smaller than x",
   .reference = "torch.searchsorted",
   .inputs = inputs,

@@ -1,12 +1,12 @@
-/* Select: one place along a dimension, which vanishes. */
+/* Select: one index along a dimension, which is removed. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension in which one place is chosen." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to select from." },
   { .name = "index",
     .type = LOOM_PARAM_INT,
     .fresh = "0",
-    .doc = "Which place, counted from 0; a negative number counts from the end." },
+    .doc = "The index, counted from 0; a negative number counts from the end." },
   { NULL },
 };
 
@@ -20,14 +20,14 @@ infer (LoomInfer *ctx)
   int axis;
 
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                     "A single number has no parts.")
+                     "A scalar has no dimension to select from.")
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
     return;
   size = x->shape.dim[axis];
   if (loom_dim_is_known (size) && (index < -size.coef || index >= size.coef))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "index",
-                        "There is no place %" G_GINT64_FORMAT " in a dimension of size %" G_GINT64_FORMAT ".", index,
+                        "There is no index %" G_GINT64_FORMAT " in a dimension of size %" G_GINT64_FORMAT ".", index,
                         size.coef);
       return;
     }
@@ -60,9 +60,8 @@ const LoomOp loom_op_select = {
   .title = "Select",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-slice-symbolic",
-  .doc = "Takes one row, one column or one time step.",
-  .details = "Chooses one place along a dimension and drops that dimension: the last time step of a sequence, or the "
-             "first token that stands for the whole sentence.",
+  .doc = "Returns the slice at one index along a dimension.",
+  .details = "The dimension is removed. For example, the last step of a sequence, or the first token of a sentence.",
   .formula = "y = x[…, index, …]",
   .reference = "torch.select",
   .inputs = loom_op_port_input,

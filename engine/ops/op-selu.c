@@ -14,9 +14,10 @@ const LoomOp loom_op_selu = {
   .title = "SELU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-elu-symbolic",
-  .doc = "An ELU with two constants that keep mean 0 and variance 1.",
-  .details = "With weights drawn at the right scale (normal, variance 1/n) a deep stack of linear layers and "
-             "SELUs normalises itself: activations drift towards mean 0 and variance 1 without a norm layer.",
+  .doc = "Applies the scaled exponential linear unit.",
+  .details
+  = "Its constants keep activations near mean 0 and variance 1 through deep stacks of linear layers without "
+    "normalisation layers, if the weights are initialised with a normal distribution of variance 1/n for n inputs.",
   .formula = "y = λ (x for x > 0, else α (eˣ − 1))",
   .reference = "torch.nn.SELU",
   .source

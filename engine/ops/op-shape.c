@@ -1,4 +1,4 @@
-/* Shape: the sizes of a tensor as numbers. */
+/* Shape: the sizes of a tensor, as a tensor. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -35,9 +35,8 @@ const LoomOp loom_op_shape = {
   .title = "Shape",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-shape-symbolic",
-  .doc = "Gives the sizes of a tensor as whole numbers.",
-  .details = "A row with one number for each dimension, known before anything is computed. Useful where a formula "
-             "divides by a size.",
+  .doc = "Returns the sizes of a tensor as integers.",
+  .details = "An i64 vector with one element for each dimension.",
   .formula = "y = (n₀, n₁, …)",
   .reference = "torch.Tensor.shape",
   .inputs = loom_op_port_input,

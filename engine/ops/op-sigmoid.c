@@ -9,9 +9,9 @@ const LoomOp loom_op_sigmoid = {
   .synonyms = "logistic",
   .usual = TRUE,
   .gives = LOOM_OUTPUT_BINARY_PROBABILITIES,
-  .doc = "Squeezes any number into the range from 0 to 1.",
-  .details = "Reads as a probability or as a gate that is more or less open. Far from zero it is almost flat, so "
-             "stacks of it learn slowly; between layers relu or gelu usually serve better.",
+  .doc = "Applies the sigmoid: maps all numbers to the range from 0 to 1.",
+  .details = "Used for probabilities and gates. Its derivative is nearly 0 for large |x|, so gradients vanish through "
+             "many of them; between layers relu or gelu usually work better.",
   .formula = "y = 1 / (1 + e⁻ˣ)",
   .reference = "torch.nn.Sigmoid",
   .source

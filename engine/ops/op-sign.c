@@ -1,4 +1,4 @@
-/* Sign: y is -1, 0 or 1. */
+/* Sign: -1, 0 or 1. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_sign = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_sign = {
   .title = "Sign",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sign-symbolic",
-  .doc = "Says whether each element is negative, zero or positive.",
-  .details = "Sign descent and the Lion optimiser move by it: every weight takes a step of the same length, "
-             "whichever way its gradient points. Its own gradient is zero.",
+  .doc = "Returns the sign of each element: −1, 0 or 1.",
+  .details = "Used in sign descent and the Lion optimiser. The derivative is 0 everywhere.",
   .formula = "y = −1, 0 or 1",
   .reference = "torch.sign",
   .inputs = loom_op_port_input,

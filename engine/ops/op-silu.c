@@ -1,4 +1,4 @@
-/* SiLU, also called swish: x·σ(x). */
+/* SiLU, also called swish: y = x·σ(x). */
 #include "engine/ops/op-private.h"
 
 static void
@@ -16,9 +16,9 @@ const LoomOp loom_op_silu = {
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-silu-symbolic",
   .synonyms = "swish",
-  .doc = "Weighs every number by its own sigmoid.",
-  .details = "A smooth relative of ReLU that dips a little below zero before it rises. Found by search and "
-             "used in image networks and in the gates of language models. Also called swish.",
+  .doc = "Multiplies each element by its sigmoid.",
+  .details = "A smooth activation similar to ReLU, slightly negative for negative inputs. Used in convolutional "
+             "networks and in the gated layers of language models. Also called swish.",
   .formula = "y = x · σ(x)",
   .reference = "torch.nn.SiLU",
   .source = "Elfwing, Uchibe and Doya, “Sigmoid-Weighted Linear Units for Neural Network Function Approximation in "

@@ -1,4 +1,4 @@
-/* Sine. */
+/* Sine: y = sin x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_sin = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_sin = {
   .title = "Sine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Computes the sine of every element, an angle in radians.",
-  .details = "A wave between −1 and 1 that repeats every 2π. Positions in a sentence are written as sines and "
-             "cosines of many wavelengths, so that a network can tell near from far.",
+  .doc = "Computes the sine of each element, in radians.",
+  .details = "Sine and cosine of several frequencies encode positions.",
   .formula = "y = sin x",
   .reference = "torch.sin",
   .inputs = loom_op_port_input,

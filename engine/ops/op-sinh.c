@@ -1,4 +1,4 @@
-/* Hyperbolic sine. */
+/* Hyperbolic sine: y = sinh x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_sinh = {
@@ -6,8 +6,8 @@ const LoomOp loom_op_sinh = {
   .title = "Hyperbolic sine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-exp-symbolic",
-  .doc = "Computes half the difference of eˣ and e⁻ˣ.",
-  .details = "Almost x itself near zero, and exponential far from it on both sides. Its slope is cosh x.",
+  .doc = "Computes the hyperbolic sine of each element.",
+  .details = "Approximately x near zero and exponential for large |x|. Its derivative is cosh x.",
   .formula = "y = (eˣ − e⁻ˣ) / 2",
   .reference = "torch.sinh",
   .inputs = loom_op_port_input,

@@ -1,24 +1,22 @@
-/* Slice: a regular part of a tensor, as Python's start:end:step in square brackets. */
+/* Slice of a tensor, as start:end:step of Python. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIMS ("dim"), .def = "0",
-    .doc
-    = "The dimension that is cut, or several: the other lists then have a number for each of them, or one for all." },
+    .doc = "The dimension to slice, or several: the other lists then have a number for each of them, or one for all." },
   { .name = "start",
     .type = LOOM_PARAM_INTS,
     .def = "",
-    .doc = "The first element, counted from 0; a negative number counts from the end. Left out, from the beginning." },
+    .doc = "The index of the first element; a negative number counts from the end. If not set, from the beginning." },
   { .name = "end",
     .type = LOOM_PARAM_INTS,
     .def = "",
-    .doc
-    = "The first element that is left out again; a negative number counts from the end, one that is too large means "
-      "the end. Left out, to the end." },
+    .doc = "The index after the last element; a negative number counts from the end, a number above the size is the "
+           "end. If not set, to the end." },
   { .name = "step",
     .type = LOOM_PARAM_INTS,
     .def = "1",
-    .doc = "2 takes every second element; a negative step walks backwards." },
+    .doc = "The distance between elements; a negative step reverses them." },
   { NULL },
 };
 
@@ -29,7 +27,7 @@ typedef struct
   gboolean has_start, has_end;
 } Cut;
 
-/* A list with a number for each of the n dimensions; how many it has, when that is neither one nor n. */
+/* Reads a list with a number for each of the n dimensions; returns its length if that is neither one nor n. */
 static guint
 read_list (const LoomInfer *ctx, const char *name, guint n, gint64 *values)
 {
@@ -40,7 +38,7 @@ read_list (const LoomInfer *ctx, const char *name, guint n, gint64 *values)
   return count == 1 || count == n ? 0 : count;
 }
 
-/* NULL, or the parameter that is at fault, with how many numbers it has. */
+/* NULL, or the parameter at fault, with the length of its list. */
 static const char *
 read_cut (const LoomInfer *ctx, Cut *cut, guint *wrong)
 {
@@ -78,7 +76,7 @@ infer (LoomInfer *ctx)
       return;
     }
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                     "A single number has no parts."))
+                     "A scalar cannot be sliced."))
     return;
   for (guint i = 0; i < cut.n; i++)
     {
@@ -90,7 +88,7 @@ infer (LoomInfer *ctx)
       if (seen >> axis & 1 || cut.step[i] == 0)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, seen >> axis & 1 ? "dim" : "step",
-                            seen >> axis & 1 ? "A dimension is named twice." : "A step of 0 goes nowhere.");
+                            seen >> axis & 1 ? "A dimension is named twice." : "The step cannot be 0.");
           return;
         }
       seen |= 1u << axis;
@@ -140,10 +138,9 @@ const LoomOp loom_op_slice = {
   .icon = "loom-slice-symbolic",
   .synonyms = "crop narrow index",
   .usual = TRUE,
-  .doc = "Cuts a part out of a tensor.",
-  .details
-  = "Takes the elements from start up to, but not including, end. Every second row, the first ten columns, all "
-    "but the last word: what is not taken gets a gradient of zero. Several dimensions can be cut at once.",
+  .doc = "Returns a slice of a tensor.",
+  .details = "Selects the elements from start up to, but not including, end, along one or more dimensions. Elements "
+             "that are not selected get a gradient of zero.",
   .formula = "y = x[start : end : step]",
   .reference = "torch.Tensor.__getitem__",
   .inputs = loom_op_port_input,

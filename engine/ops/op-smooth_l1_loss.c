@@ -8,7 +8,7 @@ static const LoomParamSpec params[] = {
     .def = "1",
     .minimum = 0,
     .maximum = 1e300,
-    .doc = "Where the bowl goes over into straight lines; 0 makes it the L1 loss." },
+    .doc = "The absolute error β at which the loss changes from quadratic to linear; 0 makes it the L1 loss." },
   { NULL },
 };
 
@@ -25,7 +25,7 @@ lower (LoomLower *ctx)
     {
       LoomValue near = loom_binary (p, LOOM_SCALAR_LT, a, loom_op_const_like (ctx, x, beta)), bowl;
 
-      /* Large distances are not squared: an infinite distance would get the derivative 0 · ∞. */
+      /* Large errors are not squared: an infinite one would have the derivative 0 · ∞. */
       d = loom_ternary (p, LOOM_SCALAR_SELECT, near, d, loom_op_const_like (ctx, x, 0));
       bowl = loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SQUARE, d),
                           loom_op_const_like (ctx, x, 0.5 / beta));
@@ -48,12 +48,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_smooth_l1_loss = {
   .name = "smooth_l1_loss",
-  .title = "Smooth L1",
+  .title = "Smooth L1 loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
-  .doc = "Squares small errors and takes large ones as they are.",
-  .details = "Round at the bottom like the squared error, straight far away like the absolute one: what boxes of "
-             "an object detector are trained with.",
+  .doc = "Computes a loss that is quadratic for small errors and linear for large ones.",
+  .details = "Like huber_loss, but divided by beta, so the derivative for large errors is 1. Used for bounding boxes "
+             "in object detection.",
   .formula = "L = mean (d² / 2β where |d| < β, else |d| − β/2), d = x − t",
   .reference = "torch.nn.SmoothL1Loss",
   .source = "Girshick, “Fast R-CNN”, ICCV 2015, arXiv:1504.08083, section 2.3",

@@ -1,4 +1,4 @@
-/* Soft margin loss: two classes named 1 and −1, as torch.nn.functional.soft_margin_loss. */
+/* Soft margin loss with targets 1 and −1, as torch.nn.functional.soft_margin_loss. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -21,12 +21,11 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_soft_margin_loss = {
   .name = "soft_margin_loss",
-  .title = "Soft margin",
+  .title = "Soft margin loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
-  .doc = "Tells two classes apart, named 1 and −1.",
-  .details = "The logistic loss of a score: small where score and target have the same sign. It is the smooth "
-             "relative of the hinge.",
+  .doc = "Computes the logistic loss of two classes, 1 and −1.",
+  .details = "The loss is small if input and target have the same sign and the input is large.",
   .formula = "L = mean ln(1 + exp(−t · x))",
   .reference = "torch.nn.SoftMarginLoss",
   .inputs = loom_op_port_compared,

@@ -20,10 +20,9 @@ const LoomOp loom_op_softmax = {
   .synonyms = "probability attention",
   .usual = TRUE,
   .gives = LOOM_OUTPUT_PROBABILITIES,
-  .doc = "Turns scores into shares that sum to 1.",
-  .details = "The largest score gets the largest share, and all shares are positive: a soft choice that gradients can "
-             "pass. Attention weights are made by it. Before cross_entropy leave it out, because that does it inside "
-             "and more exactly.",
+  .doc = "Converts logits to probabilities that sum to 1 along a dimension.",
+  .details = "All results are positive, and the largest logit has the largest probability. Attention weights are "
+             "computed with it. Do not use it before cross_entropy, which takes logits.",
   .formula = "yᵢ = eˣⁱ / Σⱼ eˣʲ",
   .first = LOOM_FIRST_SHARE,
   .reference = "torch.nn.Softmax",

@@ -11,8 +11,9 @@ const LoomOp loom_op_softmin = {
   .title = "Softmin",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-softmax-symbolic",
-  .doc = "Turns scores into shares that sum to 1, the smallest score first.",
-  .details = "The softmax of the negated scores: with distances as scores the nearest gets the largest share.",
+  .doc = "Applies softmax to the negated input.",
+  .details = "The smallest element gets the largest probability, for example the nearest neighbour if the input holds "
+             "distances.",
   .formula = "yᵢ = e⁻ˣⁱ / Σⱼ e⁻ˣʲ",
   .reference = "torch.nn.Softmin",
   .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "

@@ -2,12 +2,12 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "beta", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "How sharp the bend is." },
+  { .name = "beta", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The sharpness β of the transition." },
   { .name = "threshold",
     .type = LOOM_PARAM_FLOAT,
     .def = "20",
     .advanced = TRUE,
-    .doc = "Where beta · x is above this the line is straight, so that the exponential does not overflow." },
+    .doc = "If beta · x is above this, the result is x, so that the exponential does not overflow." },
   { NULL },
 };
 
@@ -36,9 +36,9 @@ const LoomOp loom_op_softplus = {
   .title = "Softplus",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-softplus-symbolic",
-  .doc = "A ReLU with a round corner; always positive.",
-  .details = "Turns any number into a positive one, a variance or a rate for instance. The larger beta, the "
-             "sharper the bend. Its slope is the sigmoid of beta · x.",
+  .doc = "Applies softplus, a smooth approximation of ReLU that is always positive.",
+  .details = "Converts any number to a positive one, for example a variance or a rate. Larger beta is closer to ReLU. "
+             "Its derivative is the sigmoid of beta · x.",
   .formula = "y = ln(1 + e^(βx)) / β",
   .reference = "torch.nn.Softplus",
   .source = "Dugas, Bengio, Bélisle, Nadeau and Garcia, “Incorporating Second-Order Functional Knowledge for Better "

@@ -1,8 +1,8 @@
-/* Soft shrink: every number nearer to zero. */
+/* Soft shrinkage: reduces every magnitude by λ. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "lambd", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "How large a number must be to survive." },
+  { .name = "lambd", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "The amount λ by which magnitudes are reduced." },
   { NULL },
 };
 
@@ -34,8 +34,8 @@ const LoomOp loom_op_softshrink = {
   .title = "Soft shrink",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-shrink-symbolic",
-  .doc = "Moves every number towards zero by λ; small ones become zero.",
-  .details = "The step that an L1 penalty asks for: sparse codes are found by repeating it.",
+  .doc = "Moves each element towards zero by λ; elements with |x| ≤ λ become zero.",
+  .details = "The proximal operator of the L1 penalty, used in iterative algorithms for sparse coding.",
   .formula = "y = sign(x) · max(|x| − λ, 0)",
   .reference = "torch.nn.Softshrink",
   .source = "Donoho, “De-Noising by Soft-Thresholding”, IEEE Transactions on Information Theory 41, 1995",

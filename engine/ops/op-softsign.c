@@ -1,4 +1,4 @@
-/* Softsign: x/(1 + |x|). */
+/* Softsign: y = x/(1 + |x|). */
 #include "engine/ops/op-private.h"
 
 static void
@@ -16,9 +16,9 @@ const LoomOp loom_op_softsign = {
   .title = "Softsign",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-tanh-symbolic",
-  .doc = "Squeezes any number into the range from −1 to 1, slowly.",
-  .details = "Shaped like tanh, but it comes near its ends like 1/x and not like an exponential, so far-off "
-             "numbers keep more of their slope.",
+  .doc = "Applies softsign: maps all numbers to the range from −1 to 1.",
+  .details
+  = "Similar to tanh, but it saturates like 1/|x| instead of exponentially, so its derivative is larger for large |x|.",
   .formula = "y = x / (1 + |x|)",
   .reference = "torch.nn.Softsign",
   .source = "Turian, Bergstra and Bengio, “Quadratic Features and Deep Architectures for Chunking”, NAACL 2009",

@@ -1,13 +1,13 @@
-/* Solve: systems of linear equations. */
+/* Solution of systems of linear equations, as torch.linalg.solve. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "a", "The matrices [… , n, n]." },
-  { "b", "The right sides [… , n, m], or one vector for each matrix." },
+  { "a", "The matrices A [ …, n, n]." },
+  { "b", "The right-hand sides [ …, n, m], or one vector for each matrix." },
   { NULL },
 };
 
-/* PyTorch's rule: b is one vector, or a vector for each matrix when its shape is that of a without the last axis. */
+/* As in PyTorch, b is one vector, or a vector for each matrix if its shape is that of a without the last axis. */
 static gboolean
 is_vector (const LoomShape *a, const LoomShape *b)
 {
@@ -30,7 +30,7 @@ infer (LoomInfer *ctx)
   gboolean vector;
 
   if (!loom_op_matrix_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
-      || !loom_op_rank (ctx, 1, "b", 1, LOOM_SHAPE_MAX_RANK, "right sides [… , n, m]", "For numbers use div."))
+      || !loom_op_rank (ctx, 1, "b", 1, LOOM_SHAPE_MAX_RANK, "right-hand sides [… , n, m]", "For numbers use div."))
     return;
   vector = is_vector (&a->shape, &b->shape);
   if (vector)
@@ -38,7 +38,8 @@ infer (LoomInfer *ctx)
   if (!loom_dim_compatible (a->shape.dim[a->shape.rank - 1], shape.dim[shape.rank - 2]))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "b",
-                        "The matrices are %s and the right sides %s: both must have the same number of rows.", sa, sb);
+                        "The matrices are %s and the right-hand sides %s: both must have the same number of rows.", sa,
+                        sb);
       return;
     }
   if (!loom_op_matrix_lead (ctx, &a->shape, &shape, &lead))
@@ -81,12 +82,9 @@ const LoomOp loom_op_solve = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-solve-symbolic",
   .synonyms = "linear system equations",
-  .doc = "Solves a system of linear equations.",
-  .details
-  = "Finds x so that the matrix times x is the right side, by elimination with row exchange. This is what to use "
-    "where a formula says “inverse times”: it is faster and more exact. A singular matrix is an error, which names it: "
-    "there "
-    "is no solution, or there are many.",
+  .doc = "Solves systems of linear equations A x = b.",
+  .details = "Uses LU decomposition with partial pivoting. It is faster and more accurate than multiplying by an "
+             "inverse. A singular matrix is an error that reports its index.",
   .formula = "A x = b",
   .reference = "torch.linalg.solve",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, chapter 3",

@@ -1,9 +1,9 @@
-/* Systems of equations whose matrix is a triangle: solved row by row. */
+/* Solution of systems with a triangular matrix, as torch.linalg.solve_triangular. */
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "a", "Triangular matrices [… , n, n]; the other half is not read." },
-  { "b", "The right sides [… , n, m]." },
+  { "a", "Triangular matrices A [ …, n, n]; the other triangle is not read." },
+  { "b", "The right-hand sides B [ …, n, m]." },
   { NULL },
 };
 
@@ -11,12 +11,12 @@ static const LoomParamSpec params[] = {
   { .name = "upper",
     .type = LOOM_PARAM_BOOL,
     .fresh = "true",
-    .doc = "Whether the triangle is the upper or the lower one." },
-  { .name = "left", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Solves A X = B; false solves X A = B." },
+    .doc = "Whether the matrices are upper triangular; else lower." },
+  { .name = "left", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether A X = B is solved; else X A = B." },
   { .name = "unitriangular",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Takes the diagonal for ones, whatever stands there.",
+    .doc = "Whether the diagonal is assumed to be ones, without being read.",
     .advanced = TRUE },
   { NULL },
 };
@@ -30,13 +30,14 @@ infer (LoomInfer *ctx)
   LoomShape lead;
 
   if (!loom_op_matrix_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
-      || !loom_op_rank (ctx, 1, "b", 2, LOOM_SHAPE_MAX_RANK, "right sides [… , n, m]", "Unsqueeze a vector first."))
+      || !loom_op_rank (ctx, 1, "b", 2, LOOM_SHAPE_MAX_RANK, "right-hand sides [… , n, m]",
+                        "Unsqueeze a vector first."))
     return;
   if (!loom_dim_compatible (a->shape.dim[a->shape.rank - 1], b->shape.dim[b->shape.rank - (left ? 2 : 1)]))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "b",
-                        "The matrices are %s and the right sides %s: both must have the same number of %s.", sa, sb,
-                        left ? "rows" : "columns");
+                        "The matrices are %s and the right-hand sides %s: both must have the same number of %s.", sa,
+                        sb, left ? "rows" : "columns");
       return;
     }
   if (!loom_op_matrix_lead (ctx, &a->shape, &b->shape, &lead))
@@ -78,10 +79,9 @@ const LoomOp loom_op_solve_triangular = {
   .title = "Solve triangular",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-solve-symbolic",
-  .doc = "Solves a system whose matrix is a triangle.",
-  .details
-  = "With the factor of a Cholesky decomposition two such systems, one with it and one with its transpose, solve "
-    "the whole. Zeros on the diagonal give infinities or NaN.",
+  .doc = "Solves systems of linear equations with a triangular matrix.",
+  .details = "With the factor L of a Cholesky decomposition, one solution with L and one with Lᵀ solve the whole "
+             "system. Zeros on the diagonal give infinity or NaN.",
   .formula = "A X = B",
   .reference = "torch.linalg.solve_triangular",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, section 3.1",

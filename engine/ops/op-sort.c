@@ -1,4 +1,4 @@
-/* Sort: elements along a dimension by size. */
+/* Sort along a dimension, with indices. */
 #include "engine/ops/op-private.h"
 
 static void
@@ -17,9 +17,9 @@ const LoomOp loom_op_sort = {
   .title = "Sort",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-sort-symbolic",
-  .doc = "Orders elements along a dimension by size, and tells where each one was.",
-  .details = "Equal elements keep their order, so the result is the same on every device. NaN counts as larger than "
-             "anything. Each element's gradient goes back to the place that it came from.",
+  .doc = "Sorts elements along a dimension and returns their indices.",
+  .details = "The sort is stable, so the result is the same on every device. NaN is larger than all numbers. The "
+             "gradient goes to the original position of each element.",
   .formula = "y[0] ≤ y[1] ≤ …,  y[i] = x[indices[i]]",
   .reference = "torch.sort",
   .inputs = loom_op_port_input,

@@ -1,6 +1,6 @@
-/* Split: a tensor cut along a dimension into parts of a given size, or of sizes of their own.
+/* Split: divides a dimension into parts of a given size, or of given sizes.
  *
- * Where only the size of a part is given, the shape decides how many there are. */
+ * If only the size of a part is given, the shape determines the number of parts. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -9,20 +9,20 @@ static const LoomParamSpec params[] = {
     .def = "",
     .minimum = 1,
     .maximum = 9e15,
-    .doc = "How long each part is; the last one may be shorter." },
+    .doc = "The size of each part; the last one may be smaller." },
   { .name = "parts",
     .type = LOOM_PARAM_INT,
     .def = "",
     .minimum = 1,
     .maximum = LOOM_OP_MAX_PARTS,
-    .doc = "How many parts of that size there are; found from the shape where it is not given." },
+    .doc = "The number of parts of that size; if not set, it is inferred from the shape." },
   { .name = "sections",
     .type = LOOM_PARAM_INTS,
     .def = "",
     .minimum = 0,
     .maximum = 9e15,
-    .doc = "Instead of one size for all, the size of each part: “2,3,1”." },
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is cut." },
+    .doc = "The size of each part, in place of split_size: “2,3,1”." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to split along." },
   { NULL },
 };
 
@@ -128,9 +128,9 @@ const LoomOp loom_op_split = {
   .title = "Split",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-split-symbolic",
-  .doc = "Cuts a tensor into several along a dimension.",
-  .details = "The opposite of concatenate: one wide product becomes queries, keys and values, or the four gates of a "
-             "recurrent cell. Each part is an output of its own, numbered from 0.",
+  .doc = "Splits a tensor into parts along a dimension.",
+  .details = "The inverse of concat. For example, one large projection becomes queries, keys and values. Each part is "
+             "an output, numbered from 0.",
   .formula = "y₀, y₁, … = [y₀ | y₁ | …] = x",
   .reference = "torch.split",
   .inputs = loom_op_port_input,

@@ -6,9 +6,9 @@ const LoomOp loom_op_sqrt = {
   .title = "Square root",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sqrt-symbolic",
-  .doc = "Takes the square root of every element.",
-  .details = "Of a negative number there is none: the result is NaN. The slope at zero is infinite, so add a small "
-             "number first where zeros can occur.",
+  .doc = "Computes the square root of each element.",
+  .details = "The square root of a negative number is NaN. The derivative is infinite at zero, so add a small number "
+             "first if zeros can occur.",
   .formula = "y = √x",
   .reference = "torch.sqrt",
   .inputs = loom_op_port_input,

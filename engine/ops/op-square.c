@@ -1,7 +1,7 @@
 /* Square: y = x². */
 #include "engine/ops/op-private.h"
 
-/* Yes and no become numbers, as in PyTorch. */
+/* Bools become integers, as in PyTorch. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -15,8 +15,8 @@ const LoomOp loom_op_square = {
   .title = "Square",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-square-symbolic",
-  .doc = "Multiplies every element by itself.",
-  .details = "Makes errors positive and large ones count more. Its slope grows with the number: 2x.",
+  .doc = "Computes the square of each element.",
+  .details = "The derivative is 2x.",
   .formula = "y = x²",
   .reference = "torch.square",
   .inputs = loom_op_port_input,

@@ -1,10 +1,10 @@
-/* Squeeze: dimensions of size 1 vanish. */
+/* Squeeze: removes dimensions of size 1. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIMS ("dim"), .def = "",
-    .doc
-    = "Which dimensions, where their size is 1; left out, all of that size, the batch too when it is one sample." },
+    .doc = "The dimensions to remove if their size is 1; if not set, all of size 1, which includes the batch if it has "
+           "one sample." },
   { NULL },
 };
 
@@ -35,7 +35,7 @@ static const LoomSample samples[] = {
   { NULL },
 };
 
-/* One dimension at a time: the batch is to stay, even where it is 1, and images keep their channel. */
+/* One dimension at a time: the batch is kept even if it is 1, and images keep their channel. */
 static char **
 adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
 {
@@ -56,9 +56,9 @@ const LoomOp loom_op_squeeze = {
   .title = "Squeeze",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-squeeze-symbolic",
-  .doc = "Drops dimensions of size 1.",
-  .details = "A layer with one output per sample gives B × 1; without the 1 it has the shape of its targets. Name the "
-             "dimension, so that a batch of a single sample keeps its own.",
+  .doc = "Removes dimensions of size 1.",
+  .details = "For example, the output B × 1 of a layer gets the shape of its targets, B. Name the dimension, so that a "
+             "batch of one sample is kept.",
   .formula = "B × 1 × C → B × C",
   .reference = "torch.squeeze",
   .inputs = loom_op_port_input,

@@ -1,13 +1,13 @@
-/* Stack: tensors of one shape side by side along a new dimension. */
+/* Stack: concatenates tensors of one shape along a new dimension. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "0", "Tensors of one shape; as many as are wired.", LOOM_PORT_VARIADIC },
+  { "0", "Tensors of equal shape; as many as are wired.", LOOM_PORT_VARIADIC },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "Where the new dimension stands in the result." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The index of the new dimension in the result." },
   { NULL },
 };
 
@@ -33,8 +33,8 @@ infer (LoomInfer *ctx)
           g_autofree char *port = g_strdup_printf ("%u", i);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
-                            "%s and %s cannot be stacked: all shapes must be equal. To join along a dimension that is "
-                            "there use concat.",
+                            "%s and %s cannot be stacked: all shapes must be equal. To concatenate along an existing "
+                            "dimension use concat.",
                             a, b);
           return;
         }
@@ -76,10 +76,8 @@ const LoomOp loom_op_stack = {
   .title = "Stack",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-stack-symbolic",
-  .doc = "Lays tensors of one shape upon each other along a new dimension.",
-  .details
-  = "Three time steps of B × 8 become one sequence of B × 3 × 8. Unlike concatenate it adds a dimension, so the "
-    "tensors can be told apart again.",
+  .doc = "Stacks tensors of equal shape along a new dimension.",
+  .details = "Three steps of B × 8 become a sequence of B × 3 × 8. Unlike concat it adds a dimension.",
   .formula = "y[…, i, …] = xᵢ",
   .reference = "torch.stack",
   .inputs = inputs,

@@ -19,9 +19,9 @@ const LoomOp loom_op_std = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-var-symbolic",
   .synonyms = "standard deviation",
-  .doc = "Measures how far elements spread around their mean.",
-  .details = "The root of the variance, in the unit of the numbers themselves. Watch it after each layer of a deep "
-             "network: it should stay about the same. If all elements are equal its gradient is 0.",
+  .doc = "Computes the standard deviation of all elements, or along dimensions.",
+  .details = "The square root of the variance. By default it divides by n − 1 (Bessel’s correction). If all elements "
+             "are equal the gradient is 0.",
   .formula = "y = √(Σ (x − μ)² / (n − correction))",
   .reference = "torch.std",
   .inputs = loom_op_port_input,

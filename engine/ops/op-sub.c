@@ -1,4 +1,4 @@
-/* Subtract: y = a - b, with broadcasting. */
+/* Subtraction: y = a - b, with broadcasting. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_sub = {
@@ -7,9 +7,9 @@ const LoomOp loom_op_sub = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sub-symbolic",
   .synonyms = "subtract minus difference -",
-  .doc = "Subtracts a tensor or a number.",
-  .details = "The difference of two paths, an error for instance. Shapes need not be equal: counted from the right, a "
-             "size of 1 is repeated as often as the other operand asks. The operation minus.",
+  .doc = "Subtracts two tensors, or a number from a tensor, element by element.",
+  .details = "For example, the error of a prediction. Shapes broadcast: counted from the right, a dimension of size 1 "
+             "is repeated to the size of the other operand. The operation minus.",
   .formula = "y = a − b",
   .reference = "torch.sub",
   .inputs = loom_op_port_operands,

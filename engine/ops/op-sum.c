@@ -1,7 +1,7 @@
 /* Sum over all or some dimensions. */
 #include "engine/ops/op-private.h"
 
-/* Small integers and booleans are counted in i64, as PyTorch does. */
+/* Small integers and bools are summed in i64, as in PyTorch. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -23,9 +23,8 @@ const LoomOp loom_op_sum = {
   .icon = "loom-sum-symbolic",
   .synonyms = "add up total",
   .usual = TRUE,
-  .doc = "Adds up all elements, or those along some dimensions.",
-  .details = "Turns a tensor into one number, which is what a loss has to be, or folds dimensions away. Every element "
-             "that was added gets the same gradient.",
+  .doc = "Computes the sum of all elements, or along dimensions.",
+  .details = "Each element gets the gradient of the sum that it is part of. Integers and bools are summed as i64.",
   .formula = "y = Σ x",
   .first = LOOM_FIRST_SUM,
   .reference = "torch.sum",

@@ -1,17 +1,17 @@
-/* One of several modules: engine/net makes them flat and types them, since only it knows modules. */
+/* Switch: runs one of several modules. engine/net flattens the modules and infers their types, because operators do
+ * not know modules. */
 #include "engine/ops/loom-loop.h"
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
   { .name = LOOM_BODIES,
     .type = LOOM_PARAM_STRING,
-    .doc
-    = "The modules of which one is run, with commas between; index numbers them from 0. One may stand there several "
-      "times, with weights of its own each time." },
+    .doc = "The modules, separated by commas; index selects one of them, counted from 0. A module that is listed "
+           "several times has its own weights each time." },
   { NULL },
 };
 
-/* engine/net types and lowers it: these are there for tables that ask every operator. */
+/* engine/net infers and lowers it; these functions exist for tables that query every operator. */
 static void
 infer (LoomInfer *ctx)
 {
@@ -33,13 +33,11 @@ const LoomOp loom_op_switch = {
   .role = LOOM_ROLE_LOOP,
   .icon = "loom-switch-symbolic",
   .synonyms = "if cond conditional case branch mixture experts modular gate route choose",
-  .doc = "Runs one of several modules, chosen by a number.",
+  .doc = "Runs one of several modules, selected by an index.",
   .details
-  = "index is the number of a module, counted from 0: one number for the whole batch, or one for each sample. Then "
-    "samples "
-    "are gathered by module, each module runs on its own, and what they give is put back in order. Modules that are "
-    "not chosen cost nothing, and their weights get gradients of zero. All have the same ports and give the same "
-    "types.",
+  = "index is a scalar for the whole batch, or has one element for each sample. In the second case samples are grouped "
+    "by module, each module runs once on its group, and the outputs are put back in order. Modules that are not "
+    "selected cost nothing, and their weights get gradients of zero. All modules need the same ports and output types.",
   .formula = "y = bodyᵢ(x), i = index",
   .reference = "torch.cond",
   .source = "Andreas, Rohrbach, Darrell and Klein, “Neural module networks”, 2016",

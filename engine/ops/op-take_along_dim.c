@@ -2,18 +2,18 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "The tensor that is picked from." },
-  { "indices", "Positions along the dimension, i64; the other dimensions broadcast." },
+  { "input", "The tensor to gather from." },
+  { "indices", "The indices along dim, i64; the other dimensions broadcast." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "",
-    .doc = "The dimension along which the index points; left out, both are read as flat lists." },
+    .doc = "The dimension that the index refers to; if not set, both tensors are flattened." },
   { NULL },
 };
 
-/* Both with a size of 1 along the axis broadcast to what all other dimensions have. */
+/* Both, expanded to a common shape, with their own sizes along the axis. */
 static gboolean
 broadcast (LoomInfer *ctx, int axis, LoomShape *shape)
 {
@@ -32,8 +32,8 @@ broadcast (LoomInfer *ctx, int axis, LoomShape *shape)
         }
     }
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
-                    "The indices are %s and point into %s along dimension %d. They need as many dimensions, and each "
-                    "other size must be the same or 1.",
+                    "The indices are %s and refer to %s along dimension %d. They need the same number of dimensions, "
+                    "and each other size must be the same or 1.",
                     text_b, text_a, axis);
   return FALSE;
 }
@@ -94,13 +94,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_take_along_dim = {
   .name = "take_along_dim",
-  .title = "Take Along Dim",
+  .title = "Take along dimension",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-gather-symbolic",
-  .doc = "Picks elements along a dimension by positions that argmax or argsort found.",
-  .details
-  = "Like gather, but a size of 1 is repeated as in arithmetic, so what argsort or an argmax with keepdim gives "
-    "fits as it is. Without a dimension both tensors are read as flat lists.",
+  .doc = "Gathers elements along a dimension by indices such as those of argmax or argsort.",
+  .details = "Like gather, but dimensions of size 1 broadcast, so the indices of argsort, or of argmax with keepdim, "
+             "can be used directly. Without dim both tensors are flattened.",
   .formula = "y[i,j] = x[i, indices[i,j]] for dim = 1",
   .reference = "torch.take_along_dim",
   .inputs = inputs,

@@ -1,4 +1,4 @@
-/* Tangent. */
+/* Tangent: y = tan x. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_tan = {
@@ -6,8 +6,8 @@ const LoomOp loom_op_tan = {
   .title = "Tangent",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Computes the tangent of every element, an angle in radians.",
-  .details = "Sine over cosine: steep near a quarter turn, where it has no value. Its slope is 1 + tan² x.",
+  .doc = "Computes the tangent of each element, in radians.",
+  .details = "It is infinite at odd multiples of π/2. Its derivative is 1 + tan² x.",
   .formula = "y = sin x / cos x",
   .reference = "torch.tan",
   .inputs = loom_op_port_input,

@@ -8,9 +8,9 @@ const LoomOp loom_op_tanh = {
   .icon = "loom-tanh-symbolic",
   .synonyms = "hyperbolic tangent",
   .usual = TRUE,
-  .doc = "Squeezes any number into the range from -1 to 1.",
-  .details = "Like a sigmoid, but centred on zero, which keeps the next layer’s inputs balanced. Common inside "
-             "recurrent cells; flat far from zero, where little is learnt.",
+  .doc = "Applies the hyperbolic tangent: maps all numbers to the range from −1 to 1.",
+  .details
+  = "Zero-centred, unlike the sigmoid, and common in recurrent cells. Its derivative is nearly 0 for large |x|.",
   .formula = "y = tanh x",
   .reference = "torch.nn.Tanh",
   .source

@@ -1,4 +1,4 @@
-/* Tanhshrink: x - tanh(x). */
+/* Tanhshrink: y = x - tanh(x). */
 #include "engine/ops/op-private.h"
 
 static void
@@ -15,8 +15,8 @@ const LoomOp loom_op_tanhshrink = {
   .title = "Tanhshrink",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-shrink-symbolic",
-  .doc = "Takes its own tanh off every number.",
-  .details = "Nearly flat around zero and straight far from it: small numbers vanish, large ones lose 1.",
+  .doc = "Subtracts the tanh of each element from it.",
+  .details = "Nearly 0 near zero, and x ∓ 1 for large |x|.",
   .formula = "y = x − tanh x",
   .reference = "torch.nn.Tanhshrink",
   .inputs = loom_op_port_input,

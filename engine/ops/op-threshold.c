@@ -1,9 +1,9 @@
-/* Threshold: a number in place of what is too small. */
+/* Threshold: replaces small elements by a number. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "Values above this pass." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The value of everything else." },
+  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "Elements above this are kept." },
+  { .name = "value", .type = LOOM_PARAM_FLOAT, .fresh = "0", .doc = "The number that replaces the other elements." },
   { NULL },
 };
 
@@ -14,7 +14,7 @@ lower (LoomLower *ctx)
   const LoomInfer *given = loom_lower_infer (ctx);
   LoomValue x = loom_op_operand (ctx, 0), replaced;
 
-  /* Asked this way round NaN is kept. */
+  /* Compared in this direction, NaN is kept. */
   replaced = loom_binary (p, LOOM_SCALAR_LE, x, loom_op_const_like (ctx, x, loom_infer_float (given, "threshold")));
   loom_lower_output (ctx, 0,
                      loom_ternary (p, LOOM_SCALAR_SELECT, replaced,
@@ -33,8 +33,8 @@ const LoomOp loom_op_threshold = {
   .title = "Threshold",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-relu-symbolic",
-  .doc = "Replaces everything up to a threshold by a fixed number.",
-  .details = "ReLU is the threshold at 0 with the value 0. What is replaced gets no gradient.",
+  .doc = "Replaces elements that are not above a threshold by a number.",
+  .details = "With threshold 0 and value 0 it is ReLU. Replaced elements get no gradient.",
   .formula = "y = x for x > threshold, else value",
   .reference = "torch.nn.Threshold",
   .inputs = loom_op_port_input,

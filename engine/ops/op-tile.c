@@ -1,4 +1,4 @@
-/* Tile: a tensor repeated along its dimensions, copy after copy. */
+/* Tile: repeats a whole tensor along dimensions. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -6,11 +6,12 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_INTS,
     .minimum = 0,
     .maximum = 1e15,
-    .doc = "How often for each dimension, counted from the right; more numbers than dimensions add some in front." },
+    .doc = "The number of repetitions of each dimension, counted from the right; more numbers than dimensions add "
+           "leading dimensions." },
   { NULL },
 };
 
-/* A number for each dimension of the result, and how many those are, which may be too many. */
+/* A number for each dimension of the result, and how many there are, which may be too many. */
 static guint
 read_times (const LoomInfer *ctx, int rank, gint64 *times)
 {
@@ -73,9 +74,9 @@ const LoomOp loom_op_tile = {
   .title = "Tile",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-expand-symbolic",
-  .doc = "Repeats a whole tensor along its dimensions, copy after copy.",
-  .details = "Lays copies side by side as tiles on a floor; 1,2 repeats the columns once more and leaves the rows. The "
-             "gradient is summed back over the copies. PyTorch calls it repeat, too.",
+  .doc = "Repeats a whole tensor along its dimensions.",
+  .details = "With dims 1,2 the columns are repeated once more: 1 2 becomes 1 2 1 2. The gradient is summed over the "
+             "copies. PyTorch calls it repeat, too.",
   .formula = "1 2 → 1 2 1 2",
   .reference = "torch.tile",
   .inputs = loom_op_port_input,

@@ -1,19 +1,17 @@
-/* Top k: the largest (or smallest) elements along a dimension. */
+/* Top k: the k largest (or smallest) elements along a dimension. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "k",
-    .type = LOOM_PARAM_INT,
-    .fresh = "1",
-    .minimum = 0,
-    .maximum = 1e9,
-    .doc = "How many elements are kept." },
-  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension that is searched; -1 is the last." },
-  { .name = "largest", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "The largest elements; else the smallest." },
+  { .name = "k", .type = LOOM_PARAM_INT, .fresh = "1", .minimum = 0, .maximum = 1e9, .doc = "The number of elements." },
+  { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension to search; -1 is the last." },
+  { .name = "largest",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Whether the largest elements are returned; else the smallest." },
   { .name = "sorted",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "Results are always sorted, also if this is false.",
+    .doc = "Whether results are sorted. They are always sorted, also if this is false.",
     .advanced = TRUE },
   { NULL },
 };
@@ -75,9 +73,8 @@ const LoomOp loom_op_topk = {
   .title = "Top k",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-sort-symbolic",
-  .doc = "Keeps the k largest (or smallest) elements along a dimension, with their positions.",
-  .details = "The five most likely words, the three best classes: what is left when one is not enough and all are too "
-             "many. Of equal elements the earlier one comes first. Only what was kept gets a gradient.",
+  .doc = "Returns the k largest (or smallest) elements along a dimension, and their indices.",
+  .details = "Of equal elements the one with the smaller index comes first. Only returned elements get a gradient.",
   .formula = "y = the k largest of x, in order",
   .reference = "torch.topk",
   .inputs = loom_op_port_input,

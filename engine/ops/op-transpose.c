@@ -1,9 +1,9 @@
-/* Transpose: two dimensions change places. */
+/* Transpose: swaps two dimensions. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim0"), .def = "-2", .doc = "One of the two dimensions." },
-  { LOOM_OP_DIM ("dim1"), .def = "-1", .doc = "The other one." },
+  { LOOM_OP_DIM ("dim0"), .def = "-2", .doc = "The first dimension." },
+  { LOOM_OP_DIM ("dim1"), .def = "-1", .doc = "The second dimension." },
   { NULL },
 };
 
@@ -52,10 +52,8 @@ const LoomOp loom_op_transpose = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-transpose-symbolic",
   .synonyms = "swap",
-  .doc = "Swaps two dimensions; by default the last two.",
-  .details
-  = "Turns a matrix, or every matrix of a batch, over its diagonal: what stood in row i and column j stands in "
-    "row j and column i. In attention it lets each query meet each key.",
+  .doc = "Swaps two dimensions, by default the last two.",
+  .details = "For a batch of matrices it transposes each of them.",
   .formula = "y = xᵀ",
   .reference = "torch.transpose",
   .inputs = loom_op_port_input,

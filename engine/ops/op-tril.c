@@ -12,9 +12,8 @@ const LoomOp loom_op_tril = {
   .title = "Lower triangle",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-triangle-symbolic",
-  .doc = "Keeps the lower triangle of a matrix and sets the rest to 0.",
-  .details = "Keeps what lies on the diagonal and below it. With ones in it this is the mask that keeps a word "
-             "from looking at later ones.",
+  .doc = "Returns the lower triangle of matrices; other elements are 0.",
+  .details = "Applied to ones it is a causal mask for attention.",
   .formula = "yᵢⱼ = xᵢⱼ where j ≤ i + diagonal",
   .reference = "torch.tril",
   .inputs = loom_op_port_input,

@@ -1,28 +1,35 @@
-/* Triplet loss, as torch.nn.functional.triplet_margin_loss. */
+/* Triplet margin loss, as torch.nn.functional.triplet_margin_loss. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "anchor", "The vectors that are compared." },
-  { "positive", "Vectors of the same kind." },
-  { "negative", "Vectors of another kind." },
+  { "anchor", "The reference vectors [ …, features]." },
+  { "positive", "Vectors similar to the anchor." },
+  { "negative", "Vectors dissimilar to the anchor." },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
   LOOM_OP_REDUCTION,
-  { .name = "margin", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "By how much the positive shall be nearer." },
+  { .name = "margin",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "The margin by which the positive should be nearer than the negative." },
   { .name = "p",
     .type = LOOM_PARAM_FLOAT,
     .def = "2",
     .minimum = 1e-3,
     .maximum = 1e3,
-    .doc = "How distances are measured: 2 as the crow flies, 1 along streets." },
+    .doc = "The order p of the norm: 2 for Euclidean, 1 for Manhattan distance." },
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-6",
     .doc = "Added to each difference, so that no distance is exactly 0.",
     .advanced = TRUE },
-  { .name = "swap", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Measures the negative from the positive, too." },
+  { .name = "swap",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc
+    = "Whether the distance from positive to negative is used if it is smaller than that from anchor to negative." },
   { NULL },
 };
 
@@ -69,13 +76,12 @@ static const LoomSample samples[] = {
 
 const LoomOp loom_op_triplet_margin_loss = {
   .name = "triplet_margin_loss",
-  .title = "Triplet margin",
+  .title = "Triplet margin loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-triplet-symbolic",
-  .doc = "Brings an anchor nearer to what is like it than to what is not.",
-  .details = "Three vectors: an anchor, a positive of the same kind and a negative of another one. The positive "
-             "shall be nearer by the margin; faces are recognised so. With swap the negative is also measured from "
-             "the positive and the shorter distance counts.",
+  .doc = "Makes an anchor closer to a similar vector than to a dissimilar one.",
+  .details = "The distance between anchor and positive should be smaller than that between anchor and negative by the "
+             "margin. Used to learn embeddings, for example for face recognition.",
   .formula = "L = mean max(0, ‖a − p‖ − ‖a − n‖ + m)",
   .reference = "torch.nn.TripletMarginLoss",
   .source = "Balntas, Riba, Ponsa and Mikolajczyk, “Learning Local Feature Descriptors with Triplets and Shallow "

@@ -12,9 +12,8 @@ const LoomOp loom_op_triu = {
   .title = "Upper triangle",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-triangle-symbolic",
-  .doc = "Keeps the upper triangle of a matrix and sets the rest to 0.",
-  .details = "Keeps what lies on the diagonal and above it. With 1 as the diagonal it marks what lies in the future, for "
-             "a mask of attention.",
+  .doc = "Returns the upper triangle of matrices; other elements are 0.",
+  .details = "Applied to ones with diagonal 1 it marks later positions, which a causal attention mask excludes.",
   .formula = "yᵢⱼ = xᵢⱼ where j ≥ i + diagonal",
   .reference = "torch.triu",
   .inputs = loom_op_port_input,

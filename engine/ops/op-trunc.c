@@ -1,4 +1,4 @@
-/* Truncate: y is x without its fraction. */
+/* Truncation: rounds towards zero. */
 #include "engine/ops/op-private.h"
 
 const LoomOp loom_op_trunc = {
@@ -6,9 +6,8 @@ const LoomOp loom_op_trunc = {
   .title = "Truncate",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-trunc-symbolic",
-  .doc = "Drops the digits after the decimal point.",
-  .details = "Rounds towards zero: down above it and up below. The steps are flat, so the gradient is zero "
-             "everywhere.",
+  .doc = "Removes the fraction of each element.",
+  .details = "Rounds towards zero. The derivative is 0 everywhere, so layers before it learn nothing through it.",
   .formula = "y = sign(x) · ⌊|x|⌋",
   .reference = "torch.trunc",
   .inputs = loom_op_port_input,

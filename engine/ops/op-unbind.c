@@ -1,9 +1,9 @@
-/* Unbind: each place along a dimension as a tensor of its own. */
+/* Unbind: one output for each index of a dimension. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec usual[] = {
-  { "0", "The first place." },
-  { "1", "The second place." },
+  { "0", "The slice at index 0." },
+  { "1", "The slice at index 1." },
   { NULL },
 };
 
@@ -13,9 +13,8 @@ static const LoomParamSpec params[] = {
     .def = "",
     .minimum = 1,
     .maximum = LOOM_OP_MAX_PARTS,
-    .doc
-    = "The size of the dimension, which is how many outputs there are; found from the shape where it is not given." },
-  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension that is taken apart." },
+    .doc = "The size of the dimension and number of outputs; if not set, it is inferred from the shape." },
+  { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to remove." },
   { NULL },
 };
 
@@ -48,8 +47,7 @@ infer (LoomInfer *ctx)
       g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, size.coef);
       LoomFault *fault = loom_infer_fault (
           ctx, LOOM_ERROR_SHAPE, "parts",
-          "Dimension %d has the size %s, so it comes apart into %s outputs, not %" G_GINT64_FORMAT ".", axis, right,
-          right, n);
+          "Dimension %d has the size %s, so it gives %s outputs, not %" G_GINT64_FORMAT ".", axis, right, right, n);
 
       loom_fault_set_fix (fault, "parts", right, "Set it to %s.", right);
       return;
@@ -83,9 +81,9 @@ const LoomOp loom_op_unbind = {
   .title = "Unbind",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-split-symbolic",
-  .doc = "Takes a dimension apart into one output for each place.",
+  .doc = "Removes a dimension and returns one output for each of its indices.",
   .details
-  = "The opposite of stack: a pair of coordinates becomes two numbers, a picture three separate colour planes.",
+  = "The inverse of stack. For example, an image with three channels becomes three images without a channel dimension.",
   .formula = "yᵢ = x[…, i, …]",
   .reference = "torch.unbind",
   .inputs = loom_op_port_input,

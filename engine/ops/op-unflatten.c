@@ -1,13 +1,13 @@
-/* Unflatten: one dimension becomes several. */
+/* Unflatten: splits one dimension into several. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension that is split." },
+  { LOOM_OP_DIM ("dim"), .def = "1", .doc = "The dimension to split." },
   { .name = "sizes",
     .type = LOOM_PARAM_SHAPE,
     .minimum = -1,
     .maximum = -1,
-    .doc = "The sizes that it becomes; one of them may be −1 and is found out." },
+    .doc = "The sizes of the new dimensions; one of them may be −1 and is inferred." },
   { NULL },
 };
 
@@ -57,8 +57,7 @@ const LoomOp loom_op_unflatten = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-reshape-symbolic",
   .doc = "Splits one dimension into several.",
-  .details = "The opposite of flatten: 512 features become 8 heads of 64, a row of 784 numbers a picture of 28 × "
-             "28.",
+  .details = "The inverse of flatten: 512 features become 8 heads of 64, for example.",
   .formula = "B × T·C → B × T × C",
   .reference = "torch.unflatten",
   .inputs = loom_op_port_input,

@@ -1,10 +1,10 @@
-/* Unfold: the windows of an image as columns, as torch.nn.Unfold (im2col). */
+/* Unfold: extracts sliding windows as columns, as torch.nn.Unfold (im2col). */
 #include "engine/ops/op-layers.h"
 
 static const LoomParamSpec params[] = {
   LOOM_OP_POOL_KERNEL (2),
   LOOM_OP_CONV_DILATION (2),
-  LOOM_OP_POOL_PADDING (2, "Zeros around the image."),
+  LOOM_OP_POOL_PADDING (2, "Zeros added around the image."),
   { .name = "stride",
     .type = LOOM_PARAM_INTS,
     .def = "1",
@@ -12,11 +12,11 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 10000,
     .unit = "pixels",
-    .doc = "How far the window moves." },
+    .doc = "The stride of the window." },
   { NULL },
 };
 
-/* Each place of the window is a slice of its own, so there is an end to what can be planned. */
+/* Each position in the window is a slice, so their number is bounded to keep planning fast. */
 #define MAX_TAPS 16384
 
 static LoomWindows
@@ -46,7 +46,7 @@ infer (LoomInfer *ctx)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
                         "unfold makes a row for each of the %" G_GINT64_FORMAT
-                        " places of its window; there may be %d. Use a smaller window.",
+                        " positions in its window; there may be %d. Use a smaller window.",
                         w.kernel[0] * w.kernel[1], MAX_TAPS);
       return;
     }
@@ -56,8 +56,8 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &columns);
 }
 
-/* For each offset in the window a strided slice holds the pixels under it, [N, C, 1, P·Q]; side by side they are
- * [N, C, taps, P·Q]. */
+/* For each offset in the window a strided slice holds the pixels at that offset, [N, C, 1, P·Q]; concatenated they
+ * are [N, C, taps, P·Q]. */
 static void
 lower (LoomLower *ctx)
 {
@@ -97,9 +97,9 @@ const LoomOp loom_op_unfold = {
   .title = "Unfold",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-max-pool2d-symbolic",
-  .doc = "Lays what each window of an image sees out as a column.",
-  .details = "A convolution is a matrix product of its kernels with these columns, which is how it is often computed. "
-             "With windows side by side it cuts an image into patches, as a vision transformer does.",
+  .doc = "Extracts sliding windows of an image as columns.",
+  .details = "A convolution is the matrix product of its kernels with these columns. With stride equal to kernel_size "
+             "it splits an image into patches, as in a vision transformer.",
   .formula = "[C, H, W] → [C·kernel, windows]",
   .reference = "torch.nn.Unfold",
   .inputs = loom_op_port_images,

@@ -1,10 +1,10 @@
-/* Uniform: random numbers between borders that may be learnt, as torch.distributions.Uniform.rsample. */
+/* Uniform distribution with learnable bounds, as torch.distributions.Uniform.rsample. */
 #include "engine/ops/family-random.h"
 
 static const LoomPortSpec inputs[] = {
-  { "low", "The lower border.", LOOM_PORT_OPTIONAL },
-  { "high", "The upper border, which is not reached.", LOOM_PORT_OPTIONAL },
-  { "like", "Its shape is taken over, not its values.", LOOM_PORT_OPTIONAL },
+  { "low", "The lower bound.", LOOM_PORT_OPTIONAL },
+  { "high", "The upper bound, which is not included.", LOOM_PORT_OPTIONAL },
+  { "like", "A tensor that sets the shape; its values are not used.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -12,11 +12,11 @@ static const LoomParamSpec params[] = {
   { .name = "low",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "The lower border, where nothing is wired; 0 where it is left out." },
+    .doc = "The lower bound if the port low is not wired; default 0." },
   { .name = "high",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "The upper border, where nothing is wired; 1 where it is left out." },
+    .doc = "The upper bound if the port high is not wired; default 1." },
   LOOM_OP_PARAM_DRAWN_SHAPE,
   { NULL },
 };
@@ -44,10 +44,9 @@ const LoomOp loom_op_uniform = {
   .title = "Uniform distribution",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-random-symbolic",
-  .doc = "Random numbers between two borders.",
-  .details = "Every number between the borders is as likely as any other. Each is low + (high − low) times a "
-             "fresh number between 0 and 1, so gradients reach the borders where those are learnt. Numbers "
-             "follow from the seed, step by step, in evaluation too.",
+  .doc = "Draws random numbers from a uniform distribution.",
+  .details = "Computed as low + (high − low) · u with u from 0 to 1, so gradients flow to both bounds. New numbers are "
+             "drawn at each step from the seed, in evaluation too.",
   .formula = "y = a + (b − a) · u, u ~ U(0, 1)",
   .reference = "torch.distributions.Uniform",
   .inputs = inputs,

@@ -1,17 +1,19 @@
-/* Unique: the different elements of a tensor, in order. */
+/* Unique: the distinct elements of a tensor, sorted. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec ports[4][4] = {
-  { { "out", "The different elements, in ascending order." }, { NULL } },
-  { { "out", "The different elements, in ascending order." },
-    { "inverse", "For each element of the input its position among them.", LOOM_PORT_OPTIONAL },
+  { { "out", "The distinct elements, in ascending order." }, { NULL } },
+  { { "out", "The distinct elements, in ascending order." },
+    { "inverse", "The index of each element of the input in out, i64, with the shape of the input.",
+      LOOM_PORT_OPTIONAL },
     { NULL } },
-  { { "out", "The different elements, in ascending order." },
-    { "counts", "How often each of them occurs.", LOOM_PORT_OPTIONAL },
+  { { "out", "The distinct elements, in ascending order." },
+    { "counts", "The number of occurrences of each distinct element, i64.", LOOM_PORT_OPTIONAL },
     { NULL } },
-  { { "out", "The different elements, in ascending order." },
-    { "inverse", "For each element of the input its position among them.", LOOM_PORT_OPTIONAL },
-    { "counts", "How often each of them occurs.", LOOM_PORT_OPTIONAL },
+  { { "out", "The distinct elements, in ascending order." },
+    { "inverse", "The index of each element of the input in out, i64, with the shape of the input.",
+      LOOM_PORT_OPTIONAL },
+    { "counts", "The number of occurrences of each distinct element, i64.", LOOM_PORT_OPTIONAL },
     { NULL } },
 };
 
@@ -19,16 +21,16 @@ static const LoomParamSpec params[] = {
   { .name = "sorted",
     .type = LOOM_PARAM_BOOL,
     .def = "true",
-    .doc = "Results are always sorted, also if this is false.",
+    .doc = "Whether results are sorted. They are always sorted, also if this is false.",
     .advanced = TRUE },
   { .name = "return_inverse",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Adds the port inverse: where each element of the input went." },
+    .doc = "Whether there is a port inverse: the index of each element of the input in out." },
   { .name = "return_counts",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Adds the port counts: how often each element occurs." },
+    .doc = "Whether there is a port counts: the number of occurrences of each distinct element." },
   { NULL },
 };
 
@@ -52,7 +54,7 @@ infer (LoomInfer *ctx)
     loom_infer_output (ctx, port, LOOM_I64, &list);
 }
 
-/* Of the m elements in order, which of the last m - 1 differ from the one before: bool. NaN differs from NaN. */
+/* For the last m - 1 of the m sorted elements, whether they differ from the one before: bool. NaN differs from NaN. */
 static LoomValue
 steps (LoomProgram *p, LoomValue sorted, gint64 m)
 {
@@ -76,7 +78,8 @@ count_size (LoomLower *ctx)
   return loom_binary (p, LOOM_SCALAR_ADD, loom_op_count_true (p, steps (p, x, m)), loom_const (p, LOOM_I64, 1));
 }
 
-/* In order, equals are neighbours: the number of steps so far is the position of each among the different ones. */
+/* After sorting, equal elements are neighbours: the number of changes up to an element is its index among the
+ * distinct ones. */
 static void
 lower (LoomLower *ctx)
 {
@@ -124,11 +127,10 @@ const LoomOp loom_op_unique = {
   .title = "Unique",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-unique-symbolic",
-  .doc = "Lists the different elements of a tensor, in order.",
+  .doc = "Returns the distinct elements of a tensor, sorted.",
   .details
-  = "Which words a text has, and how often each. The number of different ones is known only from the data, so the "
-    "size is a letter of its own until the graph runs: they are then counted, and what follows is planned for "
-    "that number. No gradient passes.",
+  = "The number of distinct elements depends on the data, so the size of the output is a symbol until the graph runs; "
+    "the elements are then counted and the following operators planned for that size. Not differentiable.",
   .formula = "y₀ < y₁ < …,  x = y[inverse]",
   .reference = "torch.unique",
   .inputs = loom_op_port_input,

@@ -1,8 +1,8 @@
-/* Unsqueeze: new dimensions of size 1. */
+/* Unsqueeze: inserts dimensions of size 1. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { LOOM_OP_DIMS ("dim"), .fresh = "1", .doc = "Where the new dimension stands in the result; several are allowed." },
+  { LOOM_OP_DIMS ("dim"), .fresh = "1", .doc = "The index of the new dimension in the result; several are allowed." },
   { NULL },
 };
 
@@ -51,9 +51,8 @@ const LoomOp loom_op_unsqueeze = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-unsqueeze-symbolic",
   .synonyms = "new axis",
-  .doc = "Adds a dimension of size 1.",
-  .details = "Where a batch, a channel or a head is expected and there is only one. Broadcasting then repeats it as "
-             "often as needed.",
+  .doc = "Inserts a dimension of size 1.",
+  .details = "For example, to add a batch or channel dimension, or to broadcast along it.",
   .formula = "B × C → B × 1 × C",
   .reference = "torch.unsqueeze",
   .inputs = loom_op_port_input,

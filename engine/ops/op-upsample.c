@@ -1,15 +1,15 @@
-/* Upsample: another number of places along each dimension, as torch.nn.Upsample (and torch.nn.functional.interpolate).
+/* Upsample: resizes sequences, images or volumes, as torch.nn.Upsample (and torch.nn.functional.interpolate).
  *
- * Dimensions are resized one after another. Each is brought to the front, where its places are rows: a new place
- * gathers one, two or four old ones and weighs them, and its gradient scatters. Which ones it gathers is computed in
- * integers, because a position that should fall exactly on a place must not fall a rounding beside it. Whole
- * factors of the nearest are repetitions and gather nothing. */
+ * Dimensions are resized one after another. Each is moved to the front, where its positions are rows: an output
+ * position gathers one, two or four input positions and weights them, and the gradient scatters. The indices are
+ * computed in integers, because a position that is exactly on an input position must not be rounded to its
+ * neighbour. Integer factors of mode nearest are repetitions and gather nothing. */
 #include "engine/ops/op-layers.h"
 
 #include <math.h>
 
 static const LoomPortSpec inputs[] = {
-  { "input", "Sequences, images or volumes: [batch, channels] and one to three sizes." },
+  { "input", "Sequences, images or volumes: [batch, channels, …] with one to three spatial dimensions." },
   { NULL },
 };
 
@@ -22,23 +22,23 @@ static const LoomParamSpec params[] = {
     .minimum = 1,
     .maximum = 1e6,
     .unit = "pixels",
-    .doc = "The sizes that come out: one for all, or one for each; or give scale_factor." },
+    .doc = "The output size: one for all spatial dimensions, or one for each; or give scale_factor." },
   { .name = "scale_factor",
     .type = LOOM_PARAM_FLOATS,
     .def = "",
     .minimum = 1e-6,
     .maximum = 1e6,
-    .doc = "How much larger it becomes: one factor for all dimensions, or one for each; or give size." },
+    .doc = "The factor of the output size: one for all spatial dimensions, or one for each; or give size." },
   { .name = "mode",
     .type = LOOM_PARAM_ENUM,
     .def = "nearest",
     .choices = modes,
-    .doc = "How a new place is made: as the nearest old one, or mixed of its neighbours along one dimension (linear), "
-           "two (bilinear, smoother: bicubic) or three (trilinear)." },
+    .doc = "The interpolation: nearest, linear (sequences), bilinear or bicubic (images), or trilinear (volumes)." },
   { .name = "align_corners",
     .type = LOOM_PARAM_BOOL,
     .def = "false",
-    .doc = "Lets the corners’ centres lie on each other, not the corners themselves; not for the nearest.",
+    .doc
+    = "Whether the centres of the corner pixels are aligned, instead of their outer corners; not for mode nearest.",
     .advanced = TRUE },
   { NULL },
 };
@@ -66,7 +66,7 @@ factors_of (const LoomInfer *ctx, int n, double *factor)
   return count == 1 || (int)count == n;
 }
 
-/* How many neighbours along each dimension a new place is made of. */
+/* The number of input positions that an output position is computed from, along each dimension. */
 static int
 taps_of (const char *mode)
 {
@@ -85,16 +85,15 @@ check_mode (LoomInfer *ctx, int n)
   if (taps == 1 && loom_infer_bool (ctx, "align_corners"))
     {
       loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "align_corners",
-                                            "align_corners means something for mixing modes only, not for “%s”.", mode),
-                          "align_corners", "false", "Take it away.");
+                                            "align_corners applies only to interpolating modes, not to “%s”.", mode),
+                          "align_corners", "false", "Remove it.");
       return FALSE;
     }
   if (taps == 1 || g_str_equal (mode, mixing[n - 1]) || (taps == 4 && n == 2))
     return TRUE;
   loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mode",
-                                        "Mode “%s” is for another number of dimensions than the %d that come here.",
-                                        mode, n),
-                      "mode", mixing[n - 1], "Use the one for these dimensions.");
+                                        "Mode “%s” does not apply to an input with %d spatial dimensions.", mode, n),
+                      "mode", mixing[n - 1], "Use the mode for this number of dimensions.");
   return FALSE;
 }
 
@@ -109,7 +108,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = x->shape;
 
   if (!loom_op_rank (ctx, 0, "input", 3, 5, "batch × channels × one to three sizes", "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "input", "mixes neighbours"))
+      || !loom_op_needs_float (ctx, 0, "interpolates neighbours", "mixes neighbours"))
     return;
   if (by_size == loom_infer_is_set (ctx, "scale_factor"))
     {
@@ -130,7 +129,7 @@ infer (LoomInfer *ctx)
 
       if (loom_dim_is_known (*d) && d->coef == 0)
         {
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input", "upsample needs something to enlarge; here a size is 0.");
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input", "upsample cannot resize a size of 0.");
           return;
         }
       if (by_size)
@@ -141,7 +140,7 @@ infer (LoomInfer *ctx)
         *d = loom_dim_is_known (*d) ? loom_dim ((gint64)floor ((double)d->coef * factor[i])) : loom_dim_unknown ();
       if (loom_dim_is_known (*d) && d->coef == 0)
         {
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "scale_factor", "Nothing is left at a scale_factor of %g.",
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "scale_factor", "The output is empty with a scale_factor of %g.",
                             factor[i]);
           return;
         }
@@ -151,13 +150,13 @@ infer (LoomInfer *ctx)
 
 /* ---- lowering --------------------------------------------------------- */
 
-/* Old places for each new one, as a fraction. */
+/* The number of input positions per output position, as a fraction. */
 typedef struct
 {
   gint64 num, den;
 } Ratio;
 
-/* 1/factor. Factors that people write are fractions of small numbers; others are close to one of 2²⁰. */
+/* 1/factor. Factors are usually fractions of small numbers; others are approximated with a denominator of 2²⁰. */
 static Ratio
 inverse (double factor)
 {
@@ -176,8 +175,8 @@ whole (LoomProgram *p, gint64 value)
   return loom_const (p, LOOM_I64, (double)value);
 }
 
-/* floor(v / by) of integers, and the rest. The quotient of what divides is an integer, which rounding finds
- * even where a float is short of digits. */
+/* floor(v / by) of integers, and the remainder. If by divides v exactly the quotient is an integer, which rounding
+ * finds even if the float has too few digits. */
 static LoomValue
 divide (LoomProgram *p, LoomValue v, gint64 by, LoomDType real, LoomValue *rest)
 {
@@ -190,8 +189,8 @@ divide (LoomProgram *p, LoomValue v, gint64 by, LoomDType real, LoomValue *rest)
   return loom_cast (p, q, LOOM_I64);
 }
 
-/* For each of `out` new places its position among `in` old ones: [out] integers, and what is beyond them, [out]
- * from 0 to 1 (0 for the nearest, where it does not matter). */
+/* For each of `out` output positions its position among `in` input positions: [out] integers, and the fraction
+ * beyond them, [out] from 0 to 1 (0 for mode nearest, which does not use it). */
 static LoomValue
 positions (LoomProgram *p, const char *mode, gboolean align, Ratio r, gint64 in, gint64 out, LoomDType real,
            LoomValue *beyond)
@@ -213,7 +212,7 @@ positions (LoomProgram *p, const char *mode, gboolean align, Ratio r, gint64 in,
     }
   else
     {
-      /* (o + ½)·num/den, less ½ where neighbours are mixed */
+      /* (o + ½)·num/den, less ½ if neighbours are interpolated */
       iota.kernel.step = (double)(2 * r.num);
       iota.kernel.start = (double)(r.num - (taps_of (mode) > 1 ? r.den : 0));
       by = 2 * r.den;
@@ -226,7 +225,7 @@ positions (LoomProgram *p, const char *mode, gboolean align, Ratio r, gint64 in,
   return place;
 }
 
-/* Keys' cubic with a = -¾ (Keys 1981) at distance t + `from`, 0 ≤ t ≤ 1: inner is for the two nearest places. */
+/* Keys' cubic with a = -¾ (Keys 1981) at distance t + `from`, 0 ≤ t ≤ 1: inner is for the two nearest positions. */
 static LoomValue
 cubic (LoomProgram *p, LoomValue t, gboolean inner, LoomDType real)
 {
@@ -239,7 +238,7 @@ cubic (LoomProgram *p, LoomValue t, gboolean inner, LoomDType real)
   return sum;
 }
 
-/* The weight of tap k of n at a position t beyond the place. */
+/* The weight of tap k of n for a fraction t. */
 static LoomValue
 weight_of (LoomProgram *p, int k, int n, LoomValue t, LoomDType real)
 {
@@ -277,8 +276,8 @@ resize_rows (LoomProgram *p, const char *mode, gboolean align, Ratio r, LoomValu
   return sum;
 }
 
-/* Images [N,C,H,W] with each pixel repeated: it is what averaging would tell its input, undivided. That primitive works
- * on images as they lie. */
+/* Images [N,C,H,W] with each pixel repeated: this is the gradient of average pooling without the division. The
+ * primitive works on NCHW images directly. */
 static LoomValue
 repeat_pixels (LoomProgram *p, LoomValue x, gint64 down, gint64 across)
 {
@@ -292,8 +291,8 @@ repeat_pixels (LoomProgram *p, LoomValue x, gint64 down, gint64 across)
   return loom_emit (p, loom_prim ("avg_pool2d_grad"), &a, 1, &x, NULL);
 }
 
-/* Whole factors of the nearest. A volume's rows and columns are those of images of C·D channels, and its depths the
- * rows of images whose columns are all places of a depth. */
+/* Integer factors of mode nearest. Rows and columns of a volume are those of images of C·D channels, and its depth
+ * is the rows of images whose columns are all positions of one depth. */
 static LoomValue
 repeat (LoomProgram *p, LoomValue x, int rank, const gint64 *dims)
 {
@@ -314,8 +313,8 @@ repeat (LoomProgram *p, LoomValue x, int rank, const gint64 *dims)
   return loom_reshape (p, x, rank, dims);
 }
 
-/* Sizes are resized from the last to the first; each is rotated to the front before, so that in the end all are in
- * front of batch and channels, in their order. */
+/* Spatial dimensions are resized from the last to the first; each is moved to the front before, so in the end all of
+ * them are before batch and channels, in their order. */
 static void
 lower (LoomLower *ctx)
 {
@@ -393,12 +392,11 @@ const LoomOp loom_op_upsample = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-upsample-symbolic",
   .synonyms = "interpolate resize enlarge bilinear nearest",
-  .doc = "Enlarges sequences, images or volumes by repeating or mixing their places.",
+  .doc = "Resizes sequences, images or volumes by interpolation.",
   .details
-  = "Nothing is learnt: the nearest old place is taken as it is, which leaves blocks, or neighbours are mixed, "
-    "which is smooth. Followed by a convolution it is the calmer way to draw large images, because no stamps "
-    "overlap as in a transposed convolution. It makes smaller, too. Also known as resize, or interpolate.",
-  .formula = "yᵢ = Σ wᵢⱼ xⱼ over the old places j next to the new place i",
+  = "Mode nearest repeats elements, the other modes interpolate between neighbours. Followed by a convolution it is an "
+    "alternative to a transposed convolution without checkerboard artefacts. Also known as resize, or interpolate.",
+  .formula = "yᵢ = Σ wᵢⱼ xⱼ over the input positions j next to the output position i",
   .reference = "torch.nn.Upsample",
   .source = "Keys, “Cubic Convolution Interpolation for Digital Image Processing”, IEEE Transactions on Acoustics, "
             "Speech, and Signal Processing 29, 1981 (mode bicubic)",

@@ -19,10 +19,9 @@ const LoomOp loom_op_var = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-var-symbolic",
   .synonyms = "variance",
-  .doc = "Measures how far elements spread around their mean, squared.",
-  .details = "The mean squared distance from the mean. Of a sample one divides by one less than its size, "
-             "since the mean was taken from the same numbers; layers that normalise divide by the whole size, "
-             "correction 0.",
+  .doc = "Computes the variance of all elements, or along dimensions.",
+  .details = "By default it divides by n − 1 (Bessel’s correction), as an estimate of the variance of a population; "
+             "normalisation layers use correction 0.",
   .formula = "y = Σ (x − μ)² / (n − correction)",
   .reference = "torch.var",
   .inputs = loom_op_port_input,

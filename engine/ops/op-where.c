@@ -1,10 +1,10 @@
-/* Where: one of two elements, as a condition says. */
+/* Where: selects elements of two tensors by a condition. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "condition", "True, or not 0, where input is taken." },
-  { "input", "The values where the condition holds.", LOOM_PORT_OPTIONAL },
-  { "other", "The values elsewhere.", LOOM_PORT_OPTIONAL },
+  { "condition", "The condition: true, or not 0, selects input." },
+  { "input", "The values where the condition is true.", LOOM_PORT_OPTIONAL },
+  { "other", "The values where the condition is false.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -12,11 +12,11 @@ static const LoomParamSpec params[] = {
   { .name = "input",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "A number that is taken where the condition holds, where nothing is wired." },
+    .doc = "A number used where the condition is true, if the port input is not wired." },
   { .name = "other",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "A number that is taken elsewhere, where nothing is wired." },
+    .doc = "A number used where the condition is false, if the port other is not wired." },
   { NULL },
 };
 
@@ -35,14 +35,14 @@ infer (LoomInfer *ctx)
 
       if (t == NULL && !loom_infer_is_set (ctx, name))
         {
-          loom_infer_fault (ctx, LOOM_ERROR_PORT, name, "There is no %s. Wire one in, or give a number as %s.", name,
+          loom_infer_fault (ctx, LOOM_ERROR_PORT, name, "There is no %s. Wire one, or give a number as %s.", name,
                             name);
           return;
         }
       if (t != NULL && loom_infer_is_set (ctx, name))
         {
           LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_PORT, name,
-                                               "%s is wired and also given as a number; it can be only one.", name);
+                                               "%s is wired and also given as a number; use only one of them.", name);
 
           loom_fault_set_fix (fault, name, NULL, "Remove the number.");
           return;
@@ -58,15 +58,15 @@ infer (LoomInfer *ctx)
         {
           g_autofree char *a = loom_shape_to_string (&shape), *b = loom_shape_to_string (&t->shape);
 
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name,
-                            "%s and %s do not fit together: counted from the right, each pair of sizes must be equal "
-                            "or one of them 1.",
-                            a, b);
+          loom_infer_fault (
+              ctx, LOOM_ERROR_SHAPE, name,
+              "%s and %s do not broadcast: counted from the right, each pair of sizes must be equal or one of them 1.",
+              a, b);
           return;
         }
       shape = both;
     }
-  /* Two numbers are floats; one is what its tensor is, unless it is a fraction. */
+  /* Two numbers are floats; a single one has the type of the tensor, unless it has a fraction. */
   if (!loom_dtype_is_float (dtype)
       && (fraction || (loom_infer_input (ctx, 1) == NULL && loom_infer_input (ctx, 2) == NULL)))
     dtype = LOOM_F32;
@@ -112,10 +112,9 @@ const LoomOp loom_op_where = {
   .icon = "loom-where-symbolic",
   .synonyms = "if select choose ternary",
   .usual = TRUE,
-  .doc = "Takes each element from one of two tensors, as a condition says.",
-  .details = "A choice for each place: a mask and minus infinity before a softmax, or one formula on the left "
-             "of a bend and another on the right. The gradient goes to whichever was taken. Both are computed, "
-             "so a NaN in the branch that is not taken does no harm here, but its gradient may.",
+  .doc = "Selects elements from one of two tensors by a condition.",
+  .details = "The gradient goes to the selected elements. Both branches are computed, so a NaN in the branch that is "
+             "not selected does not affect the value, but it can affect the gradient.",
   .formula = "y = a where c, else b",
   .reference = "torch.where",
   .inputs = inputs,

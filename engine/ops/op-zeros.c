@@ -18,9 +18,9 @@ const LoomOp loom_op_zeros = {
   .title = "Zeros",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-zeros-symbolic",
-  .doc = "A tensor of zeros.",
-  .details = "The start of a recurrent state, or of a sum. With “like” it takes the shape of another tensor, "
-             "whatever the batch.",
+  .doc = "Returns a tensor filled with zeros.",
+  .details = "For example, the initial state of a recurrent layer. The shape is given, or that of the tensor wired "
+             "into “like” (zeros_like).",
   .formula = "y = 0",
   .reference = "torch.zeros",
   .inputs = loom_op_port_like,

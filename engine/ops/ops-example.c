@@ -1,7 +1,8 @@
-/* A small graph that shows an operator at work, made from what the operator's table says anyway: its first sample has
- * the types of inputs and the parameters that it needs, so an operator that is one file has an example without a word
- * more. Where inputs from outside would show nothing (a data set has none, a gradient is that of something computed),
- * the operator writes its nodes and wires itself, as `example`. */
+/* Makes a small example graph for an operator from its table.
+ *
+ * The first sample has the types of inputs and the parameters, so an operator needs nothing more. If inputs from
+ * outside would show nothing (a data set has none, a gradient needs a computation), the operator writes nodes and
+ * wires itself, as `example`. */
 #include "engine/ops/loom-op.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ new_node (const LoomOp *op, const char *id, const char *params)
   return node;
 }
 
-/* A variadic operator's ports are numbers, which say nothing as names of nodes. */
+/* The ports of a variadic operator are numbers, which are no helpful names of nodes. */
 static char *
 dup_input_id (LoomGraph *graph, const char *prefix, const char *port, guint i)
 {
@@ -76,7 +77,7 @@ loom_op_sample_graph (const LoomOp *op, const LoomSample *sample, const char *id
   return graph;
 }
 
-/* The nodes and wires that the operator writes. */
+/* The nodes and wires that the operator has written. */
 static LoomGraph *
 written_graph (const LoomOp *op)
 {
@@ -87,11 +88,11 @@ written_graph (const LoomOp *op)
   LoomGraph *graph = loom_graph_read_data (xml, strlen (xml), op->name, faults, &error);
 
   if (graph == NULL || loom_faults_length (faults) > 0)
-    g_critical ("The example of %s is no graph.", op->name);
+    g_critical ("The example of %s is not a valid graph.", op->name);
   return graph;
 }
 
-/* An operator without inputs (random numbers, a constant) is shown by where its numbers go. */
+/* For an operator without inputs (random numbers, a constant), the example shows a consumer. */
 static void
 add_result (LoomGraph *graph, const LoomOp *op)
 {

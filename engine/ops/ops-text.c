@@ -1,4 +1,4 @@
-/* The operator table as JSON for other programs, as Markdown for readers, and as help on a terminal. */
+/* Prints the operator table as JSON for other programs, as Markdown for readers, and as help on a terminal. */
 #include "engine/core/loom-json.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/loom-op.h"
@@ -16,7 +16,7 @@ param_type (const LoomParamSpec *param)
   return name[param->type];
 }
 
-/* "at least 1", "0 to 1"; a bound beyond any use is none. */
+/* "at least 1", "0 to 1"; very large bounds are not printed. */
 static void
 put_range (GString *out, const LoomParamSpec *param)
 {
@@ -73,7 +73,7 @@ add_ports (LoomJson *json, const char *name, const LoomPortSpec *ports)
   loom_json_end_array (json);
 }
 
-/* The parameters that a variant adds: its list begins with the operator's. */
+/* The parameters of a variant after those of the operator. */
 static const LoomParamSpec *
 added_params (const LoomOp *op, const LoomOpVariant *variant)
 {
@@ -84,7 +84,7 @@ added_params (const LoomOp *op, const LoomOpVariant *variant)
   return variant->params + n;
 }
 
-/* A bound as somebody typed it. */
+/* A bound as a person would type it. */
 static void
 add_bound (LoomJson *json, const char *name, double value)
 {
@@ -167,7 +167,7 @@ loom_op_json (const LoomOp *op)
   return loom_json_take (json);
 }
 
-/* The paragraph that a table adds to the details. */
+/* The generated paragraph after the details. */
 static void
 put_more (GString *out, const LoomOp *op, const char *before, const char *after)
 {
@@ -179,7 +179,7 @@ put_more (GString *out, const LoomOp *op, const char *before, const char *after)
 
 /* ---- Markdown ------------------------------------------------------------ */
 
-/* A bar would end the cell. */
+/* Escapes bars, which would end the cell. */
 static void
 put_cell (GString *out, const char *text)
 {
@@ -190,7 +190,7 @@ put_cell (GString *out, const char *text)
       g_string_append_c (out, *s == '\n' ? ' ' : *s);
 }
 
-/* A weight without a text of its own is one of many like another that has one. */
+/* Weights without a text are like another one that has a text, and not listed. */
 static gboolean
 is_listed (const LoomPortSpec *port)
 {
@@ -304,7 +304,7 @@ put_help_params (GString *out, const LoomParamSpec *params)
     }
 }
 
-/* The nodes and wires of the example, as in a file. */
+/* Prints the nodes and wires of the example, as in a file. */
 static void
 put_help_example (GString *out, const LoomOp *op)
 {

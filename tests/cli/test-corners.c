@@ -554,7 +554,7 @@ test_refusals (void)
       "<node id=\"n\" op=\"div\" rounding_mode=\"floor\"/>",
       "other",
       { 1, 2, 0, 4 },
-      "Node n (require on %s): whole numbers cannot be divided by 0, and the divisor is 0 at [1, 0]" },
+      "Node n (require on %s): integers cannot be divided by 0, and the divisor is 0 at [1, 0]" },
     { "2,2", "i64", "<node id=\"n\" op=\"remainder\"/>", "other", { 1, 2, 3, 0 }, "the divisor is 0 at [1, 1]" },
     { "4", "i32", "<node id=\"n\" op=\"fmod\"/>", "other", { 0, 2, 3, 4 }, "the divisor is 0 at [0]" },
     { "2,2,2",
@@ -593,7 +593,7 @@ test_refusals (void)
       "<node id=\"n\" op=\"multinomial\" num_samples=\"2\"/>",
       "input",
       { 1, 1, 0, 1 },
-      "fewer weights are above 0 than positions are to be drawn at [1" },
+      "fewer weights are above 0 than indices are to be drawn at [1" },
     { "3", "f32", "<node id=\"n\" op=\"normal\"/>", "std", { 1, 0, -1 }, "a standard deviation is negative at [2]" },
   };
 
