@@ -160,7 +160,7 @@ typedef struct
 typedef struct _LoomInfer LoomInfer;
 typedef struct _LoomLower LoomLower;
 
-/* forward, for one run */
+/* Reports a fault of a node at one of its parameters. */
 typedef LoomFault *(*LoomOpReport) (gpointer data, const char *parameter, const char *message);
 
 typedef struct

@@ -35,15 +35,14 @@ infer (LoomInfer *ctx)
   const LoomType *like = loom_infer_input (ctx, 0);
   double start = loom_infer_float (ctx, "start"), end = loom_infer_float (ctx, "end");
   double step = loom_infer_float (ctx, "step"), n = step != 0 ? ceil ((end - start) / step) : 0;
-  gboolean whole = is_integer (ctx, "start") && is_integer (ctx, "end")
-                   && is_integer (ctx, "arange needs a length: give end, or wire a tensor into “like”, but not both.");
+  gboolean whole = is_integer (ctx, "start") && is_integer (ctx, "end") && is_integer (ctx, "step");
   LoomShape shape = { .rank = 1 };
   int axis;
 
   if ((like != NULL) == loom_infer_is_set (ctx, "end"))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "end",
-                        "arange needs to know where to stop: give end, or wire a tensor into “like”, but not both.")
+                        "arange needs a length: give end, or wire a tensor into “like”, but not both.")
           ->is_todo
           = like == NULL;
       return;

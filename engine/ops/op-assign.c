@@ -74,11 +74,11 @@ lower (LoomLower *ctx)
   loom_program_commit (p, slot, loom_unary (p, LOOM_SCALAR_ID, value));
 }
 
-/* A target is state, which a lone sample has none of: tests/ops tries it in graphs. */
+/* A target is state, which a sample cannot have: tests/ops tests it in graphs. */
 static const LoomSample samples[] = { { NULL } };
 
 const LoomOp loom_op_assign = {
-  .name = "A target is state, which a sample cannot have: tests/ops tests it in graphs.",
+  .name = "assign",
   .title = "Assign",
   .category = LOOM_CATEGORY_TRAINING,
   .icon = "loom-assign-symbolic",

@@ -7,7 +7,7 @@ const LoomOp loom_op_tan = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
   .doc = "Computes the tangent of each element, in radians.",
-  .details = "It is infinite at odd multiples of π/2. Its derivative is 1 + tan² x.",
+  .details = "It has poles at odd multiples of π/2. Its derivative is 1 + tan² x.",
   .formula = "y = sin x / cos x",
   .reference = "torch.tan",
   .inputs = loom_op_port_input,

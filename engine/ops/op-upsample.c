@@ -108,7 +108,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = x->shape;
 
   if (!loom_op_rank (ctx, 0, "input", 3, 5, "batch × channels × one to three sizes", "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "interpolates neighbours", "mixes neighbours"))
+      || !loom_op_needs_float (ctx, 0, "input", "interpolates neighbours"))
     return;
   if (by_size == loom_infer_is_set (ctx, "scale_factor"))
     {
