@@ -81,7 +81,7 @@ const LoomOp loom_op_cosine_embedding_loss = {
   .title = "Cosine embedding loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cosine-symbolic",
-  .doc = "Makes similar pairs of vectors parallel and dissimilar pairs not.",
+  .doc = "Computes a loss of the cosine similarity of similar and dissimilar pairs of vectors.",
   .details = "For a target of 1 the loss is 1 minus the cosine similarity; for −1 it is the amount by which the cosine "
              "similarity exceeds the margin.",
   .formula = "L = mean (1 − cos where t = 1, max(0, cos − m) where t = −1)",

@@ -40,7 +40,7 @@ const LoomOp loom_op_hinge_embedding_loss = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
   .synonyms = "svm margin",
-  .doc = "Makes distances of similar pairs small and of dissimilar pairs larger than a margin.",
+  .doc = "Computes the hinge embedding loss of distances of similar and dissimilar pairs.",
   .details = "The input is a distance. For a target of 1 (similar) it is the loss; for −1 (dissimilar) the loss is "
              "max(0, margin − x).",
   .formula = "L = mean (x where t = 1, max(0, m − x) where t = −1)",

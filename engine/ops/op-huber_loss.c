@@ -48,7 +48,7 @@ const LoomOp loom_op_huber_loss = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
   .synonyms = "robust",
-  .doc = "Computes a loss that is quadratic for small errors and linear for large ones.",
+  .doc = "Computes the Huber loss: quadratic for small errors, linear for large ones.",
   .details = "Errors up to delta are squared, larger ones grow linearly, so the derivative is at most delta and "
              "outliers have less influence than with the squared error.",
   .formula = "L = mean (d²/2 where |d| ≤ δ, else δ(|d| − δ/2)), d = x − t",

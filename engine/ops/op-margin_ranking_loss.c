@@ -48,7 +48,7 @@ const LoomOp loom_op_margin_ranking_loss = {
   .title = "Margin ranking loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
-  .doc = "Makes one of two scores larger than the other by a margin.",
+  .doc = "Computes a ranking loss: one of two scores should exceed the other by a margin.",
   .details = "For a target of 1 the loss is 0 if the first score exceeds the second by the margin; for −1 if the "
              "second exceeds the first. Used to learn rankings.",
   .formula = "L = mean max(0, −t · (x₁ − x₂) + m)",

@@ -87,7 +87,7 @@ const LoomOp loom_op_multi_margin_loss = {
   .synonyms = "hinge svm support vector machine",
   .usual = TRUE,
   .judges = LOOM_OUTPUT_SCORES,
-  .doc = "Makes the score of the target class exceed all others by a margin.",
+  .doc = "Computes the multi-class hinge loss: the target class should lead by a margin.",
   .details = "The loss of the support vector machine: every other class whose score is above that of the target class "
              "minus the margin adds the difference. With an l2_penalty on the weights it is the usual multi-class SVM, "
              "except for the division by the number of classes.",

@@ -57,7 +57,7 @@ const LoomOp loom_op_nonzero = {
   .title = "Nonzero",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-mask-symbolic",
-  .doc = "Returns the coordinates of all elements that are not 0, or true.",
+  .doc = "Returns the coordinates of all elements that are true or not 0.",
   .details
   = "The number of elements depends on the data, so the first size of the output is a symbol until the graph runs; the "
     "elements are then counted and the following operators planned for that size. Not differentiable.",

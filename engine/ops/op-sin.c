@@ -6,7 +6,7 @@ const LoomOp loom_op_sin = {
   .title = "Sine",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Computes the sine of each element, in radians.",
+  .doc = "Computes the sine of each element, an angle in radians.",
   .details = "Sine and cosine of several frequencies encode positions.",
   .formula = "y = sin x",
   .reference = "torch.sin",

@@ -51,7 +51,7 @@ const LoomOp loom_op_smooth_l1_loss = {
   .title = "Smooth L1 loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
-  .doc = "Computes a loss that is quadratic for small errors and linear for large ones.",
+  .doc = "Computes the smooth L1 loss: quadratic for small errors, linear for large ones.",
   .details = "Like huber_loss, but divided by beta, so the derivative for large errors is 1. Used for bounding boxes "
              "in object detection.",
   .formula = "L = mean (d² / 2β where |d| < β, else |d| − β/2), d = x − t",

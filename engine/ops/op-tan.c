@@ -6,7 +6,7 @@ const LoomOp loom_op_tan = {
   .title = "Tangent",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sin-symbolic",
-  .doc = "Computes the tangent of each element, in radians.",
+  .doc = "Computes the tangent of each element, an angle in radians.",
   .details = "It has poles at odd multiples of π/2. Its derivative is 1 + tan² x.",
   .formula = "y = sin x / cos x",
   .reference = "torch.tan",

@@ -79,7 +79,7 @@ const LoomOp loom_op_triplet_margin_loss = {
   .title = "Triplet margin loss",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-triplet-symbolic",
-  .doc = "Makes an anchor closer to a similar vector than to a dissimilar one.",
+  .doc = "Computes the triplet loss: an anchor should be closer to a similar vector than to a dissimilar one.",
   .details = "The distance between anchor and positive should be smaller than that between anchor and negative by the "
              "margin. Used to learn embeddings, for example for face recognition.",
   .formula = "L = mean max(0, ‖a − p‖ − ‖a − n‖ + m)",
