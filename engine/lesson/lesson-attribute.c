@@ -1,4 +1,4 @@
-/* Values of attributes that goals ask about: as written, else the default that holds. */
+/* Reads attributes for goals: as written, else the default. */
 #include "engine/lesson/lesson-private.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-schedule.h"
 
-/* A table's "" says that nothing holds where the attribute is absent. */
+/* "" in a table means that there is no default. */
 static const char *
 default_in (const LoomParamSpec *spec)
 {
@@ -57,7 +57,7 @@ find_in_train (const LoomElement *root, const char *subject)
 
 /* ---- nodes -------------------------------------------------------------------------- */
 
-/* An operator's own parameters come before what any node has, a module's arguments where it is an instance. */
+/* Parameters of an operator take precedence over reserved attributes; for an instance, arguments of its module do. */
 static const char *
 default_of_node (const LoomGraph *graph, const LoomElement *node, const char *name)
 {

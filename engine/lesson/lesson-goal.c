@@ -1,6 +1,8 @@
-/* Goals of a lesson's pages: clauses of words, read into a table entry with its arguments, and judged against a graph.
+/* Reads the goals of lesson pages: clauses of words become table entries with arguments, which are evaluated on a
+ * graph.
  *
- * A clause is added by one entry of the table below: its words, the function that reads them, the one that judges. */
+ * To add a clause, add one entry to the table below: its words, the function that reads them, and the one that
+ * evaluates it. */
 #include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-lesson.h"
 
@@ -18,8 +20,8 @@ typedef struct
 
 typedef struct
 {
-  const char *form; /* as docs/file-format.md writes it */
-  /* FALSE without an error: the words are another form's. */
+  const char *form; /* as in docs/file-format.md */
+  /* FALSE without an error: the words belong to another clause. */
   gboolean (*read) (Clause *clause, char **word, guint n, GError **error);
   gboolean (*holds) (const Clause *clause, const Judged *judged);
 } Form;
@@ -42,7 +44,7 @@ struct _Clause
   char *subject, *member; /* "hidden" and "out_features" of "hidden.out_features" */
   Relation relation;
   char *value;
-  double number; /* of value; NaN where it is none */
+  double number; /* of value; NaN if it is no number */
 };
 
 struct _LoomGoal
@@ -74,7 +76,7 @@ number_of (const char *text)
 
 static const struct
 {
-  const char *word[2], *sentence; /* one or two words of a clause, and what they become in its sentence */
+  const char *word[2], *sentence; /* one or two words of a clause, and their text in its sentence */
 } relations[N_RELATIONS] = {
   [IS] = { { "is" }, "is" },
   [BELOW] = { { "below" }, "is below" },
@@ -83,7 +85,7 @@ static const struct
   [AT_MOST] = { { "at", "most" }, "is at most" },
 };
 
-/* A relation behind the first word, and what is compared on its right. */
+/* A relation after the first word, and the value on its right. */
 static gboolean
 read_relation (Clause *clause, char **word, guint n)
 {
@@ -178,7 +180,7 @@ read_attribute (Clause *clause, char **word, guint n, GError **error)
     return FALSE;
   clause->subject = g_strndup (word[0], (gsize)(dot - word[0]));
   clause->member = g_strdup (dot + 1);
-  /* A sentence begins with a capital, and a name must not get one. */
+  /* A sentence begins with a capital letter, but a name must not be changed. */
   clause->text = g_str_equal (clause->subject, "train")
                      ? g_strdup_printf ("in the training settings, %s %s %s", clause->member, relation_words (clause),
                                         clause->value)
@@ -222,15 +224,15 @@ read_chain (Clause *clause, char **word, guint n, GError **error)
   return TRUE;
 }
 
-/* A node that is to be the last of the operators word[0 … i]. */
+/* A node that matches the last of the operators word[0 … i]. */
 typedef struct
 {
   guint i, node;
 } Reached;
 
-/* TRUE if the operators word[0 … i] lead to some node, the last of them being its own; "*" stands for any number of
- * nodes, none among them. `visited` keeps the search linear in nodes for each word, and `open` is a stack in memory,
- * because a graph may be a chain of 100,000 nodes. */
+/* TRUE if a path with the operators word[0 … i] leads to some node; "*" matches any number of nodes, also none.
+ * `visited` keeps the search linear in nodes for each word, and `open` is a stack on the heap, because a graph may
+ * be a chain of 100,000 nodes. */
 static gboolean
 chain_holds (const Clause *clause, const Judged *judged)
 {
@@ -249,7 +251,7 @@ chain_holds (const Clause *clause, const Judged *judged)
       const gboolean any = g_str_equal (word[at.i], "*");
 
       g_array_set_size (open, open->len - 1);
-      /* A muted node is left out of what is computed. */
+      /* A muted node is excluded from the computation. */
       if (!g_hash_table_add (visited, GUINT_TO_POINTER (at.i * n_nodes + at.node + 1)) || n->muted
           || (!any && (n->op == NULL || !g_str_equal (n->op->name, word[at.i]))))
         continue;
@@ -367,7 +369,7 @@ read_answer (Clause *clause, char **word, guint n, GError **error)
   return TRUE;
 }
 
-/* A number within one in a thousand, since a learner rounds; words without regard to case. */
+/* A number matches within one in a thousand, because learners round; words match without regard to case. */
 static gboolean
 answer_holds (const Clause *clause, const Judged *judged)
 {
@@ -421,7 +423,7 @@ clause_new (const char *text, GError **error)
   GError *local = NULL;
   guint n;
 
-  clause->word = lesson_words (text); /* the text is without commas, which part clauses */
+  clause->word = lesson_words (text); /* the text has no commas, which separate clauses */
   if (clause->word == NULL)
     clause->word = g_new0 (char *, 1);
   n = g_strv_length (clause->word);
@@ -435,7 +437,7 @@ clause_new (const char *text, GError **error)
       g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", forms[i].form);
     }
   if (local == NULL)
-    g_set_error (&local, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is no clause of a goal. Clauses are: %s", text,
+    g_set_error (&local, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is not a clause of a goal. Clauses are: %s", text,
                  list->str);
   clause_free (clause);
   g_propagate_error (error, local);
@@ -459,7 +461,7 @@ loom_goal_new (const char *text, GError **error)
     }
   if (goal->clauses->len == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "a goal without a clause says nothing");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "a goal needs at least one clause");
       return NULL;
     }
   return g_steal_pointer (&goal);
@@ -516,7 +518,7 @@ loom_goal_asks (const LoomGoal *goal)
   return FALSE;
 }
 
-/* Of a number: whether it is one, and on which side it is wrong. */
+/* For a number: whether it is one, and in which direction it is wrong. */
 static LoomGoalReply
 reply_to (const Clause *clause, const char *given)
 {

@@ -1,21 +1,20 @@
-/* Functions that the readers of pages and of slides share. */
+/* Declares functions that the readers of pages and of slides share. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"
 
 G_BEGIN_DECLS
 
-/* The words of a list that blanks or commas part; NULL for none. (transfer full) */
+/* The words of a list separated by blanks or commas; NULL for none. (transfer full) */
 char **lesson_words (const char *text);
 /* Whether two such lists have the same words in the same order. */
 gboolean lesson_same_words (char **a, char **b);
-/* Text as XML files have it, without the indent that all its lines but the first share: Markdown would take four blanks
- * for a listing. (transfer full) */
+/* Text as in XML files, without the common indent of all lines but the first: Markdown would read four blanks as
+ * code. (transfer full) */
 char *lesson_markdown (const char *text);
 
-/* An attribute as it is written, else the default that holds; NULL where there is neither. subject: a node by its path,
- * through modules and copies; "train", or what stands in it by its tag, "train.schedule". Owned by the graph or by
- * tables that are never freed. */
+/* An attribute as written, else the default; NULL if there is neither. subject: a node by its path, through modules
+ * and copies; "train", or a child of it by its tag, "train.schedule". Owned by the graph or by static tables. */
 const char *lesson_attribute (const LoomGraph *graph, const char *subject, const char *name);
 
 G_END_DECLS

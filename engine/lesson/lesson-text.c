@@ -1,4 +1,4 @@
-/* Lists of words and texts, as the attributes of pages and slides have them. */
+/* Reads lists of words and texts of pages and slides. */
 #include "engine/lesson/lesson-private.h"
 
 #include <string.h>

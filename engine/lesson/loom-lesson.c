@@ -1,4 +1,4 @@
-/* Lessons of a graph file; see the header. */
+/* Reads the lessons of a graph file; see the header. */
 #include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-lesson.h"
 
@@ -51,7 +51,7 @@ page_new (const LoomElement *element, LoomFaults *faults)
   for (guint i = 0; page->palette != NULL && page->palette[i] != NULL; i++)
     if (loom_op (page->palette[i]) == NULL)
       loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (element), NULL, "palette",
-                       "The palette of the page “%s” names “%s”, and there is no such operator.", page->title,
+                       "The palette of the page “%s” names “%s”, but there is no such operator.", page->title,
                        page->palette[i]);
   return page;
 }

@@ -19,11 +19,11 @@ typedef struct
 {
   guint64 serial;   /* of the <page> */
   char *title;      /* "" where it has none */
-  char *text;       /* Markdown, without the indent that its lines share */
+  char *text;       /* Markdown, without the common indent of its lines */
   char *hint;       /* NULL: none */
   char **spotlight; /* ids of nodes; NULL: none */
-  char **palette;   /* names of the operators that are offered; NULL: all */
-  char *goal_text;  /* as it is written; NULL: none */
+  char **palette;   /* names of the operators in the palette; NULL: all */
+  char *goal_text;  /* as written; NULL: none */
   LoomGoal *goal;   /* NULL: the page is done when it has been read */
 } LoomLessonPage;
 
@@ -34,15 +34,15 @@ typedef struct
   GPtrArray *pages; /* LoomLessonPage */
 } LoomLesson;
 
-/* Questions that a goal may ask, beside graph and net. Each function may be NULL: then nothing of its kind is known. */
+/* Queries of goals that graph and net do not answer. Each function may be NULL: its kind is then unknown. */
 typedef struct
 {
-  /* "loss", "val_loss", "accuracy", "step" …: the newest figure of the run of the graph as it is; NaN where there is
+  /* "loss", "val_loss", "accuracy", "step" …: the newest value in the run of the graph as it is; NaN if there is
    * none. */
   double (*figure) (const char *name, gpointer data);
   gboolean (*is_pinned) (const char *tensor, gpointer data);
   gboolean (*is_selected) (const char *path, gpointer data);
-  const char *answer; /* what the learner has typed; may be NULL */
+  const char *answer; /* the typed answer of the learner; may be NULL */
   gboolean has_faults;
   gpointer data;
 } LoomLessonState;
@@ -50,14 +50,14 @@ typedef struct
 void loom_lesson_free (LoomLesson *lesson);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLesson, loom_lesson_free)
 
-/* The graph's lessons (LoomLesson), in order; never NULL. Goals that cannot be read are faults of code SCHEMA at their
- * page's line, and the page is then without a goal. */
+/* The lessons of the graph (LoomLesson), in order; never NULL. Goals that cannot be parsed are faults of code SCHEMA
+ * at the line of their page, which then has no goal. */
 GPtrArray *loom_lessons_new (const LoomGraph *graph, LoomFaults *faults);
 
-/* Whether two lessons, of one graph at two times, say the same on the same elements. */
+/* Whether two lessons, of one graph at two times, are equal and belong to the same elements. */
 gboolean loom_lesson_equal (const LoomLesson *a, const LoomLesson *b);
 
-/* NULL and a SCHEMA error, one sentence, for a text that is no goal. Never NULL and no error otherwise. */
+/* NULL and a SCHEMA error, one sentence, if the text is no goal. Never NULL and no error otherwise. */
 LoomGoal *loom_goal_new (const char *text, GError **error);
 void loom_goal_free (LoomGoal *goal);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomGoal, loom_goal_free)
@@ -65,18 +65,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomGoal, loom_goal_free)
 guint loom_goal_n_clauses (const LoomGoal *goal);
 /* A clause as a sentence for the learner: "the loss on validation data is below 0.2". Owned by the goal. */
 const char *loom_goal_clause_text (const LoomGoal *goal, guint i);
-/* TRUE if the clause holds. The graph and the net that was made from it are only read. */
+/* TRUE if the clause holds. Only reads the graph and its net. */
 gboolean loom_goal_clause_holds (const LoomGoal *goal, guint i, const LoomGraph *graph, const LoomNet *net,
                                  const LoomLessonState *state);
 /* TRUE if all hold; of no goal (NULL), FALSE. */
 gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
-/* TRUE if one of the clauses asks for an answer that is typed. */
+/* TRUE if one of the clauses needs a typed answer. */
 gboolean loom_goal_asks (const LoomGoal *goal);
-/* What is off with an answer. */
+/* What is wrong with an answer. */
 typedef enum
 {
-  LOOM_GOAL_REPLY_NONE, /* nothing: it is right, there is none yet, or the goal asks for none */
+  LOOM_GOAL_REPLY_NONE, /* nothing: it is right, there is none yet, or the goal needs none */
   LOOM_GOAL_REPLY_TOO_SMALL,
   LOOM_GOAL_REPLY_TOO_LARGE,
   LOOM_GOAL_REPLY_WRONG_SIGN,

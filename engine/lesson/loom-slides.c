@@ -1,4 +1,4 @@
-/* Slides of a graph file; see the header. */
+/* Reads the slides of a graph file; see the header. */
 #include "engine/lesson/lesson-private.h"
 #include "engine/lesson/loom-slides.h"
 
@@ -29,7 +29,7 @@ read_number (const char *text, double *number)
   return end != text && *end == '\0' && isfinite (*number);
 }
 
-/* All four numbers or none of them; the reader has refused what is no number. */
+/* All four numbers or none of them; the reader has refused other texts. */
 static void
 read_part (LoomSlide *slide, const LoomElement *element, LoomFaults *faults)
 {
@@ -46,8 +46,7 @@ read_part (LoomSlide *slide, const LoomElement *element, LoomFaults *faults)
         n++;
       else if (faults != NULL)
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (element), NULL, part_names[i],
-                         "The slide “%s” has %s=\"%s\", which shows nothing: it must be above 0.", slide->title,
-                         part_names[i], text);
+                         "The slide “%s” has %s=\"%s\", but it must be above 0.", slide->title, part_names[i], text);
     }
   slide->whole = n < G_N_ELEMENTS (part_names);
   if (n == 0 || !slide->whole || faults == NULL)
@@ -55,19 +54,19 @@ read_part (LoomSlide *slide, const LoomElement *element, LoomFaults *faults)
   for (guint i = 0; i < G_N_ELEMENTS (part_names); i++)
     if (loom_element_get (element, part_names[i]) == NULL)
       loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (element), NULL, part_names[i],
-                       "The slide “%s” shows a part of the canvas, and lacks its %s.", slide->title, part_names[i]);
+                       "The slide “%s” shows a part of the canvas, but has no %s.", slide->title, part_names[i]);
 }
 
 static void
 warn (LoomFaults *faults, const LoomElement *element, const char *attribute, const char *title, const char *name)
 {
   LoomFault *fault = loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (element), NULL, attribute,
-                                      "The slide “%s” names “%s”, and there is no such node.", title, name);
+                                      "The slide “%s” names “%s”, but there is no such node.", title, name);
 
   fault->is_warning = TRUE;
 }
 
-/* A graph goes on being changed after its slides were written: what they name and is gone is left out. */
+/* A graph may change after its slides are written: names that no longer exist are ignored. */
 static void
 check_names (const LoomSlide *slide, const LoomGraph *graph, const LoomElement *element, LoomFaults *faults)
 {
@@ -111,7 +110,7 @@ refuse_in_modules (const LoomElement *root, LoomFaults *faults)
 
       if (slide != NULL)
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (slide), NULL, NULL,
-                         "Slides stand in the view of the graph, not in that of the module “%s”: name its instance "
+                         "Slides belong in the view of the graph, not in that of the module “%s”: name its instance "
                          "with scope=\"…\".",
                          loom_element_get (module, "name"));
     }
@@ -163,7 +162,7 @@ loom_slide_to_element (const LoomSlide *slide)
     {
       char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-      /* Whole units: a canvas shows no more, and files stay readable. */
+      /* Whole units: a canvas shows no fractions, and files stay readable. */
       loom_element_set_detached (
           element, part_names[i],
           g_ascii_formatd (text, sizeof text, "%.0f", i < 2 ? round (value[i]) : MAX (1, value[i])));

@@ -16,10 +16,10 @@ typedef struct
 {
   guint64 serial;             /* of the <slide> */
   char *title;                /* "" where it has none */
-  char *text;                 /* Markdown, without the indent that its lines share; "" where there is no note */
-  char *scope;                /* path of the module instance whose inside is shown, "block.0"; "": the graph itself */
-  gboolean whole;             /* no part is named: everything is shown */
-  double x, y, width, height; /* else this part, in canvas units, as large as it fits */
+  char *text;                 /* Markdown, without the common indent of its lines; "" without a note */
+  char *scope;                /* path of the module instance to show, "block.0"; "": the graph itself */
+  gboolean whole;             /* no part is given: everything is shown */
+  double x, y, width, height; /* the part to show, in canvas units, as large as it fits */
   char **spotlight;           /* ids of nodes of the scope that stay bright; NULL: all */
   char **pins;                /* tensors whose pins are shown; NULL: all, an empty list: none */
 } LoomSlide;
@@ -28,14 +28,14 @@ void loom_slide_free (LoomSlide *slide);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSlide, loom_slide_free)
 
 /* The slides of the graph's <view> (LoomSlide), in order; never NULL. Parts that are no rectangle are faults of code
- * SCHEMA at the slide's line, and the slide then shows everything; names of nodes that there are not are warnings.
- * faults may be NULL. */
+ * SCHEMA at the line of the slide, which then shows everything; unknown names of nodes are warnings. faults may be
+ * NULL. */
 GPtrArray *loom_slides_new (const LoomGraph *graph, LoomFaults *faults);
 
-/* Whether two slides, of one graph at two times, say the same on the same element. */
+/* Whether two slides, of one graph at two times, are equal and belong to the same element. */
 gboolean loom_slide_equal (const LoomSlide *a, const LoomSlide *b);
 
-/* A <slide> that is in no graph yet (transfer full): what the reader would read as this slide. */
+/* A <slide> that is not in a graph yet (transfer full), which the reader would read as this slide. */
 LoomElement *loom_slide_to_element (const LoomSlide *slide);
 
 G_END_DECLS

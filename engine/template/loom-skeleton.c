@@ -1,9 +1,9 @@
-/* Layers of a tree of names, chained scope by scope.
+/* Chains the layers of a tree of names, scope by scope.
  *
- * A tensor that flows has a form: so many channels or features, and how many sizes behind them. A part of names that
- * holds others becomes a module, whose starts and ends are its ports; so one way of chaining serves a layer and a
- * module. An end is wired to a start of the part behind it where their forms fit, then to any other start that fits; a
- * module's starts of one form share an input, as branches do. */
+ * Each tensor has a form: the number of channels or features, and the number of sizes after them. A part of names
+ * that holds others becomes a module, whose ports are its unconnected starts and ends, so layers and modules are
+ * chained in the same way. An end is wired to a start of the next part if their forms match, then to any other start
+ * that matches; starts of a module with the same form share an input, as branches do. */
 #include "engine/template/loom-skeleton.h"
 
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "engine/core/loom-error.h"
 #include "engine/template/skeleton-tree.h"
 
-#define MOST_TOLD 40 /* sentences in the graph's text; all are in left_out */
+#define MOST_TOLD 40 /* sentences in the doc of the graph; left_out has all of them */
 
 typedef struct
 {
-  int spatial; /* -1: of a norm that nothing comes to yet */
+  int spatial; /* -1: of a norm whose input is not known yet */
   gint64 width;
   gboolean symbols;
 } Form;
 
-/* Where a wire may begin or end. */
+/* A place where a wire can begin or end. */
 typedef struct
 {
   char *port;
@@ -34,7 +34,7 @@ typedef struct
   LoomSkeleton *skeleton;
   LoomElement *scope;
   GArray *starts, *ends; /* Open */
-  GArray *chain;         /* guint: for each item one of its chain, itself where it is the first (union-find) */
+  GArray *chain;         /* guint: for each item another item of its chain, or itself for the first one (union-find) */
 } Level;
 
 static void
@@ -77,7 +77,7 @@ insert_wire (Level *level, const char *from, const char *to)
   insert (level->skeleton->graph, level->scope, loom_element_new (LOOM_TAG_WIRE, "from", from, "to", to, NULL));
 }
 
-/* (transfer full): the id that it got */
+/* (transfer full): the id of the new element */
 static char *
 insert_node (Level *level, const char *wanted, const char *name, const char *value, const char *attribute,
              const char *text)
@@ -93,7 +93,7 @@ insert_node (Level *level, const char *wanted, const char *name, const char *val
 
 /* ---- forms ---------------------------------------------------------------------- */
 
-/* The side of the square, cube … of so many places; 0 where it is none. */
+/* The side of the square, cube … with this number of elements; 0 if there is none. */
 static gint64
 root_of (gint64 places, int spatial)
 {
@@ -111,7 +111,7 @@ root_of (gint64 places, int spatial)
   return 0;
 }
 
-/* The side to which an image of so many channels is pooled before it is laid out as features; 0: they do not fit. */
+/* The side to which an image with this number of channels is pooled before it is flattened; 0: they do not match. */
 static gint64
 pooled_side (const Form *from, const Form *to)
 {
@@ -146,7 +146,7 @@ chain_of (const Level *level, guint item)
   return item;
 }
 
-/* The end for this start: of one item (G_MAXUINT: of any before it in another chain, the nearest first). */
+/* The end for this start: of one item (G_MAXUINT: of any earlier item of another chain, the nearest first). */
 static Open *
 find_end (const Level *level, const Open *start, guint item)
 {
@@ -200,7 +200,7 @@ add_item (Level *level)
   return item;
 }
 
-/* A batch norm has the operator of what comes, or of the convolutions beside it. */
+/* A batch norm has the number of dimensions of its input, or of the convolutions in its scope. */
 static void
 adapt_norm (const Level *level, SkeletonLayer *layer, int around)
 {
@@ -216,7 +216,7 @@ adapt_norm (const Level *level, SkeletonLayer *layer, int around)
   layer->op = skeleton_batch_norm (layer->spatial);
 }
 
-/* One channel in, and others come: each kernel sees a channel of its own. */
+/* One input channel of several: a depthwise convolution. */
 static void
 adapt_groups (const Level *level, SkeletonLayer *layer)
 {
@@ -272,7 +272,7 @@ elements_equal (const LoomElement *a, const LoomElement *b, gboolean names)
   return TRUE;
 }
 
-/* A module that says the same as one that is there is that one. */
+/* Equal modules are defined once. */
 static const char *
 share_module (LoomGraph *graph, LoomElement *module)
 {
@@ -328,7 +328,7 @@ add_module (Level *level, const SkeletonPart *part)
   guint item;
 
   build (level->skeleton, part, module, starts, ends);
-  if (starts->len == 0) /* nothing in it could be guessed */
+  if (starts->len == 0) /* no layer in it could be guessed */
     {
       loom_edit_free (loom_graph_apply (graph, loom_edit_remove (module)));
       return;
@@ -372,7 +372,7 @@ chain_rest (Level *level)
     }
 }
 
-/* The end of the longest chain first, and in a chain its last: the way on leads from there. */
+/* The end of the longest chain first, and in a chain its last, because the output usually follows it. */
 static int
 compare_ends (gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -390,7 +390,7 @@ compare_ends (gconstpointer a, gconstpointer b, gpointer data)
   return p->item != q->item ? (p->item > q->item ? -1 : 1) : strcmp (p->port, q->port);
 }
 
-/* A module's ports: an input for each form that its starts have, an output for each end. */
+/* The ports of a module: an input for each form of its starts, an output for each end. */
 static void
 make_ports (Level *level, GArray *starts, GArray *ends)
 {
@@ -424,7 +424,7 @@ make_ports (Level *level, GArray *starts, GArray *ends)
     }
 }
 
-/* The inputs from outside: the sizes that the file does not tell are symbols. */
+/* The inputs from outside: sizes that the file does not determine are symbols. */
 static void
 make_inputs (Level *level)
 {
@@ -477,9 +477,9 @@ build (LoomSkeleton *self, const SkeletonPart *part, LoomElement *scope, GArray 
 static char *
 describe (const LoomSkeleton *self)
 {
-  GString *s = g_string_new ("A skeleton: layers guessed from the names and shapes of a file of weights, and chained "
-                             "where their widths fit. Activations, pooling, strides and branches stand in no file of "
-                             "weights; put them where they belong.");
+  GString *s = g_string_new (
+      "A skeleton: layers guessed from the names and shapes of a weights file, and chained if their sizes match. A "
+      "weights file has no activations, pooling, strides or branches; add them where they belong.");
 
   if (self->left_out->len > 0)
     g_string_append (s, "\n\nLeft out:\n");
@@ -514,7 +514,7 @@ loom_skeleton_new (const LoomSafetensors *file, const char *weights, const char 
   if (self->n_layers == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No layer can be guessed from this file: %s",
-                   self->left_out->len > 0 ? (const char *)self->left_out->pdata[0] : "it holds no tensors.");
+                   self->left_out->len > 0 ? (const char *)self->left_out->pdata[0] : "it has no tensors.");
       return NULL;
     }
   insert_doc (self);

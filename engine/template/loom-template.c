@@ -8,14 +8,16 @@
 #include "engine/ops/loom-op.h"
 
 #define BATCH 64
-/* Enough steps for every data set that is generated to be learnt, and three rounds at least of what is large. */
+/* Builds a graph for a data set: network, loss, metric and training settings.
+ *
+ * The number of epochs is enough for every generated data set to be learned, and at least three for large ones. */
 #define STEPS        3000
 #define LEAST_EPOCHS 3
 #define MOST_EPOCHS  100
-/* Of a source whose number of samples is not known. */
+/* For a source whose number of samples is not known. */
 #define SOME_EPOCHS 10
 
-/* ---- what a data set asks for ---------------------------------------------- */
+/* ---- requirements of a data set --------------------------------------------- */
 
 static const LoomType *
 target_of (const LoomDatasetInfo *info)
@@ -23,7 +25,7 @@ target_of (const LoomDatasetInfo *info)
   return info->n_ports > 1 ? &info->port[info->n_ports - 1].type : NULL;
 }
 
-/* Whole numbers are classes, unless the data said that they are none. */
+/* Integers are classes, unless the data set declares that they are not. */
 LoomTask
 loom_template_task (const LoomDatasetInfo *info)
 {
@@ -42,14 +44,14 @@ is_class (LoomTask task)
   return task == LOOM_TASK_CLASSES || task == LOOM_TASK_POSITIONS;
 }
 
-/* Sequences of tokens for an encoder and a decoder stay apart. */
+/* Token sequences for an encoder and a decoder are separate inputs. */
 static gboolean
 is_joined (const LoomDatasetInfo *info)
 {
   return info->n_ports > 2 && loom_template_task (info) != LOOM_TASK_POSITIONS;
 }
 
-/* With several inputs the network gets them side by side, as one row. */
+/* Several inputs are concatenated to one vector. */
 static void
 join_inputs (const LoomDatasetInfo *info, LoomType *joined)
 {
@@ -63,7 +65,7 @@ join_inputs (const LoomDatasetInfo *info, LoomType *joined)
   joined->shape.dim[1] = loom_dim (count);
 }
 
-/* joined has room for the input's type. */
+/* joined can hold the type of the input. */
 static LoomTemplateShape
 shape_of (const LoomDatasetInfo *info, LoomType *joined)
 {
@@ -128,9 +130,9 @@ loom_template_kind (const char *name)
   return NULL;
 }
 
-/* ---- what only the data say -------------------------------------------------- */
+/* ---- properties that need the data ------------------------------------------- */
 
-/* One more than the largest whole number at the first port, over all samples; 0 where one is negative. */
+/* One more than the largest integer at the first port, over all samples; 0 if one is negative. */
 static gint64
 count_symbols (const LoomDataset *dataset, GError **error)
 {
@@ -163,7 +165,7 @@ count_symbols (const LoomDataset *dataset, GError **error)
   return most;
 }
 
-/* Completes info by opening the data set, where something of it is not known yet. */
+/* Completes info by opening the data set, if something is not known yet. */
 static gboolean
 complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, LoomDatasetInfo *info,
                gint64 *n_symbols, GError **error)
@@ -186,9 +188,9 @@ complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, 
       && info->n_classes > loom_dataset_most_classes (info->n[LOOM_SPLIT_TRAIN]))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The target holds whole numbers up to %" G_GINT64_FORMAT
-                   ", and a class of each would be an output. Number the classes from 0 (in NumPy, np.unique (y, "
-                   "return_inverse=True)[1]); numbers to predict are floats (y.astype (\"float32\")).",
+                   "The target has integers up to %" G_GINT64_FORMAT
+                   ", and each class would be an output. Number the classes from 0 (in NumPy, np.unique (y, "
+                   "return_inverse=True)[1]); to predict numbers, use floats (y.astype (\"float32\")).",
                    info->n_classes - 1);
       return FALSE;
     }
@@ -203,7 +205,7 @@ complete_info (const LoomTemplateData *data, const LoomDatasetOptions *options, 
 
 /* ---- the graph ------------------------------------------------------------------ */
 
-/* Numbers into the shape of the target: a row of them stays. */
+/* Reshapes the prediction to the target; a vector is unchanged. */
 static void
 shape_answer (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -232,7 +234,7 @@ scale_answer (LoomTemplateMaker *maker, const LoomTemplateData *data)
 
   if ((data->scale == 0 || data->scale == 1) && data->shift == 0)
     return;
-  /* As exact as the scale asks for: a shift of 1234567 with a scale of 2 needs all its digits. */
+  /* Prints with sufficient precision: a shift of 1234567 with a scale of 2 needs all its digits. */
   step = pow (10, floor (log10 (fabs (factor))) - 2);
   g_ascii_formatd (scale, sizeof scale, "%.3g", factor);
   g_ascii_formatd (shift, sizeof shift, "%.9g", round (fabs (data->shift) / step) * step);
@@ -240,7 +242,7 @@ scale_answer (LoomTemplateMaker *maker, const LoomTemplateData *data)
   loom_template_chain (maker, "units", "expression", "formula", formula, NULL);
 }
 
-/* The wire from the target, cast where the prediction is made of floats and it is not. */
+/* The wire from the target, cast if the prediction is a float and the target is not. */
 static char *
 target_end (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -263,7 +265,7 @@ add_train (LoomTemplateMaker *maker, const LoomTemplateBuilder *builder, const L
   const gint64 n = shape->info->n[LOOM_SPLIT_TRAIN], batch = n > 0 ? MIN (BATCH, n) : BATCH;
   const gint64 per_epoch = n > 0 ? (n + batch - 1) / batch : 0;
   const gint64 epochs = per_epoch > 0 ? CLAMP (STEPS / per_epoch, LEAST_EPOCHS, MOST_EPOCHS) : SOME_EPOCHS;
-  /* Many inputs make large sums: then steps must be shorter. */
+  /* Many inputs make large sums, which need smaller steps. */
   const double lr = loom_template_count (shape->x) > 64 ? MIN (builder->lr, 0.002) : builder->lr;
   g_autofree char *epochs_text = g_strdup_printf ("%" G_GINT64_FORMAT, epochs);
   g_autofree char *batch_text = g_strdup_printf ("%" G_GINT64_FORMAT, batch);
@@ -295,7 +297,7 @@ add_data (LoomTemplateMaker *maker, const LoomTemplateData *data, const LoomData
       loom_template_set_end (maker, end);
       return;
     }
-  /* Several inputs are laid side by side; the last port is the target. */
+  /* Several inputs are concatenated; the last port is the target. */
   join = loom_template_node (maker, "inputs", "concat", "dim", "1", NULL);
   for (guint p = 0; p + 1 < info->n_ports; p++)
     {
@@ -334,7 +336,7 @@ build (LoomTemplateMaker *maker, const LoomTemplateData *data, const LoomTemplat
   add_train (maker, builder, shape, prediction, target, loom_op (loss)->metric);
 }
 
-/* The kind that was asked for, or the likeliest. */
+/* The requested kind, or the first that suits. */
 static const LoomTemplateBuilder *
 choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **error)
 {
@@ -354,11 +356,11 @@ choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **e
     {
       g_autofree char *y = loom_shape_to_string (&shape->y->shape);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The targets are whole numbers of shape %s, but a class is one number a sample: write y.squeeze (1) "
-                   "for a column of classes, y.argmax (1) for one column a class (NumPy), or floats for numbers to "
-                   "predict.",
-                   y);
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+          "The targets are integers of shape %s, but a class is one number per sample: use y.squeeze (1) for a column "
+          "of classes, y.argmax (1) for one column per class (NumPy), or floats for numbers to predict.",
+          y);
     }
   else if (data->kind != NULL && names->len > 1)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A network “%s” does not suit this data set; these do: %s.",
@@ -368,19 +370,19 @@ choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **e
       g_autofree char *x = loom_shape_to_string (&shape->x->shape);
 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "There is no network ready for samples of %s with this target; begin with an empty graph.", x);
+                   "There is no template for samples of %s with this target; begin with an empty graph.", x);
     }
   return NULL;
 }
 
-/* The data set itself asks for the options that it has, and so would never see another. */
+/* Without this check the data set would report its missing options and never see a misspelled one. */
 static gboolean
 check_options (const LoomTemplateData *data, GError **error)
 {
   const LoomDatasetClass *klass = loom_dataset_class (data->source);
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
-  if (klass == NULL) /* that is said when it is described */
+  if (klass == NULL) /* which is reported when it is described */
     return TRUE;
   for (const LoomDatasetParam *p = loom_dataset_class_params (klass); p != NULL && p->name != NULL; p++)
     g_ptr_array_add (names, (gpointer)p->name);
@@ -413,7 +415,7 @@ loom_template_from_data (const LoomTemplateData *data, GError **error)
 
   if (!check_options (data, error))
     return NULL;
-  /* Where files are missing, the ports may be known all the same: the graph can be drawn, and says what it lacks. */
+  /* If files are missing, the ports may be known nevertheless: the graph can be drawn, and shows the fault. */
   if (!loom_dataset_describe (data->source, &options, &info, &missing)
       && (info.n_ports == 0 || info.n_classes < 0 || info.n[LOOM_SPLIT_TRAIN] < 0))
     {

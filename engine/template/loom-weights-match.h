@@ -1,4 +1,4 @@
-/* How a file of weights fits a graph: by names and shapes, as `<train weights="…">` takes them. */
+/* Compares a weights file with a graph, by names and shapes, like `<train weights="…">`. */
 #pragma once
 
 #include "engine/interop/loom-safetensors.h"
@@ -8,11 +8,11 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  guint n_fit;        /* weights of the graph that the file has, in their shapes */
+  guint n_fit;        /* weights of the graph that the file has, with equal shapes */
   GPtrArray *differs; /* of char *: "fc.weight is 10 × 4 here, 3 × 4 in the file" */
   GPtrArray *missing; /* of char *: "fc.bias is missing (10)" */
-  GPtrArray *unused;  /* of char *: names in the file that the graph does not have */
-  gint64 n_numbers;   /* of those that fit */
+  GPtrArray *unused;  /* of char *: names in the file that are not in the graph */
+  gint64 n_numbers;   /* of the matching weights */
 } LoomWeightsMatch;
 
 LoomWeightsMatch *loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net);

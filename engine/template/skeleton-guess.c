@@ -1,7 +1,7 @@
-/* Which layer has tensors of these names and shapes, as PyTorch's layers name and lay out theirs.
+/* Guesses a layer from the names and shapes of its tensors, by the conventions of PyTorch's layers.
  *
- * A rule is tried when all of a layer's tensors are among its own. To add one, write its names, the ranks of its
- * weight and what follows from the shapes, and add it to the table: the first that says yes is the layer. */
+ * A rule is tried if all tensors of a layer are among its own. To add a rule, write its names, the ranks of its
+ * weight and the consequences of the shapes into the table; the first rule that applies determines the layer. */
 #include "engine/template/skeleton-private.h"
 
 #include <string.h>
@@ -12,15 +12,15 @@
 typedef struct
 {
   const char *id;
-  const SkeletonTensor *weight, *bias; /* NULL where the layer has none */
-  int spatial;                         /* of what is beside it */
+  const SkeletonTensor *weight, *bias; /* NULL if the layer has none */
+  int spatial;                         /* of its scope */
 } Seen;
 
 typedef struct
 {
   const char *needs[MOST_NAMES], *may[MOST_NAMES];
-  int least_rank, most_rank; /* of the weight, where there is one */
-  /* FALSE: it is another's. An error names what cannot be told. */
+  int least_rank, most_rank; /* of the weight, if there is one */
+  /* FALSE: it is another layer. An error names what cannot be determined. */
   gboolean (*guess) (const Seen *seen, SkeletonLayer *layer, char **why);
 } Rule;
 
@@ -63,7 +63,7 @@ set_number (SkeletonLayer *layer, const char *name, gint64 value)
   set (layer, name, text);
 }
 
-/* A bias that is a row of so many numbers, or none at all. */
+/* A bias with one dimension of this size, or none at all. */
 static gboolean
 has_bias_of (const Seen *seen, gint64 n)
 {
@@ -98,7 +98,7 @@ guess_linear (const Seen *seen, SkeletonLayer *layer, char **why)
   return TRUE;
 }
 
-/* [symbols, features]: a linear layer without a bias has the same, so that only its name tells. */
+/* [symbols, features]: a linear layer without a bias has the same tensor, so only the name distinguishes them. */
 static gboolean
 guess_embedding (const Seen *seen, SkeletonLayer *layer, char **why)
 {
@@ -134,7 +134,7 @@ set_kernel (SkeletonLayer *layer, const Seen *seen, gboolean keep_size)
     set (layer, "padding", padding->str);
 }
 
-/* [out, in / groups, sizes of the kernel]. One channel in where others come is a depthwise convolution. */
+/* [out, in / groups, kernel sizes]. One input channel of several is a depthwise convolution. */
 static gboolean
 guess_conv (const Seen *seen, SkeletonLayer *layer, char **why)
 {
@@ -153,7 +153,7 @@ guess_conv (const Seen *seen, SkeletonLayer *layer, char **why)
   return TRUE;
 }
 
-/* [in, out, sizes of the kernel]: the bias tells which is which. */
+/* [in, out, kernel sizes]: the bias distinguishes them. */
 static gboolean
 guess_conv_transpose (const Seen *seen, SkeletonLayer *layer, char **why)
 {
@@ -185,13 +185,13 @@ guess_batch_norm (const Seen *seen, SkeletonLayer *layer, char **why)
   return (seen->weight == NULL) == (seen->bias == NULL);
 }
 
-/* Both have a scale and a shift for each channel, and how many groups there are stands in no tensor. */
+/* Both have a scale and a shift for each channel, and no tensor has the number of groups. */
 static gboolean
 guess_layer_norm (const Seen *seen, SkeletonLayer *layer, char **why)
 {
   if (seen->spatial > 0)
     {
-      *why = g_strdup ("beside convolutions may be a group norm or a layer norm");
+      *why = g_strdup ("next to convolutions may be a group norm or a layer norm");
       return FALSE;
     }
   layer->op = "layer_norm";
@@ -237,7 +237,7 @@ names_fit (const Rule *rule, const GPtrArray *tensors)
   return weight == NULL || (weight->type.shape.rank >= rule->least_rank && weight->type.shape.rank <= rule->most_rank);
 }
 
-/* Norms have as many numbers as they get: the width is that of any of their rows. */
+/* The tensors of a norm have one size: the number of features. */
 static void
 set_width (SkeletonLayer *layer, const GPtrArray *tensors)
 {
@@ -296,7 +296,7 @@ skeleton_guess (const char *id, const GPtrArray *tensors, int spatial, char **wh
     {
       g_autofree char *list = list_tensors (tensors);
 
-      *why = g_strdup_printf ("has tensors of no layer that is known by them: %s", list);
+      *why = g_strdup_printf ("has tensors that no known layer has: %s", list);
     }
   return NULL;
 }

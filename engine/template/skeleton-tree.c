@@ -38,7 +38,7 @@ part_new (const SkeletonPart *parent, const char *id)
 
 /* ---- names -------------------------------------------------------------------- */
 
-/* All parts by their paths, so that a file of many tensors is read in one pass. */
+/* All parts by their paths, so that a large file is read in one pass. */
 static SkeletonPart *
 find_part (GHashTable *parts, SkeletonPart *root, char **word, guint n)
 {
@@ -61,7 +61,7 @@ find_part (GHashTable *parts, SkeletonPart *root, char **word, guint n)
   return part;
 }
 
-/* Each part of a name but the last is a module within the one before, and a net takes 60 of them. */
+/* Each part of a name but the last is a module inside the one before, and a net supports 60 levels. */
 #define MAX_PARTS 60
 
 static void G_GNUC_PRINTF (2, 3) leave_out (GPtrArray *left_out, const char *format, ...)
@@ -93,13 +93,12 @@ add_tensor (GHashTable *parts, SkeletonPart *root, const char *name, LoomType ty
 
   if (n > MAX_PARTS)
     {
-      leave_out (left_out, "“%s” has %u parts, and modules stand within each other at most %d deep.", name, n,
-                 MAX_PARTS);
+      leave_out (left_out, "“%s” has %u parts, but modules can be nested at most %d deep.", name, n, MAX_PARTS);
       return;
     }
   if (!is_path (word))
     {
-      leave_out (left_out, "“%s” is no name that a weight of a graph can have.", name);
+      leave_out (left_out, "“%s” is not a valid name for a weight of a graph.", name);
       return;
     }
   if (n == 1)
@@ -140,7 +139,7 @@ skeleton_part_spatial (const SkeletonPart *part)
   return spatial;
 }
 
-/* A layer's neighbours tell what flows past a norm: its siblings, or those of the part around it. */
+/* The siblings of a layer, or of the part around it, determine the number of dimensions at a norm. */
 static void
 guess_layers (SkeletonPart *part, int around, GPtrArray *left_out)
 {
@@ -162,7 +161,7 @@ guess_layers (SkeletonPart *part, int around, GPtrArray *left_out)
       if (child->parts->len == 0)
         child->layer = skeleton_guess (child->id, child->tensors, beside, &why);
       else
-        why = g_strdup ("has tensors of its own beside layers");
+        why = g_strdup ("has tensors of its own in addition to layers");
       if (child->layer == NULL)
         leave_out (left_out, "“%s” %s.", child->path, why);
     }
@@ -173,8 +172,8 @@ guess_layers (SkeletonPart *part, int around, GPtrArray *left_out)
 typedef struct
 {
   SkeletonPart *part;
-  int class;  /* embeddings, then what has channels, then what is flat, then what ends it */
-  guint stem; /* place of the first sibling that differs in the number only */
+  int class;  /* embeddings, then convolutions, then linear layers, then output layers */
+  guint stem; /* position of the first sibling that differs in the number only */
   guint64 number;
   guint place; /* in the file */
 } Key;
@@ -203,7 +202,7 @@ compare_keys (gconstpointer a, gconstpointer b)
   return p->place < q->place ? -1 : p->place > q->place;
 }
 
-/* Names of what ends a block or a network, wherever the alphabet puts them. */
+/* Names of the last layer of a block or a network, whatever their alphabetical order. */
 static gboolean
 comes_last (const char *id)
 {
@@ -213,7 +212,7 @@ comes_last (const char *id)
          || g_strv_contains (words, id);
 }
 
-/* Parts that have no more than a number are numbered in the order of computing. */
+/* Parts whose names are numbers are in the order of computation. */
 static int
 class_of (const SkeletonPart *part, gboolean has_channels)
 {
@@ -226,7 +225,7 @@ class_of (const SkeletonPart *part, gboolean has_channels)
   return comes_last (part->id) ? 3 : 2;
 }
 
-/* "bn1" behind "conv1": in a file they stand by name, all norms before all convolutions. */
+/* "bn1" after "conv1": files are sorted by name, with all norms before all convolutions. */
 static void
 move_norm (GPtrArray *parts, guint at)
 {
@@ -297,7 +296,7 @@ skeleton_tree_new (const LoomSafetensors *file, GPtrArray *left_out)
       const char *name = loom_safetensors_name (file, i), *unread = loom_safetensors_unread (file, i);
 
       if (unread != NULL)
-        g_ptr_array_add (left_out, g_strdup_printf ("“%s” is of the type “%s”, which cannot be read.", name, unread));
+        g_ptr_array_add (left_out, g_strdup_printf ("“%s” has the type “%s”, which is not supported.", name, unread));
       else
         add_tensor (parts, root, name, loom_safetensors_type (file, i), left_out);
     }

@@ -1,9 +1,9 @@
-/* The kinds of networks. Each stands for one idea of a first course, small enough to be read on one screen and to learn
- * something within a minute on two cores; sizes are meant to be changed. */
+/* Builds the networks of each kind. Each shows one idea of a first course, fits on one screen and learns within a
+ * minute on two cores; sizes are meant to be changed. */
 #include "engine/template/template-private.h"
 
-#define CHARACTERS 64 /* features of a character, and channels of what looks at them */
-#define WINDOW     8  /* characters that one causal convolution sees */
+#define CHARACTERS 64 /* features of a character, and channels of the convolutions over them */
+#define WINDOW     8  /* the receptive field of a causal convolution, in characters */
 
 gint64
 loom_template_count (const LoomType *type)
@@ -33,7 +33,7 @@ chain_linear (LoomTemplateMaker *maker, const char *id, gint64 features)
   return loom_template_chain (maker, id, "linear", "out_features", text, NULL);
 }
 
-/* Whole numbers are cast, and all numbers of a sample become one row. */
+/* Integers are cast, and each sample is flattened. */
 static void
 chain_row (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -74,7 +74,7 @@ suits_images (const LoomTemplateShape *shape)
          && size_of (shape->x, 2) >= 8 && size_of (shape->x, 3) >= 8 && shape->task != LOOM_TASK_NONE;
 }
 
-/* Two rounds of looking and halving. */
+/* Two blocks of convolution and pooling. */
 static void
 build_conv (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -135,8 +135,8 @@ suits_text (const LoomTemplateShape *shape)
          && shape->x->shape.rank == 2 && loom_dim_equal (shape->x->shape.dim[1], shape->y->shape.dim[1]);
 }
 
-/* Causal convolutions (van den Oord et al., "WaveNet", 2016, section 2.1): what is padded on the left alone sees
- * nothing that is still to come. */
+/* Causal convolutions (van den Oord et al., "WaveNet", 2016, section 2.1): padding on the left only, so that no
+ * position reads later ones. */
 static void
 build_characters (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -156,8 +156,8 @@ build_characters (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
   loom_template_chain (maker, "scores", "conv1d", "out_channels", classes, "kernel_size", "1", NULL);
 }
 
-/* A gated recurrent unit (Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014) reads the
- * sequence place by place and answers at each. */
+/* A gated recurrent unit (Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014) with an
+ * output at each position. */
 static void
 build_recurrent (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -169,7 +169,7 @@ build_recurrent (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
   loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
 }
 
-/* Ports of a translation: source tokens, their number, target tokens one place late, and those that are to be said. */
+/* Ports of a translation: source tokens, their number, target tokens shifted by one, and target tokens. */
 enum
 {
   SOURCE,
@@ -191,7 +191,7 @@ suits_translation (const LoomTemplateShape *shape)
          && loom_dim_equal (port[SHIFTED].type.shape.dim[1], port[TARGET].type.shape.dim[1]);
 }
 
-/* The encoder's last state is all that the decoder knows of the source (Sutskever, Vinyals and Le, "Sequence to
+/* The final state of the encoder is the initial state of the decoder (Sutskever, Vinyals and Le, "Sequence to
  * sequence learning with neural networks", 2014). */
 static void
 build_translation (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
@@ -212,7 +212,7 @@ build_translation (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
   loom_template_chain (maker, "scores", "transpose", "dim0", "1", "dim1", "2", NULL);
 }
 
-/* A picture and a sentence about it: pictures, target tokens one place late, and those that are to be said. */
+/* An image and a sentence about it: images, target tokens shifted by one, and target tokens. */
 static gboolean
 suits_captions (const LoomTemplateShape *shape)
 {
@@ -224,7 +224,7 @@ suits_captions (const LoomTemplateShape *shape)
          && loom_dim_equal (port[1].type.shape.dim[1], port[2].type.shape.dim[1]);
 }
 
-/* What convolutions see is the state that the decoder begins with (Vinyals et al., "Show and tell", 2015). */
+/* The output of the convolutions is the initial state of the decoder (Vinyals et al., "Show and tell", 2015). */
 static void
 build_captions (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -256,7 +256,7 @@ suits_positions (const LoomTemplateShape *shape)
   return suits_tokens (shape) || suits_text (shape);
 }
 
-/* Every position by itself: what the others are compared with. */
+/* Each position separately: a baseline. */
 static void
 build_alone (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 {
@@ -271,41 +271,44 @@ build_alone (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 }
 
 const LoomTemplateBuilder loom_template_builders[] = {
-  { .kind = { "mlp", "Two linear layers", "A hidden layer with a ReLU after it: it can bend, and it is quick." },
+  { .kind = { "mlp", "Two linear layers", "A multilayer perceptron: one hidden layer with a ReLU." },
     .suits = suits_rows,
     .build = build_mlp,
     .lr = 0.01 },
-  { .kind
-    = { "conv", "Convolutions", "Two convolutions with pooling find strokes and shapes; two linear layers answer." },
+  { .kind = { "conv", "Convolutions", "Two convolutions with pooling, then two linear layers." },
     .suits = suits_images,
     .build = build_conv,
     .lr = 0.002 },
-  { .kind = { "linear", "One linear layer", "A straight border or a flat fit: what every other network must beat." },
+  { .kind = { "linear", "One linear layer", "A linear model: the baseline for all other networks." },
     .suits = suits_rows,
     .build = build_linear,
     .lr = 0.01 },
-  { .kind = { "attention", "Self-attention", "Every position may look at every other one; one head, wire by wire." },
+  { .kind = { "attention", "Self-attention", "Self-attention with one head, built from operators." },
     .suits = suits_tokens,
     .build = build_attention,
     .lr = 0.005 },
-  { .kind
-    = { "characters", "Causal convolutions", "Sees the fifteen symbols before each place and says what comes next." },
+  { .kind = { "characters", "Causal convolutions",
+              "A convolutional network in which each position reads the fifteen symbols before it and predicts the "
+              "next one." },
     .suits = suits_text,
     .build = build_characters,
     .lr = 0.003 },
-  { .kind = { "recurrent", "Recurrent", "A GRU reads place by place, keeps in its state what matters, and answers." },
+  { .kind = { "recurrent", "Recurrent", "A recurrent network (GRU) with an output at each position." },
     .suits = suits_text,
     .build = build_recurrent,
     .lr = 0.003 },
-  { .kind = { "translation", "Encoder and decoder", "One GRU reads the source, the other one says it from its state." },
+  { .kind = { "translation", "Encoder and decoder",
+              "A sequence-to-sequence network: one GRU reads the source, another one writes the target." },
     .suits = suits_translation,
     .build = build_translation,
     .lr = 0.003 },
-  { .kind = { "captions", "Pictures to words", "Convolutions look, and a GRU says word by word what they saw." },
+  { .kind
+    = { "captions", "Image captioning", "A convolutional encoder and a GRU decoder, which writes one word at a time." },
     .suits = suits_captions,
     .build = build_captions,
     .lr = 0.002 },
-  { .kind = { "alone", "Each position alone", "Sees one symbol at a time: what a network with a memory must beat." },
+  { .kind
+    = { "alone", "Each position separately", "Reads one symbol at a time: the baseline for networks with a memory." },
     .suits = suits_positions,
     .build = build_alone,
     .lr = 0.005 },

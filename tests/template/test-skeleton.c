@@ -234,10 +234,10 @@ test_left_out (void)
   LoomElement *root = loom_graph_root (s->graph);
 
   g_assert_cmpuint (s->left_out->len, ==, 4);
-  g_assert_true (is_told (s, "“rnn” has tensors of no layer that is known by them: weight_hh_l0 8 × 2"));
+  g_assert_true (is_told (s, "“rnn” has tensors that no known layer has: weight_hh_l0 8 × 2"));
   g_assert_true (is_told (s, "“pos” belongs to no layer."));
   g_assert_true (is_told (s, "“a-b.weight” is no name"));
-  g_assert_true (is_told (s, "“ln” beside convolutions may be a group norm"));
+  g_assert_true (is_told (s, "“ln” next to convolutions may be a group norm"));
   g_assert_null (loom_scope_find_node (root, "rnn"));
   g_assert_nonnull (strstr (loom_element_text (loom_element_find (root, LOOM_TAG_DOC)), "“rnn”"));
 }
