@@ -179,13 +179,13 @@ static void
 test_faults (void)
 {
   static const char *const wrong[][2] = {
-    { "", "without a clause" },
+    { "", "at least one clause" },
     { "val_loss less 2", "not a clause of a goal*chain OP" },
     { "val_loss below much", "“much”, which is no number" },
     { "hidden.out_features above many", "which is no number" },
     { "chain linear relo", "there is no operator “relo”" },
     { "no relo", "there is no operator “relo”" },
-    { "clean, , clean", "clause" },
+    { "clean, , clean", "not a clause" },
   };
   Fixture f;
 
