@@ -219,7 +219,7 @@ test_odd_names (void)
   g_autoptr (LoomSkeleton) s = guess (TENSORS ("fc.weight:3,4", deep->str, "\033[31m.weight:3,3"), 2, 1, 1);
 
   g_assert_true (is_told (s, "has 100001 parts"));
-  g_assert_true (is_told (s, "“\\u001b[31m.weight” is no name"));
+  g_assert_true (is_told (s, "“\\u001b[31m.weight” is not a valid name"));
   for (guint i = 0; i < s->left_out->len; i++)
     g_assert_cmpuint (strlen (s->left_out->pdata[i]), <, 300);
 }
@@ -236,7 +236,7 @@ test_left_out (void)
   g_assert_cmpuint (s->left_out->len, ==, 4);
   g_assert_true (is_told (s, "“rnn” has tensors that no known layer has: weight_hh_l0 8 × 2"));
   g_assert_true (is_told (s, "“pos” belongs to no layer."));
-  g_assert_true (is_told (s, "“a-b.weight” is no name"));
+  g_assert_true (is_told (s, "“a-b.weight” is not a valid name"));
   g_assert_true (is_told (s, "“ln” next to convolutions may be a group norm"));
   g_assert_null (loom_scope_find_node (root, "rnn"));
   g_assert_nonnull (strstr (loom_element_text (loom_element_find (root, LOOM_TAG_DOC)), "“rnn”"));
