@@ -621,7 +621,7 @@ test_refusals (void)
   cli_write ("zero.xml",
              HEAD "<node id=\"x\" op=\"input\" shape=\"3\" dtype=\"i64\"/>\n"
                   "<node id=\"n\" op=\"remainder\" other=\"0\"/>\n<wire from=\"x\" to=\"n.input\"/>\n</graph>\n");
-  cli_expect (1, "Whole numbers cannot be divided by 0", "check", "zero.xml");
+  cli_expect (1, "Integers cannot be divided by 0", "check", "zero.xml");
 }
 
 /* Drawn numbers are the same on every device and with any number of threads, and others with another seed. */
