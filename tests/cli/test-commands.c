@@ -188,7 +188,7 @@ test_figures (void)
     const char *file, *words[4], *row, *says;
   } figures[] = {
     { "lessons/toy-model.xml", { "check" }, "total", "{2} weights, few enough" },
-    { "lessons/newton.xml", { "check" }, "total", "Here {2} weights make a Hessian of {2} × {2}" },
+    { "lessons/newton.xml", { "check" }, "total", "Here {2} weights have a Hessian of {2} × {2}" },
     { "lessons/data-parallel.xml", { "check" }, "copies between devices", "9 copies, {1}:" },
     { "lessons/sharded.xml", { "check" }, "total", "network of {2} weights" },
     { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "data", "`data` {1} of weights and {3} of averages" },
@@ -198,7 +198,7 @@ test_figures (void)
     { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "data", "sends {8} in a step with the first three" },
     { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero2", "sends {8} in a step with the first three" },
     { "lessons/sharded.xml", { "plan", "--ranks", "4" }, "zero3", "and {8}, half as much again" },
-    { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 0", "{1} of weights in stage 0" },
+    { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 0", "{1} in stage 0" },
     { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 1", "and {1} in stage 1" },
     { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 0", "sends in a step: {8} and" },
     { "lessons/mesh.xml", { "plan", "--ranks", "8" }, "1f1b 1", "and {8}; and a bubble" },
@@ -206,7 +206,7 @@ test_figures (void)
     { "models/alexnet-two-devices.xml", { "check" }, "total", "The {2m} million weights" },
     { "models/alexnet-two-devices.xml", { "check" }, "copies between devices", "a step copies {1}, which" },
     { "models/alexnet-two-devices.xml", { "check" }, "data.x", "to the second device ({2})" },
-    { "models/alexnet-two-devices.xml", { "check" }, "conv1_2_bottom.pool2  cpu:1 → cpu", "`conv2` {2} each way" },
+    { "models/alexnet-two-devices.xml", { "check" }, "conv1_2_bottom.pool2  cpu:1 → cpu", "`conv2` {2} in each direction" },
     { "models/alexnet-two-devices.xml", { "check" }, "conv3_5_bottom.flatten  cpu:1 → cpu", "`conv5` {2}" },
     { "models/alexnet-two-devices.xml", { "check" }, "fc6_bottom.drop  cpu:1 → cpu", "`fc6` {2}" },
     { "models/alexnet-two-devices.xml", { "check" }, "fc7_bottom.drop  cpu:1 → cpu", "`fc7` {2}" },
