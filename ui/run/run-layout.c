@@ -6,7 +6,7 @@ typedef struct
   gboolean memory;
 } Choice;
 
-/* From all that there is to what says most: the loss, and how it went. */
+/* Ordered from everything to the most important parts: the figures and the loss chart. */
 static const Choice choices[] = { { 2, 2, TRUE }, { 2, 2, FALSE }, { 2, 1, FALSE }, { 1, 1, FALSE }, { 1, 0, FALSE } };
 
 static int
@@ -53,7 +53,7 @@ run_layout (RunPlaces *places, const RunParts *parts, const guint rank[RUN_FIGUR
   *places = (RunPlaces){ 0 };
   while (c + 1 < G_N_ELEMENTS (choices) && needed (parts, &choices[c], n_charts) > width)
     c++;
-  /* A single column of all figures, where the height allows it, leaves the charts more. */
+  /* A single column of all figures, if the height allows it, leaves the charts more width. */
   rows = MIN (rows, (n_figures + choices[c].columns - 1) / choices[c].columns);
   place_figures (places, parts, rank, choices[c].columns, rows);
   int x = choices[c].columns * (parts->figure_width + RUN_GAP), end = width;

@@ -1,5 +1,5 @@
-/* Chooses the parts of a run that there is room for, as arithmetic without widgets: figures, charts and memory, fewer
- * by importance where the panel is small, so that none of them is cut. */
+/* Computes which figures, charts and memory bars of a run fit into the run panel, and their rectangles. Parts are
+ * dropped by importance so that none is clipped. Arithmetic without widgets, so that it is tested without a display. */
 #pragma once
 
 #include <glib.h>
@@ -11,14 +11,14 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  int x, y, width, height; /* width 0: not seen */
+  int x, y, width, height; /* width 0: hidden */
 } RunArea;
 
 typedef struct
 {
-  int figure_width, figure_height; /* what the largest of them needs */
+  int figure_width, figure_height; /* of the largest figure */
   gboolean has_figure[RUN_FIGURES], has_chart[RUN_CHARTS], has_memory;
-  int chart_width, memory_width; /* at least */
+  int chart_width, memory_width; /* minimum */
 } RunParts;
 
 typedef struct
@@ -29,7 +29,7 @@ typedef struct
 #define RUN_GAP        18
 #define RUN_FIGURE_GAP 12
 
-/* Figures are counted as they are read; importance says which stay: rank[i] of figure i, 0 stays longest. */
+/* figures are stored in reading order; rank[i] is the importance of figure i, 0 is dropped last. */
 void run_layout (RunPlaces *places, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height);
 
 G_END_DECLS

@@ -26,7 +26,7 @@ studio_forecast_parse (const char *text, gsize length)
   return events;
 }
 
-/* The last line that it printed, without "gradloom plan: " in front. */
+/* Returns the last line of standard error without its "gradloom plan: " prefix. */
 static char *
 sentence_of (const char *errors)
 {

@@ -1,17 +1,19 @@
-/* What `gradloom plan` says of a graph before it is trained: Studio plans nothing itself. */
+/* Runs `gradloom plan` on a graph and parses the JSON events that it prints. Studio shows planned parameters, memory
+ * and pipeline stages from it, because it links no planner itself. */
 #pragma once
 
 #include <gio/gio.h>
 
 G_BEGIN_DECLS
 
-/* Runs `gradloom plan - WHAT --json` with the graph's canonical text, whose relative paths hold in folder (NULL: here).
- * what: "--parameters", "--memory" or "--stages"; ranks: as many as divide the graph, 0: what it says itself. */
+/* Runs `gradloom plan - WHAT --json`. graph_xml is the canonical text of the graph; its relative paths are resolved in
+ * folder (NULL: the working directory). what is "--parameters", "--memory" or "--stages"; ranks is the number of ranks,
+ * 0: the graph's own. */
 void studio_forecast_async (const char *graph_xml, const char *folder, const char *what, int ranks,
                             GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
-/* Its events, JsonObject; NULL with its own sentence as the error. */
+/* Returns the events (JsonObject), or NULL with the message that the command printed. */
 GPtrArray *studio_forecast_finish (GAsyncResult *result, GError **error);
-/* The same of a text that has them, an object a line. */
+/* Parses text with one JSON object per line; other lines are skipped. */
 GPtrArray *studio_forecast_parse (const char *text, gsize length);
 
 G_END_DECLS

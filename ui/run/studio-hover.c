@@ -1,6 +1,6 @@
-/* The values of a node are asked for together: the worker answers requests that wait at the same time from one step, so
- * that both sides of a formula agree. Where a step came between, only what each value is on its own is said. A card is
- * asked about again at most twice a second, and not at all while the run stands still. */
+/* The values of a node are requested together: the worker answers all waiting requests from one step, so that both
+ * sides of a formula agree. If a step was taken in between, only the statistics of each value are shown. A card is
+ * requested again at most twice a second, and not at all while the run is paused. */
 #include "ui/run/studio-hover.h"
 
 #include <glib/gi18n.h>
@@ -15,7 +15,7 @@
 typedef struct
 {
   StudioHover *hover;
-  guint round, place; /* of which questions it is one, and the index of its value */
+  guint round, place; /* the generation of requests it belongs to, and the index of its value */
 } Question;
 
 typedef struct
@@ -32,9 +32,9 @@ struct _StudioHover
   StudioDocument *document;
   StudioCanvas *canvas; /* weak */
   StudioRun *run;
-  char *path; /* of the card that was asked about last */
+  char *path; /* of the last requested card */
   const LoomOp *op;
-  gboolean along_last; /* the node works on its last dimension, as far as it says one */
+  gboolean along_last; /* TRUE if the node computes along its last dimension */
   Answer answer[STUDIO_WORKED_MAX];
   guint n_inputs, n_waiting, round;
   gint64 answered_at, step;
@@ -64,9 +64,9 @@ forget (StudioHover *self)
     studio_canvas_set_numbers (self->canvas, NULL, NULL);
 }
 
-/* ---- answers --------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------- */
 
-/* Returns a tensor without a name where there was no answer. */
+/* Returns a tensor whose name is NULL if there is no reply. */
 static StudioWorkedTensor
 read_answer (const Answer *answer)
 {
@@ -139,7 +139,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_free (question);
 }
 
-/* ---- questions --------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------- */
 
 static void
 ask (StudioHover *self, LoomBusWorker1 *proxy, guint place, const char *name, const char *tensor)
@@ -153,7 +153,8 @@ ask (StudioHover *self, LoomBusWorker1 *proxy, guint place, const char *name, co
                                       NULL, answer_cb, question);
 }
 
-/* Returns the source of an input: a port of another node, or a weight; NULL: nothing (transfer full). */
+/* Returns the name of the tensor that an input reads, a port of another node or a weight; NULL: none. (transfer full)
+ */
 static char *
 dup_tensor_of (const LoomNet *net, guint node, guint input)
 {

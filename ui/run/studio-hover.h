@@ -1,6 +1,5 @@
-/* The numbers of a batch in the tooltip of a card: while the pointer is on it, its inputs, weights and output are
- * pulled from the worker, all at once, and its formula is filled with them. A card that nobody points at costs nothing.
- */
+/* Shows the tensor values of the card under the pointer in its tooltip. While the pointer is on a card, its inputs,
+ * weights and output are requested from the worker and put into its formula; other cards cost nothing. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

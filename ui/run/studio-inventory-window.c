@@ -1,5 +1,5 @@
-/* The window of parameters and memory. What is planned is asked of `gradloom plan` when the window opens and when the
- * graph has changed and rests; what the run has taken of its worker, whenever its memory changes. */
+/* The planned values come from `gradloom plan`, which runs when the window opens and when the graph has not changed for
+ * REST_MS; the values of the run come from the worker whenever its memory changes. */
 #include "ui/run/studio-inventory-window.h"
 
 #include <adwaita.h>
@@ -13,7 +13,7 @@
 
 #define WIDTH     980
 #define HEIGHT    460
-#define REST_MS   500 /* without a change, until it is planned again */
+#define REST_MS   500 /* without a change, before planning again */
 #define MAX_BYTES (4 * 1024 * 1024)
 
 enum
@@ -27,29 +27,29 @@ static const char *const forecast[N_PAGES] = { "--parameters", "--memory" };
 
 typedef struct
 {
-  GtkWidget *stack; /* the table, or why there is none */
+  GtkWidget *stack; /* the table, or the reason why there is none */
   AdwStatusPage *nothing;
   GtkWidget *summary, *view;
   GtkSortListModel *model;
-  GPtrArray *events; /* of the forecast; NULL: not known yet */
+  GPtrArray *events; /* from `gradloom plan`; NULL: not known yet */
 } Page;
 
 typedef struct
 {
   GtkWidget *window, *stack, *sums, *driver;
-  StudioRankMemory *ranks; /* in the place of the sums where there are several */
+  StudioRankMemory *ranks; /* shown instead of the sums if there are several ranks */
   Page page[N_PAGES];
   StudioDocument *document;
   StudioRun *run;
-  GCancellable *cancellable; /* of the forecasts that are under way */
-  char *asked;               /* what they were of: the graph's hash and the number of ranks */
-  GPtrArray *taken;          /* of the run; NULL: nothing is known */
+  GCancellable *cancellable; /* of the calls to `gradloom plan` in flight */
+  char *asked;               /* key of the last request: the hash of the graph and the number of ranks */
+  GPtrArray *taken;          /* of the run; NULL: not known */
   guint rest;
-  gboolean in_flight, again; /* what the run has taken is being asked for, and is to be once more */
+  gboolean in_flight, again; /* a request for taken is in flight, and has to be repeated */
   gboolean filling;
 } View;
 
-/* ---- sums of the memory --------------------------------------------------------------- */
+/* ---- memory totals -------------------------------------------------------------------- */
 
 static void
 put_text (View *self, int column, int row, const char *text, gboolean heading)
@@ -102,7 +102,7 @@ add_moment (GString *s, const char *format, guint64 bytes)
   g_string_append_printf (s, format, size);
 }
 
-/* What the device's driver says, now and at the moments of the run. */
+/* The memory that the device's driver reports, now and at each phase of the run. */
 static char *
 driver_text (View *self)
 {
@@ -149,7 +149,7 @@ show_sums (View *self, const StudioInventorySum *plan)
   gtk_label_set_label (GTK_LABEL (self->driver), driver);
 }
 
-/* ---- filling -------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------- */
 
 static void
 say_nothing (Page *page, const char *title, const char *why)
@@ -159,7 +159,7 @@ say_nothing (Page *page, const char *title, const char *why)
   gtk_stack_set_visible_child_name (GTK_STACK (page->stack), "nothing");
 }
 
-/* The rows anew; what was chosen stays chosen. */
+/* Replaces the rows and keeps the selection. */
 static void
 show_rows (View *self, Page *page, GListStore *store)
 {
@@ -213,7 +213,7 @@ show_page (View *self, guint which)
     }
 }
 
-/* A call of the worker or of the planner that is under way; the window may be gone when it answers. */
+/* A call of the worker or of `gradloom plan` in flight; the window may be destroyed before it returns. */
 typedef struct
 {
   GtkWidget *window;
@@ -255,7 +255,7 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
   page = &self->page[asked->which];
   g_clear_pointer (&page->events, g_ptr_array_unref);
   page->events = events;
-  /* What failed may succeed the next time, with a worker that is there again. */
+  /* After a failure the next request is sent even for the same graph. */
   if (events == NULL)
     {
       g_clear_pointer (&self->asked, g_free);
@@ -287,7 +287,7 @@ ask_plan (View *self)
   int ranks = studio_run_get_ranks (self->run);
   g_autofree char *asked = g_strdup_printf ("%s %d", studio_document_hash (self->document), ranks), *xml = NULL;
 
-  /* A card that was moved changes no plan. */
+  /* Moving a card changes no plan. */
   if (g_strcmp0 (asked, self->asked) == 0 || data_wait (self))
     return;
   g_free (self->asked);
@@ -376,9 +376,9 @@ memory_cb (StudioRun *run, View *self)
     show_page (self, MEMORY);
 }
 
-/* ---- choosing ------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------ */
 
-/* A parameter's name begins with its node's path. */
+/* A parameter's name begins with the path of its node. */
 static void
 chosen_cb (GtkSingleSelection *selection, GParamSpec *pspec, GtkWidget *window)
 {
@@ -544,7 +544,7 @@ view_free (gpointer data)
   g_free (self);
 }
 
-/* Widgets go with the window, which a call that is under way still holds. */
+/* The widgets are destroyed with the window, but calls in flight still hold the view. */
 static void
 destroy_cb (GtkWidget *window, gpointer data)
 {

@@ -1,5 +1,4 @@
-/* The window of parameters and memory: where each parameter lies before and after it moves to its device, and what each
- * node takes of the memory, as planned and in the run, live. */
+/* The window with the tables of parameters and of memory per node (studio-inventory.h), updated while a run trains. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -9,8 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* *window (weak, may be NULL) is kept for the next time. page: "parameters" or "memory"; NULL: the one that was seen
- * last. A row that is chosen is selected in the document. */
+/* *window (weak, may be NULL) is reused. page is "parameters" or "memory"; NULL: the page shown last. Selecting a row
+ * selects the node in the document. */
 void studio_inventory_window_present (GtkWindow *parent, GtkWidget **window, StudioDocument *document, StudioRun *run,
                                       const char *page);
 

@@ -84,7 +84,7 @@ studio_inventory_parameter_columns (void)
   return columns;
 }
 
-/* "256×784"; of a scalar, "1". */
+/* "256×784"; "1" for a scalar. */
 static char *
 shape_text (JsonArray *shape, gint64 *count)
 {
@@ -103,14 +103,14 @@ shape_text (JsonArray *shape, gint64 *count)
   return g_string_free (s, FALSE);
 }
 
-/* Where a parameter's parts are. */
+/* The shards of a parameter. */
 typedef struct
 {
-  const char *device; /* the first rank's that has some of it */
+  const char *device; /* of the first rank that holds a shard */
   gboolean devices_differ, parts_differ;
-  char *part;                /* the shape there, first of those that there are */
-  gint64 whole, least, most; /* numbers: of all, and of a rank that has some */
-  int n, first, last;        /* ranks that have some */
+  char *part;                /* the shape of the first shard */
+  gint64 whole, least, most; /* elements: of the tensor, of the smallest and of the largest shard */
+  int n, first, last;        /* ranks that hold a shard */
 } Places;
 
 static void
@@ -185,7 +185,7 @@ parameter_row (GPtrArray *events, const char *name, const char *host, guint64 *b
   return row;
 }
 
-/* TRUE where a part of it, or all, is on another device than before. */
+/* TRUE if a shard is on another device than the host. */
 static gboolean
 places_leave (GPtrArray *events, const char *host)
 {
@@ -275,7 +275,7 @@ studio_inventory_node_columns (void)
   return columns;
 }
 
-/* The row of this event's node, device and rank, which is made where there is none. */
+/* Returns the row of the event's node, device and rank; creates it if needed. */
 static StudioInventoryRow *
 node_row (GListStore *store, GHashTable *rows, JsonObject *event)
 {
@@ -326,7 +326,7 @@ studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum
           set_bytes (row, OWNERS + o, bytes);
         }
     }
-  /* A run's own rank is the first; where several are planned, it is that one's row. */
+  /* taken is of rank 0, so with several planned ranks it belongs to that rank's row. */
   for (guint i = 0; taken != NULL && i < taken->len; i++)
     {
       JsonObject *event = taken->pdata[i];

@@ -1,5 +1,5 @@
-/* What a graph has and where it lies, as rows of tables: parameters before and after they move to where they are
- * trained, and nodes with what they take of the memory, as planned and as a run has taken it. No widget. */
+/* Builds the rows of two tables: each parameter with its device before and after it is moved for training, and each
+ * node with its planned memory and its memory in the run. List models without widgets. */
 #pragma once
 
 #include <gio/gio.h>
@@ -16,9 +16,9 @@ G_DECLARE_FINAL_TYPE (StudioInventoryRow, studio_inventory_row, STUDIO, INVENTOR
 struct _StudioInventoryRow
 {
   GObject parent_instance;
-  char *path; /* the node's, or the parameter's name, which begins with it; NULL: of none */
+  char *path; /* of the node; for a parameter its name, which begins with the node's path; NULL: none */
   char *text[STUDIO_INVENTORY_COLUMNS];
-  double key[STUDIO_INVENTORY_COLUMNS]; /* what a column of numbers is sorted by */
+  double key[STUDIO_INVENTORY_COLUMNS]; /* the sort key of a numeric column */
 };
 
 typedef struct
@@ -27,22 +27,22 @@ typedef struct
   gboolean is_number;
 } StudioInventoryColumn;
 
-/* As many as a row has texts, ending with a title NULL. */
+/* As many as a row has texts; ends with a NULL title. */
 const StudioInventoryColumn *studio_inventory_parameter_columns (void);
 const StudioInventoryColumn *studio_inventory_node_columns (void);
 
-/* A row for each parameter of `gradloom plan --parameters --json` (JsonObject), which tells of as many ranks. summary
- * receives a sentence about all of them. */
+/* One row per parameter of the events of `gradloom plan --parameters --json` (JsonObject), from all ranks in them.
+ * summary receives a sentence with the totals. */
 GListStore *studio_inventory_parameters (GPtrArray *events, char **summary);
-/* Bytes by owner and in all; of several ranks, the first one's, which is the run's own. */
+/* Bytes by owner and in total, of rank 0. */
 typedef struct
 {
   guint64 owner[LOOM_N_OWNERS], total;
 } StudioInventorySum;
-/* A row for each node that is planned to take some memory or has taken some. taken may be NULL: nothing runs. */
+/* One row per node, device and rank with planned or used memory. taken may be NULL: no run. */
 GListStore *studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum *plan);
 
-/* Less than 0, 0 or more, by this column. */
+/* Compares two rows by a column, as a GCompareFunc does. */
 int
 studio_inventory_compare (const StudioInventoryRow *a, const StudioInventoryRow *b, guint column, gboolean is_number);
 

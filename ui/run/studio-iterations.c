@@ -1,5 +1,5 @@
-/* Choosing an iteration of a loop. Of a loop in a loop the iterations are counted through, those of the inner one go by
- * first, as they are computed. */
+/* In nested loops the index counts through all iterations in the order of computation; the innermost loop changes
+ * fastest. */
 #include "ui/run/studio-iterations.h"
 
 #include <glib/gi18n.h>
@@ -8,7 +8,7 @@ struct _StudioIterations
 {
   void (*changed) (gpointer data);
   gpointer data;
-  gint64 chosen, total; /* total is 0 until a tensor was seen */
+  gint64 chosen, total; /* total is 0 until a tensor has arrived */
   gint64 *dims;         /* [n_dims] */
   gsize n_dims;
   GtkWidget *row, *words, *back, *forth;

@@ -1,4 +1,4 @@
-/* The row below a pin by which one goes through the iterations of a loop: “‹ iteration 3 of 8 ›”. */
+/* The row below a pin that selects an iteration of a loop: “‹ iteration 3 of 8 ›”. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -7,16 +7,16 @@ G_BEGIN_DECLS
 
 typedef struct _StudioIterations StudioIterations;
 
-/* changed: another iteration was chosen. */
+/* changed is called when another iteration is selected. */
 StudioIterations *studio_iterations_new (void (*changed) (gpointer data), gpointer data);
 void studio_iterations_free (StudioIterations *self);
-/* Hidden as long as there is nothing to choose. */
+/* Hidden while there is at most one iteration. */
 GtkWidget *studio_iterations_get_widget (StudioIterations *self);
-/* Takes the iterations of n_loops loops from the shape (ax) of a tensor that has a leading dimension for each, the
- * outer one's first. Returns how many of these the index picks from: the last two dimensions are sent whole, so of
- * numbers and vectors all iterations are seen at once. */
+/* Reads the sizes of n_loops loops from full_shape (ax), which has one leading dimension per loop, outermost first.
+ * Returns how many dimensions the index selects from: the last two dimensions are always sent whole, so for scalars and
+ * vectors all iterations are shown at once. */
 gsize studio_iterations_take (StudioIterations *self, guint n_loops, GVariant *full_shape);
-/* The index (ax, floating) of the chosen iteration: a number for each dimension that was taken. */
+/* Returns the selected index (ax, floating), one number per loop dimension. */
 GVariant *studio_iterations_get_index (StudioIterations *self);
 gint64 studio_iterations_get_chosen (StudioIterations *self);
 void studio_iterations_choose (StudioIterations *self, gint64 iteration);

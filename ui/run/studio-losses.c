@@ -21,14 +21,14 @@ struct _StudioLosses
   StudioChart *chart;
   StudioSeries *all;
   GPtrArray *rank; /* StudioSeries */
-  char *folder;    /* of the run whose curves these are */
+  char *folder;    /* of the run that the curves belong to */
   gboolean in_flight, has_own;
   guint timer;
 };
 
 G_DEFINE_FINAL_TYPE (StudioLosses, studio_losses, ADW_TYPE_BIN)
 
-/* ---- what is shown ----------------------------------------------------------------------- */
+/* ---- display ----------------------------------------------------------------------------- */
 
 static void
 say (StudioLosses *self, const char *title, const char *why)
@@ -38,7 +38,7 @@ say (StudioLosses *self, const char *title, const char *why)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
-/* "Step 120: all 0.41 · rank 0 0.4 · rank 1 0.42"; NULL where nothing is drawn. (transfer full) */
+/* "Step 120: all 0.41 · rank 0 0.4 · rank 1 0.42"; NULL: no point yet. (transfer full) */
 static char *
 describe (StudioLosses *self)
 {
@@ -121,7 +121,7 @@ take_line (StudioLosses *self, JsonObject *line)
 
   if (n == 0 || loss == NULL)
     return;
-  /* Of a run that goes on from a checkpoint the curves go on from there. */
+  /* A resumed run keeps its folder, and so its curves. */
   if (n != self->rank->len || g_strcmp0 (self->folder, studio_run_get_folder (self->run)) != 0)
     begin_curves (self, n);
   studio_series_append (self->all, step, json_node_is_null (loss) ? NAN : json_node_get_double (loss));
@@ -130,7 +130,7 @@ take_line (StudioLosses *self, JsonObject *line)
       JsonNode *own = json_array_get_element (ranks, k);
       double y = json_node_is_null (own) ? NAN : json_node_get_double (own);
 
-      /* A rank that has none, as a parameter server, has no curve. */
+      /* A rank without samples, such as a parameter server, has no curve. */
       if (!isfinite (y))
         continue;
       self->has_own = TRUE;
@@ -138,7 +138,7 @@ take_line (StudioLosses *self, JsonObject *line)
     }
 }
 
-/* Lines as LOOM_SNAPSHOT_LOSSES has them. */
+/* text has the lines of LOOM_SNAPSHOT_LOSSES. */
 static void
 take (StudioLosses *self, const char *text, gsize length)
 {
@@ -149,7 +149,7 @@ take (StudioLosses *self, const char *text, gsize length)
   show (self);
 }
 
-/* ---- asking ------------------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------------- */
 
 static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
@@ -209,7 +209,7 @@ losses_unmap (GtkWidget *widget)
   GTK_WIDGET_CLASS (studio_losses_parent_class)->unmap (widget);
 }
 
-/* ---- the widget --------------------------------------------------------------------------- */
+/* ---- widget ------------------------------------------------------------------------------- */
 
 static void
 losses_dispose (GObject *object)

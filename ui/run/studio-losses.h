@@ -1,5 +1,5 @@
-/* The loss of each rank's samples beside that of all. The worker is asked for it while this is on the screen, and at no
- * other time: the ranks exchange nothing for it then. */
+/* The chart with the loss of each rank's own samples next to the loss over all ranks. Values are requested only while
+ * the chart is visible, because ranks exchange them only on request. */
 #pragma once
 
 #include <adwaita.h>

@@ -1,5 +1,5 @@
-/* The table of pin kinds. To add one, write its functions and its entry here, before the heat map, which takes what no
- * other kind wants. */
+/* The table of pin kinds. A new kind is its functions and an entry here, before the heat map, which accepts any tensor.
+ */
 #include "ui/run/studio-pin-kind.h"
 
 #include <glib/gi18n.h>
@@ -7,7 +7,7 @@
 #include "ui/charts/heat-map-words.h"
 #include "ui/charts/studio-scalar-pin.h"
 
-/* ---- a number as a large figure ------------------------------------------------------- */
+/* ---- scalar --------------------------------------------------------------------------- */
 
 static gboolean
 scalar_suits (const LoomType *type)
@@ -37,7 +37,7 @@ scalar_clear (GtkWidget *widget, const char *tensor)
   studio_scalar_pin_set (STUDIO_SCALAR_PIN (widget), NULL, NULL);
 }
 
-/* ---- a matrix as a heat map ----------------------------------------------------------- */
+/* ---- heat map ------------------------------------------------------------------------- */
 
 #define PIN_PADDING 14 /* of the frame around the map, both sides */
 
@@ -49,7 +49,7 @@ map_create (int height)
   return GTK_WIDGET (map);
 }
 
-/* Of a larger tensor the first matrix is sent. */
+/* Of a tensor with more than two dimensions only the first matrix is sent. */
 static const char *
 map_part (gsize full_rank)
 {
@@ -59,7 +59,8 @@ map_part (gsize full_rank)
   return words[full_rank] != NULL ? _ (words[full_rank]) : NULL;
 }
 
-/* A heat map has no more cells than a screen has pixels: longer sides are averaged in blocks. NULL: it fits. */
+/* Averages blocks of cells so that neither side exceeds MAX_SIDE, which is more than the pixels of a screen. NULL: it
+ * fits. */
 #define MAX_SIDE 4096
 
 static float *
@@ -108,7 +109,7 @@ map_get_map (GtkWidget *widget)
   return STUDIO_HEAT_MAP (widget);
 }
 
-/* ---- the table ------------------------------------------------------------------------ */
+/* ---- table ---------------------------------------------------------------------------- */
 
 static const StudioPinKind kinds[] = {
   { .name = "scalar",

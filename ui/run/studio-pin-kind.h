@@ -1,7 +1,7 @@
-/* The kinds of pins: how a watched tensor is drawn under its card.
+/* The vtable of a pin kind: how the value of a pinned tensor is drawn under its card.
  *
- * A kind is one entry of the table in studio-pin-kind.c and brings its functions along; the widget that it fills may
- * stand in ui/charts. Pins (studio-pin.c), the graph's <view> and the tests know kinds through this struct alone. */
+ * A kind is one entry of the table in studio-pin-kind.c; its widget may be in ui/charts. Pins (studio-pin.c), the
+ * graph's <view> and the tests use kinds only through this struct. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,43 +11,44 @@
 
 G_BEGIN_DECLS
 
-/* One value of a watched tensor, as the worker sent it: f32, row major, perhaps a part or a coarser picture of it. */
+/* One value of a pinned tensor, as the worker sent it: f32, row major, possibly a part of the tensor or reduced. */
 typedef struct
 {
   const char *tensor; /* its name */
-  gint64 step;        /* the training step it belongs to */
-  const char *when;   /* the same in words: "step 840", "after step 840" */
-  gsize rank;         /* of what was sent */
+  gint64 step;        /* of the value */
+  const char *when;   /* the step for display: "step 840", "after step 840" */
+  gsize rank;         /* of the value as sent */
   const gint64 *dims; /* [rank] */
-  gsize full_rank;    /* of the tensor itself: leading dimensions that were sent as their first element are gone */
+  gsize full_rank;    /* of the tensor; of its leading dimensions only element 0 was sent */
   const float *values;
   gsize n_values; /* the product of dims */
-  /* (optional) What the rows and the columns of the last two dimensions stand for. */
+  /* (optional) Labels of the rows and columns of the last two dimensions. */
   const char *const *row_words, *const *column_words;
 } StudioPinValue;
 
 typedef struct
 {
-  const char *name; /* kind="…" of a <pin>; unique */
-  int height;       /* pixels of a new pin */
-  /* TRUE when a new pin of such a tensor has this kind; the first entry that says so is taken. NULL: of any tensor. */
+  const char *name; /* the attribute kind="…" of a <pin>; unique */
+  int height;       /* of a new pin, in pixels */
+  /* TRUE if a new pin of a tensor of this type should have this kind; the first matching entry is used. NULL: any type.
+   */
   gboolean (*suits) (const LoomType *type);
-  /* The widget (floating), empty, in a pin so many pixels high. Its accessible label says what it shows. */
+  /* Returns an empty widget (floating) for a pin of this height, with an accessible label. */
   GtkWidget *(*create) (int height);
   void (*show) (GtkWidget *widget, const StudioPinValue *value);
-  /* No value is known: the caption alone. */
+  /* Shows only the caption, because no value is known. */
   void (*clear) (GtkWidget *widget, const char *tensor);
-  /* (optional) Larger text for a class. */
+  /* (optional) Scales the text for presentations. */
   void (*set_text_scale) (GtkWidget *widget, double scale);
-  /* (optional) The map in the widget, which "Export Map" writes to a file. */
+  /* (optional) Returns the map that "Export Map" writes to a file. */
   StudioHeatMap *(*get_map) (GtkWidget *widget);
 } StudioPinKind;
 
 guint studio_pin_n_kinds (void);
 const StudioPinKind *studio_pin_kind (guint i);
-/* By name. A name that this program does not know, or NULL, is drawn as the kind that takes any tensor. */
+/* By name. NULL and unknown names return the kind that accepts any tensor. */
 const StudioPinKind *studio_pin_kind_find (const char *name);
-/* The kind of a new pin. type: NULL where inference found none. */
+/* The kind of a new pin. type: NULL if type inference failed. */
 const StudioPinKind *studio_pin_kind_for (const LoomType *type);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The words of a pin's axes; see the header. */
+/* Requests the labels of a pin's axes from the worker. */
 #include "ui/run/studio-pin-words.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct
 struct _StudioPinWords
 {
   Axis axis[N_AXES];
-  LoomBusWorker1 *asked; /* the worker that the words are of, or have been asked of */
+  LoomBusWorker1 *asked; /* the worker of the last request, or NULL */
   GCancellable *cancellable;
   char *problem;
   GFunc changed;
@@ -67,7 +67,7 @@ studio_pin_words_are (const StudioPinWords *self, const char *rows, const char *
   return g_strcmp0 (self->axis[ROWS].port, rows) == 0 && g_strcmp0 (self->axis[COLUMNS].port, columns) == 0;
 }
 
-/* Words that are each ended by a 0. */
+/* data: NUL-terminated strings, one after the other. */
 static char **
 read_words (GVariant *data)
 {
@@ -80,7 +80,7 @@ read_words (GVariant *data)
   return g_strv_builder_end (words);
 }
 
-/* A request that was cancelled comes back when its axis may be gone. */
+/* The axis may be freed when a cancelled request returns. */
 static void
 words_cb (GObject *source, GAsyncResult *result, gpointer data)
 {

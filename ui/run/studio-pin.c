@@ -1,8 +1,9 @@
-/* Pulling and showing watched values.
+/* Requests the values of pinned tensors and shows them.
  *
- * A pin asks again when its last answer came and a tenth of a second has passed, so a slow worker or a large tensor
- * lowers the rate instead of filling a queue. When the run pauses each pin asks once more: the picture that stays is
- * that of the step that is stated. All of a step is from before its update, as its loss is. */
+ * A pin sends its next request after the last reply has arrived and a tenth of a second has passed, so a slow worker or
+ * a large tensor lowers the rate instead of filling a queue. When the run pauses, each pin sends one more request, so
+ * that its value belongs to the step that the panel shows. Values are from before the update of their step, as its loss
+ * is. */
 #include "ui/run/studio-pin.h"
 
 #include <glib/gi18n.h>
@@ -22,15 +23,15 @@
 typedef struct
 {
   StudioPins *pins;
-  gatomicrefcount refs; /* the list and each request hold one */
+  gatomicrefcount refs; /* held by the list and by each request */
   char *tensor, *node_path;
-  char *title; /* the tensor for people: "gradient of x" */
+  char *title; /* for display: "gradient of x" */
   const StudioPinKind *kind;
   StudioPinWords *words;
-  GtkWidget *frame, *content; /* content: what the kind made, a child of frame */
-  StudioIterations *iterations; /* of a node within a loop: which one is shown */
+  GtkWidget *frame, *content;   /* content: the widget of the kind, a child of frame */
+  StudioIterations *iterations; /* of a node in a loop */
   gboolean in_flight, wanted, gone;
-  gboolean before_update; /* what is shown is of a step that stands still, from before its update */
+  gboolean before_update; /* the run is paused and the value is from before the step's update */
   gint64 last_request;
   guint timer;
 } Pin;
@@ -44,8 +45,8 @@ struct _StudioPins
   GPtrArray *pins;    /* Pin */
   GHashTable *stacks; /* path of a node → GtkBox of its pins */
   char *loss_path;    /* the card that shows the loss */
-  GtkWidget *stage;   /* weak: on the projector, where a map is shown large; else NULL */
-  char **shown;       /* tensors whose pins are seen; NULL: all */
+  GtkWidget *stage;   /* weak; in a presentation, the box of the enlarged map; else NULL */
+  char **shown;       /* tensors whose pins are visible; NULL: all */
 };
 
 G_DEFINE_TYPE (StudioPins, studio_pins, G_TYPE_OBJECT)
@@ -73,7 +74,7 @@ pin_unref (Pin *pin)
   g_free (pin);
 }
 
-/* A node's pins hang under its card one below the other. */
+/* Shows the pins of a node below each other under its card. */
 static void
 stack (Pin *pin)
 {
@@ -133,7 +134,7 @@ show_nothing (Pin *pin)
   pin->kind->clear (pin->content, pin->title);
 }
 
-/* How many values a shape has; 0 where it is empty or more than max. */
+/* The number of elements of a shape; 0 if it is empty or exceeds max. */
 static gsize
 count_values (const gint64 *dims, gsize rank, gsize max)
 {
@@ -158,7 +159,7 @@ count_loops (Pin *pin)
   return n;
 }
 
-/* A problem with the words, or the moment of what is shown. */
+/* Shows why there are no labels, or the step of the value. */
 static void
 show_tooltip (Pin *pin)
 {
@@ -260,7 +261,7 @@ pull (Pin *pin)
                                       NULL, snapshot_cb, pin_ref (pin));
 }
 
-/* Words are shown with the next value, also while the run pauses. */
+/* Labels are shown with the next value; a paused run is asked for one. */
 static void
 words_changed_cb (gpointer words, gpointer data)
 {
@@ -282,7 +283,7 @@ chosen_cb (gpointer data)
   pull (data);
 }
 
-/* ---- the list of pins --------------------------------------------------------------------- */
+/* ---- list of pins ------------------------------------------------------------------------- */
 
 static void
 size_pin (Pin *pin)
@@ -297,7 +298,7 @@ is_gradient (const char *tensor)
   return g_str_has_prefix (tensor, STUDIO_PIN_GRADIENT);
 }
 
-/* The node a tensor name belongs to: the longest path that is a node. */
+/* Returns the node that a tensor name belongs to: the longest prefix that is the path of a node. */
 static char *
 node_of (StudioPins *self, const char *tensor)
 {
@@ -365,7 +366,7 @@ element_is_pin (LoomElement *e)
   return loom_element_tag (e) == LOOM_TAG_PIN && loom_element_get (e, "tensor") != NULL;
 }
 
-/* Makes the pins those of the document's <view>, keeping the ones that stay. */
+/* Makes the pins those of the document's <view> and keeps the existing ones. */
 static void
 sync_pins (StudioPins *self)
 {
@@ -415,7 +416,7 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
   if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
     return;
   const LoomNetNode *n = loom_net_node (net, (guint)node);
-  /* Of a number within a loop there are many. */
+  /* A scalar in a loop has one value per iteration, so it is no scalar pin. */
   const StudioPinKind *kind = studio_pin_kind_for (n->typed && n->loop == G_MAXUINT ? &n->output[0] : NULL);
   g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
   g_autofree char *tensor = g_strconcat (gradient ? STUDIO_PIN_GRADIENT : "", port, NULL);
@@ -510,7 +511,7 @@ studio_pins_set_shown (StudioPins *self, const char *const *tensors)
   show_pins (self);
 }
 
-/* ---- the loss on its card ------------------------------------------------------------------ */
+/* ---- loss on its card ---------------------------------------------------------------------- */
 
 static void
 show_loss (StudioPins *self)
@@ -565,7 +566,7 @@ net_changed_cb (StudioDocument *document, StudioPins *self)
 {
   sync_pins (self);
   show_loss (self);
-  /* A pin on a changed node loses its value; one on a node that is back gets it again. */
+  /* A pin on a changed node loses its value; undoing the change restores it. */
   pull_all (self);
 }
 

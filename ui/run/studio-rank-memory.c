@@ -8,18 +8,18 @@
 #include "ui/run/studio-inventory.h"
 
 #define PERIOD      1   /* seconds */
-#define MOST_HEIGHT 220 /* of the table, before it scrolls */
+#define MOST_HEIGHT 220 /* pixels of the table before it scrolls */
 
 typedef struct
 {
   guint64 owner[LOOM_N_OWNERS], total;
 } Sum;
 
-/* What a rank has in the run. */
+/* The memory of a rank in the run. */
 typedef struct
 {
   Sum sum;
-  gint64 process, before, now; /* its number, and bytes */
+  gint64 process, before, now; /* process id; bytes before training and now */
 } Held;
 
 struct _StudioRankMemory
@@ -30,13 +30,13 @@ struct _StudioRankMemory
   GtkWidget *grid, *words;
   GArray *planned; /* Sum, by rank */
   GArray *held;    /* Held; empty: not known yet */
-  GBytes *shown;   /* held, so that no other one has its address; NULL: nothing is */
+  GBytes *shown;   /* the last parsed text; a reference, so that its address is not reused; NULL: none */
   guint timer;
 };
 
 G_DEFINE_FINAL_TYPE (StudioRankMemory, studio_rank_memory, ADW_TYPE_BIN)
 
-/* ---- the table --------------------------------------------------------------------------- */
+/* ---- table ------------------------------------------------------------------------------- */
 
 static void
 put (StudioRankMemory *self, int column, int row, const char *text, gboolean is_heading)
@@ -61,7 +61,7 @@ put_sum (StudioRankMemory *self, int row, const char *title, const Sum *sum)
     }
 }
 
-/* Ranks that are threads have one process between them. */
+/* TRUE if the ranks are threads, which share one process. */
 static gboolean
 have_one_process (StudioRankMemory *self)
 {
@@ -121,7 +121,7 @@ show (StudioRankMemory *self)
   gtk_label_set_label (GTK_LABEL (self->words), ended != NULL ? ended : words);
 }
 
-/* ---- what is known ----------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------- */
 
 gboolean
 studio_rank_memory_set_planned (StudioRankMemory *self, GPtrArray *events)
@@ -148,7 +148,7 @@ studio_rank_memory_set_planned (StudioRankMemory *self, GPtrArray *events)
   return self->planned->len > 1;
 }
 
-/* Lines as LOOM_SNAPSHOT_RANKS has them. */
+/* text has the lines of LOOM_SNAPSHOT_RANKS. */
 static void
 take (StudioRankMemory *self, const char *text, gsize length)
 {
@@ -171,9 +171,9 @@ take (StudioRankMemory *self, const char *text, gsize length)
   show (self);
 }
 
-/* ---- asking ------------------------------------------------------------------------------ */
+/* ---- requests ---------------------------------------------------------------------------- */
 
-/* What the run keeps outlasts it, so that the memory of a run can be looked at when it has ended. */
+/* The run keeps the last reply, so that its memory can be shown after it has ended. */
 static void
 memory_cb (StudioRun *run, StudioRankMemory *self)
 {
@@ -219,7 +219,7 @@ rank_memory_unmap (GtkWidget *widget)
   GTK_WIDGET_CLASS (studio_rank_memory_parent_class)->unmap (widget);
 }
 
-/* ---- the widget -------------------------------------------------------------------------- */
+/* ---- widget ------------------------------------------------------------------------------ */
 
 static void
 rank_memory_dispose (GObject *object)

@@ -1,5 +1,5 @@
-/* A table of what each rank is planned to hold of the memory, by owner, and what it holds in the run: its state and
- * plans, and its process. The worker is asked while this is on the screen, and at no other time. */
+/* The table of the memory of each rank: planned bytes by owner, and in the run the bytes of its state, its plans and
+ * its process. Values are requested only while the table is visible. */
 #pragma once
 
 #include <adwaita.h>
@@ -12,7 +12,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioRankMemory, studio_rank_memory, STUDIO, RANK_MEMORY, AdwBin)
 
 StudioRankMemory *studio_rank_memory_new (StudioRun *run);
-/* The events of `gradloom plan --memory --json`; FALSE, and it is hidden, where they are not of several ranks. */
+/* events are those of `gradloom plan --memory --json`. Returns FALSE and hides the table if they are of one rank. */
 gboolean studio_rank_memory_set_planned (StudioRankMemory *self, GPtrArray *events);
 
 G_END_DECLS

@@ -1,7 +1,5 @@
-/* The bars above the run panel.
- *
- * One is seen at a time, and it takes its room from the canvas: the panel below keeps its height, so that no button of
- * it comes to lie under the pointer. Sentences wrap, because the remedy stands at their end. */
+/* At most one bar is shown at a time. It takes its height from the canvas, not from the panel below, so that no button
+ * of the panel moves under the pointer. Sentences wrap, because the remedy is at their end. */
 #include "ui/run/studio-run-bars.h"
 
 #include <glib/gi18n.h>
@@ -18,13 +16,13 @@ struct _StudioRunBars
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
-  gboolean late; /* the bar of the end says that no step comes */
-  guint hide;    /* until the second click of a double one is over */
+  gboolean late; /* the end bar says that no step comes */
+  guint hide;    /* a timeout until the second click of a double click has passed */
 };
 
 G_DEFINE_TYPE (StudioRunBars, studio_run_bars, GTK_TYPE_WIDGET)
 
-/* ---- showing --------------------------------------------------------------------- */
+/* ---- display --------------------------------------------------------------------- */
 
 static gboolean
 focus_continue_cb (gpointer data)
@@ -33,7 +31,7 @@ focus_continue_cb (gpointer data)
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
   GtkWidget *button = gtk_widget_get_visible (self->slower_button) ? self->slower_button : self->continue_button;
-  /* Enter goes on, unless somebody is typing. */
+  /* Enter activates Continue, unless the focus is in a text field. */
   if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
     gtk_widget_grab_focus (button);
   g_object_unref (self);
@@ -50,7 +48,7 @@ hide_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* A double click meant for a button of the bar may not hit what comes to lie under it. */
+/* Hides the bar after the double-click time, so that the second click does not hit the widget that moves there. */
 static void
 hide_soon (StudioRunBars *self)
 {
@@ -62,7 +60,7 @@ hide_soon (StudioRunBars *self)
   self->hide = g_timeout_add ((guint)MAX (milliseconds, 0), hide_cb, self);
 }
 
-/* How it ended: a run that was stopped is no failure, in words and colour. */
+/* A stopped run is not a failure, in words and in colour. */
 static char *
 dup_sentence (StudioRun *run, StudioRunState state)
 {
@@ -131,7 +129,7 @@ state_cb (StudioRun *run, StudioRunBars *self)
   studio_run_bars_update_version (self);
 }
 
-/* What stands in the middle of a line elsewhere begins one here. (transfer full) */
+/* Capitalises the first letter of text that elsewhere is in the middle of a line. (transfer full) */
 static char *
 begin_sentence (const char *words)
 {
@@ -141,7 +139,7 @@ begin_sentence (const char *words)
   return g_strdup (s->str);
 }
 
-/* The strip of the panel has no room for the sentence, at whose end stands what helps. */
+/* The panel's strip is too narrow for the sentence, whose end has the remedy. */
 static void
 numbers_cb (StudioRun *run, StudioRunBars *self)
 {
@@ -178,7 +176,7 @@ studio_run_bars_update_version (StudioRunBars *self)
 {
   guint edits = studio_document_run_changes (self->document);
   gboolean live = studio_run_is_live (self->run);
-  /* A run that has ended goes on, or begins again, with the number that is set now. */
+  /* A run that has ended resumes, or restarts, with the number of ranks set now. */
   gboolean ranks = live && studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
   guint changes = edits + (ranks ? 1 : 0);
   gboolean show = changes > 0 && studio_run_get_state (self->run) != STUDIO_RUN_IDLE;
@@ -191,7 +189,7 @@ studio_run_bars_update_version (StudioRunBars *self)
           live ? _ ("Training an earlier version · %s") : _ ("Trained an earlier version · %s"), since);
       gtk_label_set_label (GTK_LABEL (self->version_label), text);
       gtk_label_set_label (GTK_LABEL (self->end_version), text);
-      /* The number of ranks is in no graph, so there is nothing to compare where it alone is another. */
+      /* The number of ranks is not in the graph, so there is nothing to compare if only it has changed. */
       gtk_widget_set_visible (self->version_show, edits > 0);
     }
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->version_bar), show && !ended);

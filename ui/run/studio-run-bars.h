@@ -1,4 +1,5 @@
-/* The bars above the run panel: that it trains an earlier version, and how it ended. */
+/* The bars above the run panel. One says that the run trains an earlier version of the graph; the other says how the
+ * run ended and offers Continue and Restart. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -13,10 +14,10 @@ G_DECLARE_FINAL_TYPE (StudioRunBars, studio_run_bars, STUDIO, RUN_BARS, GtkWidge
 
 /* Its buttons activate win.continue, win.continue-slower, win.restart and win.compare-run. */
 StudioRunBars *studio_run_bars_new (StudioDocument *document, StudioRun *run);
-/* "Training an earlier version · 3 changes" as often as the document may have changed; another number of ranks than
- * that of a run that trains is a change, too. */
+/* Updates "Training an earlier version · 3 changes"; call when the document may have changed. A number of ranks that
+ * differs from the live run's counts as a change. */
 void studio_run_bars_update_version (StudioRunBars *self);
-/* Puts buttons below the words, where both have no room in one line. */
+/* Puts the buttons below the text if there is no space for both in one line. */
 void studio_run_bars_set_narrow (StudioRunBars *self, gboolean narrow);
 
 G_END_DECLS

@@ -2,7 +2,7 @@
 
 #include "ui/charts/studio-text-scale.h"
 
-/* In the usual text. */
+/* In pixels at the default text size. */
 #define CHART_WIDTH  140
 #define MEMORY_WIDTH 200
 #define HEIGHT       150

@@ -1,5 +1,5 @@
-/* Figures, charts and memory of a run side by side; fewer of them, the most important ones, where there is less room
- * (run-layout.h). */
+/* The widget that lays out figures, charts and memory of a run side by side. In a small panel it hides the least
+ * important ones (run-layout.h). */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,9 +11,9 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_RUN_BODY (studio_run_body_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunBody, studio_run_body, STUDIO, RUN_BODY, GtkWidget)
 
-/* Signal "resized": it was given its place just now, when nothing may be laid out anew.
+/* Signal "resized": a size has just been allocated; the handler may not change the layout.
  *
- * rank: of each figure in the order in which they are read, 0 stays longest. What is not visible takes no room. */
+ * rank: importance of the figure, 0 is hidden last. Children that are not visible take no space. */
 void studio_run_body_set_figure (StudioRunBody *self, guint i, GtkWidget *figure, guint rank);
 void studio_run_body_set_chart (StudioRunBody *self, guint i, GtkWidget *chart);
 void studio_run_body_set_memory (StudioRunBody *self, GtkWidget *memory);

@@ -1,7 +1,7 @@
-/* The talk with the worker: starting, commands, and what arrives.
+/* Starts and resumes the worker of a run, sends it commands and handles its signals.
  *
- * Every call is asynchronous; a command that comes while the worker is still being spawned is kept and sent when it is
- * there. A refused call becomes the run's message, never a silent nothing. */
+ * Every call is asynchronous. A command given while the worker is still being spawned is kept and sent when it is
+ * connected. A refused call becomes the message of the run. */
 #include "ui/run/studio-run-private.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 #include "engine/loom.h"
 #include "ui/charts/studio-plot.h"
 
-/* ---- answers to commands --------------------------------------------------------- */
+/* ---- replies to commands --------------------------------------------------------- */
 
 typedef struct
 {
   StudioRun *run;
-  char *mark; /* what the curves say when it was obeyed; may be NULL */
-  double lr;  /* the learning rate from then on; NaN: as it was */
+  char *mark; /* the label of the mark on the curves after success; may be NULL */
+  double lr;  /* the new learning rate; NaN: unchanged */
 } Command;
 
 static Command *
@@ -41,8 +41,8 @@ command_free (Command *command)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Command, command_free)
 
-/* TRUE when the worker obeyed. An answer of a worker that the run has let go of means nothing, and a broken
- * connection has its own news. */
+/* TRUE if the worker accepted the command. A reply from a worker that the run no longer uses is ignored, and a broken
+ * connection is reported elsewhere. */
 static gboolean
 obeyed (Command *command, GObject *source, GAsyncResult *result)
 {
@@ -88,7 +88,7 @@ state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message,
       self->pause_ms = (double)(g_get_monotonic_time () - self->pause_asked) / 1000;
       self->pause_asked = 0;
     }
-  /* A run that was started for one batch waits, planned, until it is asked for it. */
+  /* A run started for a single step pauses first, planned, before it takes that step. */
   if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
     {
       self->step_wanted = FALSE;
@@ -189,9 +189,9 @@ adopt_worker (StudioRun *self, StudioWorker *worker)
 typedef struct
 {
   StudioRun *run;
-  GCancellable *cancellable; /* the start's own: a second start cancels the first */
+  GCancellable *cancellable; /* of this start: a second start cancels the first */
   gboolean resume;
-  int ranks; /* as many were started */
+  int ranks; /* the number of ranks started */
 } Start;
 
 static void
@@ -212,7 +212,7 @@ fail (StudioRun *self, GError *error)
   studio_run_set_state (self, STUDIO_RUN_FAILED, said);
 }
 
-/* The beginning of every reply: TRUE when it is still wanted and no error. */
+/* Called first for every reply: TRUE if the start is still wanted and there is no error. */
 static gboolean
 still_wanted (Start *start, GError *error)
 {
@@ -220,7 +220,7 @@ still_wanted (Start *start, GError *error)
     return FALSE;
   if (error == NULL)
     return TRUE;
-  /* When the worker died its "ended" says more than the broken call. */
+  /* If the worker died, its "ended" signal has the better message. */
   if (start->run->worker != NULL && studio_worker_has_ended (start->run->worker))
     return FALSE;
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CLOSED)
@@ -337,7 +337,7 @@ begin (StudioRun *self, gboolean resume)
   start->resume = resume;
   self->start_sent = self->pause_wanted = self->rank_memory_asked = FALSE;
   g_clear_pointer (&self->problem_code, g_free);
-  /* That of other processes, also where the run goes on. */
+  /* The processes are new, also if the run is resumed. */
   g_clear_pointer (&self->rank_memory, g_bytes_unref);
   self->usual_gap = self->longest_gap = 0;
   start->ranks = self->live_ranks = self->ranks;
@@ -348,8 +348,8 @@ begin (StudioRun *self, gboolean resume)
                              start);
 }
 
-/* In a folder that nothing was ever written to: the trainer takes no other, so that no run overwrites another. The note
- * goes along, so that the next Studio finds this attempt as it would have found the one before. */
+/* The trainer accepts only a new folder, so that no run overwrites another. The note moves too, so that the next Studio
+ * finds this run as it would have found the previous one. */
 static void
 start_from_the_beginning (StudioRun *self)
 {
@@ -386,7 +386,7 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   char *copy = g_strdup (name);
   g_free (self->name);
   self->name = copy;
-  /* A run that was lost keeps its note; one that was stopped, and not gone on with, is put away. */
+  /* A lost run keeps its note, so that it is found again; a stopped run that was not resumed is dismissed. */
   if (self->state == STUDIO_RUN_STOPPED)
     studio_run_forget_note (self);
   g_clear_pointer (&self->folder, g_free);
@@ -427,7 +427,7 @@ static void
 paused_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (Command) command = data;
-  /* A pause is also saved, so that whatever happens during it costs nothing. */
+  /* A pause also saves a checkpoint, so that a crash during the pause loses nothing. */
   if (obeyed (command, source, result))
     loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, obeyed_cb, command_new (command->run, NULL));
 }
@@ -490,7 +490,7 @@ studio_run_step (StudioRun *self)
                                       command_new (self, NULL));
 }
 
-/* The worker has not come to the end of its step, and a rank that hangs never lets it: nothing is saved now. */
+/* Nothing is saved: the worker has not reached the end of its step, and a rank that hangs never lets it. */
 static void
 end_by_force (StudioRun *self)
 {

@@ -1,16 +1,15 @@
-/* Steps that do not come.
+/* Detects a run whose steps stall.
  *
- * A rank that hangs makes all others wait for it in an exchange, without an error and without an end, and the worker
- * cannot pause or stop before its step has ended. Only Studio's clock sees that: so it compares the time since the last
- * step with what steps took so far. */
+ * A rank that hangs makes all other ranks wait in a collective without an error, and the worker can pause or stop only
+ * between steps. So Studio compares the time since the last step with the usual time of a step. */
 #include "ui/run/studio-run-private.h"
 
 #include <glib/gi18n.h>
 
-#define LEAST_SECONDS 10 /* less is a busy machine */
+#define LEAST_SECONDS 10 /* a shorter gap may be a busy machine */
 #define USUAL_TIMES   20
-#define LONGEST_TIMES 2 /* a checkpoint lies between two steps, too */
-#define ASKED_SECONDS 1 /* a step that ends in time needs no words */
+#define LONGEST_TIMES 2 /* a gap may include a checkpoint */
+#define ASKED_SECONDS 1 /* a step that ends sooner needs no message */
 
 static double
 since (gint64 then)
@@ -18,7 +17,7 @@ since (gint64 then)
   return then != 0 ? (double)(g_get_monotonic_time () - then) / G_USEC_PER_SEC : 0;
 }
 
-/* What is said changes with the clock alone. */
+/* The message depends on the time alone. */
 static gboolean
 tick_cb (gpointer data)
 {
@@ -58,8 +57,8 @@ studio_run_note_step (StudioRun *self, gint64 step)
   self->step_at = g_get_monotonic_time ();
 }
 
-/* Steps that may have been taken in the time of what lies between this one and the next: of an evaluation, which an
- * epoch ends with, as many as the epoch has. */
+/* The number of usual steps that may pass before the next step is late. After an epoch the worker evaluates, which may
+ * take as long as the epoch's steps. */
 static double
 steps_between (const StudioRun *self)
 {
@@ -68,7 +67,7 @@ steps_between (const StudioRun *self)
   return epoch > 0 && self->step % epoch == 0 ? MAX (USUAL_TIMES, (double)epoch) : USUAL_TIMES;
 }
 
-/* Seconds without a step; 0 where that is nothing unusual, or where none has come yet to compare with. */
+/* Seconds without a step; 0 if that is usual, or if no step has been measured yet. */
 static double
 silence (StudioRun *self)
 {
@@ -78,7 +77,7 @@ silence (StudioRun *self)
   return self->usual_gap > 0 && gap >= MAX (most, LEAST_SECONDS) ? gap : 0;
 }
 
-/* A step that ends, and the checkpoint behind it, may take longer than somebody waits who knows of no hang. */
+/* TRUE if a second Stop may end the run by force: a step and its checkpoint can take long without a hang. */
 gboolean
 studio_run_may_force (StudioRun *self)
 {

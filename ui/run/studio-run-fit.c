@@ -1,4 +1,4 @@
-/* One rank always fits: it trains as if the graph spoke of none, and the engine notes it. */
+/* One rank is always valid: the engine then ignores <parallel> and emits a note. */
 #include "ui/run/studio-run-fit.h"
 
 #include "engine/loom.h"

@@ -1,8 +1,8 @@
-/* Folders of runs, and runs that outlived a Studio: the note by which the next one finds them, and what their folder
- * says of them.
+/* The folders of runs, and resuming a run of an earlier Studio process. A note in each folder lets the next Studio find
+ * the run; its curves, step and learning rate are read from the folder.
  *
- * The note lies in the run's folder: the hash of the graph in the first line, and a second one where the end was
- * wanted. It goes when the run is done, and when another is begun in its place. */
+ * The first line of the note is the hash of the graph; a second line says that the user wanted the run to end. The note
+ * is removed when the run is done or replaced. */
 #include "ui/run/studio-run-private.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 /* ---- folders ------------------------------------------------------------------- */
 
-/* The name in letters that every file system takes. */
+/* The name in characters that every file system accepts. */
 static char *
 safe_name (const char *name)
 {
@@ -56,13 +56,13 @@ studio_run_new_folder (const char *name)
   return path;
 }
 
-/* ---- the note -------------------------------------------------------------------- */
+/* ---- note ------------------------------------------------------------------------ */
 
 #define MAX_NOTE   4096
 #define MAX_FILE   64000000
 #define MAX_EVENTS 1000000000
 
-/* A file of the run, up to max bytes; NULL if it is not there or is a link. */
+/* Reads a file of the run up to max bytes; NULL if it is missing or a symbolic link. */
 static char *
 read_file (const char *run, const char *name, gsize max, gsize *length)
 {
@@ -72,7 +72,7 @@ read_file (const char *run, const char *name, gsize max, gsize *length)
   return folder != NULL && loom_folder_read (folder, name, max, &text, length, NULL) ? text : NULL;
 }
 
-/* The hash of the graph that the run in this folder trains; NULL without a note. */
+/* Returns the hash of the graph that the run in this folder trains; NULL: no note. */
 static char *
 read_note (const char *folder, gboolean *wanted)
 {
@@ -137,7 +137,7 @@ studio_run_forget_note (StudioRun *self)
 
 /* ---- contents of a folder ---------------------------------------------------------- */
 
-/* The highest step under checkpoints/; -1 when there is none. */
+/* The highest step under checkpoints/; -1: none. */
 static gint64
 newest_checkpoint (const char *folder)
 {
@@ -162,13 +162,13 @@ is_live (const char *folder)
   int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_EVENTS, O_RDONLY, NULL) : -1;
   if (fd < 0)
     return FALSE;
-  /* A trainer keeps its events locked for as long as it lives. */
+  /* A trainer keeps a lock on its events file while it lives. */
   gboolean live = flock (fd, LOCK_SH | LOCK_NB) != 0;
   close (fd);
   return live;
 }
 
-/* ---- the view before ------------------------------------------------------------------- */
+/* ---- restoring the display ------------------------------------------------------------- */
 
 static double
 number_of (JsonObject *object, const char *name)
@@ -187,7 +187,7 @@ add_evaluation (StudioRun *self, JsonObject *event, gint64 step, gint64 epoch)
     names = json_object_get_members (json_node_get_object (node));
   for (GList *l = names; l != NULL; l = l->next)
     {
-      /* A matrix of confusions is no curve. */
+      /* A confusion matrix is not a curve. */
       if (!JSON_NODE_HOLDS_VALUE (json_object_get_member (json_node_get_object (node), l->data)))
         continue;
       double value = number_of (json_node_get_object (node), l->data);
@@ -207,7 +207,7 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
   const char *kind = json_object_get_string_member_with_default (event, "event", "");
   gint64 step = json_object_get_int_member_with_default (event, "step", -1);
   gint64 epoch = json_object_get_int_member_with_default (event, "epoch", 0);
-  /* Steps behind the newest checkpoint are computed anew when the run is resumed. */
+  /* Resuming computes the steps after the newest checkpoint again. */
   if (step < 0 || step > until)
     return;
   if (g_str_equal (kind, "step"))
@@ -228,7 +228,7 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
     }
 }
 
-/* Curves, figures and marks up to the newest checkpoint, as they stood on the screen when the run ended. */
+/* Restores curves, figures and marks up to the newest checkpoint. */
 static void
 read_events (StudioRun *self, gint64 until)
 {
@@ -244,7 +244,7 @@ read_events (StudioRun *self, gint64 until)
       add_event (self, json_node_get_object (json_parser_get_root (parser)), until);
 }
 
-/* The learning rate that the run had come to, which need not be the graph's. */
+/* Restores the learning rate of the run, which may differ from the graph's. */
 static void
 read_rate (StudioRun *self, gint64 step)
 {
@@ -267,10 +267,10 @@ read_rate (StudioRun *self, gint64 step)
     studio_run_take_hyper (self, "lr", rate);
 }
 
-/* ---- finding ------------------------------------------------------------------------------- */
+/* ---- finding a run ------------------------------------------------------------------------- */
 
-/* The newest folder of this graph's runs that was cut off after a checkpoint, or NULL; whether one is trained in now.
- */
+/* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: whether a run of the
+ * graph is training now. */
 static char *
 find_folder (const char *graph_hash, gboolean *wanted, gboolean *live)
 {
@@ -324,7 +324,7 @@ studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *gr
 {
   gboolean wanted = FALSE, live = FALSE;
   g_autofree char *found = find_folder (graph_hash, &wanted, &live);
-  /* An older run would be gone on with beside the one that trains. */
+  /* Resuming an older run would train the graph twice at the same time. */
   if (live)
     return FALSE;
   g_autofree char *xml = found != NULL ? read_file (found, "graph.xml", MAX_FILE, NULL) : NULL;
@@ -341,7 +341,7 @@ studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *gr
   g_clear_pointer (&self->device, g_free);
   self->checkpoint_step = step;
   read_events (self, step);
-  self->step = step; /* of a long run, not every step has a line */
+  self->step = step; /* events of long runs skip steps */
   read_rate (self, step);
   g_autofree char *count = studio_format_count ((double)step);
   g_autofree char *text

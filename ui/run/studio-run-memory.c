@@ -1,7 +1,7 @@
-/* The memory of a run: bytes by owner as they were planned, what the device's driver says, and what each rank holds.
+/* The memory of a run: planned bytes by owner, what the device's driver reports, and the memory of each rank.
  *
- * A worker tells of its ranks while they take steps, and no more once the run has ended. So the newest answer is kept,
- * asked for at the run's beginning and every few seconds, whether or not somebody looks. */
+ * A worker reports its ranks only while the run trains. So the newest report is kept; it is requested at the start and
+ * every few seconds, whether or not it is shown. */
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
@@ -14,7 +14,7 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
   self->memory_device = g_strdup (device);
   g_ptr_array_set_size (self->owners, 0);
   g_array_set_size (self->owner_bytes, 0);
-  /* A dictionary has no order; this one is the order of the design. */
+  /* The display order; a D-Bus dictionary has none. */
   static const char *const order[]
       = { N_ ("parameters"), N_ ("gradients"), N_ ("optimizer"), N_ ("activations"), N_ ("workspace"), N_ ("data") };
   for (guint i = 0; i < G_N_ELEMENTS (order); i++)
@@ -35,7 +35,7 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
   g_signal_emit_by_name (self, "memory-changed");
 }
 
-/* A worker that was killed has not said what was in use at its end: the newest figures are. */
+/* A killed worker reports no final memory; the newest report is used. */
 void
 studio_run_close_memory (StudioRun *self)
 {
@@ -48,7 +48,7 @@ studio_run_close_memory (StudioRun *self)
 /* ---- ranks --------------------------------------------------------------------------------- */
 
 #define RANK_MEMORY_BYTES  (64 * 1024)
-#define RANK_MEMORY_PERIOD 5 /* ticks */
+#define RANK_MEMORY_PERIOD 5 /* in ticks of a second */
 
 void
 studio_run_set_ranks (StudioRun *self, int ranks)
@@ -96,7 +96,7 @@ rank_memory_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->rank_memory_asked = FALSE;
   if (ok && self->worker != NULL)
     studio_run_take_rank_memory (self, text);
-  /* Ranks that have taken no step yet hold nothing to tell of. */
+  /* Before their first step ranks report nothing. */
   if (self->rank_memory == NULL)
     self->rank_memory_wait = 0;
 }
@@ -129,7 +129,7 @@ studio_run_get_rank_memory (StudioRun *self)
   return self->rank_memory;
 }
 
-/* ---- questions ----------------------------------------------------------------------------- */
+/* ---- accessors ----------------------------------------------------------------------------- */
 
 guint
 studio_run_n_owners (StudioRun *self)

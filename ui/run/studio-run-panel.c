@@ -1,8 +1,7 @@
-/* The run panel.
- *
- * It looks at the model when that says so, four times a second while numbers arrive, and at once when the state
- * changes. Learning rate goes to the running worker; epochs and device belong to the graph, and ranks to the next run,
- * so changing them makes the run "an earlier version", which the bar above offers to restart (studio-run-bars). */
+/* The panel redraws when the model emits "numbers", at most four times a second, and at once when the state changes.
+ * The learning rate is sent to the running worker. Epochs and device are edits of the graph and ranks apply to the next
+ * run, so after a change of these the run trains "an earlier version", and the bar above offers to restart it
+ * (studio-run-bars). */
 #include "ui/run/studio-run-panel.h"
 
 #include <adwaita.h>
@@ -16,7 +15,7 @@
 #include "ui/run/studio-run-fit.h"
 #include "ui/training/studio-training-settings.h"
 
-#define WAITS_SHARE 0.1 /* of a step, from which on waiting for data is said */
+#define WAITS_SHARE 0.1 /* of a step's time; less waiting for data is not mentioned */
 
 struct _StudioRunPanel
 {
@@ -30,16 +29,16 @@ struct _StudioRunPanel
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
   StudioMemoryBar *memory;
-  char *rate_shown; /* what the field of the learning rate said before somebody began to type */
-  guint n_devices;  /* that this machine has */
-  gboolean filling; /* settings are being shown, not changed */
-  gboolean folded;  /* the settings are behind a button */
-  guint folding;    /* an idle that will see to that */
+  char *rate_shown; /* the text of the learning-rate entry before the user began to type */
+  guint n_devices;  /* of this machine */
+  gboolean filling; /* the widgets are being set by code, not by the user */
+  gboolean folded;  /* the settings are in a popover */
+  guint folding;    /* the idle source that folds or unfolds them */
 };
 
 G_DEFINE_TYPE (StudioRunPanel, studio_run_panel, GTK_TYPE_WIDGET)
 
-/* ---- showing --------------------------------------------------------------------- */
+/* ---- display --------------------------------------------------------------------- */
 
 static void show_settings (StudioRunPanel *self);
 
@@ -84,7 +83,7 @@ show_figures (StudioRunPanel *self)
   g_autofree char *of_total
       = studio_run_get_total_steps (run) > 0 ? g_strdup_printf (C_ ("total", "of %s"), total) : NULL;
   studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
-  /* As wide from the first step on as it will be at the last, so that the charts beside it stay where they are. */
+  /* The label is as wide from the first step as at the last, so that the charts next to it do not move. */
   studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
   g_autofree char *epoch = studio_format_count ((double)studio_run_get_epoch (run));
   g_autofree char *epochs = studio_format_count ((double)studio_run_get_epochs (run));
@@ -101,7 +100,7 @@ show_figures (StudioRunPanel *self)
       g_autofree char *value = begun && !isnan (now) ? studio_format_number (now) : NULL;
       studio_scalar_pin_set_caption (self->metric, studio_plot_words (studio_run_get_metric_name (run, 0)));
       const gint64 recent = studio_run_get_recent_steps (run);
-      /* As many steps as the number covers, so that it is not taken for the epoch's, or for the data set's. */
+      /* Shows how many steps the number covers, so that it is not mistaken for that of the epoch or of the data set. */
       g_autofree char *of_steps = value == NULL || recent == 0 ? NULL
                                   : recent == 1                ? g_strdup (_ ("last step"))
                                                                : g_strdup_printf (_ ("last %d steps"), (int)recent);
@@ -109,7 +108,7 @@ show_figures (StudioRunPanel *self)
     }
 }
 
-/* What a step of the run waits for, as a table. */
+/* A table of the times that a step waits for. */
 static char *
 describe_waits (const StudioRunWaits *w)
 {
@@ -134,7 +133,7 @@ show_waits (StudioRunPanel *self, GString *s)
   g_autofree char *table = all > 0 ? describe_waits (w) : NULL;
 
   gtk_widget_set_tooltip_text (self->speed_label, table);
-  /* Only what slows training down is worth a place of its own. */
+  /* Only a wait that slows training down is mentioned. */
   if (all > 0 && w->data >= WAITS_SHARE * all && s->len > 0)
     g_string_append_printf (s, _ (" · waits %.0f %% for data"), 100 * w->data / all);
 }
@@ -148,7 +147,7 @@ show_speed (StudioRunPanel *self)
   g_autofree char *delay = studio_run_dup_delay (self->run);
   if (delay != NULL)
     {
-      /* Speed and time left are those of steps that no longer come. */
+      /* Replaces speed and time left, which are those of the steps before the stall. */
       g_string_append (s, delay);
       gtk_widget_set_tooltip_text (self->speed_label, delay);
     }
@@ -168,8 +167,8 @@ show_speed (StudioRunPanel *self)
     }
   else
     {
-      /* What stands still is all of one step: the loss, and what pins show. Of several ranks, pins show the state after
-       * the step, and say so. */
+      /* While paused, the loss and the pins are of the same step. With several ranks pins show the state after the step
+       * and say so. */
       const gboolean alone = studio_run_get_live_ranks (self->run) == 1;
       g_autofree char *step = studio_format_count ((double)studio_run_get_step (self->run));
       if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
@@ -183,7 +182,7 @@ show_speed (StudioRunPanel *self)
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
 }
 
-/* Draws what is known at once instead of at the next quarter second. */
+/* Draws at once instead of at the next "numbers". */
 static void
 refresh (StudioRunPanel *self)
 {
@@ -230,8 +229,8 @@ takes_rate (StudioRun *run)
   return studio_run_is_live (run) || studio_run_can_go_on (run);
 }
 
-/* The rate in force in the run that goes on, or can: a change or a checkpoint may have made it another than the
- * graph's. Else the graph's, with which the next run begins. */
+/* Shows the current rate of a run that trains or can be resumed, which a change or a checkpoint may have made different
+ * from the graph's. Otherwise shows the graph's rate, which the next run starts with. */
 static void
 show_rate (StudioRunPanel *self, const char *graph_lr)
 {
@@ -239,7 +238,7 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
   gboolean live = takes_rate (self->run) && isfinite (base);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
-  /* Two rates on one screen: this one counts, and what the other is for is said. */
+  /* If both rates are on the screen, say what the graph's is for. */
   gboolean differs = live && g_ascii_strtod (graph_lr, NULL) != base;
   g_autofree char *why = differs ? g_strdup_printf (_ ("This run's rate; Enter changes it. Another run begins with the "
                                                        "graph's, %s."),
@@ -252,7 +251,7 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
   const char *shown = gtk_editable_get_text (field);
   char *end;
-  /* Not under somebody who is typing, nor another way to write the same number. */
+  /* Do not replace text that the user is typing, or that is the same number in another notation. */
   if (focus != NULL && gtk_widget_is_ancestor (focus, self->lr_entry) && g_strcmp0 (shown, self->rate_shown) != 0)
     return;
   if (!live || *shown == '\0' || g_ascii_strtod (shown, &end) != base || *end != '\0')
@@ -272,8 +271,8 @@ show_ranks (StudioRunPanel *self)
   self->filling = filling;
 }
 
-/* The first device serves where the graph names none. One that this machine has not stands last while the graph names
- * it: what is shown is what the run would take. */
+/* The first device is the default. A device that only the graph names is appended while it is named, so that the
+ * selection is what the run would use. */
 static void
 show_device (StudioRunPanel *self, const char *device)
 {
@@ -324,7 +323,7 @@ device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
     studio_training_set (self->document, "device", gtk_string_object_get_string (GTK_STRING_OBJECT (item)));
 }
 
-/* A number that the graph cannot be divided among is refused here, and not when the run has begun. */
+/* Rejects at once a number of ranks that the graph cannot be divided among. */
 static void
 ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
 {
@@ -343,7 +342,7 @@ ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
   show_ranks (self);
 }
 
-/* In the order of the drop-down's words. */
+/* in the order of the drop-down */
 static const char *const speeds[] = { "watch", "full" };
 
 static void
@@ -422,12 +421,12 @@ studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric)
   return metric ? self->metric_chart : self->loss_chart;
 }
 
-/* ---- room -------------------------------------------------------------------------------- */
+/* ---- available size ---------------------------------------------------------------------- */
 
-/* Narrower than this many pixels, in the usual text, the settings go behind a button. */
+/* At less than this width in pixels, at the default text size, the settings move into a popover. */
 #define SETTINGS_WIDTH 1000
 
-/* In large text they are higher than what is free above the button. */
+/* With large text they are higher than the space above the button. */
 static GtkWidget *
 scroll (GtkWidget *child)
 {
@@ -480,7 +479,7 @@ fold_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* A widget that is being laid out cannot be put elsewhere at the same time. */
+/* A widget must not be reparented while it is being allocated. */
 static void
 strip_resized (StudioRunPanel *self)
 {
@@ -535,7 +534,7 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
 #undef CHILD
 }
 
-/* For the pointer alone: keys have the command. */
+/* For the pointer only: the keyboard has the action. */
 static void
 memory_clicked_cb (StudioRunPanel *self)
 {
@@ -573,7 +572,7 @@ studio_run_panel_init (StudioRunPanel *self)
   gtk_widget_add_controller (GTK_WIDGET (self->memory), GTK_EVENT_CONTROLLER (click));
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self->memory), "pointer");
   g_signal_connect_swapped (self->body, "resized", G_CALLBACK (strip_resized), self);
-  /* Until it is known how wide the panel is: what is not folded would widen the window. */
+  /* Until the width is known: unfolded settings would widen the window. */
   fold_settings (self, TRUE);
   g_signal_connect (self->epochs_spin, "value-changed", G_CALLBACK (epochs_cb), self);
   g_signal_connect (self->lr_entry, "activate", G_CALLBACK (lr_cb), self);

@@ -1,4 +1,4 @@
-/* The run panel: large figures, charts, memory, and what may be changed while it trains. */
+/* The run panel below the canvas: figures, charts, memory, and the settings that can change during training. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -13,13 +13,13 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioRunPanel, studio_run_panel, STUDIO, RUN_PANEL, GtkWidget)
 
 StudioRunPanel *studio_run_panel_new (StudioDocument *document, StudioRun *run);
-/* The names of the worker's devices; the first serves where the graph names none. */
+/* The names of the worker's devices; the first is the default. */
 void studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices);
-/* Shows "watch" or "full"; choosing one activates win.speed. */
+/* Selects "watch" or "full"; the user's selection activates win.speed. */
 void studio_run_panel_set_speed (StudioRunPanel *self, const char *speed);
 void studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on);
 void studio_run_panel_focus_learning_rate (StudioRunPanel *self);
-/* "loss" or the first metric. */
+/* metric: FALSE for the chart of the loss, TRUE for that of the first metric. */
 StudioChart *studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* Shared by studio-run.c (the model), studio-run-memory.c (its memory, and its ranks'), studio-run-control.c (the talk
- * with the worker), studio-run-delay.c (steps that do not come) and studio-run-history.c (runs of earlier Studios). */
+/* The struct of StudioRun, shared by studio-run.c (the model), studio-run-control.c (the worker), studio-run-delay.c
+ * (stalled steps), studio-run-memory.c (memory) and studio-run-history.c (folders of runs). */
 #pragma once
 
 #include "ui/run/studio-run.h"
@@ -19,64 +19,65 @@ struct _StudioRun
 
   gint64 step, total_steps, epoch, epochs, recent_steps;
   double loss, lr, base_lr, items_per_second, eta;
-  StudioRunWaits waits; /* all 0: nothing is known */
+  StudioRunWaits waits; /* all 0: unknown */
   GPtrArray *metric_names;
   GArray *metric_values; /* double */
   StudioRunCurves loss_curves;
-  GArray *metric_curves; /* StudioRunCurves, in order of metric_names */
+  GArray *metric_curves; /* StudioRunCurves, in the order of metric_names */
   char *split;
   GPtrArray *marks;
 
   char *memory_device;
   GPtrArray *owners; /* interned names, NULL-terminated */
   GArray *owner_bytes;
-  StudioDriverMemory driver; /* all 0: nothing is known */
-  GBytes *rank_memory;       /* NULL: nothing is known */
+  StudioDriverMemory driver; /* all 0: unknown */
+  GBytes *rank_memory;       /* NULL: unknown */
   gboolean rank_memory_asked;
-  guint rank_memory_wait; /* ticks until it is asked for again */
+  guint rank_memory_wait; /* ticks until the next request */
 
-  /* what it was started with, for going on */
+  /* of the start, for resuming */
   char *graph_xml, *graph_folder, *folder, *name;
   StudioRunOptions options;
   char *device;
   gint64 checkpoint_step;
-  char *problem_code; /* of the last fault of this run; NULL: none yet */
+  char *problem_code; /* of the last fault of this run; NULL: none */
 
-  guint numbers_timer;  /* until the next "numbers"; 0: all was shown */
+  guint numbers_timer;  /* until the next "numbers"; 0: nothing new to show */
   gint64 numbers_shown; /* monotonic */
 
-  StudioWorker *worker;      /* NULL while none is connected */
-  GCancellable *cancellable; /* of the start that is under way */
-  double pace;               /* seconds a run takes at least */
-  int ranks;                 /* of the next run; 0, 1: one */
-  int live_ranks;            /* of this one */
+  StudioWorker *worker;      /* NULL: not connected */
+  GCancellable *cancellable; /* of the start in progress */
+  double pace;               /* minimum duration of a run in seconds */
+  int ranks;                 /* of the next run; 0 and 1: one */
+  int live_ranks;            /* of this run */
   gboolean step_wanted, pause_wanted;
-  gint64 pause_asked; /* monotonic; 0: not asked */
+  gint64 pause_asked; /* monotonic; 0: not requested */
   double pause_ms;
-  gint64 stop_asked;             /* likewise */
-  gint64 step_at;                /* monotonic, when the last step came; 0: it does not run */
-  double usual_gap, longest_gap; /* seconds between two steps, and between two times that some came */
-  guint delay_timer;             /* while it runs */
+  gint64 stop_asked;             /* monotonic; 0: not requested */
+  gint64 step_at;                /* monotonic time of the last step; 0: not running */
+  double usual_gap, longest_gap; /* seconds per step (a running mean), and the longest time between two reports */
+  guint delay_timer;             /* set while running */
   gboolean delay_shown;
-  gboolean start_sent; /* commands reach the run from here on */
+  gboolean start_sent; /* commands can be sent from here on */
 };
 
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
-/* Call when it runs and when it does so no more, and when steps have come, before self->step is set. */
+/* Call studio_run_note_running() when training begins or pauses, and studio_run_note_step() before self->step is set.
+ */
 void studio_run_note_running (StudioRun *self, gboolean runs);
 void studio_run_note_step (StudioRun *self, gint64 step);
-/* Whether a second Stop ends it by force. */
+/* TRUE if a second Stop ends the run by force. */
 gboolean studio_run_may_force (StudioRun *self);
-/* Once a second while it runs, and once where it runs no more. */
+/* Call every second while the run trains, and once when it no longer does. */
 void studio_run_tick_rank_memory (StudioRun *self);
 void studio_run_close_memory (StudioRun *self);
 void studio_run_tell_numbers (StudioRun *self);
-/* A sentence of the engine as Studio says it: no command, and fields in the place of options. (transfer full) */
+/* Rewrites a message of the engine for Studio: drops commands and names fields instead of options. (transfer full) */
 char *studio_run_words (const char *sentence);
 void studio_run_forget_note (StudioRun *self);
-/* The note of another folder becomes this run's. */
+/* Moves the note from another folder to this run's. */
 void studio_run_move_note (StudioRun *self, const char *from);
-/* TRUE if its end is wanted: the next Studio then offers to go on without talking of a failure. */
+/* wanted: the user ended the run, so the next Studio offers to resume it without reporting a failure. */
 void studio_run_note_end (StudioRun *self, gboolean wanted);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);

@@ -1,14 +1,12 @@
-/* Sentences of the engine in Studio's words.
- *
- * The engine speaks to whoever runs a command, and names its options. Studio has a button or a field for each of them,
- * so what it says of a run passes here. */
+/* Rewrites the engine's messages for Studio. The engine addresses users of the command line and names commands and
+ * options; Studio has a button or a field for each of them. */
 #include <glib/gi18n.h>
 #include <string.h>
 
 #include "ui/run/studio-run-private.h"
 #include "ui/scene/studio-format.h"
 
-/* The engine names the command that goes on; here there is a button for it. */
+/* Removes the command that resumes a run, because Studio has a button for it. */
 static char *
 without_command (const char *sentence)
 {
@@ -16,14 +14,14 @@ without_command (const char *sentence)
   const char *command = sentence != NULL ? strstr (sentence, " with: gradloom train --resume ") : NULL;
   if (command == NULL)
     return g_strdup (sentence);
-  /* "Continue from step 464." says something; "Continue." is what the button says. */
+  /* "Continue from step 464." is kept; "Continue." only repeats the button. */
   g_autofree char *kept = g_strndup (sentence, (gsize)(command - sentence));
   if (g_str_has_suffix (kept, alone))
     return g_strndup (kept, strlen (kept) - strlen (alone));
   return g_strconcat (kept, ".", NULL);
 }
 
-/* "Start others with --ranks 4." becomes "Start others: set “Ranks” to 4." */
+/* Turns "Start others with --ranks 4." into "Start others: set “Ranks” to 4." */
 static char *
 with_field (const char *sentence)
 {

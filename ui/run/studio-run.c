@@ -1,8 +1,5 @@
-/* The model of a run.
- *
- * Everything that arrives is small state; the series keep every point, the panel decides how often to look. When a run
- * begins, the curves of the one before stay as the greyed "previous" ones, because what one wants to see after a change
- * is the difference. */
+/* The series keep every point; observers decide how often they draw. When a run begins, the previous run's curves are
+ * kept as grey curves, so that the effect of a change is visible. */
 #include "ui/run/studio-run-private.h"
 
 #include <glib/gi18n.h>
@@ -33,8 +30,8 @@ static const char *const state_words[] = {
   [STUDIO_RUN_FAILED] = N_ ("failed"),    [STUDIO_RUN_LOST] = N_ ("ended"),
 };
 
-/* A frame costs a few milliseconds whatever changed in it (the renderer works in software on most machines), and that
- * time is the training's: on two processors both threads of a step wait for the one that was interrupted. */
+/* Drawing a frame costs a few milliseconds regardless of how much changed (most machines render in software), and
+ * delays training: on two processors both threads of a step wait for the interrupted one. */
 #define NUMBERS_MS 250
 
 static gboolean
@@ -198,12 +195,12 @@ studio_run_add_mark (StudioRun *self, double step, const char *label)
   tell_points (self);
 }
 
-/* ---- incoming events ---------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------- */
 
 static void
 begin_curves (StudioRunCurves *c)
 {
-  /* A run that never made a point is not worth remembering over the one before it. */
+  /* A run without a point does not replace the curves of the run before it. */
   if (studio_series_length (c->train) > 0)
     {
       g_clear_pointer (&c->previous, studio_series_unref);
@@ -273,7 +270,7 @@ studio_run_take_problem (StudioRun *self, const char *code, const char *node, co
   g_signal_emit (self, signals[PROBLEM], 0, code, node, port, said);
 }
 
-/* The curves of this metric, made when it is first heard of. */
+/* Returns the index of this metric; creates its curves at first use. */
 static guint
 metric_index (StudioRun *self, const char *name)
 {
@@ -389,7 +386,7 @@ studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path)
 void
 studio_run_take_end (StudioRun *self, const char *sentence)
 {
-  /* A worker that dies after its work was done takes nothing along. */
+  /* A worker may die after its work is done without any loss. */
   if (self->state == STUDIO_RUN_DONE || self->state == STUDIO_RUN_STOPPED || self->state == STUDIO_RUN_FAILED)
     return;
   if (sentence != NULL)
@@ -398,7 +395,7 @@ studio_run_take_end (StudioRun *self, const char *sentence)
     studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
 }
 
-/* ---- questions ------------------------------------------------------------------- */
+/* ---- accessors ------------------------------------------------------------------- */
 
 StudioRunState
 studio_run_get_state (StudioRun *self)

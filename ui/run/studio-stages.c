@@ -14,7 +14,7 @@ struct _StudioStages
   StudioDocument *document;
   StudioCanvas *canvas; /* weak */
   GCancellable *cancellable;
-  char *asked; /* the hash of the graph that was asked about last */
+  char *asked; /* the hash of the graph of the last request */
   guint rest;
 };
 
@@ -40,7 +40,7 @@ studio_stages_parse (GPtrArray *events)
   return g_hash_table_size (stages) > 0 ? g_steal_pointer (&stages) : NULL;
 }
 
-/* TRUE if the file cuts the net into stages, and leaves it open where. */
+/* TRUE if the graph has a pipeline but does not assign its nodes to stages. */
 static gboolean
 is_wanted (StudioStages *self)
 {

@@ -1,5 +1,5 @@
-/* The stages of a pipeline that no node names: asked of `gradloom plan` when the graph has changed and rests, for the
- * canvas to show. */
+/* Shows on the canvas the pipeline stage of each node, for graphs that leave the cut to the planner. The stages come
+ * from `gradloom plan`, which runs when the graph has changed and then been left alone. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"
@@ -10,7 +10,8 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioStages, studio_stages, STUDIO, STAGES, GObject)
 
 StudioStages *studio_stages_new (StudioDocument *document, StudioCanvas *canvas);
-/* path → GINT_TO_POINTER (stage + 1), of the events of `gradloom plan --stages --json`; NULL: they name none. */
+/* Returns a table from node path to GINT_TO_POINTER (stage + 1) from the events of `gradloom plan --stages --json`;
+ * NULL: the events name no stages. */
 GHashTable *studio_stages_parse (GPtrArray *events);
 
 G_END_DECLS

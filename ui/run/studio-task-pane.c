@@ -7,7 +7,7 @@ struct _StudioTaskPane
   GtkBox parent_instance;
   StudioTask *task;
   GtkWidget *view, *message, *split, *pages, *columns, *column[2];
-  gboolean is_filling; /* a choice is being set, not made */
+  gboolean is_filling; /* a selection is being set by code, not by the user */
 };
 
 G_DEFINE_FINAL_TYPE (StudioTaskPane, studio_task_pane, GTK_TYPE_BOX)
@@ -51,7 +51,7 @@ next_cb (StudioTaskPane *self)
   studio_task_turn_page (self->task, 1);
 }
 
-/* The names of columns, in both menus. */
+/* Fills both menus with the names of the columns. */
 static void
 fill_columns (StudioTaskPane *self, const StudioTaskPicture *picture)
 {
@@ -93,7 +93,7 @@ changed_cb (StudioTask *task, StudioTaskPane *self)
   self->is_filling = FALSE;
 }
 
-/* ---- parts --------------------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------------ */
 
 static GtkWidget *
 new_button (const char *icon, const char *title, GCallback pressed, StudioTaskPane *self)
@@ -179,7 +179,7 @@ studio_task_pane_new (StudioTask *task)
   gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->message), 0);
   gtk_widget_add_css_class (self->message, "dim-label");
-  /* Above the picture: below a list of samples nobody would see why there are no answers. */
+  /* The message is above the picture, because below a list of samples it would be out of sight. */
   gtk_box_append (GTK_BOX (box), self->message);
   gtk_box_append (GTK_BOX (box), self->view);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
@@ -188,7 +188,7 @@ studio_task_pane_new (StudioTask *task)
   gtk_box_append (GTK_BOX (self), scrolled);
   g_signal_connect (task, "changed", G_CALLBACK (changed_cb), self);
   changed_cb (task, self);
-  /* The view is not seen as long as there is nothing to be seen. */
+  /* The view is hidden while it is empty, so the task watches the pane itself. */
   studio_task_watch (task, GTK_WIDGET (self));
   return self;
 }

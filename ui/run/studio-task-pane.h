@@ -1,5 +1,5 @@
-/* The page with the picture of the task: the picture, what is shown of the data, and a sentence where there is nothing.
- */
+/* The pane with the task view: the plot of samples and predictions, menus for split, sample and columns, and a sentence
+ * if there is nothing to plot. */
 #pragma once
 
 #include "ui/run/studio-task.h"

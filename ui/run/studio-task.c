@@ -1,5 +1,5 @@
-/* Samples come from a thread, answers from the worker: one request at a time, at most four a second, and so seldom that
- * training stands still for at most a fiftieth of the time, by what the worker says an answer took. */
+/* Samples are read in a thread. Predictions are requested from the worker, one request in flight and at most four a
+ * second, spaced so that the requests, whose duration the worker reports, take at most SHARE of the training time. */
 #include "ui/run/studio-task.h"
 
 #include <glib/gi18n.h>
@@ -8,7 +8,7 @@
 #include "ui/scene/studio-figure.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 4)
-#define SHARE       0.02 /* of the time that training may stand still */
+#define SHARE       0.02 /* of the training time that requests may take */
 #define LEAST_GRID  24
 #define SLOW_US     (G_USEC_PER_SEC * 3 / 2)
 
@@ -18,17 +18,17 @@ struct _StudioTask
   StudioDocument *document;
   StudioRun *run;
   StudioTaskPicture *picture;
-  LoomTaskView *task; /* of the net that was looked at last; NULL: not looked yet */
+  LoomTaskView *task; /* of the last net analysed; NULL: none yet */
   GPtrArray *views;   /* not owned */
   guint n_mapped;
   StudioTaskQuery query;
-  char *key;     /* of the samples that are shown, or being read */
-  char *message; /* why there are none */
-  char *refusal; /* why the run does not predict them */
-  guint reading; /* the number of the reading whose result is wanted */
+  char *key;     /* identifies the samples that are shown or being read */
+  char *message; /* why there are no samples */
+  char *refusal; /* why the run makes no predictions */
+  guint reading; /* the number of the read whose result is wanted */
   gboolean is_stale, in_flight, wanted;
-  gint64 next_request;              /* monotonic: no earlier */
-  gint64 paced_samples, paced_step; /* of the last answer */
+  gint64 next_request;              /* monotonic time */
+  gint64 paced_samples, paced_step; /* of the last reply */
   guint timer;
 };
 
@@ -59,7 +59,7 @@ set_message (StudioTask *self, const char *message)
   self->message = copy;
 }
 
-/* Why the run predicts nothing; NULL: nothing is known against it. */
+/* Sets the reason why the run makes no predictions; NULL: none. */
 static void
 set_refusal (StudioTask *self, const char *why)
 {
@@ -113,7 +113,7 @@ read_cb (GObject *source, GAsyncResult *result, gpointer data)
     return;
   set_message (self, samples == NULL ? error->message : NULL);
   studio_task_picture_set_data (self->picture, g_steal_pointer (&samples));
-  /* Data that come later are found when the graph is looked at again. */
+  /* Clear the key so that a data set that becomes available later is read. */
   if (error != NULL)
     g_clear_pointer (&self->key, g_free);
   tell (self);
@@ -157,7 +157,7 @@ look_at_graph (StudioTask *self)
   self->task = loom_task_view_new (net, spec);
 }
 
-/* Makes the samples those of the present graph, if anybody looks. */
+/* Reads the samples of the current graph if a view is mapped. */
 static void
 sync_samples (StudioTask *self)
 {
@@ -203,7 +203,7 @@ sync_samples (StudioTask *self)
   read_samples (self, node);
 }
 
-/* ---- answers ---------------------------------------------------------------- */
+/* ---- predictions ------------------------------------------------------------ */
 
 static const char *const answer_kinds[] = {
   [LOOM_ANSWER_PROBABILITIES] = "probabilities",
@@ -212,8 +212,8 @@ static const char *const answer_kinds[] = {
   [LOOM_ANSWER_VALUES] = "values",
 };
 
-/* A grid that is slow to be answered gets fewer places, and the picture moves more often instead. The first answer to
- * so many samples, and the first one of a run, makes a plan: what it takes says nothing of those to come. */
+/* Adapts the rate to the time of the last reply: a slow grid gets fewer points, so that the picture is updated more
+ * often. The first reply of a run, or of a new number of samples, includes planning and is not measured. */
 static void
 set_pace (StudioTask *self, double seconds, gint64 samples, gint64 step)
 {
@@ -252,12 +252,12 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->in_flight = FALSE;
   const gboolean is_wanted
       = reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run));
-  /* A worker that is gone refuses nothing: what it has predicted stays. */
+  /* If the worker is gone this is not a refusal, and the last predictions stay. */
   if (is_wanted && !done && g_dbus_error_is_remote_error (error)
       && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
     {
       g_dbus_error_strip_remote_error (error);
-      /* What was predicted before is of another model. */
+      /* The predictions belong to another model. */
       studio_task_picture_forget_answers (self->picture);
       set_refusal (self, error->message);
     }
@@ -323,7 +323,7 @@ pull (StudioTask *self)
                                  samples, NULL, answered_cb, ask);
 }
 
-/* ---- the run and the document ---------------------------------------------------- */
+/* ---- run and document ------------------------------------------------------------ */
 
 static void
 state_cb (StudioTask *self)
@@ -383,7 +383,7 @@ studio_task_new_view (StudioTask *self)
   return GTK_WIDGET (view);
 }
 
-/* ---- what is asked of it ------------------------------------------------------------ */
+/* ---- public functions --------------------------------------------------------------- */
 
 StudioTaskPicture *
 studio_task_get_picture (StudioTask *self)

@@ -1,5 +1,5 @@
-/* The picture of the document's task: reads its samples, and asks the worker what is answered to them while a run goes
- * on and somebody looks. */
+/* The model of the task view: reads the samples of the document's data set and, while a run trains and the view is
+ * visible, requests the model's predictions for them from the worker. */
 #pragma once
 
 #include "ui/document/studio-document.h"
@@ -11,22 +11,22 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_TASK (studio_task_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTask, studio_task, STUDIO, TASK, GObject)
 
-/* Signal "changed": another picture, other answers, or another message. */
+/* Signal "changed": the samples, the predictions or the message have changed. */
 StudioTask *studio_task_new (StudioDocument *document, StudioRun *run);
-/* While no such widget is mapped nothing is read or asked for. */
+/* Nothing is read or requested unless a watched widget is mapped. */
 void studio_task_watch (StudioTask *self, GtkWidget *widget);
-/* A new view (floating) of the picture, which is such a widget. */
+/* Returns a new view (floating) of the samples, which is watched. */
 GtkWidget *studio_task_new_view (StudioTask *self);
 /* Owned by the task; its data are NULL while there is a message. */
 StudioTaskPicture *studio_task_get_picture (StudioTask *self);
-/* Why there is no picture, or no prediction in it, as a sentence; NULL: all is there. */
+/* A sentence why there are no samples or no predictions; NULL: both are there. */
 const char *studio_task_get_message (StudioTask *self);
-/* The kind of view that the document's graph has, worked out now. */
+/* The kind of view for the current graph. */
 LoomTaskViewKind studio_task_get_kind (StudioTask *self);
-/* Which samples are shown: of a split, from the nth on where they are not spread over it. */
+/* The samples to show: of a split, from index first on unless they are spread over it. */
 void studio_task_set_split (StudioTask *self, LoomSplit split);
 void studio_task_turn_page (StudioTask *self, int by);
-/* Of rows: the columns that are axes. */
+/* For tabular data: the columns of the axes. */
 void studio_task_set_column (StudioTask *self, guint axis, guint column);
 
 G_END_DECLS

@@ -1,6 +1,5 @@
-/* The window of the timeline. A worker is asked for its newest trace, which makes it record the next step as well; the
- * file in the folder of a run has the sixth step, and serves where no worker is left. A window of a file has neither.
- */
+/* Each request to the worker returns its newest trace and makes it record the next step. Without a worker the window
+ * shows the trace file in the run's folder, which has the sixth step. A window opened on a file uses neither. */
 #include "ui/run/studio-timeline-window.h"
 
 #include <adwaita.h>
@@ -23,8 +22,8 @@ typedef struct
   GtkWidget *window, *stack, *words, *summary;
   AdwStatusPage *nothing;
   StudioTimeline *timeline;
-  StudioRun *run; /* NULL: of a file */
-  char *title;    /* of what is shown */
+  StudioRun *run; /* NULL: the window shows a file */
+  char *title;    /* of the trace */
   guint timer;
   gboolean in_flight, has_spans;
 } View;
@@ -43,7 +42,8 @@ say_nothing (View *self)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
-/* A step is recorded before it is taken, once a second at most: what stands still may have gone on since. */
+/* A step is recorded at most once a second, so a paused run may be some steps past the trace. Returns a title that says
+ * so. */
 static char *
 dup_later (View *self, const char *title)
 {
@@ -89,7 +89,7 @@ show (View *self, GArray *spans, const char *title)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "lanes");
 }
 
-/* A file that was opened and is no trace, or has nothing in it. */
+/* Says that the file is not a trace, or that it is empty. */
 static void
 say_why_not (View *self, const char *path, const GError *error)
 {
@@ -104,12 +104,12 @@ say_why_not (View *self, const char *path, const GError *error)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
-/* A trace that is read in a thread: that of many ranks and layers takes longer than a frame. */
+/* A request to read a trace in a thread: with many ranks and layers that takes longer than a frame. */
 typedef struct
 {
-  char *path;       /* or */
+  char *path;       /* or values */
   gboolean is_run;  /* path is the folder of a run */
-  GVariant *values; /* its bytes */
+  GVariant *values; /* the trace as bytes */
   char *title;
 } Reading;
 
@@ -148,7 +148,7 @@ reading_cb (GTask *task, gpointer source, gpointer data, GCancellable *cancellab
     g_task_return_pointer (task, spans, (GDestroyNotify)g_array_unref);
 }
 
-/* The window may have been closed before it comes. */
+/* The window may be destroyed before the thread returns. */
 static void
 read_cb (GObject *window, GAsyncResult *result, gpointer data)
 {
@@ -166,7 +166,7 @@ read_cb (GObject *window, GAsyncResult *result, gpointer data)
     show (self, spans, reading->title);
 }
 
-/* path (transfer full) or values (transfer full). */
+/* Takes ownership of path and values, one of which is NULL. */
 static void
 begin_reading (View *self, char *path, GVariant *values)
 {
@@ -181,7 +181,7 @@ begin_reading (View *self, char *path, GVariant *values)
   g_task_run_in_thread (task, reading_cb);
 }
 
-/* What a callback holds: the window may be closed before it comes. */
+/* Holds the view: the window may be destroyed before the reply arrives. */
 static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -249,7 +249,7 @@ view_free (gpointer data)
   g_free (self);
 }
 
-/* Widgets go with the window, which a call that is under way still holds. */
+/* The widgets are destroyed with the window, but calls in flight still hold the view. */
 static void
 destroy_cb (GtkWidget *window, gpointer data)
 {
@@ -295,7 +295,7 @@ make_lanes (View *self)
   return box;
 }
 
-/* The lanes alone, or beside the losses of a run's ranks. */
+/* Adds the timeline, and for a run a second page with the losses of its ranks. */
 static void
 add_pages (View *self, GtkWidget *header, GtkWidget *box)
 {
@@ -318,7 +318,7 @@ add_pages (View *self, GtkWidget *header, GtkWidget *box)
   gtk_box_append (GTK_BOX (box), pages);
 }
 
-/* run may be NULL: it is of a file. */
+/* run: NULL for a file. */
 static GtkWidget *
 new_window (GtkWindow *parent, StudioRun *run)
 {

@@ -1,5 +1,5 @@
-/* The window with the lanes of a step: of the run that goes on, recorded anew once a second while one looks, or of the
- * one that has ended. */
+/* The window that shows the timeline of one step: of the running run, updated once a second while the window is open,
+ * of the last run, or of a trace file. */
 #pragma once
 
 #include "ui/run/studio-run.h"
@@ -8,10 +8,10 @@
 
 G_BEGIN_DECLS
 
-/* *window (weak, may be NULL) is kept for the next time. */
+/* *window (weak, may be NULL) is reused. */
 void studio_timeline_window_present (GtkWindow *parent, GtkWidget **window, StudioRun *run);
-/* A window of the trace in this file, as `gradloom train --trace` and `gradloom simulate --trace` write it; or of the
- * sentence that says why it is none. */
+/* Opens a trace file written by `gradloom train --trace` or `gradloom simulate --trace`. If it is not a trace, the
+ * window says why. */
 GtkWidget *studio_timeline_window_open (GtkWindow *parent, const char *path);
 
 G_END_DECLS

@@ -1,8 +1,6 @@
-/* The timeline.
- *
- * The names of the lanes stand at the left, times above, and every span is a box: filled where it computes, striped
- * where it exchanges, and empty with a dashed border where it waits, so that colour alone tells nothing. The wheel
- * zooms about the pointer, a drag moves; arrows choose a span, plus and minus zoom. */
+/* Lane names are at the left and times at the top. Every span is a box: filled for computing, striped for exchanging,
+ * and empty with a dashed border for waiting, so that nothing depends on colour alone. The wheel zooms at the pointer
+ * and dragging scrolls; the arrow keys select a span, plus and minus zoom. */
 #include "ui/run/studio-timeline.h"
 
 #include <adwaita.h>
@@ -18,15 +16,15 @@
 #define ROW     26
 #define AXIS    24
 #define GAP     10
-#define TICK    90 /* between two times, at least */
-#define LEAST   24 /* of a box that has a name in it */
+#define TICK    90 /* pixels between two tick labels, at least */
+#define LEAST   24 /* pixels of a box that shows a name, at least */
 #define DEEPEST 1e-3
 
 typedef struct
 {
   char *name;
   guint first, end; /* spans */
-  gboolean opens;   /* a rank */
+  gboolean opens;   /* begins a rank */
 } Lane;
 
 struct _StudioTimeline
@@ -34,10 +32,10 @@ struct _StudioTimeline
   GtkWidget parent_instance;
   GArray *spans, *lanes;
   double length;                /* nanoseconds */
-  double from, shown;           /* shares of the length: where the left edge is, and how much is seen */
-  double pointer, height, held; /* x and y of the pointer; from when a drag began */
-  gboolean points;              /* it is over the lanes, and no key has chosen a span since it moved */
-  int chosen;                   /* a span; -1: none */
+  double from, shown;           /* the visible part, as fractions of the length */
+  double pointer, height, held; /* x and y of the pointer; from at the start of a drag */
+  gboolean points;              /* the pointer is over the lanes and no key has selected a span since it moved */
+  int chosen;                   /* index of the selected span; -1: none */
 };
 
 G_DEFINE_FINAL_TYPE (StudioTimeline, studio_timeline, GTK_TYPE_WIDGET)
@@ -97,7 +95,7 @@ y_of (StudioTimeline *self, guint lane)
   return (AXIS + ROW * lane) * scale_of (self);
 }
 
-/* The span at a place, or -1. Short ones are hit within two pixels. */
+/* Returns the span at a point, or -1. Short spans are hit within two pixels. */
 static int
 find (StudioTimeline *self, double x, double y)
 {
@@ -134,7 +132,7 @@ limit (StudioTimeline *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-/* about: a share of what is seen, which stays where it is. */
+/* about: the fraction of the visible part that stays fixed. */
 static void
 zoom (StudioTimeline *self, double factor, double about)
 {
@@ -145,7 +143,7 @@ zoom (StudioTimeline *self, double factor, double about)
   limit (self);
 }
 
-/* ---- words -------------------------------------------------------------------------- */
+/* ---- description -------------------------------------------------------------------- */
 
 static void
 tell (StudioTimeline *self, int i)
@@ -155,7 +153,7 @@ tell (StudioTimeline *self, int i)
   g_signal_emit (self, signals[TOLD], 0, text);
 }
 
-/* Where spans move and the pointer does not, and no event tells of it. */
+/* Emits the description again after spans have moved under a still pointer, which causes no event. */
 static void
 tell_again (StudioTimeline *self)
 {
@@ -190,7 +188,7 @@ set_kind (cairo_t *cr, gboolean dark, int kind, double alpha)
     set_ink (cr, dark, alpha * 0.6);
 }
 
-/* room: in which it is cut with an ellipsis; negative: as wide as it is. */
+/* room: width to ellipsize at; negative: no limit. */
 static void
 draw_layout (cairo_t *cr, PangoLayout *layout, double x, double middle, double room)
 {
@@ -214,7 +212,8 @@ draw_text (StudioTimeline *self, cairo_t *cr, const char *text, gboolean strong,
   draw_layout (cr, layout, x, middle, -1);
 }
 
-/* What a box is called, as far as there is room: a node's name may be cut, of a sentence its beginning says nothing. */
+/* Draws the name of a box if it fits. A node's name may be ellipsized; the beginning of a sentence would mean nothing.
+ */
 static void
 draw_name (StudioTimeline *self, cairo_t *cr, const LoomTraceSpan *span, double x, double middle, double room)
 {
@@ -263,7 +262,7 @@ draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, dou
     }
   if (span->kind == LOOM_TRACE_WAIT)
     cairo_set_dash (cr, dash, 2, 0);
-  /* A line between boxes that touch. */
+  /* A gap between adjacent boxes. */
   if (w > 3)
     {
       if (span->kind == LOOM_TRACE_COMPUTE)
@@ -306,7 +305,8 @@ draw_axis (StudioTimeline *self, cairo_t *cr, gboolean dark, double left, double
       int w;
 
       pango_layout_get_pixel_size (layout, &w, NULL);
-      /* What would be cut at the right edge stands before its line, or nowhere: half a number is another one. */
+      /* A label that would be clipped at the right edge is drawn left of its tick, or not at all: a clipped number
+       * reads as another one. */
       double from = x + 3 + w <= width ? x + 3 : x - 3 - w;
       set_ink (cr, dark, 0.15);
       cairo_set_line_width (cr, 1);
@@ -443,7 +443,7 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioTimeline *self
   limit (self);
 }
 
-/* The chosen span comes into sight. */
+/* Selects a span and scrolls to it. */
 static void
 choose (StudioTimeline *self, int i)
 {
@@ -459,7 +459,7 @@ choose (StudioTimeline *self, int i)
   tell (self, self->chosen);
 }
 
-/* The span of a neighbouring lane that the chosen one's beginning meets. */
+/* Selects the span of the neighbouring lane at the start of the selected one. */
 static void
 choose_lane (StudioTimeline *self, int by)
 {
@@ -514,7 +514,7 @@ key_cb (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType mods
     }
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- object -------------------------------------------------------------------------------- */
 
 static void
 lane_clear (gpointer data)
@@ -548,8 +548,9 @@ make_lanes (StudioTimeline *self)
     }
 }
 
-/* The span of another step that is the same work as this one; where a step does it several times, the one that stands
- * nearest to its place. -1: none is. */
+/* Returns the span of another step with the same rank, lane, kind, label and node; of several, the one nearest to
+ * place. -1: none.
+ */
 static int
 find_same (GArray *spans, const LoomTraceSpan *span, int place)
 {
@@ -581,7 +582,7 @@ studio_timeline_set_spans (StudioTimeline *self, GArray *spans)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Timeline"),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, summary != NULL ? summary : "", -1);
   gtk_widget_queue_resize (GTK_WIDGET (self));
-  /* What is said was measured in the step before. */
+  /* The description has times of the previous step. */
   tell_again (self);
 }
 

@@ -1,5 +1,5 @@
-/* The lanes of one step, as a trace has them: for each device of each rank, and for what a rank exchanges, when it
- * computed, exchanged and waited. */
+/* The widget that draws the trace of one step as a timeline: one lane per device of each rank and per channel of
+ * communication, with spans of computing, exchanging and waiting. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -9,12 +9,13 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_TIMELINE (studio_timeline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTimeline, studio_timeline, STUDIO, TIMELINE, GtkWidget)
 
-/* Signal "told"(const char *text): what is under the pointer, or chosen by the keyboard; NULL: nothing is. */
+/* Signal "told"(const char *text): the description of the span under the pointer or selected by the keyboard; NULL:
+ * none. */
 
 StudioTimeline *studio_timeline_new (void);
 /* spans: GArray of LoomTraceSpan, sorted; kept by reference. */
 void studio_timeline_set_spans (StudioTimeline *self, GArray *spans);
-/* "2 ranks · 3.1 ms · computing 78 %, exchanging 12 %, waiting 10 %"; NULL where nothing is shown. (transfer full) */
+/* "2 ranks · 3.1 ms · computing 78 %, exchanging 12 %, waiting 10 %"; NULL: empty. (transfer full) */
 char *studio_timeline_summary (StudioTimeline *self);
 
 G_END_DECLS

@@ -9,13 +9,13 @@ struct _StudioTimes
   StudioDocument *document;
   StudioCanvas *canvas; /* weak */
   StudioRun *run;
-  LoomBusWorker1 *asked; /* the worker that was asked last; only compared */
+  LoomBusWorker1 *asked; /* the worker of the last request; only compared */
   gboolean in_flight;
 };
 
 G_DEFINE_FINAL_TYPE (StudioTimes, studio_times, G_TYPE_OBJECT)
 
-/* Times stand in the order of the net that the run has, which is the document's while nothing was changed. */
+/* data has one time per node in the order of the run's net, which is the document's while the graph is unchanged. */
 static void
 show (StudioTimes *self, GVariant *data)
 {
@@ -50,7 +50,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (!loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values,
                                                   result, NULL))
     {
-      /* It has measured nothing yet, or is busy: the next change of the run's state asks again. */
+      /* The worker has measured nothing yet, or is busy; the next change of state requests again. */
       if (self->asked == (gpointer)source)
         self->asked = NULL;
     }
@@ -77,7 +77,7 @@ ask (StudioTimes *self)
                                       MAX_BYTES, NULL, answer_cb, g_object_ref (self));
 }
 
-/* Another choice, also the same again, measures anew. */
+/* Choosing an item again, even the same one, measures again. */
 static void
 measure_cb (StudioTimes *self)
 {
@@ -85,7 +85,7 @@ measure_cb (StudioTimes *self)
   ask (self);
 }
 
-/* Times that were measured are not those of another graph. */
+/* The measured times do not belong to a changed graph. */
 static void
 changed_cb (StudioTimes *self)
 {

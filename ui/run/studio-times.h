@@ -1,5 +1,5 @@
-/* The time of each node, measured by the worker while the canvas shows it: asked for once a run and after each change
- * of what the canvas measures, never over and over, because measuring takes a few steps' time. */
+/* Shows on the canvas the time of each node, measured by the worker. It is requested once per run and when the user
+ * chooses what to measure, never periodically, because measuring takes the time of a few steps. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

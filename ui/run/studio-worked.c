@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define TERMS 3 /* of a sum, before the dots */
-#define SMALL 6 /* values that are all listed */
+#define TERMS 3 /* of a sum, before the ellipsis */
+#define SMALL 6 /* tensors up to this size are listed whole */
 
 /* ---- numbers -------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ dup_number (double value)
   return g_string_free (text, FALSE);
 }
 
-/* Between operators a negative number stands in parentheses. */
+/* A negative number between operators is in parentheses. */
 static void
 put_operand (GString *out, double value)
 {
@@ -45,7 +45,7 @@ put_operand (GString *out, double value)
     g_string_append_c (out, ')');
 }
 
-/* "y₀₀", with as many places as the tensor has. */
+/* "y₀₀", with one index per dimension of the matrix. */
 static void
 put_result (GString *out, const StudioWorkedTensor *t)
 {
@@ -66,7 +66,7 @@ size (const StudioWorkedTensor *t, guint from_end)
   return t->rank >= from_end ? t->dim[t->rank - from_end] : 1;
 }
 
-/* Nothing was averaged away: the matrix is as large as the tensor's. */
+/* TRUE if the matrix is the whole tensor and not an average. */
 static gboolean
 is_whole (const StudioWorkedTensor *t)
 {
@@ -90,7 +90,7 @@ put_products (GString *out, const float *a, gsize a_step, const float *b, gsize 
     g_string_append (out, " + …");
 }
 
-/* Rows of weights are outputs: y₀₀ is the first row of x with the first of W. */
+/* Rows of the weights are outputs: y₀₀ is the first row of x times the first row of W. */
 static gboolean
 put_linear (GString *out, const StudioWorkedTensor *in, guint n)
 {
@@ -179,7 +179,7 @@ static gboolean (*const sums[LOOM_N_FIRST]) (GString *out, const StudioWorkedTen
   [LOOM_FIRST_SUM] = put_total,   [LOOM_FIRST_MEAN] = put_mean,
 };
 
-/* ---- formulas of one element -------------------------------------------------------------- */
+/* ---- elementwise formulas ----------------------------------------------------------------- */
 
 static gboolean
 is_letter (gunichar c)
@@ -187,7 +187,7 @@ is_letter (gunichar c)
   return g_unichar_isalpha (c) || c == '_' || g_unichar_isdigit (c);
 }
 
-/* The letter at s stands alone: the operand and no part of a word. */
+/* TRUE if the letter at s is the operand and not part of a word. */
 static gboolean
 stands_alone (const char *formula, const char *s)
 {
@@ -196,8 +196,8 @@ stands_alone (const char *formula, const char *s)
   return (before == NULL || !is_letter (g_utf8_get_char (before))) && !is_letter (g_utf8_get_char (s + 1));
 }
 
-/* The right side of "y = max(x, 0)" with numbers for its letters: x, or a and b. FALSE where none of them stands in it,
- * or it is more than the formula of one element. */
+/* Writes the right side of a formula such as "y = max(x, 0)" with numbers for its letters: x, or a and b. FALSE if it
+ * contains none of them, or is not elementwise. */
 static gboolean
 put_elementwise (GString *out, const char *formula, const StudioWorkedTensor *in, guint n)
 {
@@ -265,7 +265,7 @@ put_right_side (GString *out, const LoomOp *op, const StudioWorkedTensor *in, gu
   return is_elementwise (op, in, n, output) && put_elementwise (out, op->formula, in, n);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static void
 put_values (GString *out, const StudioWorkedTensor *t)
@@ -310,7 +310,7 @@ put_tensor (GString *out, const StudioWorkedTensor *t)
   low = dup_number (least);
   high = dup_number (greatest);
   mean = dup_number (sum / (double)count (t));
-  /* Of more than a matrix the first sample is known. */
+  /* If the tensor has more than two dimensions, only the first sample is known. */
   g_string_append_printf (out, t->rank > 2 ? _ ("%s to %s, mean %s in the first sample") : _ ("%s to %s, mean %s"), low,
                           high, mean);
 }
@@ -324,7 +324,7 @@ studio_worked_text (const LoomOp *op, const StudioWorkedTensor *inputs, guint n_
 
   g_return_val_if_fail (op != NULL, NULL);
 
-  /* Optional inputs that are not there are no operands. */
+  /* Trailing optional inputs that are missing are not operands. */
   while (n > 0 && inputs[n - 1].name == NULL)
     n--;
   if (exact && output->name != NULL && count (output) > 0)

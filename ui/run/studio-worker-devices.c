@@ -1,10 +1,11 @@
-/* What a graph says of devices by naming them: which are meant, and into how many a worker divides the processor. */
+/* Reads from a graph which CPU devices its nodes name (cpu:1, ref:2, …), to start a worker with that many, and maps
+ * device names to those of the worker's list. */
 #include <string.h>
 
 #include "engine/loom.h"
 #include "ui/run/studio-worker.h"
 
-#define MOST_CPU_DEVICES 64 /* more than anybody draws: a number that is mistyped starts no thousand of them */
+#define MOST_CPU_DEVICES 64 /* limits what a mistyped number can start */
 
 static int
 most_cpu_devices (const LoomElement *element)

@@ -1,4 +1,4 @@
-/* Workers that were asked to end and have not. Each is kept alive by its process, which is waited for. */
+/* The list of workers that were asked to exit and have not yet. Each is kept alive by the watch on its process. */
 #include "ui/run/studio-worker-private.h"
 
 static GPtrArray *leaving;

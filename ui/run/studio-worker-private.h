@@ -1,4 +1,4 @@
-/* What the process of a worker tells the list of those that are leaving. */
+/* Functions by which a worker registers itself in the list of exiting workers (studio-worker-leaving.c). */
 #pragma once
 
 #include "ui/run/studio-worker.h"

@@ -1,9 +1,8 @@
-/* Spawning, connecting to and outliving a worker.
+/* Spawns a worker process, connects to it over D-Bus and reports its end.
  *
- * The magic line is read a byte at a time, so that not one byte of D-Bus that follows it is swallowed; a worker that
- * prints 64 KiB of noise first is given up. Standard error is always drained (a full pipe would stop the worker) and
- * its last line kept, since that is where a library says why it died; but what a rank of ours says is kept before that.
- */
+ * The magic line is read byte by byte, so that no byte of the D-Bus stream after it is consumed; a worker that prints
+ * 64 KiB before it is given up. Standard error is always drained, because a full pipe would block the worker. Its last
+ * line is kept, since that is where a library says why it died, unless one of our ranks has already said why. */
 #include "ui/run/studio-worker-private.h"
 
 #include <gio/gunixinputstream.h>
@@ -19,31 +18,31 @@
 #include "data/loom-worker-magic.h"
 #include "engine/loom.h"
 
-/* After its connection broke a worker has this long to exit by itself, and its standard error to close. */
+/* How long a worker may take to exit after its connection broke, and its standard error to close after that. */
 #define GRACE_MS 1500
 #define DRAIN_MS 300
-/* One that was let go of finishes its step and writes a checkpoint; one that still lives after this hangs. */
+/* A released worker finishes its step and writes a checkpoint; if it still lives after this it hangs. */
 #define LET_GO_SECONDS 120
-/* mpirun gives its ranks a second. */
+/* mpirun gives its ranks one second. */
 #define FORCE_SECONDS 10
 
 struct _StudioWorker
 {
   GObject parent_instance;
   GSubprocess *process;
-  GIOStream *stream;          /* to it; NULL: not there yet */
-  GSocketListener *listener;  /* for the first of several ranks; NULL: there is one */
-  char *path;                 /* where it listens; NULL: no more */
-  gboolean is_launcher;       /* mpirun, and not the worker itself */
-  int lost_rank, lost_signal; /* a rank that was killed; -1: none */
+  GIOStream *stream;          /* to the worker; NULL: not connected */
+  GSocketListener *listener;  /* for the first of several ranks; NULL: one rank */
+  char *path;                 /* of the listening socket; NULL: closed */
+  gboolean is_launcher;       /* the process is mpirun */
+  int lost_rank, lost_signal; /* a killed rank; -1: none */
   GDBusConnection *connection;
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
-  GCancellable *cancellable; /* of the reading of standard error */
+  GCancellable *cancellable; /* of reading standard error */
   char *line_before;         /* of standard error */
-  char *last_line;           /* that the end is explained by */
-  gboolean has_said;         /* it is our own program's */
-  GString *noise;            /* what came before the magic line */
+  char *last_line;           /* the line that explains the end */
+  gboolean has_said;         /* the line is from a gradloom worker */
+  GString *noise;            /* output before the magic line */
   gsize noise_length;
   guint8 byte;
   gboolean asked_to_end, asked_by_force, exited, drained, ended;
@@ -70,7 +69,7 @@ let_go_over_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* mpirun takes its ranks with it where it is asked to, and one that hangs is not asked twice. */
+/* The first call asks mpirun to end its ranks. If it hangs, the second call kills it. */
 static void
 end_by_force (StudioWorker *self)
 {
@@ -183,7 +182,7 @@ studio_worker_find_program (GError **error)
 
 /* ---- several ranks ------------------------------------------------------------ */
 
-/* A terminal's Ctrl-C is Studio's, and must not end the ranks. */
+/* A separate process group, so that Ctrl-C in Studio's terminal does not end the ranks. */
 static void
 own_group (gpointer data)
 {
@@ -261,7 +260,7 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   studio_worker_note_left (self);
   if (self->process == NULL)
     return;
-  /* Nobody will come any more. */
+  /* No rank will connect any more. */
   stop_listening (self);
   g_clear_handle_id (&self->let_go, g_source_remove);
   if (!self->drained && self->drain == 0)
@@ -286,12 +285,12 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   g_debug ("worker: %s", line);
   g_strstrip (line);
-  /* Open MPI 5 breaks the sentence of a lost rank over two lines. */
+  /* Open MPI 5 breaks the sentence about a lost rank into two lines. */
   g_autofree char *both = g_strconcat (self->line_before != NULL ? self->line_before : "", " ", line, NULL);
   loom_dist_parse_lost (both, &self->lost_rank, &self->lost_signal);
   g_free (self->line_before);
   self->line_before = g_strdup (line);
-  /* mpirun draws lines around what it says, and says at length that a rank has ended, which says why itself. */
+  /* mpirun prints rules around its messages and a long notice that a rank has exited, which explains nothing. */
   gboolean says = g_str_has_prefix (line, "gradloom worker: ");
   if (line[strspn (line, "-")] != '\0' && (says || !self->has_said))
     {
@@ -314,7 +313,7 @@ grace_over_cb (gpointer data)
 {
   StudioWorker *self = data;
   self->grace = 0;
-  /* What a rank has said is why; and what mpirun says from here on is not. */
+  /* The rank's own message explains the end; what mpirun prints after it does not. */
   if (!self->has_said)
     {
       g_free (self->last_line);
@@ -408,7 +407,7 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
   gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
   if (n <= 0)
     {
-      /* Its last words may still be in the pipe when it is gone. */
+      /* Its last output may still be in the pipe. */
       g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
       return;
     }
@@ -431,7 +430,7 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
   read_magic (g_steal_pointer (&task));
 }
 
-/* (transfer full) task. */
+/* Takes ownership of task. */
 static void
 read_magic (GTask *task)
 {
@@ -440,7 +439,7 @@ read_magic (GTask *task)
                              g_task_get_cancellable (task), magic_byte_cb, task);
 }
 
-/* The socket's folder is the user's, but its permissions are those of the umask. */
+/* The socket is in a folder of the user, but its permissions depend on the umask. */
 static gboolean
 is_same_user (GSocketConnection *stream)
 {
@@ -450,7 +449,7 @@ is_same_user (GSocketConnection *stream)
   return peer != NULL && g_credentials_is_same_user (peer, own, NULL);
 }
 
-/* The first of several ranks has come. */
+/* The first of several ranks has connected. */
 static void
 accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -474,7 +473,8 @@ accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
     g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
 }
 
-/* Where the first rank reaches Studio. FALSE where no socket can be made: the ranks are threads of one worker then. */
+/* Opens the socket that the first rank connects to. FALSE if it cannot be created: the ranks then are threads of one
+ * worker. */
 static gboolean
 listen_for_ranks (StudioWorker *self)
 {
@@ -484,7 +484,7 @@ listen_for_ranks (StudioWorker *self)
   g_autofree char *name = g_strdup_printf ("gradloom-%.8s.socket", random);
 
   self->path = g_build_filename (g_get_user_runtime_dir (), name, NULL);
-  /* GLib cuts a longer one off. */
+  /* GLib truncates a longer path. */
   if (strlen (self->path) >= sizeof (((struct sockaddr_un *)0)->sun_path))
     {
       g_message ("Ranks are threads of one process, because %s is too long for a socket.", self->path);

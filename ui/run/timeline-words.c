@@ -1,4 +1,4 @@
-/* Apart from the widget, so that it can be checked without one. */
+/* Separate from the widget, so that it is tested without a display. */
 #include "ui/run/timeline-words.h"
 
 #include <glib/gi18n.h>
@@ -43,7 +43,7 @@ timeline_describe (const LoomTraceSpan *span)
                           bytes != NULL ? bytes : "", _ ("rank"), span->rank, timeline_kind (span->kind));
 }
 
-/* No line may begin with the sign of its number. */
+/* Joins a number and its sign with a no-break space, so that no line begins with the sign. */
 static char *
 keep_together (const char *text)
 {

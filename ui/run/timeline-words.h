@@ -1,4 +1,4 @@
-/* What a timeline says in numbers. */
+/* Formats durations, spans and summaries of a trace as text for the timeline. */
 #pragma once
 
 #include "engine/loom.h"
@@ -7,13 +7,13 @@ G_BEGIN_DECLS
 
 /* "12.3 µs". (transfer full) */
 char *timeline_duration (double ns);
-/* "waits". */
+/* The verb of a span: "computes", "exchanges", "waits". */
 const char *timeline_kind (int kind);
-/* All of one, as a line. (transfer full) */
+/* One line with everything about a span. (transfer full) */
 char *timeline_describe (const LoomTraceSpan *span);
-/* Of LoomTraceSpan: "2 ranks · 200 µs · computing 67 %, …". (transfer full) */
+/* spans: GArray of LoomTraceSpan. "2 ranks · 200 µs · computing 67 %, …". (transfer full) */
 char *timeline_summary (const GArray *spans, double length);
-/* The step that a recording says in its title, "step 10302: …"; -1: none. */
+/* The step in the title of a recording, "step 10302: …"; -1: none. */
 gint64 timeline_step (const char *title);
 
 G_END_DECLS
