@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-/* The width that a drawer leaves free, so that there is something to press that closes it. */
+/* The width next to an open drawer, so that a click there can close it. */
 #define FREE_EMS 3
-/* The width that panes beside the content leave to it, where they can be narrower than they would like to be. */
+/* The width left for the content next to the panes, as long as these can shrink. */
 #define CONTENT_EMS 20
 
-/* Below so many ems of width there is less room. */
+/* Windows narrower than this are in the next smaller size class. */
 #define NARROW_EMS 64
 #define TINY_EMS   40
 
@@ -17,7 +17,7 @@ panes_room (int width, double em)
   return width >= NARROW_EMS * em ? STUDIO_ROOM_WIDE : width >= TINY_EMS * em ? STUDIO_ROOM_NARROW : STUDIO_ROOM_TINY;
 }
 
-/* Takes what is too much from both, as far as each can give it. */
+/* Shrinks both panes as far as their minimum allows. */
 static void
 shrink (int width[N_PANES], const int least[N_PANES], int too_much)
 {

@@ -1,7 +1,8 @@
-/* Where the two side panes and what lies between them stand, as arithmetic without widgets.
+/* Computes the rectangles of the two side panes and of the content between them. Arithmetic without widgets, so that it
+ * is tested without a display.
  *
- * A wide window has its panes beside the content. In a narrow one they are drawers that lie over it. Places are counted
- * from the side where reading begins; whoever shows them from right to left mirrors them. */
+ * In a wide window the panes are next to the content; in a narrow one they are drawers over it. Positions are counted
+ * from the start side; callers mirror them for right-to-left locales. */
 #pragma once
 
 #include <glib.h>
@@ -10,17 +11,17 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  STUDIO_PANE_START, /* the left one where one reads from left to right */
+  STUDIO_PANE_START, /* the left one in left-to-right locales */
   STUDIO_PANE_END
 } StudioPaneSide;
 #define N_PANES 2
 
-/* How much there is room for: measured in text, so that a wide window of large text is a narrow one. */
+/* The size class of a window. Widths are measured in em, so a wide window with large text is narrow. */
 typedef enum
 {
   STUDIO_ROOM_WIDE,
-  STUDIO_ROOM_NARROW, /* panes are drawers, and the header has what one needs often */
-  STUDIO_ROOM_TINY    /* the header has what one cannot do without */
+  STUDIO_ROOM_NARROW, /* panes are drawers; the header keeps frequent actions */
+  STUDIO_ROOM_TINY    /* the header keeps only the essential actions */
 } StudioRoom;
 
 typedef struct
@@ -32,13 +33,13 @@ typedef struct
 {
   gboolean narrow;
   PanesSpan content, pane[N_PANES];
-  double scrim; /* how far what lies under a drawer is shaded: 0 to 1 */
+  double scrim; /* opacity of the shade under a drawer: 0 to 1 */
 } PanesPlaces;
 
 typedef struct
 {
-  int least[N_PANES], natural[N_PANES]; /* widths; 0 where there is no such pane */
-  double shown[N_PANES];                /* 0: folded, 1: there, between: on its way */
+  int least[N_PANES], natural[N_PANES]; /* widths; 0: no such pane */
+  double shown[N_PANES];                /* 0: folded, 1: unfolded, in between: animating */
 } PanesRequest;
 
 StudioRoom panes_room (int width, double em);

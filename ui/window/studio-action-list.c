@@ -14,7 +14,7 @@ struct _StudioActionList
   GtkWidget parent_instance;
   GtkWidget *card, *entry, *scroller, *list, *empty;
   GtkWidget *canvas; /* weak */
-  GtkWidget *back;   /* weak: had the focus */
+  GtkWidget *back;   /* weak: had the focus before */
   gulong focus_id;
 };
 
@@ -76,7 +76,7 @@ filter_cb (GtkListBoxRow *row, gpointer data)
   return row_of (row)->rank > 0;
 }
 
-/* Commands that can be run now come before others, the best match first; without a search, in the order of the list. */
+/* Sorts enabled commands first, the best match first; without a search, in the order of the table. */
 static int
 sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
@@ -184,7 +184,7 @@ run (StudioActionList *self, GtkListBoxRow *row)
   if (row == NULL || !filter_cb (row, NULL) || !gtk_widget_is_sensitive (GTK_WIDGET (row)))
     return;
   command = row_of (row)->command;
-  /* First, so that the command finds the focus where it was. */
+  /* Close first, so that the command runs with the focus where it was. */
   close_list (self);
   if (self->canvas != NULL)
     studio_command_run (command, self->canvas);
@@ -202,7 +202,7 @@ activate_cb (StudioActionList *self)
   run (self, gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list)));
 }
 
-/* The keyboard stays in the entry while it walks through the list. */
+/* The arrow keys move the selection while the entry keeps the focus. */
 static gboolean
 key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioActionList *self)
 {

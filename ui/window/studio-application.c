@@ -1,7 +1,5 @@
-/* The application object.
- *
- * Not unique on the session bus: two Studios in two terminals are two programs, and a class room where a session is
- * shared does not lose a window to somebody else's process. */
+/* The application is not unique on the session bus: two Studios in two terminals are two processes, so that in a
+ * classroom with a shared session no window ends up in another user's process. */
 #include "ui/window/studio-application.h"
 
 #include <glib/gi18n.h>
@@ -35,7 +33,7 @@ about_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
 static void
 quit_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
 {
-  /* Closing goes through the window, which asks about unsaved changes. */
+  /* Each window closes itself, because it asks about unsaved changes. */
   g_autoptr (GList) windows = g_list_copy (gtk_application_get_windows (GTK_APPLICATION (data)));
   for (GList *l = windows; l != NULL; l = l->next)
     if (STUDIO_IS_WINDOW (l->data))
@@ -77,7 +75,7 @@ application_activate (GApplication *application)
     new_window (application);
 }
 
-/* All in one window, which is the one that was used last. */
+/* Opens all files in the most recently used window. */
 static void
 application_open (GApplication *application, GFile **files, int n_files, const char *hint)
 {

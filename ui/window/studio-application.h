@@ -1,4 +1,4 @@
-/* Studio as an application: one window, keys, style, about. */
+/* The GtkApplication of Studio: windows, accelerators, style, and the About dialog. */
 #pragma once
 
 #include <adwaita.h>

@@ -5,7 +5,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-/* Commands that are implemented elsewhere, or are one with one of its parameters. */
+/* Commands implemented elsewhere, or a command with a fixed parameter. */
 static const StudioCommand others[] = {
   { "win.example::models/fashion-lenet", N_ ("File"), N_ ("Open the Example LeNet"), "fashion mnist images", { NULL } },
   { "win.example::lessons/spirals", N_ ("File"), N_ ("Open the Example Two spirals"), "lesson", { NULL } },
@@ -104,7 +104,7 @@ add_canvas_commands (GArray *all)
     }
 }
 
-/* Groups in their order, and within one as the tables have it. */
+/* Sorted by group; within a group in the order of the tables. */
 static GArray *
 make_list (void)
 {
@@ -167,9 +167,9 @@ studio_command_dup_keys (const StudioCommand *command)
   return gtk_accelerator_get_label (key, mods);
 }
 
-/* ---- finding ------------------------------------------------------------------------------ */
+/* ---- search ------------------------------------------------------------------------------- */
 
-/* 4: a word of text begins with it, and the text with that word; 3: a word does; 1: it is somewhere in it. */
+/* 4: the text begins with the typed text; 3: one of its words does; 1: it contains it. */
 static guint
 rank_word (const char *text, const char *word)
 {
@@ -182,7 +182,7 @@ rank_word (const char *text, const char *word)
   return strstr (text, word) != NULL ? 1 : 0;
 }
 
-/* Every word that is typed has to be somewhere; those in the title count most. */
+/* Every typed word must match; matches in the title count most. */
 guint
 studio_command_rank (const StudioCommand *command, const char *typed)
 {
@@ -190,7 +190,7 @@ studio_command_rank (const StudioCommand *command, const char *typed)
   g_autofree char *low = g_utf8_casefold (title, -1), *wanted = g_utf8_casefold (typed, -1);
   g_auto (GStrv) words = g_strsplit_set (wanted, " \t", -1);
   guint rank = 1;
-  /* The English name stands in most books, and is found in every language. */
+  /* Most books use the English name, so it is found in every language. */
   other
       = g_strdup_printf ("%s %s %s", _ (command->group), command->title, command->words != NULL ? command->words : "");
   g_autofree char *low_other = g_utf8_casefold (other, -1);
@@ -206,7 +206,7 @@ studio_command_rank (const StudioCommand *command, const char *typed)
   return rank;
 }
 
-/* ---- doing -------------------------------------------------------------------------------- */
+/* ---- activation --------------------------------------------------------------------------- */
 
 static GActionGroup *
 group_of (GtkWidget *widget, const char *action)
@@ -250,7 +250,7 @@ studio_commands_set_keys (GtkApplication *application)
     {
       const char *keys[STUDIO_COMMAND_KEYS + 1] = { NULL };
       memcpy (keys, all[i].keys, sizeof all[i].keys);
-      /* Keys of the canvas count while it has the focus: it has bound them itself. */
+      /* The canvas binds its own keys, which work only while it has the focus. */
       if (keys[0] != NULL && !g_str_has_prefix (all[i].action, "canvas."))
         gtk_application_set_accels_for_action (application, all[i].action, keys);
     }

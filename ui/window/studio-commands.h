@@ -1,5 +1,5 @@
-/* Everything that can be done, by name: one list, made of the window's table and the canvas's. Menus, the window of
- * shortcuts, the list of actions (Ctrl+Shift+P) and the keys of the application are made from it. */
+/* The list of all commands, combined from the tables of window, page and canvas. Menus, the shortcuts window, the
+ * command palette (Ctrl+Shift+P) and the application's accelerators are generated from it. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,35 +11,35 @@ G_BEGIN_DECLS
 typedef struct
 {
   const char *action; /* "win.save", "win.speed::full", "canvas.delete" */
-  const char *group;  /* NULL: not offered by itself */
-  const char *title;  /* with an underline before the letter that a menu takes for it */
-  const char *words;  /* other words to find it by; or NULL */
+  const char *group;  /* NULL: not listed */
+  const char *title;  /* with a mnemonic underline */
+  const char *words;  /* other words that the search finds it by; or NULL */
   const char *keys[STUDIO_COMMAND_KEYS];
 } StudioCommand;
 
-/* For a row of the table of a window or a page: name is the action's in "win". */
+/* Makes a row from one of the tables of window and page; name is the action's name in the group "win". */
 StudioCommand
 studio_command_new (const char *name, const char *group, const char *title, const char *words, const char *const *keys);
-/* The rows themselves: studio-window-actions.c and studio-page-actions.c. */
+/* The rows of studio-window-actions.c and studio-page-actions.c. */
 guint studio_window_n_commands (void);
 StudioCommand studio_window_get_command (guint i);
 guint studio_page_n_commands (void);
 StudioCommand studio_page_get_command (guint i);
 
-/* All of them, groups together. */
+/* All commands, sorted by group. */
 const StudioCommand *studio_commands (guint *n);
 const StudioCommand *studio_command_find (const char *action);
 char *studio_command_dup_title (const StudioCommand *command); /* without the underline */
-char *studio_command_dup_keys (const StudioCommand *command);  /* "Ctrl+Shift+P", the first; or NULL */
+char *studio_command_dup_keys (const StudioCommand *command);  /* "Ctrl+Shift+P", the first accelerator; or NULL */
 
-/* How well what is typed names the command: 0 not at all. */
+/* How well the typed text matches the command; 0: not at all. */
 guint studio_command_rank (const StudioCommand *command, const char *typed);
 
-/* For actions that widget or its window has. */
+/* TRUE if its action is enabled on this canvas or in its window. */
 gboolean studio_command_is_possible (const StudioCommand *command, GtkWidget *canvas);
 void studio_command_run (const StudioCommand *command, GtkWidget *canvas);
 
-/* Actions by name; NULL begins another section, and a second one in a row ends the menu. */
+/* Builds a menu from action names; NULL begins another section, two NULLs end the menu. */
 GMenuModel *studio_commands_menu (const char *const *actions);
 void studio_commands_set_keys (GtkApplication *application);
 

@@ -10,12 +10,12 @@ struct _StudioDevices
   GObject parent_instance;
   char **names;
   gboolean is_asking;
-  GHashTable *details; /* "2 threads", what a card is called: by the device's name */
+  GHashTable *details; /* device name → "2 threads" or a card's model */
 };
 
 G_DEFINE_FINAL_TYPE (StudioDevices, studio_devices, G_TYPE_OBJECT)
 
-/* Which devices there are; only what is said of one, as how much memory it has left. */
+/* changed: another list of devices; details: the same devices with other details, such as free memory. */
 static guint changed_signal, details_signal;
 
 const char *const *
@@ -31,8 +31,7 @@ studio_devices_describe (StudioDevices *self, const char *name)
   return detail != NULL ? g_strdup_printf ("%s · %s", name, detail) : g_strdup (name);
 }
 
-/* The processor says how many threads it computes with, a card what it is called and how much memory it has and has
- * left. */
+/* For the CPU the number of threads; for a card its model, its memory and its free memory. */
 static char *
 dup_detail (JsonObject *object)
 {
@@ -48,7 +47,7 @@ dup_detail (JsonObject *object)
   return g_strdup_printf (_ ("%s · %s of %s free"), title, left, all);
 }
 
-/* One JSON object a line: {"event":"device","name":"cpu",…}; other events are devices that are not there. */
+/* Parses one line, {"event":"device","name":"cpu",…}; other events report devices that are unavailable. */
 static void
 add_device (StudioDevices *self, const char *line, GPtrArray *names)
 {

@@ -1,4 +1,4 @@
-/* The devices that this machine can train on, as the worker's program lists them: asked for once, for all pages. */
+/* The devices of this machine, as the worker program lists them; requested once for all pages. */
 #pragma once
 
 #include <gio/gio.h>
@@ -8,16 +8,15 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_DEVICES (studio_devices_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDevices, studio_devices, STUDIO, DEVICES, GObject)
 
-/* Signal "changed": the program has answered with other devices than before; "details": with the same ones, of which
- * other things may be said. The first call asks it; one object for the process (transfer none). */
+/* Signals: "changed": the list of devices is new; "details": the devices are the same, but their details may be new.
+ * The first call starts the request; there is one object per process (transfer none). */
 StudioDevices *studio_devices_get (void);
-/* The default first; NULL until the program has answered. */
+/* The default comes first; NULL until the program has replied. */
 const char *const *studio_devices_get_names (StudioDevices *self);
-/* "cpu · 2 threads", "cuda:0 · emulated": the name, and what stands behind it. */
+/* "cpu · 2 threads", "cuda:0 · emulated": the name and its details. */
 char *studio_devices_describe (StudioDevices *self, const char *name);
 
-/* What cards have left changes, and others use them as well: asks once more where there are any, and "details" says
- * when it is known. */
+/* Requests the details again if there are cards, because free memory changes; emits "details". */
 void studio_devices_ask_again (StudioDevices *self);
 
 G_END_DECLS

@@ -32,7 +32,7 @@ words_of (GtkWidget *widget)
       const char *text = gtk_editable_get_text (GTK_EDITABLE (widget));
       return *text != '\0' ? text : "(empty)";
     }
-  /* The window's own button has neither words nor a tooltip. */
+  /* The window's close button has neither a label nor a tooltip. */
   if (GTK_IS_BUTTON (widget) && gtk_widget_has_css_class (widget, "close"))
     return "Close";
   if (STUDIO_IS_TASK_VIEW (widget))

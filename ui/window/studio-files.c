@@ -7,7 +7,7 @@
 
 /* ---- one file, one page -------------------------------------------------------------------- */
 
-/* The file itself, whatever links lead to it. */
+/* Returns the path with all symbolic links resolved. */
 static char *
 dup_target (const char *path)
 {
@@ -43,7 +43,7 @@ studio_files_find_page (GFile *file)
   return found;
 }
 
-/* ---- recent -------------------------------------------------------------------------------- */
+/* ---- recent files -------------------------------------------------------------------------- */
 
 void
 studio_files_remember (const char *path)
@@ -105,9 +105,9 @@ studio_files_recent_menu (void)
   return G_MENU_MODEL (menu);
 }
 
-/* ---- the dialog ---------------------------------------------------------------------------- */
+/* ---- file chooser -------------------------------------------------------------------------- */
 
-/* The kinds of files that Studio opens, by the ends of their names. */
+/* The kinds of files that Studio opens, by extension. */
 static const struct
 {
   const char *title, *suffix[3];
@@ -119,7 +119,7 @@ static const struct
   [STUDIO_FILE_TRACE] = { N_ ("Traces of a step"), { "json" } },
 };
 
-/* Any name may be a graph's: the first sign of its text that is no space tells. */
+/* A graph may have any extension; its first character that is not white space decides. */
 static gboolean
 is_xml (GFile *file)
 {
@@ -176,7 +176,7 @@ studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAc
     add_kinds (GTK_FILE_CHOOSER (chooser));
   else
     add_filter (GTK_FILE_CHOOSER (chooser), _ (kinds[STUDIO_FILE_GRAPH].title), STUDIO_FILE_GRAPH, STUDIO_FILE_GRAPH);
-  /* Who asked must not be closed meanwhile: the answer is for it. */
+  /* Modal, because the page that asked must not be closed before the response. */
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (chooser), TRUE);
   if (path != NULL)
     {

@@ -1,20 +1,20 @@
-/* Files as the whole program knows them: which page has one, which were opened last, and the dialog to choose one. */
+/* Files across the whole program: which page has a file open, the recent files, and the file chooser. */
 #pragma once
 
 #include "ui/window/studio-page.h"
 
 G_BEGIN_DECLS
 
-/* The page of any window that has this file, whatever links lead to it; or NULL. */
+/* Returns the page of any window that has this file open, also through a symbolic link; or NULL. */
 StudioPage *studio_files_find_page (GFile *file);
-/* Among the recent files. */
+/* Adds a file to the recent files. */
 void studio_files_remember (const char *path);
-/* GtkRecentInfo of the graphs that were opened or saved here last and are still there, the newest first, a menu's
- * length at most. Files of other programs are none of them. (transfer full) */
+/* Returns GtkRecentInfo of the existing graphs that Studio opened or saved last, newest first, as many as fit in a
+ * menu. (transfer full) */
 GList *studio_files_recent (void);
-/* The recent graphs, for a menu; each runs "win.open-recent". */
+/* A menu of the recent graphs; each item activates "win.open-recent". */
 GMenuModel *studio_files_recent_menu (void);
-/* The kind of a file to Studio, by the end of its name; a graph may have any name. */
+/* The kind of a file, by extension; graphs may have any extension. */
 typedef enum
 {
   STUDIO_FILE_GRAPH,
@@ -26,7 +26,8 @@ typedef enum
 } StudioFileKind;
 
 StudioFileKind studio_files_kind (GFile *file);
-/* For graphs, or for all that can be opened; beside the file at path, which may be NULL. */
+/* any_kind: filter for all files that Studio opens instead of graphs only. path: the file whose folder is shown first,
+ * or NULL. */
 GtkFileChooserNative *studio_files_new_chooser (GtkWindow *parent, const char *title, GtkFileChooserAction action,
                                                 const char *accept, gboolean any_kind, const char *path);
 

@@ -1,5 +1,5 @@
-/* Pictures of graphs to open; see the header. Examples are resources below examples/, found by looking, so that a new
- * graph needs a line in gradloom.gresource.xml and nothing here. */
+/* Examples are found by listing the resources below examples/, so a new graph needs only a line in
+ * gradloom.gresource.xml. */
 #include "ui/window/studio-gallery.h"
 
 #include <adwaita.h>
@@ -16,7 +16,7 @@
 #define EXAMPLES "/org/gradloom/Studio/examples/"
 #define WIDTH    200
 #define HEIGHT   112
-#define MAX_FILE (4 * 1024 * 1024) /* a larger graph is not read for its picture */
+#define MAX_FILE (4 * 1024 * 1024) /* a larger file gets no thumbnail */
 
 typedef struct
 {
@@ -30,7 +30,7 @@ struct _StudioGallery
   GtkWidget parent_instance;
   GtkWidget *box;
   GPtrArray *entries;
-  guint next, idle; /* the entry that is drawn next */
+  guint next, idle; /* the entry to draw next */
 };
 
 G_DEFINE_FINAL_TYPE (StudioGallery, studio_gallery, GTK_TYPE_WIDGET)
@@ -46,7 +46,7 @@ entry_free (gpointer data)
   g_free (entry);
 }
 
-/* ---- pictures ---------------------------------------------------------------------- */
+/* ---- thumbnails -------------------------------------------------------------------- */
 
 static LoomGraph *
 read_graph (const Entry *entry)
@@ -150,7 +150,7 @@ append_card (StudioGallery *self, GtkWidget *flow, const char *title, const char
   g_ptr_array_add (self->entries, entry);
 }
 
-/* The first sentence of what a graph says of itself. (transfer full) */
+/* The first sentence of a graph's description. (transfer full) */
 static char *
 first_sentence (const LoomGraph *graph)
 {
@@ -165,8 +165,8 @@ typedef struct
 {
   char *name; /* "lessons/spirals" */
   char *title, *tip;
-  gboolean teaches; /* it has a lesson */
-  guint order;      /* a lesson's number, else how many nodes there are: small ones first */
+  gboolean teaches; /* has a lesson */
+  guint order;      /* the number of a lesson, else the number of nodes, so that small graphs come first */
   GBytes *text;
 } Example;
 
@@ -282,7 +282,7 @@ fill (StudioGallery *self)
 
 /* ---- class ------------------------------------------------------------------------- */
 
-/* Nothing is read before the page is seen for the first time. */
+/* Files are read only when the page is first shown. */
 static void
 studio_gallery_map (GtkWidget *widget)
 {

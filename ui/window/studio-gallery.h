@@ -1,5 +1,5 @@
-/* Pictures of graphs to open: lessons, lectures, models, and what was open lately. Each picture is drawn by the program
- * itself when nothing else is to be done, so the page is there at once. */
+/* A gallery of graphs to open, with thumbnails: lessons, lectures, models and recent files. Thumbnails are drawn one by
+ * one when idle, so that the page appears at once. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -2,7 +2,7 @@
 
 #include "ui/drawing/studio-picture.h"
 
-/* The colours that Cairo has in premultiplied words are those of a texture. */
+/* Cairo's premultiplied ARGB32 is GDK_MEMORY_DEFAULT. */
 GdkTexture *
 studio_graph_picture_new (const StudioScene *scene, int width, int height, gboolean dark)
 {

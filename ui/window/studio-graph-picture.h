@@ -1,4 +1,4 @@
-/* A scene as a texture, for widgets that show the picture of a graph. */
+/* Draws a scene into a GdkTexture, for thumbnails of graphs. */
 #pragma once
 
 #include <gdk/gdk.h>
@@ -7,7 +7,7 @@
 
 G_BEGIN_DECLS
 
-/* Of width × height pixels; NULL of an empty scene (transfer full). */
+/* width × height pixels; NULL for an empty scene (transfer full). */
 GdkTexture *studio_graph_picture_new (const StudioScene *scene, int width, int height, gboolean dark);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The page of keys: every action with its keys, and what keys do that are no actions, to be searched. */
+/* The help page with all shortcuts, searchable: every action with its keys, and keys that belong to no action. */
 #include <glib/gi18n.h>
 #include <string.h>
 

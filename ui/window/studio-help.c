@@ -15,7 +15,7 @@
 
 static const struct
 {
-  const char *name, *title; /* the file without its ending */
+  const char *name, *title; /* the file name without extension */
 } pages[] = {
   { "1-first-steps", N_ ("First steps") },
   { "2-drawing", N_ ("Building a graph") },

@@ -1,4 +1,4 @@
-/* The language of the words, and what it must not change. */
+/* Sets the locale for translations and keeps numbers in the C locale. */
 #include "ui/window/studio-language.h"
 
 #include <gtk/gtk.h>
@@ -7,7 +7,7 @@
 
 #include "ui/scene/studio-format.h"
 
-/* Whether a folder has Studio's words in one of the user's languages. */
+/* TRUE if a folder has a translation of Studio into one of the user's languages. */
 static gboolean
 has_words (const char *folder)
 {
@@ -21,7 +21,7 @@ has_words (const char *folder)
   return FALSE;
 }
 
-/* A program in a build folder speaks from there, and one whose installation was moved from where it is now. */
+/* Prefers the build folder, then the installation that the program runs from, which may have been moved. */
 static char *
 find_folder (void)
 {
@@ -40,7 +40,7 @@ find_folder (void)
 void
 studio_language_init (const char *folder)
 {
-  /* GTK would set all of the locale, LC_NUMERIC with it. */
+  /* GTK would set the whole locale, including LC_NUMERIC. */
   gtk_disable_setlocale ();
   setlocale (LC_ALL, "");
   const struct lconv *numbers = localeconv ();

@@ -1,5 +1,5 @@
-/* The program stays for its workers, because one that hangs would outlive it: nobody would be there who asks, or who
- * ends it after its time is over (ui/run/studio-worker.c). */
+/* The process stays until its workers have exited, because a hanging worker would outlive it and nothing would end it
+ * after its timeout (ui/run/studio-worker.c). */
 #include "ui/window/studio-leaving.h"
 
 #include <glib/gi18n.h>
@@ -7,15 +7,15 @@
 #include "ui/run/studio-worker.h"
 #include "ui/window/studio-question.h"
 
-#define ASK_SECONDS  5   /* a step and its checkpoint seldom last longer */
-#define MOST_SECONDS 140 /* behind which workers have been ended by force, unless nothing ends them */
-#define KILL_SECONDS 15  /* in which one is gone that is ended by force */
+#define ASK_SECONDS  5   /* a step and its checkpoint rarely take longer */
+#define MOST_SECONDS 140 /* by then workers have been killed, or cannot be */
+#define KILL_SECONDS 15  /* a killed worker exits within this time */
 
 static struct
 {
-  GtkApplication *application; /* that stays; NULL: it does not */
+  GtkApplication *application; /* on hold; NULL: not waiting */
   AdwMessageDialog *question;
-  guint timer; /* until it asks, and then until it gives up */
+  guint timer; /* until the question, then until giving up */
 } leaving;
 
 static void
@@ -35,7 +35,7 @@ left_cb (void)
     leave ();
 }
 
-/* A worker that is deep in a driver does not end even so, and there is nothing more to ask. */
+/* A worker blocked in a driver does not end even when killed, and nothing more can be done. */
 static gboolean
 give_up_cb (gpointer data)
 {

@@ -15,7 +15,7 @@
 #define PYTORCH "https://pytorch.org/docs/stable/generated/"
 #define ARXIV   "arXiv:"
 
-/* The size of an example's picture at most; a smaller example keeps the size of its cards. */
+/* The maximum size of the example's picture; a smaller example is drawn at the size of its cards. */
 #define PICTURE_WIDTH  560.0
 #define PICTURE_HEIGHT 240.0
 #define PICTURE_MARGIN 24.0
@@ -37,7 +37,7 @@ add_markup (GtkWidget *box, const char *markup, const char *css)
   return label;
 }
 
-/* Raised and lowered letters stand in sentences too. */
+/* Sentences may contain superscripts and subscripts. */
 static void
 add_text (GtkWidget *box, const char *text, const char *css)
 {
@@ -155,7 +155,7 @@ add_group (GtkWidget *page, const char *title, const char *description)
   return group;
 }
 
-/* Titles are names as they stand in a file; subtitles are markup where links are. */
+/* title is a name as in a file; subtitle is markup if it has links. */
 static GtkWidget *
 add_row (GtkWidget *group, const char *title, const char *subtitle)
 {
@@ -207,7 +207,7 @@ add_params (GtkWidget *page, const char *title, const char *description, const L
     }
 }
 
-/* A variant lists what every node of the operator has first. */
+/* A variant lists first what every node of the operator has. */
 static void
 add_variants (GtkWidget *page, const LoomOp *op)
 {
@@ -223,7 +223,7 @@ add_variants (GtkWidget *page, const LoomOp *op)
     }
 }
 
-/* Where PyTorch documents it; NULL of what is no name there (transfer full). */
+/* A link to the documentation of PyTorch; NULL if PyTorch has no such name (transfer full). */
 static char *
 pytorch_markup (const LoomOp *op)
 {
@@ -258,7 +258,7 @@ add_linked_row (GtkWidget *group, const char *title, const char *markup)
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), markup);
 }
 
-/* The file as the program was built from it. */
+/* The source file that the program was built from. */
 static void
 add_code (GtkWidget *group, const LoomOp *op)
 {

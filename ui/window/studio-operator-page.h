@@ -1,5 +1,5 @@
-/* The documentation of one operator: what it does, its formula, ports and parameters, where the formula comes from, its
- * code, and an example with buttons that insert it or open it. Everything is read from the operator's table. */
+/* The documentation page of an operator: description, formula, ports, parameters, source of the formula, source code,
+ * and an example that can be inserted or opened. Everything comes from the operator's descriptor. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -8,11 +8,11 @@
 
 G_BEGIN_DECLS
 
-/* A vertical box. Its buttons are the actions win.insert-example-of and win.open-example-of. */
+/* Returns a vertical GtkBox. Its buttons activate win.insert-example-of and win.open-example-of. */
 GtkWidget *studio_operator_page_new (const LoomOp *op);
 
-/* Shows the page of an operator in a window over parent, which is kept in *window: a weak pointer that is NULL at first
- * and is used again. The window takes the actions "win." from its parent. */
+/* Shows the page of an operator in a window over parent. *window is a weak pointer, initially NULL; the window is
+ * reused. Its actions "win." are the parent's. */
 void studio_operator_window_present (GtkWindow *parent, GtkWidget **window, const LoomOp *op);
 
 G_END_DECLS

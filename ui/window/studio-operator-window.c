@@ -1,4 +1,4 @@
-/* The window that shows pages of operators, one after the other. */
+/* The window that shows the documentation pages of operators, one at a time. */
 #include <adwaita.h>
 #include <glib/gi18n.h>
 

@@ -4,15 +4,15 @@
 
 #include "ui/charts/studio-text-scale.h"
 
-#define EM_PIXELS   (40.0 / 3) /* of the usual ten points */
+#define EM_PIXELS   (40.0 / 3) /* of the default 10 pt */
 #define DURATION_MS 200
 
 typedef struct
 {
   GtkWidget *owner, *box, *switcher, *stack;
-  GtkWidget *tabs; /* what the switcher scrolls in */
-  guint n_kept;    /* pages for which there is always room */
-  gboolean open;   /* where there is room beside the content */
+  GtkWidget *tabs; /* the scrolled window of the switcher */
+  guint n_kept;    /* permanent pages, whose tabs always fit */
+  gboolean open;   /* in a wide window */
   gboolean drawn;  /* as a drawer */
   double shown;
   AdwAnimation *animation;
@@ -25,9 +25,9 @@ struct _StudioPanes
   Pane pane[N_PANES];
   StudioRoom room;
   gboolean narrow;
-  guint told;      /* an idle that says "changed" */
+  guint told;      /* the idle source that emits "changed" */
   gulong focus_id; /* on the window */
-  GtkWidget *back; /* weak: had the focus before a drawer was opened */
+  GtkWidget *back; /* weak: had the focus before a drawer opened */
 };
 
 static void buildable_init (GtkBuildableIface *iface);
@@ -84,7 +84,7 @@ start_animation (StudioPanes *self, int side)
   adw_animation_play (pane->animation);
 }
 
-/* Without a move: while the window is being laid out, or when a pane is not there at all. */
+/* Folds or unfolds without animation, during an allocation or if the pane is unavailable. */
 static void
 jump (StudioPanes *self, int side)
 {
@@ -101,7 +101,8 @@ tell_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Listeners may ask for another layout, which is not to be done in the middle of one. */
+/* Emits "changed" from an idle, because handlers may request another layout, which is not allowed during an allocation.
+ */
 static void
 tell_soon (StudioPanes *self)
 {
@@ -109,7 +110,7 @@ tell_soon (StudioPanes *self)
     self->told = g_idle_add (tell_cb, self);
 }
 
-/* A pane that goes away may not keep the keyboard. */
+/* A pane that is being folded must not keep the focus. */
 static void
 give_focus_back (StudioPanes *self, int side)
 {
@@ -133,7 +134,7 @@ update (StudioPanes *self, int side)
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
-/* The keyboard follows into a drawer, which lies over everything else. */
+/* Moves the focus into a drawer, which covers everything else. */
 static void
 enter_drawer (StudioPanes *self, int side)
 {
@@ -240,7 +241,7 @@ add_scrim (StudioPanes *self)
   gtk_widget_add_css_class (self->scrim, "scrim");
   g_signal_connect (click, "pressed", G_CALLBACK (scrim_pressed_cb), self);
   gtk_widget_add_controller (self->scrim, GTK_EVENT_CONTROLLER (click));
-  /* A layer that is dragged out of its drawer goes to the canvas beneath. */
+  /* A layer dragged out of a drawer must reach the canvas below it. */
   g_signal_connect_swapped (drag, "enter", G_CALLBACK (close_drawers), self);
   gtk_widget_add_controller (self->scrim, drag);
   gtk_widget_set_parent (self->scrim, GTK_WIDGET (self));
@@ -255,7 +256,7 @@ update_switcher (Pane *pane)
   g_autoptr (GtkSelectionModel) pages = gtk_stack_get_pages (GTK_STACK (pane->stack));
   const guint n = g_list_model_get_n_items (G_LIST_MODEL (pages));
   gtk_widget_set_visible (pane->tabs, n > 1);
-  /* Pages that are asked for come beside those; tabs of all of them with large text are wider than a small window. */
+  /* Temporary pages are added to these; with large text the tabs of all pages are wider than a small window. */
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (pane->tabs),
                                   n > pane->n_kept ? GTK_POLICY_EXTERNAL : GTK_POLICY_NEVER, GTK_POLICY_NEVER);
 }
@@ -287,7 +288,7 @@ studio_panes_remove_page (StudioPanes *self, const char *name)
     give_focus_back (self, (int)(pane - self->pane));
   const gboolean was_seen = gtk_stack_get_visible_child (GTK_STACK (pane->stack)) == page;
   gtk_stack_remove (GTK_STACK (pane->stack), page);
-  /* A stack whose visible page goes shows none of the others. */
+  /* A GtkStack whose visible page is removed shows none. */
   GtkWidget *first = gtk_widget_get_first_child (pane->stack);
   if (was_seen && first != NULL)
     gtk_stack_set_visible_child (GTK_STACK (pane->stack), first);
@@ -321,7 +322,7 @@ set_content (StudioPanes *self, GtkWidget *content)
 {
   g_clear_pointer (&self->content, gtk_widget_unparent);
   self->content = content;
-  /* Below scrim and drawers. */
+  /* Below the shade and the drawers. */
   gtk_widget_insert_after (content, GTK_WIDGET (self), NULL);
 }
 
@@ -338,7 +339,7 @@ panes_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int 
     {
       int least, wanted;
       gtk_widget_measure (self->pane[i].box, orientation, -1, &least, &wanted, NULL, NULL);
-      /* A drawer that is higher than the window is cut at its lower edge: it may not make the window higher. */
+      /* A drawer higher than the window is clipped, so that it does not enlarge the window. */
       if (across || !self->narrow)
         *minimum = MAX (*minimum, least);
       *natural = across ? *natural + wanted : MAX (*natural, wanted);
@@ -435,7 +436,7 @@ panes_dispose (GObject *object)
   G_OBJECT_CLASS (studio_panes_parent_class)->dispose (object);
 }
 
-/* Adds the child that a template puts between the panes. */
+/* Adds the child that a template gives as the content. */
 static void
 add_child (GtkBuildable *buildable, GtkBuilder *builder, GObject *child, const char *type)
 {
@@ -498,7 +499,7 @@ studio_panes_init (StudioPanes *self)
   add_scrim (self);
   for (int i = 0; i < N_PANES; i++)
     add_pane (self, i);
-  /* Before what has the focus: the canvas under a drawer knows Escape, too. */
+  /* In the capture phase, because the canvas under a drawer also handles Escape. */
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
   g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);

@@ -8,7 +8,7 @@ dup_path (void)
   return g_build_filename (g_get_user_state_dir (), "gradloom", "window.ini", NULL);
 }
 
-/* Read anew each time: another Studio may have written it. */
+/* Read each time, because another Studio process may have written it. */
 static GKeyFile *
 load (void)
 {

@@ -1,5 +1,5 @@
-/* The look of a user's windows, in a small file of the state directory ("gradloom/window.ini"): it is no part of any
- * graph, and nothing is lost with it. */
+/* The state of a user's windows (size, panes, style), stored in "gradloom/window.ini" in the state directory. It is no
+ * part of a graph, and losing it is harmless. */
 #pragma once
 
 #include <glib.h>
@@ -7,9 +7,10 @@
 G_BEGIN_DECLS
 
 gboolean studio_settings_get_boolean (const char *key, gboolean otherwise);
-/* Writes only what is new. A state directory that cannot be written is no reason to disturb anybody. */
+/* Writes only changed values. Errors are ignored, because a state directory that cannot be written must not disturb the
+ * user. */
 void studio_settings_set_boolean (const char *key, gboolean value);
-/* NULL where there is none yet. (transfer full) */
+/* NULL: not set. (transfer full) */
 char *studio_settings_dup_string (const char *key);
 void studio_settings_set_string (const char *key, const char *value);
 

@@ -1,8 +1,6 @@
-/* The start page.
- *
- * It lies over the canvas, which must go on receiving what is dropped and typed: so the page itself and its words are
- * no targets, only its buttons are, and the gallery below them while nothing is dragged. A plain box would swallow a
- * drop in the middle of the window, where people drop. */
+/* The page lies over the canvas, which must still receive drops and keys. So the page and its labels are not targeted
+ * by events; only its buttons are, and the gallery while nothing is dragged. A plain box would swallow a drop in the
+ * middle of the window. */
 #include "ui/window/studio-start-page.h"
 
 #include "ui/window/studio-gallery.h"
@@ -92,10 +90,10 @@ set_upright (GtkWidget *box, gboolean upright)
                                   upright ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
 }
 
-/* The width of two buttons that the smallest window, of 640 pixels, has room for. */
+/* The width of two buttons that fits in the smallest window, of 640 pixels. */
 #define PAIR 616
 
-/* Of its buttons beside each other. */
+/* The width of all buttons in one row. */
 static int
 natural_width (GtkWidget *box)
 {
@@ -114,7 +112,7 @@ studio_start_page_set_room (StudioStartPage *self, StudioRoom room)
   set_upright (self->buttons, room != STUDIO_ROOM_WIDE);
   set_upright (self->first_buttons, upright);
   set_upright (self->other_buttons, upright);
-  /* The examples say more than words do. */
+  /* In a small window the examples are more useful than the text. */
   gtk_widget_set_visible (self->text, !is_tiny);
   gtk_widget_set_visible (self->hint, !is_tiny);
 }

@@ -1,4 +1,4 @@
-/* The page on an empty canvas: "Start with data". */
+/* The page over an empty canvas: buttons to start with data, an example or a file, and the gallery. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,9 +11,9 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioStartPage, studio_start_page, STUDIO, START_PAGE, GtkWidget)
 
 StudioStartPage *studio_start_page_new (void);
-/* While something is dragged over this widget the page lets it fall on what lies below. */
+/* While something is dragged over this widget, drops go to what is below the page. */
 void studio_start_page_watch_drags (StudioStartPage *self, GtkWidget *around);
-/* Its buttons are a row where the window is wide, else two rows of two, or a column. */
+/* Arranges the buttons in one row, two rows or a column, by the size class of the window. */
 void studio_start_page_set_room (StudioStartPage *self, StudioRoom room);
 
 G_END_DECLS

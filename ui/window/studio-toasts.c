@@ -1,22 +1,21 @@
-/* One toast at a time, and none goes before it has come.
+/* Shows one toast at a time, and dismisses none before its animation has ended.
  *
- * libadwaita 1.2 animates how a toast comes and how it goes, both for 300 ms. Where they end with the same frame, as
- * they do when a toast goes in the frame that it came in, or when a frame takes long, the second one is run first and
- * frees what the first one still uses: the program crashes. So a toast that is sent away stays until it has come. An
- * overlay of its own also shows the next toast while the last one goes, and lets it come more slowly then; here it
- * waits. */
+ * libadwaita 1.2 animates the appearance and the dismissal of a toast for 300 ms each. If both end in the same frame,
+ * because a toast is dismissed in the frame in which it appeared or because a frame takes long, the second animation
+ * frees what the first still uses and the program crashes. So a dismissal waits until the toast has appeared, and the
+ * next toast waits until the previous one has disappeared. */
 #include "ui/window/studio-toasts.h"
 
-#define MOVE_MS 400 /* a little longer than libadwaita takes for one toast to come or go */
+#define MOVE_MS 400 /* a little longer than libadwaita's animation */
 
 typedef struct
 {
-  GtkWidget *overlay; /* has this as its data */
-  AdwToast *current;  /* NULL: none is seen */
-  gint64 began;       /* frame time when that was added, in µs */
-  guint coming;       /* tick callback until it has come; 0: it has */
-  gboolean goes;      /* as soon as it has come */
-  guint fading;       /* timer: until then nothing is shown */
+  GtkWidget *overlay; /* owns this struct as its data */
+  AdwToast *current;  /* NULL: none is shown */
+  gint64 began;       /* frame time at which the toast was added, in µs */
+  guint coming;       /* tick callback during the appearance; 0: it has ended */
+  gboolean goes;      /* dismiss after the appearance */
+  guint fading;       /* timeout during the dismissal; no toast is shown before it ends */
   GQueue waiting;     /* AdwToast */
 } Toasts;
 
@@ -67,7 +66,7 @@ coming_cb (GtkWidget *overlay, GdkFrameClock *clock, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Nothing moves where nothing is seen. */
+/* An unmapped overlay does not animate. */
 static void
 send_away (Toasts *self)
 {
@@ -146,7 +145,7 @@ studio_toast_dismiss (AdwToast *toast)
   Toasts *self = g_object_get_data (G_OBJECT (toast), "toasts");
 
   if (self == NULL)
-    return; /* it is gone */
+    return; /* freed */
   if (toast == self->current)
     {
       send_away (self);

@@ -1,14 +1,14 @@
-/* Toasts of a page, one after the other. */
+/* A queue of the toasts of an AdwToastOverlay. */
 #pragma once
 
 #include <adwaita.h>
 
 G_BEGIN_DECLS
 
-/* Shows the toast (transfer full) on an AdwToastOverlay as soon as there is room: a passing one makes way for one of
- * high priority, all others wait until the one that is seen is gone. */
+/* Shows the toast (transfer full) as soon as possible: one of high priority replaces a normal one, all others wait
+ * until the current toast is gone. */
 void studio_toasts_add (GtkWidget *overlay, AdwToast *toast);
-/* Takes a toast away, whether it is seen or waits. */
+/* Dismisses a toast that is shown or waiting. */
 void studio_toast_dismiss (AdwToast *toast);
 
 G_END_DECLS

@@ -1,11 +1,11 @@
-/* Tooltips of buttons with a menu. */
+/* Hides the tooltip of a menu button while its menu is open. */
 #pragma once
 
 #include <gtk/gtk.h>
 
 G_BEGIN_DECLS
 
-/* Its tooltip does not lie over its menu. To be called again for another menu. */
+/* Call again after the button got another menu. */
 void studio_hide_tooltip_behind (GtkWidget *menu_button);
 
 G_END_DECLS

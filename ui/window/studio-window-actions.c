@@ -1,5 +1,5 @@
-/* The window's own commands, by name: pages, files, and what lies beside any graph. Those of a graph are
- * studio-page-actions.c. */
+/* The table of the window's commands, for tabs, files and everything that does not belong to a graph, and their
+ * implementation. Those of a graph are in studio-page-actions.c. */
 #include "ui/window/studio-commands.h"
 
 #include <glib/gi18n.h>
@@ -35,7 +35,7 @@ example_cb (StudioWindow *self, GVariant *parameter)
   studio_window_open_example (self, g_variant_get_string (parameter, NULL));
 }
 
-/* From the last page on to the first, and back. */
+/* Moves to the next or previous page and wraps around. */
 static void
 move_by (StudioWindow *self, int by)
 {
@@ -96,7 +96,7 @@ documentation_of_cb (StudioWindow *self, GVariant *parameter)
     studio_operator_window_present (GTK_WINDOW (self), &self->operator, op);
 }
 
-/* Of the layer that is selected, where the keyboard is among the cards. */
+/* For the selected layer, if the focus is on the canvas. */
 static void
 help_cb (StudioWindow *self, GVariant *parameter)
 {
@@ -152,7 +152,7 @@ PLAIN (recover_all)
 PLAIN (discard_recovery)
 #undef PLAIN
 
-/* As the table of studio-page-actions.c. */
+/* Has the columns of the table in studio-page-actions.c. */
 static const struct
 {
   const char *name;
@@ -160,7 +160,7 @@ static const struct
   void (*run) (StudioWindow *self, GVariant *parameter);
   const char *group, *title;
   const char *keys[STUDIO_COMMAND_KEYS];
-  const char *words; /* what else somebody may call it */
+  const char *words; /* other words to search for */
 } commands[] = {
   { "new", NULL, new_graph_cb, N_ ("File"), N_ ("_New Graph"), { "<Control>n" }, "create empty" },
   { "new-from-data",

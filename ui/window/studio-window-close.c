@@ -1,20 +1,19 @@
-/* Closing a window, or all tabs but one: one question for all the pages that go, with a list of those that are in no
- * file, and then they go. */
+/* Closes a window, or all tabs but one. One dialog asks about all the pages to be closed and lists those with unsaved
+ * changes. */
 #include "ui/window/studio-question.h"
 
 #include <glib/gi18n.h>
 
 #include "ui/window/studio-window-private.h"
 
-/* Pages that are to go, by one question for all of them. Those that are wanted are saved one after the other; whatever
- * stops one keeps all that are left. */
+/* The pages to close. Pages to save are saved one after the other; a failure keeps that page and all that are left. */
 typedef struct
 {
   StudioWindow *window;
   GPtrArray *going;
-  gboolean whole;   /* the window goes with them */
-  GPtrArray *pages; /* that are to be saved */
-  GPtrArray *check; /* of each page that was edited: its check button; not owned */
+  gboolean whole;   /* the window closes too */
+  GPtrArray *pages; /* to be saved */
+  GPtrArray *check; /* of each edited page: its check button, not owned */
   guint next;
 } Closing;
 
@@ -70,18 +69,18 @@ pages_that (GPtrArray *of, gboolean (*have) (StudioPage *page))
   return pages;
 }
 
-/* A crash leaves the journals; who closes has answered for what is in them. */
+/* Only a crash should leave journals; the user has decided about these. */
 static void
 let_all_go (StudioWindow *self)
 {
   for (guint i = 0; i < studio_window_n_pages (self); i++)
     studio_page_let_go (studio_window_get_nth_page (self, i));
-  /* The dialog whose answer this is outlives the window, and would disconnect itself from what is gone. */
+  /* The dialog lives longer than the window, and would disconnect from freed objects. */
   if (self->question != NULL)
     gtk_window_set_transient_for (self->question, NULL);
 }
 
-/* A page must go with its window, and not be kept by who asked about it. */
+/* A page must be freed with its window and not be kept alive by the dialog. */
 static void
 go (Closing *closing)
 {
@@ -132,7 +131,7 @@ save_next_cb (StudioPage *saved, gpointer data)
       return;
     }
   StudioPage *page = g_ptr_array_index (closing->pages, closing->next++);
-  /* It may ask where to. */
+  /* Saving may ask for a file name. */
   studio_window_show_page (closing->window, page);
   studio_page_save_then (page, save_next_cb, stay_cb, closing);
 }
@@ -158,7 +157,7 @@ response_cb (AdwMessageDialog *dialog, const char *response)
     closing_free (closing);
 }
 
-/* "Save All" saves all, "Save Selected" some; saving none is what "Discard All" is for. */
+/* "Save All" becomes "Save Selected" if some are unchecked; with none checked, "Discard All" is the way. */
 static void
 check_cb (AdwMessageDialog *dialog)
 {
@@ -171,7 +170,7 @@ check_cb (AdwMessageDialog *dialog)
   adw_message_dialog_set_response_enabled (dialog, "save", n > 0);
 }
 
-/* Where each graph is: its file, or that it has none. */
+/* Shows the file of a page, or that it has none. */
 static GtkWidget *
 row_for (StudioPage *page, GtkWidget *check)
 {
@@ -213,7 +212,7 @@ list_documents (Closing *closing, AdwMessageDialog *dialog, GPtrArray *edited)
   adw_message_dialog_set_extra_child (dialog, window);
 }
 
-/* Says which edits would be lost, and what will become of the runs. */
+/* Says which edits would be lost and what happens to the runs. */
 static char *
 dup_body (GPtrArray *edited, GPtrArray *live)
 {
@@ -278,7 +277,7 @@ is_asking (StudioWindow *self)
   return TRUE;
 }
 
-/* Takes closing. FALSE: nothing would be lost, and nobody is asked. */
+/* Takes ownership of closing. FALSE: nothing would be lost, and no dialog is shown. */
 static gboolean
 ask (Closing *closing)
 {

@@ -1,8 +1,8 @@
-/* Moving and resizing the window by its header and its edges, where somebody does that.
+/* Disables moving and resizing the window by header and edges if there is no window manager.
  *
- * On X11 the window manager takes the pointer for it. Without one (a kiosk, a bare X server) GDK moves the window
- * itself and keeps the button's release, of which GTK then never hears: it warns of a "broken accounting of active
- * state" at every later click. So there the header cannot be dragged, and there are no edges to take hold of. */
+ * On X11 the window manager grabs the pointer for that. Without one (a kiosk, a bare X server) GDK moves the window
+ * itself and consumes the button release, so that GTK warns of a "broken accounting of active state" at every later
+ * click. */
 #include "ui/window/studio-window-private.h"
 
 #ifdef GDK_WINDOWING_X11
@@ -25,7 +25,7 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioWindow *self)
     gtk_gesture_set_state (GTK_GESTURE (drag), GTK_EVENT_SEQUENCE_CLAIMED);
 }
 
-/* A press beside everything that is in the window: on its border. */
+/* A press on the border of the window, outside of every widget. */
 static gboolean
 border_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioWindow *self)
 {

@@ -1,4 +1,4 @@
-/* The header bar: what it shows of the page that is seen, and what of its buttons there is room for. */
+/* The header bar: shows the state of the current page, and hides buttons that do not fit. */
 #include <glib/gi18n.h>
 #include <string.h>
 
@@ -53,13 +53,13 @@ show_device (StudioWindow *self, StudioPage *page)
     *p = g_ascii_toupper (*p);
   g_autofree char *tooltip = g_strdup_printf (_ ("Where it trains: %s"), text);
   gtk_widget_set_tooltip_text (self->device_chip, tooltip);
-  /* A card's memory stands in the tooltip and in the list. */
+  /* The memory of a card is only in the tooltip and in the list. */
   char *memory = strstr (text, " · ");
   memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;
   if (memory != NULL)
     *memory = '\0';
-  /* Where there is no room for "CPU · 2 threads" it is "CPU", as it is in large text: a number without its noun says
-   * nothing. A card is still called by the first word of its name. The tooltip has all. */
+  /* If "CPU · 2 threads" does not fit, only "CPU" is shown, because a number without its noun means nothing; of a card,
+   * the first word of its name. The tooltip has everything. */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
   g_auto (GStrv) word = g_strsplit (text, " ", 4);
   g_autofree char *shorter = g_strv_length (word) > 2 && !g_ascii_isdigit (*word[2])
@@ -86,7 +86,7 @@ studio_window_update_header (StudioWindow *self)
   show_device (self, page);
 }
 
-/* ---- room -------------------------------------------------------------------------------------- */
+/* ---- available size ---------------------------------------------------------------------------- */
 
 static const char *const always[] = {
   "win.new-from-data",
@@ -128,7 +128,7 @@ prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
   g_menu_prepend_section (menu, NULL, G_MENU_MODEL (section));
 }
 
-/* Adds the actions that have a button of their own while there is room for it. */
+/* Adds the actions whose buttons are hidden in this size class. */
 static void
 prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
 {
@@ -152,7 +152,7 @@ update_menu (StudioWindow *self)
   studio_hide_tooltip_behind (self->menu_button);
 }
 
-/* Asked only of a page that has the window's size: one that was not seen since has another's. */
+/* Only for a page that has the window's size; a hidden page may still have an old one. */
 void
 studio_window_update_room (StudioWindow *self)
 {
@@ -171,7 +171,7 @@ studio_window_update_room (StudioWindow *self)
   update_menu (self);
 }
 
-/* ---- what all windows share ------------------------------------------------------------------------ */
+/* ---- shared by all windows ------------------------------------------------------------------------- */
 
 static void
 fill_recent (StudioWindow *self)
@@ -181,7 +181,7 @@ fill_recent (StudioWindow *self)
   update_menu (self);
 }
 
-/* Whether the menu's item at the place shows the label already. */
+/* TRUE if the menu's item at this position already has the label. */
 static gboolean
 has_label (GMenuModel *menu, guint place, const char *label)
 {
@@ -192,8 +192,8 @@ has_label (GMenuModel *menu, guint place, const char *label)
   return g_strcmp0 (shown, label) == 0;
 }
 
-/* The menu stays the same object, and what is as before is not touched: a menu that is exchanged closes under the
- * pointer, and a card's memory is asked for just when one opens it. */
+/* Updates the menu in place and leaves equal items alone, because a replaced menu closes under the pointer, and free
+ * memory is requested when the menu opens. */
 static void
 fill_devices (StudioWindow *self)
 {

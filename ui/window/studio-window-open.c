@@ -1,5 +1,4 @@
-/* New, Open, examples and recent files: into the page that is seen where nothing was done in it, else a page of their
- * own. */
+/* New, Open, examples and recent files: opened in the current page if it is untouched, else in a new tab. */
 #include "ui/window/studio-files.h"
 
 #include <glib/gi18n.h>
@@ -13,7 +12,7 @@ window_of (StudioPage *page)
   return STUDIO_WINDOW (gtk_widget_get_root (GTK_WIDGET (page)));
 }
 
-/* TRUE when a page of any window has this file already; it is shown. */
+/* If a page of any window already has this file, shows it and returns TRUE. */
 static gboolean
 present_file (GFile *file)
 {
@@ -27,7 +26,7 @@ present_file (GFile *file)
   return TRUE;
 }
 
-/* A page of its own becomes a tab only with a graph to show: what is wrong is said in the page that is seen. */
+/* A new tab is added only after the graph was read; errors are shown in the current page. */
 void
 studio_window_open_file (StudioWindow *self, GFile *file)
 {

@@ -1,5 +1,5 @@
-/* The projector, as far as it is the window's: the whole screen, no header and no tabs. Other pages can be shown
- * meanwhile, each as it is presented (studio-page-present.c). */
+/* The window's part of a presentation: full screen without header and tabs. Each page keeps its own presentation mode
+ * (studio-page-present.c). */
 #include "ui/window/studio-window-private.h"
 
 void
@@ -17,13 +17,13 @@ studio_window_set_presenting (StudioWindow *self, gboolean on)
   studio_page_set_presenting (self->page, on);
 }
 
-/* The keyboard may be nowhere after what had it was hidden, so these keys are the window's. */
+/* The focus may be nowhere after the focused widget was hidden, so the window handles these keys. */
 static gboolean
 key_cb (GtkEventControllerKey *controller, guint keyval, guint keycode, GdkModifierType state, StudioWindow *self)
 {
   if (!self->presenting || self->page == NULL)
     return GDK_EVENT_PROPAGATE;
-  /* The list of actions ends by Escape itself. */
+  /* The command palette handles Escape itself. */
   if (gtk_widget_get_visible (GTK_WIDGET (self->action_list)))
     return GDK_EVENT_PROPAGATE;
   if (studio_page_presenting_key (self->page, keyval, state))

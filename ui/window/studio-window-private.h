@@ -1,6 +1,6 @@
-/* Shared by the files of the window: studio-window.c (parts), -tabs.c (its pages), -actions.c (the table of commands),
- * -header.c (what the header bar shows of the page), -open.c, -recovery.c, -close.c (what would be lost), -present.c
- * (the projector), -frame.c (moving by the header). */
+/* The struct of StudioWindow, shared by studio-window.c (construction), -tabs.c (pages), -actions.c (commands),
+ * -header.c (header bar), -open.c, -start.c and -recovery.c (opening), -close.c, -present.c (full screen) and -frame.c
+ * (moving by the header). */
 #pragma once
 
 #include "ui/window/studio-action-list.h"
@@ -19,26 +19,26 @@ struct _StudioWindow
   AdwTabBar *tab_bar;
   AdwTabView *tab_view;
 
-  StudioPage *page; /* weak: the one that is seen; NULL while there is none */
+  StudioPage *page; /* weak: the current page; NULL: none */
   StudioActionList *action_list;
-  AdwTabPage *menu_tab; /* weak: the tab whose menu is open */
-  int room_shown;       /* for which StudioRoom the header was made; -1: none */
+  AdwTabPage *menu_tab; /* weak: the tab whose context menu is open */
+  int room_shown;       /* the StudioRoom of the header's current layout; -1: none */
   gboolean presenting, closing;
-  StudioPage *leaving; /* whose tab closes without a question; NULL but for that moment */
-  char **orphans;      /* journals of crashes, newest first */
-  GtkWidget *help;     /* weak: its window */
-  GtkWidget *operator; /* weak: the window of an operator's documentation */
-  GtkWindow *question; /* weak: the dialog that asks about several pages */
+  StudioPage *leaving; /* the page whose tab closes without a question, during that call; else NULL */
+  char **orphans;      /* paths of journals left by crashes, newest first */
+  GtkWidget *help;     /* weak: the Help window */
+  GtkWidget *operator; /* weak: the window with an operator's documentation */
+  GtkWindow *question; /* weak: the dialog about several pages */
   GtkFileChooserNative *chooser;
 };
 
-/* Without a page: for one that comes from another window. */
+/* Without a page, for a tab dragged out of another window. */
 StudioWindow *studio_window_new_bare (GtkApplication *application);
-/* Shows a page after the one that is seen. */
+/* Adds a page after the current one. */
 void studio_window_insert_page (StudioWindow *self, StudioPage *page);
-/* The page that is seen where nothing was done in it, else another one. */
+/* Returns the current page if it is untouched, else a new one. */
 StudioPage *studio_window_get_free_page (StudioWindow *self);
-/* A sentence in the page that is seen. */
+/* Shows a message in the current page. */
 void studio_window_toast (StudioWindow *self, const char *sentence);
 
 /* ---- commands (-actions.c) ---- */
@@ -47,51 +47,51 @@ void studio_window_enable (StudioWindow *self, const char *action, gboolean enab
 
 /* ---- tabs (-tabs.c) ---- */
 void studio_window_setup_tabs (StudioWindow *self);
-/* No page is seen any more; its actions hold parts of it. */
+/* Clears the current page; its actions hold references to it. */
 void studio_window_drop_page (StudioWindow *self);
 AdwTabPage *studio_window_get_tab (StudioWindow *self, StudioPage *page);
-/* The tab that a command is about: the one whose menu is open, else the one that is seen. */
+/* The tab that a command acts on: the one whose context menu is open, else the current one. */
 AdwTabPage *studio_window_get_meant_tab (StudioWindow *self);
 void studio_window_close_tab (StudioWindow *self);
 void studio_window_close_other_tabs (StudioWindow *self);
-/* Closes a page's tab without a question: it was answered. */
+/* Closes a page's tab without a question. */
 void studio_window_drop_tab (StudioWindow *self, StudioPage *page);
 void studio_window_tab_to_window (StudioWindow *self);
 
 /* ---- the header bar (-header.c) ---- */
 void studio_window_setup_header (StudioWindow *self);
 void studio_window_update_header (StudioWindow *self);
-/* Shows the parts of the header that there is room for. */
+/* Shows the parts of the header that fit. */
 void studio_window_update_room (StudioWindow *self);
 
 /* ---- files (-open.c, -recovery.c) ---- */
 void studio_window_new_graph (StudioWindow *self);
 void studio_window_choose_file (StudioWindow *self);
 void studio_window_open_example (StudioWindow *self, const char *name);
-/* The example of an operator as a graph of its own. */
+/* Opens the example of an operator as a new graph. */
 void studio_window_open_example_of (StudioWindow *self, const char *op);
 void studio_window_setup_recovery (StudioWindow *self);
 void studio_window_recover (StudioWindow *self);
 void studio_window_recover_all (StudioWindow *self);
 void studio_window_discard_recovery (StudioWindow *self);
 
-/* ---- where a graph begins (-start.c) ---- */
-/* Files that are dropped on the window are taken. */
+/* ---- starting a graph (-start.c) -------- */
+/* Accepts files dropped on the window. */
 void studio_window_setup_start (StudioWindow *self);
-/* The window “New from Data”. */
+/* Opens the window “New from Data”. */
 void studio_window_new_from_data (StudioWindow *self);
 
 /* ---- closing (-close.c) ---- */
-/* TRUE: it asks first, and goes by itself when it may. */
+/* TRUE: a dialog asks first, and the window destroys itself later. */
 gboolean studio_window_ask_to_close (StudioWindow *self);
-/* Closes all pages but this one; asks first, once for all of them, where something would be lost. */
+/* Closes all other pages, after one dialog if something would be lost. */
 void studio_window_close_pages_but (StudioWindow *self, StudioPage *page);
 
 /* ---- presentation (-present.c) ---- */
 void studio_window_setup_presentation (StudioWindow *self);
 void studio_window_set_presenting (StudioWindow *self, gboolean on);
 
-/* ---- the window's frame (-frame.c) ---- */
+/* ---- window frame (-frame.c) ---------- */
 void studio_window_setup_frame (StudioWindow *self);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* Recovers the unsaved work that crashes left: offered by a bar, one journal after the other or all at once, each in a
- * page. */
+/* Recovers unsaved work after a crash: a bar offers the journals, one at a time or all at once; each opens in a page.
+ */
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
 
@@ -17,7 +17,7 @@ update_actions (StudioWindow *self)
     studio_window_enable (self, actions[i], offered);
 }
 
-/* Paths of journals that could not be read whole since Studio was started. */
+/* Paths of journals that could not be read completely in this process. */
 static GHashTable *
 damaged_journals (void)
 {
@@ -28,7 +28,7 @@ damaged_journals (void)
   return damaged;
 }
 
-/* Journals that no Studio has and that can be read, as far as is known; free with g_strfreev(). */
+/* Returns journals that no running Studio uses and that are not known to be damaged; free with g_strfreev(). */
 static char **
 find_orphans (void)
 {
@@ -72,7 +72,7 @@ offer (StudioWindow *self)
   gtk_widget_set_visible (self->recover_all, others > 0);
 }
 
-/* One journal less: every window offers the next one, or nothing. */
+/* Makes every window offer the next journal, or hide the bar. */
 static void
 offer_the_next (StudioWindow *self)
 {
@@ -81,8 +81,8 @@ offer_the_next (StudioWindow *self)
       offer (l->data);
 }
 
-/* The page for what a journal holds: the one that shows its file already, where nothing was edited yet, because a
- * second one could not save under that name. */
+/* The page for a journal: the one that already shows its file, if it is unedited, because a second page could not save
+ * to that file; else a new one. */
 static StudioPage *
 page_for (StudioWindow *self, const char *journal)
 {
@@ -97,7 +97,7 @@ page_for (StudioWindow *self, const char *journal)
   return has;
 }
 
-/* A journal that cannot be read whole is kept, and not offered again before the next start. */
+/* A damaged journal is kept, but not offered again before the next start. */
 static void
 recover_first (StudioWindow *self)
 {

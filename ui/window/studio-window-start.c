@@ -1,4 +1,5 @@
-/* Where a graph begins: the window “New from Data”, and files that are dropped. */
+/* Opens files by kind, whether dropped, chosen or named on the command line: graphs, ONNX models, tables, traces and
+ * weights. Also opens the window “New from Data”. */
 #include <glib/gi18n.h>
 
 #include "ui/run/studio-timeline-window.h"
@@ -10,7 +11,7 @@
 #include "ui/window/studio-toasts.h"
 #include "ui/window/studio-window-private.h"
 
-/* Either dialog has made a graph. */
+/* Either dialog has created a graph. */
 static void
 made_cb (GtkWidget *dialog, const char *text, StudioWindow *self)
 {
@@ -49,7 +50,7 @@ take_table (StudioWindow *self, GFile *file)
     present_dialog (self, path);
 }
 
-/* An ONNX model that is being read: a toast says so, and its button cancels. */
+/* An ONNX model being read; a toast shows it and can cancel. */
 typedef struct
 {
   GWeakRef window;
@@ -120,7 +121,7 @@ take_model (StudioWindow *self, GFile *file)
 
 /* ---- weights ---------------------------------------------------------------------- */
 
-/* As the graph names a file: from its own folder on, where the file lies in or below that. */
+/* The path as the graph stores it: relative if the file is in or below the graph's folder. */
 static char *
 path_for_graph (StudioPage *page, const char *path)
 {
@@ -187,7 +188,7 @@ take_trace (StudioWindow *self, GFile *file)
     studio_timeline_window_open (GTK_WINDOW (self), path);
 }
 
-/* The handlers of files, by their kind. */
+/* The function for each kind of file. */
 static void (*const takers[]) (StudioWindow *self, GFile *file) = {
   [STUDIO_FILE_GRAPH] = take_graph,     [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
   [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace,

@@ -1,6 +1,6 @@
-/* The window's pages, as tabs: added, shown, closed, and moved from window to window.
+/* The tabs of the window: adding, showing, closing and moving pages between windows.
  *
- * The window takes over the actions of the page that is seen under its own name, "win": menus, buttons and keys then
+ * The actions of the current page are inserted into the window as the group "win", so that menus, buttons and keys
  * follow the page without a copy of its state. */
 #include "ui/window/studio-commands.h"
 #include "ui/window/studio-window-private.h"
@@ -60,9 +60,9 @@ studio_window_get_free_page (StudioWindow *self)
   return self->page != NULL && studio_page_is_untouched (self->page) ? self->page : studio_window_add_page (self);
 }
 
-/* ---- what a tab shows ------------------------------------------------------------------------ */
+/* ---- tab titles and icons -------------------------------------------------------------------- */
 
-/* A run's state stands still: a spinner would draw all the time, which is for the run. */
+/* The state of a run is a still icon, because an animated spinner would take processor time from training. */
 static void
 show_run (AdwTabPage *tab, StudioPage *page)
 {
@@ -122,7 +122,7 @@ attention_cb (StudioPage *page, StudioWindow *self)
     adw_tab_page_set_needs_attention (studio_window_get_tab (self, page), TRUE);
 }
 
-/* ---- the page that is seen --------------------------------------------------------------------- */
+/* ---- current page ------------------------------------------------------------------------------ */
 
 static void
 take_actions (StudioWindow *self, GActionGroup *actions)
@@ -148,8 +148,8 @@ studio_window_drop_page (StudioWindow *self)
   g_clear_weak_pointer (&self->page);
 }
 
-/* The tab view gives the focus to what had it in this page before and, where that is gone by now, to the first widget
- * that takes keys, a field of the palette. Keys that come right behind the change are meant for the graph. */
+/* AdwTabView focuses the widget that had the focus in this page, or else the first focusable one, a field of the
+ * palette. Keys pressed after the change are meant for the graph. */
 static void
 focus_graph (StudioWindow *self)
 {
@@ -184,7 +184,7 @@ selected_cb (StudioWindow *self)
   focus_graph (self);
 }
 
-/* ---- coming and going -------------------------------------------------------------------------- */
+/* ---- adding and removing ----------------------------------------------------------------------- */
 
 static void
 attached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self)
@@ -206,8 +206,8 @@ close_empty_cb (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The last page takes the window with it, whether it was closed or went to another one. The tab view is still at work
- * when it says so: the window goes after it has returned. */
+/* The window closes with its last page, whether that was closed or moved. AdwTabView is still busy in this callback, so
+ * the window is destroyed afterwards. */
 static void
 detached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self)
 {
@@ -263,7 +263,7 @@ close_page_cb (AdwTabView *view, AdwTabPage *tab, StudioWindow *self)
       return GDK_EVENT_STOP;
     }
   studio_page_commit (page);
-  /* The page that is asked about is seen. */
+  /* The dialog is about the page that is shown. */
   if (studio_page_would_lose (page))
     adw_tab_view_set_selected_page (view, tab);
   studio_page_ask_to_leave (page, leave_cb, stay_cb, NULL);

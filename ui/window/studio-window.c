@@ -1,10 +1,10 @@
-/* The window: makes its parts, and lets go of them. */
+/* Construction and destruction of the window. */
 #include "ui/window/studio-window-private.h"
 
 G_DEFINE_FINAL_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
 
-/* GTK does nothing when a window is closed from within this, so a window that has nothing to ask lets it go on, and an
- * answer, which comes later, destroys the window itself. */
+/* GTK ignores a close() called within this handler. So if there is nothing to ask, closing proceeds; otherwise the
+ * response destroys the window later. */
 static gboolean
 window_close_request (GtkWindow *window)
 {
@@ -90,7 +90,7 @@ studio_window_new (AdwApplication *application)
   return self;
 }
 
-/* ---- the page that is seen ------------------------------------------------------------------- */
+/* ---- current page ---------------------------------------------------------------------------- */
 
 StudioPage *
 studio_window_get_page (StudioWindow *self)

@@ -1,5 +1,5 @@
-/* The window: a header bar, and documents in tabs (studio-page.h). What the header says and does is of the page that is
- * seen. */
+/* The main window: a header bar, and documents in tabs (studio-page.h). The header shows and acts on the current page.
+ */
 #pragma once
 
 #include <adwaita.h>
@@ -11,25 +11,24 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_WINDOW (studio_window_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWindow, studio_window, STUDIO, WINDOW, AdwApplicationWindow)
 
-/* With one page, in which nothing is yet. */
+/* With one empty page. */
 StudioWindow *studio_window_new (AdwApplication *application);
-/* In the page that is seen where nothing was done in that yet, else in one of its own. */
+/* In the current page if it is untouched, else in a new one. */
 void studio_window_open_file (StudioWindow *self, GFile *file);
 
-/* Opens a file by what it is: a graph, an ONNX model, or a table, for which the window “New from Data”
- * appears. FALSE after a sentence
- * where it is nothing that can be opened. */
+/* Opens a file by kind: a graph, an ONNX model, a trace, weights, or a table, which opens the window “New from Data”.
+ * FALSE after a message if it is none of them. */
 gboolean studio_window_take_file (StudioWindow *self, GFile *file);
 
-/* The page that is seen (transfer none). */
+/* The current page (transfer none). */
 StudioPage *studio_window_get_page (StudioWindow *self);
 guint studio_window_n_pages (StudioWindow *self);
 StudioPage *studio_window_get_nth_page (StudioWindow *self, guint i);
 void studio_window_show_page (StudioWindow *self, StudioPage *page);
-/* Adds a page after the one that is seen, and shows it (transfer none). */
+/* Adds a page after the current one and shows it (transfer none). */
 StudioPage *studio_window_add_page (StudioWindow *self);
 
-/* Of the page that is seen. */
+/* Of the current page. */
 StudioDocument *studio_window_get_document (StudioWindow *self);
 StudioCanvas *studio_window_get_canvas (StudioWindow *self);
 StudioRun *studio_window_get_run (StudioWindow *self);
