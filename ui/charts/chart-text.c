@@ -1,4 +1,4 @@
-/* Words on charts; see the header. */
+/* Text layouts for charts; see the header. */
 #include "ui/charts/chart-text.h"
 
 PangoLayout *

@@ -1,7 +1,7 @@
-/* Words on charts, heat maps and bars: the font of the context at 11 pixels, with figures of one width. */
+/* Pango layouts for text on charts, heat maps and bars: the context's font at 11 pixels with tabular figures. */
 #pragma once
 
 #include <pango/pango.h>
 
-/* (transfer full) scale: 1, or more for a class. */
+/* scale: 1, or more in a presentation. (transfer full) */
 PangoLayout *chart_text_layout (PangoContext *context, double scale, gboolean strong, const char *text);

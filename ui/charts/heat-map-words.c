@@ -1,8 +1,8 @@
-/* Words on the axes of a heat map.
+/* Labels on the axes of a heat map.
  *
- * They take room from the cells, at most a third of a side, so that a pin is as large with words as without. Words
- * shrink to 7 pixels where rows are low; where even these have no room, each second, third … word stands there. Words
- * above columns are upright as soon as one of them is wider than its column. */
+ * Labels take space from the cells, at most a third of a side, so that a pin has the same size with and without them.
+ * They shrink to 7 pixels if rows are low; if they still do not fit, every second, third … label is drawn. Column
+ * labels are upright as soon as one is wider than its column. */
 #include "ui/charts/heat-map-words.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
-/* A plot on screen.
+/* The chart widget.
  *
- * The widget holds no data of its own: the series belong to the run and are only referenced, so a chart can be thrown
- * away and made again without loss. It redraws when told to (four times a second while a run goes on), not per point.
- */
+ * It holds no data: the series belong to the run and are only referenced, so a chart can be destroyed and created
+ * again. It redraws when studio_chart_update() is called (four times a second during a run), not for each point. */
 #include "ui/charts/studio-chart.h"
 #include "ui/charts/studio-text-scale.h"
 

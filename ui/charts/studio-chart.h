@@ -1,4 +1,4 @@
-/* The chart widget: a plot on screen, with a crosshair under the pointer and words for the screen reader. */
+/* The chart widget: draws a StudioPlot, with a crosshair under the pointer and a description for screen readers. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioChart, studio_chart, STUDIO, CHART, GtkWidget)
 
 StudioChart *studio_chart_new (const char *title);
-/* The plot, owned by the chart; call studio_chart_update after changing it. */
+/* Owned by the chart; call studio_chart_update() after changing it. */
 StudioPlot *studio_chart_get_plot (StudioChart *self);
 void studio_chart_update (StudioChart *self);
 void studio_chart_set_text_scale (StudioChart *self, double scale);

@@ -1,7 +1,5 @@
-/* A perceptual colour map.
- *
- * Computed rather than tabled: a path through OKLab (Björn Ottosson, "A perceptual color space for image processing",
- * 2020) whose lightness is linear in t and whose hue turns from violet over blue-green to yellow. */
+/* Computed instead of tabulated: a path through OKLab (Björn Ottosson, "A perceptual color space for image processing",
+ * 2020) whose lightness is linear in t and whose hue goes from violet through blue-green to yellow. */
 #include "ui/charts/studio-colormap.h"
 
 #include <math.h>

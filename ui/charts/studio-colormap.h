@@ -1,11 +1,12 @@
-/* The map from 0…1 to a colour: lightness rises evenly, so that it also reads in grey and for the colour blind. */
+/* A perceptual colour map from 0…1. Lightness rises linearly, so that it is readable in grey and by colour-blind users.
+ */
 #pragma once
 
 #include <glib.h>
 
 G_BEGIN_DECLS
 
-/* 0xffRRGGBB, as a Cairo image surface holds it; t is clamped, NaN gives the colour of "not a number". */
+/* Returns 0xffRRGGBB, as in a Cairo image surface. t is clamped; NaN has a colour of its own. */
 guint32 studio_colormap (double t);
 
 G_END_DECLS

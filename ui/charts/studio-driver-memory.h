@@ -1,12 +1,12 @@
-/* What a device's driver says is in use there, by whomever. */
+/* The memory of a device as its driver reports it, including that of other processes. */
 #pragma once
 
 #include <glib.h>
 
 G_BEGIN_DECLS
 
-/* Bytes: in use when the driver was asked last, how much there is, the most that was in use so far; in use before
- * anything of the run was there; the most until its first and its last step was over (0: it is not). */
+/* Bytes: in use at the last query, total, maximum in use so far, in use before the run, and the maximum until the end
+ * of the first and of the last step (0: not reached). */
 typedef struct
 {
   guint64 used, total, peak, before, first, last;

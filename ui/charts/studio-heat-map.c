@@ -1,7 +1,7 @@
 /* The heat map widget.
  *
- * The matrix becomes a Cairo image of one pixel a cell, once per value, and is drawn enlarged without smoothing: cells
- * stay cells. Files get one rectangle a cell while that is reasonable, so that an SVG scales on a slide. */
+ * Each value becomes a Cairo image once, one pixel per cell, and is drawn enlarged without smoothing. Files get one
+ * rectangle per cell up to a limit, so that an SVG scales. */
 #include "ui/charts/studio-heat-map.h"
 
 #include <adwaita.h>

@@ -1,7 +1,5 @@
-/* The memory bar.
- *
- * Six owners in six hues would need a legend that nobody reads; here every owner is one line with its name, its bytes
- * and the pattern that its stretch of the bar has, so neither colour nor memory is asked of the reader. */
+/* Six owners in six colours would need a legend. Here every owner has a line with its name, its bytes and the pattern
+ * of its segment, so the bar does not depend on colour. */
 #include "ui/charts/studio-memory-bar.h"
 
 #include <adwaita.h>

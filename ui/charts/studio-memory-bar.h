@@ -1,4 +1,4 @@
-/* Memory by owner: one bar, cut by owner, with patterns and words beside it. */
+/* The widget that shows memory by owner: a segmented bar and a line per owner. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,12 +11,12 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioMemoryBar, studio_memory_bar, STUDIO, MEMORY_BAR, GtkWidget)
 
 StudioMemoryBar *studio_memory_bar_new (void);
-/* Owners in the order given: "parameters", "gradients", … device: "cpu". */
+/* The owners in display order: "parameters", "gradients", …. device: "cpu". */
 void studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const char *const *owner,
                             const guint64 *bytes);
-/* A line below the owners', and what was at which time in words when the pointer rests; NULL: none. */
+/* Adds a line with the driver's report, and its history in the tooltip; NULL: none. */
 void studio_memory_bar_set_driver (StudioMemoryBar *self, const StudioDriverMemory *driver);
-/* Of several ranks it says that it shows the first one, and what that takes beside its part. */
+/* With several ranks, says that the bar shows rank 0, and which memory is not part of its plan. */
 void studio_memory_bar_set_ranks (StudioMemoryBar *self, int ranks);
 guint64 studio_memory_bar_get_total (StudioMemoryBar *self);
 

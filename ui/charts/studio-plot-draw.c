@@ -1,7 +1,8 @@
-/* The drawing of a chart.
+/* Draws a chart.
  *
- * A curve with more points than pixels becomes one pale rectangle a pixel column, from the column's minimum to its
- * maximum, under the line of its means, all read from the series' pyramid; one with fewer becomes a line. */
+ * A curve with more points than pixels is drawn as one pale rectangle per pixel column, from the column's minimum to
+ * its maximum, under a line of the means, all read from the series' pyramid. A curve with fewer points is drawn as a
+ * line. */
 #include "ui/charts/studio-plot.h"
 
 #include "ui/charts/chart-text.h"

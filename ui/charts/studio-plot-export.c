@@ -1,4 +1,4 @@
-/* Charts as files: drawings, or their numbers. */
+/* Writes charts as pictures, or their numbers as CSV. */
 #include <string.h>
 
 #include "engine/loom.h"

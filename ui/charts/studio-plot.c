@@ -1,4 +1,4 @@
-/* The content of a chart: its curves and marks, the visible part, and its words. */
+/* The data of a chart: its curves and marks, the visible range, and its description. */
 #include "ui/charts/studio-plot.h"
 
 #include <glib/gi18n.h>

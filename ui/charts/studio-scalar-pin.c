@@ -1,7 +1,5 @@
-/* The large figure.
- *
- * Labels, not drawing: they follow the user's font and size, and a screen reader finds one object with a name ("loss
- * 0.412") instead of three fragments. */
+/* Made of labels instead of a drawing: they follow the user's font and size, and a screen reader finds one object with
+ * a name ("loss 0.412") instead of three. */
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/charts/studio-text-scale.h"
 

@@ -1,4 +1,4 @@
-/* One number, large: a loss, an accuracy, a scalar that is watched. */
+/* The widget that shows one large number: a loss, an accuracy, or a pinned scalar. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -8,11 +8,11 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_SCALAR_PIN (studio_scalar_pin_get_type ())
 G_DECLARE_FINAL_TYPE (StudioScalarPin, studio_scalar_pin, STUDIO, SCALAR_PIN, GtkWidget)
 
-/* caption: "loss"; it stands small above the figure. */
+/* caption: small text above the number, such as "loss". */
 StudioScalarPin *studio_scalar_pin_new (const char *caption);
-/* figure: formatted text, NULL for "–". detail: what stands behind it in small ("of 4,690"), may be NULL. */
+/* figure: formatted text, NULL for "–". detail: small text after it ("of 4,690"), or NULL. */
 void studio_scalar_pin_set (StudioScalarPin *self, const char *figure, const char *detail);
-/* The figure takes the room of at least so many characters. */
+/* Sets the minimum width of the number in characters. */
 void studio_scalar_pin_set_width (StudioScalarPin *self, int characters);
 void studio_scalar_pin_set_caption (StudioScalarPin *self, const char *caption);
 const char *studio_scalar_pin_get_figure (StudioScalarPin *self);

@@ -1,6 +1,4 @@
-/* The series behind every curve.
- *
- * Plain arrays and no widgets, so that the model of a run can hold it and tests need no display. */
+/* Plain arrays without widgets, so that the model of a run can hold them and tests need no display. */
 #include "ui/charts/studio-series.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
-/* A growing series of points (x never falls) with a pyramid of minima, maxima and sums, so that a chart of a million
- * points costs as much as one of a thousand.
+/* A growing series of points (x never decreases) with a pyramid of minima, maxima and sums, so that drawing a million
+ * points costs as much as drawing a thousand.
  *
- * Level 0 is the points; each entry of level k covers FANOUT entries of level k - 1. Appending touches one entry a
- * level only where one is completed, hence amortised O(1); asking for the range of any stretch touches at most
- * 2·FANOUT entries a level. Points that are not finite stay in the data (the export shows them as empty) and out of the
- * extrema. */
+ * Level 0 is the points; each entry of level k covers FANOUT entries of level k - 1. Appending is amortised O(1); the
+ * range of any interval reads at most 2·FANOUT entries per level. Points that are not finite are kept (empty in
+ * exports) but excluded from the extrema. */
 #pragma once
 
 #include <glib.h>
@@ -17,20 +16,20 @@ StudioSeries *studio_series_new (void);
 StudioSeries *studio_series_ref (StudioSeries *series);
 void studio_series_unref (StudioSeries *series);
 
-/* x must be at least the last one's; a smaller x cuts the series back first (a run that was resumed from an earlier
- * step writes over what it had not saved). */
+/* If x is smaller than the last x, the points from x on are removed first: a resumed run overwrites the steps after its
+ * checkpoint. */
 void studio_series_append (StudioSeries *series, double x, double y);
 gsize studio_series_length (const StudioSeries *series);
 void studio_series_get (const StudioSeries *series, gsize i, double *x, double *y);
-/* First index whose x is at least this; length when there is none. */
+/* The first index with at least this x; the length if there is none. */
 gsize studio_series_lower_bound (const StudioSeries *series, double x);
-/* The point nearest to x; FALSE when empty. */
+/* The point nearest to x; FALSE: empty. */
 gboolean studio_series_nearest (const StudioSeries *series, double x, gsize *index);
-/* Extrema and mean (may be NULL) of the finite points in [from, to); FALSE when there are none. */
+/* Extrema and mean (may be NULL) of the finite points in [from, to); FALSE: none. */
 gboolean studio_series_range (const StudioSeries *series, gsize from, gsize to, double *min, double *max, double *mean);
-/* The last finite point; FALSE when there is none. */
+/* The last finite point; FALSE: none. */
 gboolean studio_series_last (const StudioSeries *series, double *x, double *y);
-/* How many entries the last call of studio_series_range looked at: what tests hold the pyramid to. */
+/* The number of entries that the last studio_series_range() read; for tests. */
 gsize studio_series_last_cost (const StudioSeries *series);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioSeries, studio_series_unref)

@@ -1,4 +1,4 @@
-/* The desktop says it twice: by the dots an inch, which "large text" raises, and by the size of its font. */
+/* Desktops scale text in two ways: by the resolution, which "large text" raises, and by the font size. */
 #include "ui/charts/studio-text-scale.h"
 
 #define USUAL_POINTS 10.0

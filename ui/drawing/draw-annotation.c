@@ -1,4 +1,4 @@
-/* Frames and notes: what people write beside a graph. */
+/* Draws frames and notes. */
 #include "ui/drawing/draw-annotation.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Frames and notes, drawn with Cairo. */
+/* Draws frames and notes with Cairo. */
 #pragma once
 
 #include <pango/pango.h>
@@ -8,8 +8,7 @@
 G_BEGIN_DECLS
 
 PangoLayout *studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annotation);
-/* At (0, 0), in screen pixels: border lines keep their width at every zoom. Texts that could not be read are left out.
- */
+/* At (0, 0) in screen pixels, so that borders have the same width at every zoom. Text too small to read is left out. */
 void studio_draw_annotation (cairo_t *cr, const StudioAnnotation *annotation, PangoLayout *text,
                              const StudioTheme *theme, double zoom, gboolean selected);
 

@@ -1,6 +1,6 @@
-/* The drawing of a card: border, bar, icon, name, summary, ports, and the fault below.
+/* Draws a card: border, bar, icon, name, summary, ports, and the fault below.
  *
- * The canvas rasterises the frame once per look and zoom and draws the texts over it; a file has both in one go. */
+ * The canvas rasterises the frame once per appearance and zoom and draws the text over it; a file gets both at once. */
 #include "ui/drawing/draw-card.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* Costs on cards, drawn with Cairo. */
+/* Draws costs on cards with Cairo. */
 #pragma once
 
 #include <pango/pango.h>
@@ -8,11 +8,11 @@
 
 G_BEGIN_DECLS
 
-/* A bar along the lower edge of a card of this size, whose corner is at (0, 0), and the number at its end. text is any
- * small layout; it is changed. NULL: the bar alone. */
+/* Draws a bar along the lower edge of a card of this size at (0, 0), and the number at its end. text is any small
+ * layout and is changed; NULL: no number. */
 void studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item, StudioMeasure measure,
                        double width, double height, double radius, const StudioTheme *theme, PangoLayout *text);
-/* The legend of bars and numbers, with its lower left corner at (x, y); returns its height. */
+/* Draws the legend of bars and numbers with its lower left corner at (x, y); returns its height. */
 double studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure measure, double x, double y,
                                 const StudioTheme *theme, PangoLayout *text);
 

@@ -1,6 +1,7 @@
-/* Cards from afar, as a map shows towns: first the words below the name go, then the names, and the colours stay.
+/* Draws cards at low zoom. As the zoom decreases, the text below the name is dropped first, then the name; the colour
+ * stays.
  *
- * Names are written in pixels of the screen, larger than the card is, because a name that cannot be read is none. */
+ * Names are drawn in screen pixels, larger than the card allows, so that they stay readable. */
 #include "ui/drawing/draw-far.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Errors are red, advice is amber, and what is merely not there yet is neither. */
+/* Errors are red, warnings are amber, and incomplete parts are grey. */
 #include "ui/drawing/draw-fault.h"
 
 #include <math.h>

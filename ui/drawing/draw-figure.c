@@ -1,4 +1,4 @@
-/* The figures of cards: curves, insides of modules, images and points. */
+/* Draws the figures of cards: curves, contents of modules, images and points. */
 #include "ui/drawing/draw-figure.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Icons of data/icons from the resource that is built of them, drawn by librsvg in one colour. */
+/* Icons come from the resource built from data/icons and are drawn by librsvg in one colour. */
 #include "ui/drawing/draw-icon.h"
 
 #include <librsvg/rsvg.h>

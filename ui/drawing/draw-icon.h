@@ -1,11 +1,11 @@
-/* The project's symbolic icons on Cairo, for where there is no icon theme. */
+/* Draws the project's symbolic icons with Cairo, for drawings without an icon theme. */
 #pragma once
 
 #include "ui/drawing/studio-theme.h"
 
 G_BEGIN_DECLS
 
-/* A StudioDrawIcon. Unknown names are not drawn, but for that of modules. */
+/* A StudioDrawIcon. Draws nothing for unknown names, except the icon of modules. */
 gboolean studio_draw_own_icon (cairo_t *cr, const char *name, const StudioColor *color, gpointer unused);
 
 G_END_DECLS

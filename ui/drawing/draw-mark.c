@@ -1,4 +1,4 @@
-/* Marks of a comparison. Their size does not follow the zoom: they are read when cards are too small to be. */
+/* Draws the marks of a comparison. Their size does not follow the zoom, so that they are readable on small cards. */
 #include "ui/drawing/draw-mark.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The legend of types. It lists what there is and no more: a graph of floats and class numbers has two rows. */
+/* The legend lists only types that occur, so most graphs have two rows. */
 #include "ui/drawing/draw-types.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* The legend of types: how wires of each type that is in the graph are drawn. */
+/* Draws the legend of types: the line style of each type in the graph. */
 #pragma once
 
 #include <pango/pango.h>
@@ -7,8 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* A row for each type on a wire or at an output of the scene, and one for wires whose type is not known yet; its lower
- * left corner is at (x, y). Returns its height; 0, and nothing is drawn, where there is nothing to say. */
+/* One row per type of a wire or output in the scene, and one for wires of unknown type; the lower left corner is at (x,
+ * y). Returns the height; 0: nothing to draw. */
 double studio_draw_types_legend (cairo_t *cr, const StudioScene *scene, double x, double y, const StudioTheme *theme,
                                  PangoContext *context);
 

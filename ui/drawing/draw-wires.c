@@ -1,4 +1,4 @@
-/* Wires: one curve family, a pattern for each type; and shapes that stand on them. */
+/* Draws wires, with one line style per type, and the shape labels on them. */
 #include "ui/drawing/draw-wires.h"
 
 #include <math.h>

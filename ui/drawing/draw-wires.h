@@ -1,4 +1,4 @@
-/* Wires and their shapes, drawn with Cairo. */
+/* Draws wires and their shape labels with Cairo. */
 #pragma once
 
 #include <pango/pango.h>
@@ -10,24 +10,24 @@ G_BEGIN_DECLS
 
 typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
 
-/* The curve as the path, in screen pixels. */
+/* Sets the curve as the path, in screen pixels. */
 void studio_curve_path (cairo_t *cr, const StudioCurve *curve, const StudioView *view);
 void studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view);
-/* Strokes the path, and lets go of it. */
+/* Strokes and clears the path. */
 void studio_stroke_line (cairo_t *cr, StudioLine line, const StudioColor *color, const StudioColor *background,
                          double width);
-/* Wires that cross the view. hidden: one whose end is being dragged, or 0. is_selected may be NULL. */
+/* Draws the wires that cross the view. hidden: a wire whose end is being dragged, or 0. is_selected may be NULL. */
 void studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                         guint64 hidden, StudioIsSelected is_selected, gpointer data);
-/* A point that a wire is led through; marked: the one that keys mean. */
+/* Draws a waypoint of a wire; marked: the one that the keyboard acts on. */
 void studio_draw_point (cairo_t *cr, const StudioPoint *point, const StudioView *view, const StudioTheme *theme,
                         const StudioColor *color, gboolean marked);
-/* Their shapes, each where it covers no other. named: the item whose ports are named, which stand where the shapes of
- * its wires would; or STUDIO_NO_ITEM. layouts caches texts (char * → PangoLayout) between calls. */
+/* Draws the shape labels where they cover no other. named: an item whose ports are named instead, or STUDIO_NO_ITEM.
+ * layouts caches text (char * → PangoLayout) between calls. */
 void studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                         guint named, PangoContext *context, GHashTable *layouts);
-/* The shape of one wire above a place in pixels, where it has none of its own, or always: of the wire under the
- * pointer. */
+/* Draws the shape label of the wire under the pointer above a point in pixels, if it has none of its own or always is
+ * set. */
 void
 studio_draw_pill_beside (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                          guint link, double sx, double sy, gboolean always, PangoContext *context, GHashTable *layouts);

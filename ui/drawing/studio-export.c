@@ -1,4 +1,4 @@
-/* Drawings as files: one function for charts, heat maps and whatever else draws with Cairo. */
+/* Writes drawings to files; see the header. */
 #include "ui/drawing/studio-export.h"
 
 #include <cairo-pdf.h>

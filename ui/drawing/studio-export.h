@@ -1,4 +1,4 @@
-/* Drawings as files: one function for graphs, charts, heat maps and whatever else draws with Cairo. */
+/* Writes any Cairo drawing to a file: graphs, charts, heat maps. */
 #pragma once
 
 #include <cairo.h>
@@ -7,10 +7,10 @@
 G_BEGIN_DECLS
 
 typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpointer data);
-/* By the path's suffix: .svg, .pdf, or .png of twice the size; whole or not at all. Errors: USAGE, IO. */
+/* By extension: .svg, .pdf, or .png of twice the size; written completely or not at all. Errors: USAGE, IO. */
 gboolean studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
                                 GError **error);
-/* For texts in a file, without a display. */
+/* For text in a file, without a display. */
 PangoContext *studio_export_context_new (void);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
-/* The operator table writes "yᵢ = xᵢ²" so that terminals and files can show it. Fonts of desktops lack some of these
- * letters, and draw a box for them; Pango can raise and lower any letter instead. */
+/* Operator descriptors write "yᵢ = xᵢ²", so that terminals and files can show it. Many fonts lack some of these
+ * letters; Pango can raise and lower any letter instead. */
 #include "ui/drawing/studio-formula.h"
 
 #include <string.h>

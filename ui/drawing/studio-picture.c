@@ -1,5 +1,5 @@
-/* Draws what the canvas draws, in the same order (frames and notes, wires, cards, shapes), at zoom 1 and without what
- * only a moment has: focus, selection, the pointer. */
+/* Draws the same as the canvas in the same order (frames and notes, wires, cards, shape labels), at zoom 1 and without
+ * focus, selection and pointer. */
 #include "ui/drawing/studio-picture.h"
 
 #include <glib/gi18n.h>

@@ -1,18 +1,18 @@
-/* The whole of a graph's scope as the canvas draws it, for files. */
+/* Draws a whole scope of a graph to a file or an image. */
 #pragma once
 
 #include "ui/drawing/studio-theme.h"
 
 G_BEGIN_DECLS
 
-/* The picture of a graph: its outermost scope, or a module by its name, with the faults that it has. */
+/* The scene of a graph's outermost scope, or of a module by name, with its faults. */
 StudioScene *studio_picture_scene (const LoomGraph *graph, const char *module, GError **error);
-/* Writes .svg, .pdf or .png by the path's suffix, whole or not at all. background: whether it is painted; without it a
- * picture lies on any page. Errors: USAGE for another suffix or an empty scene, IO. */
+/* Writes .svg, .pdf or .png by extension, completely or not at all. background: FALSE leaves it transparent. Errors:
+ * USAGE for another extension or an empty scene, IO. */
 gboolean
 studio_picture_write (const StudioScene *scene, const char *path, gboolean dark, gboolean background, GError **error);
 
-/* The picture scaled to fit into so many pixels, an image surface (transfer full); NULL of an empty scene. */
+/* The picture scaled to fit into width × height pixels, an image surface (transfer full); NULL: empty scene. */
 cairo_surface_t *studio_picture_thumbnail (const StudioScene *scene, int width, int height, gboolean dark);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
-/* Colours and line patterns of graphs.
+/* Colours and line styles of graphs.
  *
- * A type is told by its pattern as well as by its colour: families share a colour (floats of two bytes, whole numbers),
- * and no two types share a pattern. The colours are at least 5.5:1 on the window's background. */
+ * A type is shown by line style and by colour: families share a colour (16-bit floats, integers), and no two types
+ * share a style. The colours have a contrast of at least 5.5:1 on the window's background. */
 #include "ui/drawing/studio-theme.h"
 
 #include <string.h>

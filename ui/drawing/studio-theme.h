@@ -1,4 +1,4 @@
-/* Colours and line patterns of graphs, for light, dark and high contrast. */
+/* The colours and line styles of graphs, for light, dark and high contrast. */
 #pragma once
 
 #include <cairo.h>
@@ -7,7 +7,7 @@
 
 G_BEGIN_DECLS
 
-/* As GdkRGBA, which is not to be had without GTK. */
+/* Like GdkRGBA, which needs GTK. */
 typedef struct
 {
   float red, green, blue, alpha;
@@ -32,18 +32,17 @@ typedef struct
 {
   gboolean dark, high_contrast;
   StudioColor background, card, text, dim, border, dot, accent, error, error_background, advice, todo, pill;
-  StudioColor
-      added; /* what another graph does not have; what is changed is drawn as advice, what is gone as an error */
-  StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is a module's */
+  StudioColor added; /* added in a comparison; changed parts have the colour of warnings, removed ones that of errors */
+  StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is that of modules */
   StudioColor dtype[LOOM_N_DTYPES], untyped;
-  StudioColor part[STUDIO_N_PARTS]; /* of stages and devices, over and over */
+  StudioColor part[STUDIO_N_PARTS]; /* of stages and devices, used cyclically */
 } StudioTheme;
 
 void studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast);
-/* The same with another background, text and accent: those of a desktop's style. */
+/* Sets background, text and accent to those of the desktop's style. */
 void studio_theme_set_base (StudioTheme *theme, const StudioColor *background, const StudioColor *text,
                             const StudioColor *accent);
-/* "#rrggbb"; FALSE, and *color as it was, where it is none. */
+/* Parses "#rrggbb"; FALSE leaves *color unchanged. */
 gboolean studio_color_parse (const char *text, StudioColor *color);
 void studio_color_set (const StudioColor *color, cairo_t *cr);
 
@@ -52,7 +51,7 @@ StudioLine studio_dtype_line (LoomDType dtype);
 void studio_line_apply (StudioLine line, cairo_t *cr, double width);
 const StudioColor *studio_theme_wire (const StudioTheme *theme, const StudioLink *link);
 const StudioColor *studio_theme_category (const StudioTheme *theme, const StudioItem *item);
-/* Of its stage or device; NULL: it is in none. */
+/* The colour of the item's stage or device; NULL: none. */
 const StudioColor *studio_theme_part (const StudioTheme *theme, const StudioItem *item);
 
 G_END_DECLS

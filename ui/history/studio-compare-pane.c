@@ -1,4 +1,4 @@
-/* The list of a comparison. It is filled again when its words are others, so that one may edit while it is open. */
+/* The list of a comparison. It is filled again when the comparison changes, so the user may edit while it is open. */
 #include "ui/history/studio-compare-pane.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,5 @@
-/* The history as a list view over the document's own (ui/document/studio-history.h): rows are made for what is in
- * sight, so that ten thousand steps cost what twenty do. */
+/* A list view over the document's history (ui/document/studio-history.h): rows exist only for visible entries, so that
+ * ten thousand steps cost as much as twenty. */
 #include "ui/history/studio-history-pane.h"
 
 #include <glib/gi18n.h>

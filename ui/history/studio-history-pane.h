@@ -1,4 +1,4 @@
-/* The steps of a document, by name and time, the oldest first: a click or Enter makes one of them present. */
+/* The pane with the undo history of a document, oldest first: activating a step restores it. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -10,9 +10,9 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_HISTORY_PANE (studio_history_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioHistoryPane, studio_history_pane, STUDIO, HISTORY_PANE, GtkWidget)
 
-/* Signal "compare"(guint position): the button beside an entry, which compares it with what is present. */
+/* Signal "compare"(guint position): the button of an entry, which compares it with the current graph. */
 StudioHistoryPane *studio_history_pane_new (StudioDocument *document);
-/* Puts the keyboard on the present entry. */
+/* Focuses the current entry. */
 void studio_history_pane_focus (StudioHistoryPane *self);
 
 G_END_DECLS

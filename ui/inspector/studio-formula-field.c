@@ -1,5 +1,5 @@
-/* In a file a formula is one line, here each statement has its own: "; " is shown as the end of a line, character for
- * character, so that a place in the file's text is a place in the field. */
+/* A formula is one line in a file; here each statement has its own line. "; " is shown as a line break of two
+ * characters, so that positions in the file are positions in the field. */
 #include "ui/inspector/studio-formula-field.h"
 
 #include <string.h>

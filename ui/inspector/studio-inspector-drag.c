@@ -1,5 +1,5 @@
-/* A drag across the field of a number changes it. While it goes on, the document stays as it is and the inspector says
- * what would change; the release is one step. A field that one types in selects text by the same drag, as always. */
+/* Dragging across a number's entry changes it. During the drag the document is unchanged and the inspector previews the
+ * changes; the release is one undo step. In a focused entry a drag selects text as usual. */
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-inspector-private.h"
 

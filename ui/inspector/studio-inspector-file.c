@@ -1,5 +1,5 @@
-/* A button beside a field for a path: chooses a file with the desktop's own dialog, and writes it as the graph would,
- * from the graph's folder on where it lies below that. */
+/* The button next to a path's entry: opens a file chooser, and writes the path relative to the graph's folder if it is
+ * below that. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <glib/gi18n.h>

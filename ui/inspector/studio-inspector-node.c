@@ -1,5 +1,4 @@
-/* What the inspector shows of a node, a frame or a wire: a group of rows each for its parameters, what comes out and
- * what it costs. */
+/* Builds the inspector's content for a node, a frame or a wire: groups of rows for parameters, outputs and costs. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>

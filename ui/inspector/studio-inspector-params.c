@@ -1,4 +1,4 @@
-/* Titles of parameters, and what a drag makes of their numbers; see the header. */
+/* Titles of parameters, and arithmetic of dragging a number; see the header. */
 #include "ui/inspector/studio-inspector-params.h"
 
 #include <glib/gi18n.h>

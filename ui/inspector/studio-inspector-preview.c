@@ -1,5 +1,5 @@
-/* The changes that the value that is typed or dragged would make. Only the newest is worked out: another value, the
- * end of typing and another selection cancel the one before. */
+/* Previews the changes that a typed or dragged value would make. Only the newest is computed: another value, the end of
+ * typing or another selection cancels the previous one. */
 #include "ui/document/studio-preview.h"
 #include "ui/inspector/studio-inspector-private.h"
 

@@ -1,5 +1,5 @@
-/* Rows of the inspector: a field for each parameter. A value that cannot be one is said at once and not written;
- * everything else is a transaction, and typing in one entry is one step. */
+/* The rows of the inspector, one per parameter. An invalid value is reported at once and not written; everything else
+ * is a transaction, and typing in one entry is one undo step. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>

@@ -1,4 +1,4 @@
-/* Several nodes at once: the parameters that all of them have, of which one value is written to all in one step. */
+/* The inspector for several nodes: shows the parameters they share, and writes a value to all of them in one step. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>

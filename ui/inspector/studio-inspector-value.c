@@ -1,5 +1,5 @@
-/* A field that one types a value into: what it comes to and what would change is said while one types, and it is set at
- * Enter or when the field is left. Escape puts back what was there; what is no value stays until then. */
+/* Typing a value into an entry: the result and the changes are previewed while typing, and the value is set at Enter or
+ * when the entry loses the focus. Escape restores the old value; an invalid value stays until then. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>

@@ -1,8 +1,7 @@
-/* The inspector is generated: a row for each parameter that the operator describes, what comes out, what it costs.
+/* The inspector is generated: a row per parameter in the operator's descriptor, then outputs and costs.
  *
- * Rows are built when the selection changes and only refreshed when the graph does, so that the
- * entry one types in keeps its cursor. A value that cannot be one is said at once and not
- * written; everything else is a transaction, and typing in one entry is one step. */
+ * Rows are built when the selection changes and only updated when the graph does, so that a focused entry keeps its
+ * cursor. */
 #include "ui/inspector/studio-inspector-private.h"
 
 #include <adwaita.h>

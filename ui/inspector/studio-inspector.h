@@ -1,4 +1,4 @@
-/* The inspector: parameters, output and cost of the selected node, made from its operator's description. */
+/* The inspector: the parameters, outputs and costs of the selected node. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,13 +11,13 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioInspector, studio_inspector, STUDIO, INSPECTOR, GtkWidget)
 
 StudioInspector *studio_inspector_new (StudioDocument *document);
-/* The widget that stands there while nothing is selected (the training settings). */
+/* Sets the widget shown while nothing is selected (the training settings). */
 void studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget);
-/* The devices that a node may be computed on, as the worker names them; NULL: not known. */
+/* The devices that a node can be assigned to, as the worker names them; NULL: unknown. */
 void studio_inspector_set_devices (StudioInspector *self, const char *const *devices);
-/* Sets what is being typed, if it is a value: before a command that means the graph as one sees it. */
+/* Sets a typed value, if it is valid; call before a command that uses the graph. */
 void studio_inspector_settle (StudioInspector *self);
-/* Puts the keyboard focus on the first parameter. */
+/* Focuses the first parameter. */
 void studio_inspector_focus (StudioInspector *self);
 
 G_END_DECLS

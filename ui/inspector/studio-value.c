@@ -1,4 +1,4 @@
-/* A recursive descent over what was typed. Its faults are for people: what is missing, and what there is instead. */
+/* A recursive-descent parser of typed values. Its faults say what is missing and what was found instead. */
 #include "ui/inspector/studio-value.h"
 
 #include <math.h>

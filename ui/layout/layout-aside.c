@@ -1,4 +1,5 @@
-/* Places what a layout of boxes leaves open: notes, and a part that was laid out by itself. */
+/* Places what the layered layout leaves out: notes and empty frames, and a part of the graph that was laid out
+ * separately. */
 #include "ui/layout/layout-private.h"
 
 #include <math.h>

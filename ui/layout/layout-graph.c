@@ -1,9 +1,9 @@
-/* The shape of the whole: how many columns a row has, how wide the channels between them are, and how components stand
- * beside and below each other.
+/* Chooses the shape of the whole layout: the number of columns per row, the width of the channels between them, and the
+ * arrangement of components.
  *
- * Several shapes are tried and measured. What counts most is how large the text becomes on the canvas; then few rows,
- * few crossings, and channels as wide as the shapes on the wires would like. Of a large graph only the shape that looks
- * best by its layers' heights is worked out, so that 2,000 boxes stay well below a third of a second. */
+ * Several shapes are computed and rated: mostly by the size of the text on the canvas, then by few rows, few crossings,
+ * and channels wide enough for shape labels. For a large graph only the most promising shape is computed, so that 2,000
+ * boxes take well below a third of a second. */
 #include "ui/layout/layout-private.h"
 
 #include <math.h>

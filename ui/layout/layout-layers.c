@@ -1,8 +1,8 @@
-/* Which layer each box stands in.
+/* Assigns each box to a layer.
  *
- * Layers are the longest way from a source, as in Sugiyama, Tagawa and Toda (1981); then whatever has more wires
- * behind it than before it moves to the right, so that weights and targets stand one layer before their reader instead
- * of all at the left edge. */
+ * The layer is the longest path from a source, as in Sugiyama, Tagawa and Toda (1981). Then each box with more outgoing
+ * than incoming wires moves to the right, so that weights and targets are one layer before their reader instead of at
+ * the left edge. */
 #include "ui/layout/layout-private.h"
 
 typedef struct

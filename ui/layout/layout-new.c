@@ -1,5 +1,5 @@
-/* A place for one more card behind or before another, without laying out anything else anew: who adds a layer knows
- * where the others stand, and should find them there. */
+/* Finds a position for one new card after or before another without changing the rest of the layout, so that the user
+ * finds the other cards where they were. */
 #include "ui/layout/layout-private.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
-/* One row of layers: its boxes, the wires that pass a layer without stopping, and the order of both that crosses least.
+/* Orders the boxes and passing wires of each layer in a row so that few wires cross.
  *
- * Barycentres, ports included, in sweeps from both sides, and exchanges of neighbours at the end; the best order seen
- * is kept. */
+ * Barycentre sweeps from both sides, including ports, then exchanges of neighbours; the best order found is kept. */
 #include "ui/layout/layout-private.h"
 
 #include <stdlib.h>

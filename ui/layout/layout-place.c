@@ -1,7 +1,7 @@
-/* How high each box of a row stands, in the manner of Brandes and Köpf (2002): segments that do not cross are joined,
- * the most important first, to blocks whose ports lie on one line; blocks are stacked as close as cards and passing
- * wires allow, and then drawn towards the middle of what they are wired to. Unlike there, one alignment is enough, for
- * it is known which way is the main one; it comes out straight. */
+/* Computes the y of each box of a row, following Brandes and Köpf (2002): segments that do not cross are joined to
+ * blocks, the most important first, whose ports are on one line; blocks are stacked as closely as cards and passing
+ * wires allow, and then moved towards the middle of their neighbours. Unlike in the paper one alignment is enough,
+ * because the main path is known and stays straight. */
 #include "ui/layout/layout-private.h"
 
 #include <math.h>

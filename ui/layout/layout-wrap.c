@@ -1,5 +1,5 @@
-/* Where the layers are cut into rows, by dynamic programming over the cuts: a cut costs the wires that it wraps, a row
- * its height and what it leaves empty. */
+/* Cuts the layers into rows by dynamic programming: a cut costs the wires that it wraps; a row costs its height and its
+ * empty space. */
 #include "ui/layout/layout-private.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Common lines of cards: on command, and found while one is dragged.
+/* Alignment of cards by command and while dragging.
  *
- * Both axes are the same but for the names, so an axis is a pair of offsets into StudioRect here. */
+ * Both axes work the same, so an axis is a pair of offsets into StudioRect. */
 #include "ui/layout/studio-align.h"
 
 #include <math.h>

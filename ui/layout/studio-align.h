@@ -1,4 +1,4 @@
-/* Bringing cards onto common lines: on command, and while one is dragged. Arithmetic on rectangles. */
+/* Aligns cards by command, and snaps a card while it is dragged. Arithmetic on rectangles. */
 #pragma once
 
 #include "ui/scene/studio-geometry.h"
@@ -17,11 +17,10 @@ typedef enum
   STUDIO_DISTRIBUTE_VERTICALLY
 } StudioAlign;
 
-/* Moves the rectangles. What is aligned to one line must not come to lie on each other: it is then set one behind the
- * other, in the order in which it stood, as far as it has to be. */
+/* Moves the rectangles. Rectangles that would overlap on the common line are moved apart in their old order. */
 void studio_align (StudioRect *rect, guint n, StudioAlign how);
 
-/* A line that what is dragged has come onto, to be shown: from y0 to y1 at x, or the other way. */
+/* A guide line of the snap, to be shown: from y0 to y1 at x, or from x0 to x1 at y. */
 typedef struct
 {
   gboolean is_upright;
@@ -30,15 +29,14 @@ typedef struct
 
 typedef struct
 {
-  double x, y; /* of the dragged rectangle's corner */
+  double x, y; /* of the rectangle's corner */
   guint n_guides;
   StudioGuide guide[2];
 } StudioSnapped;
 
-/* Where a rectangle that is dragged to `rect` comes to lie: its edges and its vertical middle on those of another card
- * within `reach`, its ports level with those that they are wired to, else its corner on the grid of 24, or level with
- * where it began (from_x, from_y). item: the card that is dragged, or STUDIO_NO_ITEM; moving: those that go along, or
- * NULL. Only what is in sight counts. */
+/* Snaps a rectangle dragged to `rect`: its edges and vertical middle to those of another card within `reach`, its ports
+ * to those they are wired to, else its corner to the grid of 24, or to where the drag began (from_x, from_y). item: the
+ * dragged card, or STUDIO_NO_ITEM; moving: items dragged along, or NULL. Only visible cards count. */
 StudioSnapped studio_align_snap (const StudioScene *scene, guint item, const gboolean *moving, const StudioRect *rect,
                                  double from_x, double from_y, double reach, const StudioRect *sight);
 

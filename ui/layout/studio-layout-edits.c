@@ -1,4 +1,4 @@
-/* A layout as changes of a graph: what Studio's undo keeps, and what `gradloom arrange` applies. */
+/* Turns a layout into edits of a graph, for Studio's undo and for `gradloom arrange`. */
 #include "ui/layout/studio-layout.h"
 
 #include <math.h>

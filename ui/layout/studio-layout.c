@@ -1,7 +1,7 @@
-/* From a scene to boxes and back: frames become boxes of their own, notes go along with what they stand beside.
+/* Converts a scene to boxes and back: a frame becomes a box, and notes move with the card next to them.
  *
- * A frame is laid out by itself, and then is one box whose ports are those of the cards within. That works only where
- * no wire leaves a frame and comes back into it, so what lies on such a way is taken in. */
+ * A frame is laid out separately and then is one box with the ports of its cards. That works only if no path leaves a
+ * frame and returns, so nodes on such a path are laid out inside it. */
 #include "ui/layout/layout-private.h"
 
 #include "ui/scene/studio-flow.h"

@@ -1,4 +1,4 @@
-/* The lecturer's side of a lesson; see the header. */
+/* The editor of a lesson's pages; see the header. */
 #include "ui/lesson/studio-lesson-editor.h"
 
 #include <glib/gi18n.h>

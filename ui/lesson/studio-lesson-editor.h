@@ -1,5 +1,5 @@
-/* Writes the page that is shown: its words, what it asks for, what it shows. Every field is an attribute of <page>;
- * what is typed in one of them is one step of undo. */
+/* The widget that edits the current page of a lesson: its text, goal, and what it shows. Every entry is an attribute of
+ * <page>; typing in one of them is one undo step. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_LESSON_EDITOR (studio_lesson_editor_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonEditor, studio_lesson_editor, STUDIO, LESSON_EDITOR, GtkWidget)
 
-/* Signal "done": the learner's view is wanted again. */
+/* Signal "done": return to the learner's view. */
 StudioLessonEditor *studio_lesson_editor_new (StudioDocument *document, StudioLesson *lesson);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The lesson beside the canvas; see the header. A page is built again when it is shown, its ticks when they change. */
+/* The pane with the lesson; see the header. A page is rebuilt when it is shown, its check marks when they change. */
 #include "ui/lesson/studio-lesson-pane.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* A page beside the canvas: the lesson of the graph, or what its <doc> says where it has none. */
+/* The pane next to the canvas that shows the graph's lesson, or its <doc> if it has none. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -10,11 +10,11 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_LESSON_PANE (studio_lesson_pane_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, STUDIO, LESSON_PANE, GtkWidget)
 
-/* Signal "follow"(const char *path): a link to a node was pressed. */
+/* Signal "follow"(const char *path): a link to a node was activated. */
 StudioLessonPane *studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson);
-/* Shows the fields of the page instead, in a lesson that is begun where there is none. */
+/* Shows the editor of the page; adds a lesson if there is none. */
 void studio_lesson_pane_edit (StudioLessonPane *self);
-/* Whether there is anything to read. */
+/* TRUE if there is text to show. */
 gboolean studio_lesson_pane_has_text (StudioLessonPane *self);
 
 G_END_DECLS

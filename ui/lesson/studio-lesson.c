@@ -1,4 +1,4 @@
-/* Where a learner stands; see the header. */
+/* The learner's progress; see the header. */
 #include "ui/lesson/studio-lesson.h"
 
 #include <glib/gi18n.h>

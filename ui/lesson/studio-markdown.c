@@ -1,5 +1,5 @@
-/* Markdown as widgets; see the header. HTML in the text is shown as it is written, so a file cannot bring markup of its
- * own into a label. */
+/* Markdown as widgets; see the header. HTML in the text is shown literally, so that a file cannot put markup of its own
+ * into a label. */
 #include "ui/lesson/studio-markdown.h"
 
 #include <cmark.h>

@@ -1,7 +1,7 @@
-/* The outline lists the net's nodes in the order in which they are computed.
+/* The outline lists the net's nodes in the order of computation.
  *
- * It is a list view over a store that is spliced only when a row differs, so that a screen
- * reader keeps its place while one edits. */
+ * It is a list view over a store that is spliced only if a row differs, so that a screen reader keeps its position
+ * during edits. */
 #include "ui/palette/studio-outline.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* The outline: every node as a list (order, name, shape, fault), the peer of the canvas for those who do not see it. */
+/* The outline: a list of all nodes (order, name, shape, fault), the alternative to the canvas for screen readers. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -10,8 +10,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_OUTLINE (studio_outline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioOutline, studio_outline, STUDIO, OUTLINE, GtkWidget)
 
-/* Signal "activated"(const char *path): Enter or a double click on a row; a single selection selects in the document.
- */
+/* Signal "activated"(const char *path): Enter or a double click on a row. Selecting a row selects the node in the
+ * document. */
 StudioOutline *studio_outline_new (StudioDocument *document);
 void studio_outline_focus_search (StudioOutline *self); /* Ctrl+F */
 

@@ -1,4 +1,4 @@
-/* The context menu of the palette: on the secondary button, the Menu key and Shift+F10. */
+/* The context menu of the palette: right click, the Menu key and Shift+F10. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -7,10 +7,10 @@
 
 G_BEGIN_DECLS
 
-/* The operator of a row; NULL of a module, and of what is no layer. */
+/* The operator of a row; NULL: a module, or no layer. */
 typedef const LoomOp *(*StudioPaletteOp) (GtkListBoxRow *row);
 
-/* Opens it at the rows of list, which is inside palette; "palette.add" is what its first entry does with the selected
+/* Adds the menu to the rows of list, a descendant of palette; its first item activates "palette.add" on the selected
  * row. */
 void studio_palette_menu_setup (GtkWidget *palette, GtkWidget *list, StudioPaletteOp op_of);
 

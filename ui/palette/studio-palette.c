@@ -1,8 +1,8 @@
-/* The palette's rows come from the operator table; the modules of the graph and of the library follow below them.
+/* Fills the palette from the table of operators, then with the modules of the graph and of the library.
  *
- * Of each category the layers of a first course are there at once, and a row that counts the others unfolds them: so
- * the categories stay in sight although there are two hundred operators. A search goes through all of them and puts
- * the best match first, where Enter adds it. */
+ * Each category shows the layers of a first course; a row with the number of the others unfolds them, so that all
+ * categories are visible despite two hundred operators. The search covers all operators, and Enter adds the best match,
+ * which comes first. */
 #include "ui/palette/studio-palette.h"
 
 #include <glib/gi18n.h>

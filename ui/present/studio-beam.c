@@ -1,4 +1,4 @@
-/* Tiles of light and dark; see the header. */
+/* Classifies tiles as light or dark; see the header. */
 #include "ui/present/studio-beam.h"
 
 #include <math.h>

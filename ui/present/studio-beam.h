@@ -1,7 +1,7 @@
-/* The pointer as a spotlight: which parts of the canvas are dark around it. Arithmetic, without widgets.
+/* The spotlight around the pointer: which tiles of the canvas are dark. Arithmetic without widgets.
  *
- * The dark is cut into tiles that keep their places, so that a moved pointer changes only those at the edge of the
- * light and the canvas behind all others is not drawn again. */
+ * Tiles have fixed positions, so that a moving pointer changes only tiles at the edge of the light and the canvas below
+ * the others is not redrawn. */
 #pragma once
 
 #include <glib.h>
@@ -20,10 +20,10 @@ typedef enum
 {
   STUDIO_BEAM_DARK,
   STUDIO_BEAM_LIT,
-  STUDIO_BEAM_EDGE /* partly */
+  STUDIO_BEAM_EDGE /* partly dark */
 } StudioBeamTile;
 
-/* Of the rectangle with this corner and size, in the pixels of the beam. */
+/* Classifies the tile with this corner and size, in the pixels of the beam. */
 StudioBeamTile studio_beam_tile (const StudioBeam *beam, double x, double y, double width, double height);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Strokes; see the header. */
+/* Pen strokes; see the header. */
 #include "ui/present/studio-ink.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Strokes drawn over the canvas in a lecture, in canvas units, so that they stay on what they point at while one pans
- * and zooms. Arithmetic, without widgets; kept for as long as the view is talked about, and never in a file. */
+/* Pen strokes over the canvas in a presentation, in canvas units, so that they follow panning and zooming. Arithmetic
+ * without widgets; strokes are dropped with the view and never saved. */
 #pragma once
 
 #include <glib.h>
@@ -17,8 +17,8 @@ typedef struct
 {
   guint colour;          /* 0 … STUDIO_INK_COLOURS - 1 */
   double width;          /* in canvas units */
-  GArray *points;        /* StudioInkPoint; one at least */
-  double x0, y0, x1, y1; /* what it covers, its width among it */
+  GArray *points;        /* StudioInkPoint; at least one */
+  double x0, y0, x1, y1; /* bounds, including its width */
 } StudioStroke;
 
 typedef struct _StudioInk StudioInk;
@@ -27,11 +27,11 @@ StudioInk *studio_ink_new (void);
 void studio_ink_free (StudioInk *ink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioInk, studio_ink_free)
 
-/* A new stroke, which studio_ink_extend() leads on. */
+/* Begins a stroke, which studio_ink_extend() continues. */
 void studio_ink_begin (StudioInk *ink, guint colour, double width, double x, double y);
-/* A point that is nearer to the last than half the width is left out: it would not be seen. */
+/* Skips a point nearer to the last than half the width, which would be invisible. */
 void studio_ink_extend (StudioInk *ink, double x, double y);
-/* Takes away each stroke that comes within this radius of the point. TRUE: there was one. */
+/* Removes each stroke within this radius of the point; TRUE: there was one. */
 gboolean studio_ink_erase (StudioInk *ink, double x, double y, double radius);
 void studio_ink_clear (StudioInk *ink);
 
@@ -43,8 +43,8 @@ typedef struct
   double x, y, width, height;
 } StudioInkArea;
 
-/* The part of a stroke that is seen, in whole pixels of a view of width × height whose upper left corner is at (x, y)
- * of the canvas: however far one zooms in, no more is drawn than the view. FALSE: nothing of it is. */
+/* Computes the visible part of a stroke, in whole pixels of a view of width × height whose upper left corner is at (x,
+ * y) of the canvas; never larger than the view. FALSE: not visible. */
 gboolean studio_stroke_seen (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
                              StudioInkArea *seen);
 

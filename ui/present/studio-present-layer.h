@@ -1,5 +1,4 @@
-/* The layer over the canvas in a lecture: the pointer as a spotlight, and a pen. While the pen is put away the layer
- * lets every press through. */
+/* The overlay of the canvas in a presentation: a spotlight and a pen. Without the pen it passes all events through. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"
@@ -16,16 +15,14 @@ typedef enum
   STUDIO_TOOL_ERASER
 } StudioTool;
 
-/* Signal "changed": another tool is in the hand, the spotlight was switched, or a stroke came or went.
- *
- * To be laid over the canvas. */
+/* Signal "changed": another tool, the spotlight was switched, or a stroke was added or removed. */
 StudioPresentLayer *studio_present_layer_new (StudioCanvas *canvas);
 
 void studio_present_layer_set_spotlight (StudioPresentLayer *self, gboolean on);
 gboolean studio_present_layer_get_spotlight (StudioPresentLayer *self);
 void studio_present_layer_set_tool (StudioPresentLayer *self, StudioTool tool);
 StudioTool studio_present_layer_get_tool (StudioPresentLayer *self);
-/* 0 … STUDIO_INK_COLOURS - 1; of the strokes that follow. */
+/* Colour of the next strokes, 0 … STUDIO_INK_COLOURS - 1. */
 void studio_present_layer_set_colour (StudioPresentLayer *self, guint colour);
 guint studio_present_layer_n_strokes (StudioPresentLayer *self);
 void studio_present_layer_clear (StudioPresentLayer *self);

@@ -1,4 +1,4 @@
-/* Fields of a view; see the header. */
+/* The fields of a view; see the header. */
 #include "ui/present/studio-slide-fields.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* The fields of the view that is shown: title, note, nodes in the light, pins. */
+/* The widget that edits the current view of a presentation: title, note, highlighted nodes, pins. */
 #pragma once
 
 #include <gtk/gtk.h>

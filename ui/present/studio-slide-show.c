@@ -1,4 +1,4 @@
-/* Slides and the canvas; see the header. */
+/* Applies slides to the canvas; see the header. */
 #include "ui/present/studio-slide-show.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The list of views: rows that are dragged or moved by keys, and below them the fields of the one that is shown. */
+/* The list of views, whose rows can be dragged or moved by keys, and below it the fields of the current view. */
 #include "ui/present/studio-slides-pane.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* The list of views beside the canvas, where a lecturer makes, orders and writes them. */
+/* The pane in which a lecturer creates, orders and edits the views of a presentation. */
 #pragma once
 
 #include "ui/present/studio-slides.h"
@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioSlidesPane, studio_slides_pane, STUDIO, SLIDES_PANE, GtkWidget)
 
 StudioSlidesPane *studio_slides_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioSlides *slides);
-/* Adds a view of what is seen now, and waits for its title. */
+/* Adds this view and focuses its title. */
 void studio_slides_pane_add_slide (StudioSlidesPane *self, const LoomSlide *slide);
 
 G_END_DECLS

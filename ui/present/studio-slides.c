@@ -1,4 +1,4 @@
-/* Slides as the document has them; see the header. */
+/* The slides of a document; see the header. */
 #include "ui/present/studio-slides.h"
 
 #include <glib/gi18n.h>

@@ -1,4 +1,4 @@
-/* Cards by place: a grid with about one of them in a cell, made anew in the time that walking through them takes. */
+/* A spatial index of cards: a grid with about one card per cell, rebuilt in the time of one pass over the cards. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

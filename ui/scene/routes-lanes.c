@@ -1,11 +1,11 @@
-/* Gives wires that run beside each other lanes: level pieces first, then upright ones.
+/* Assigns parallel wires to separate lanes: horizontal segments first, then vertical ones.
  *
- * After "Orthogonal connector routing" (Wybrow, Marriott, Stuckey, GD 2009): the ways say round which cards a wire
- * goes; here pieces slide within the room that cards leave them. Which of two goes on which side is read off where they
- * part, so that they cross only where they must.
+ * After "Orthogonal connector routing" (Wybrow, Marriott, Stuckey, GD 2009): the routes fix the cards that a wire
+ * passes; here segments are shifted within the space between cards. The order of two wires follows from where they
+ * part, so that they cross only if they must.
  *
- * Wires that have most of their way in common are drawn as one cable: their lanes lie as close as two lines can that
- * are still told apart, wherever each would have gone alone, and fan out where they part. */
+ * Wires that share most of their route form a bundle: their lanes are as close as two lines can be while
+ * distinguishable, and fan out where they part. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

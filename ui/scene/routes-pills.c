@@ -1,7 +1,7 @@
-/* Where the shape of each wire stands: on the wire, clear of cards and of other shapes, or nowhere.
+/* Finds the position of each shape label on its wire, clear of cards and other labels, or none.
  *
- * Level pieces are tried before upright ones, long ones before short, and the middle of each first. What is too wide
- * for the channel between two cards is broken into lines. */
+ * Horizontal segments are tried before vertical ones, long before short, starting from the middle. A label too wide for
+ * the channel between two cards is broken into lines. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

@@ -1,72 +1,71 @@
-/* Types and functions that the files of the router share. */
+/* Types and functions shared by the files of the wire router. */
 #pragma once
 
 #include "ui/scene/studio-routes.h"
 
 G_BEGIN_DECLS
 
-#define ROUTE_CLEAR 8.0  /* from cards, while a way is looked for */
-#define ROUTE_TIGHT 3.0  /* where it is crowded */
-#define ROUTE_SLIDE 64.0 /* how far a piece may slide to find its lane */
+#define ROUTE_CLEAR 8.0  /* distance from cards during the search */
+#define ROUTE_TIGHT 3.0  /* if it is crowded */
+#define ROUTE_SLIDE 64.0 /* how far a segment may shift into its lane */
 
 typedef StudioPoint RoutePoint;
 
-/* Cards by place, for questions about a rectangle. */
+/* Spatial index of the cards. */
 typedef struct
 {
   const StudioRect *card;
   guint n_cards, columns, rows;
   double x, y, cell;
   guint *first, *entry; /* of each cell, into entry */
-  guint *asked;         /* per card: the last question that it answered */
+  guint *asked;         /* per card: the last query that returned it */
   guint question;
   GArray *found; /* guint */
 } RouteIndex;
 
 void route_index_init (RouteIndex *index, const StudioRect *card, guint n);
 void route_index_clear (RouteIndex *index);
-/* The first and the last column and row that a rectangle touches; what lies outside belongs to those at the border. */
+/* The range of columns and rows that a rectangle touches; areas outside the grid belong to its border cells. */
 void route_index_cells (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, guint *c1, guint *r1);
-/* Whether so few cards are there that they may all be looked at for one wire. */
+/* TRUE if the area has so few cards that all can be checked for one wire. */
 gboolean route_index_is_small (const RouteIndex *index, const StudioRect *rect);
-/* The cards that touch the rectangle; valid until the next question. */
+/* The cards that touch the rectangle; valid until the next call. */
 const guint *route_index_find (RouteIndex *index, const StudioRect *rect, guint *n);
 
-/* A wire as it is looked for, or the part of one between two points that the user led it through: its ends, and what
- * was found. */
+/* A wire to route, or the part of one between two waypoints: its ends and its route. */
 typedef struct
 {
-  guint64 key, net;     /* net: of the output that it comes from; wires of one net may lie on each other */
-  guint link, from, to; /* the wire; the cards at its ends, STUDIO_NO_ITEM where it ends at a point */
+  guint64 key, net;     /* net: id of its output; wires of one net may overlap */
+  guint link, from, to; /* the wire; the cards at its ends, STUDIO_NO_ITEM for a waypoint */
   double x0, y0, x1, y1;
   gboolean routed;
-  StudioRect region;  /* cards outside it have no say */
-  GArray *base, *way; /* RoutePoint; corners, level and upright in turn: as found, and in their lanes; or NULL */
+  StudioRect region; /* only cards in it are considered */
+  GArray *base,
+      *way; /* RoutePoint; corners with horizontal and vertical segments alternating: as found, and in lanes; or NULL */
 } RouteWire;
 
-/* Finds corners from one port to the other that keep clear of cards; FALSE where there is no way. region: what was
- * looked at. */
+/* Finds corners from one port to the other that avoid cards; FALSE: no route. region receives the searched area. */
 gboolean route_search (RouteIndex *index, const RouteWire *wire, GArray *corners, StudioRect *region);
-/* Whether the piece between corners k and k + 1 ends at a port or a point, and so stays. */
+/* TRUE if the segment between corners k and k + 1 ends at a port or waypoint, and therefore stays. */
 gboolean route_is_fixed (const GArray *corners, guint k);
-/* Moves each inner piece to the middle of the channel that it runs in. */
+/* Moves each inner segment to the middle of its channel. */
 void route_centre (RouteIndex *index, GArray *corners);
-/* How far the piece between corners k and k + 1 may slide across itself. */
+/* How far the segment between corners k and k + 1 may shift. */
 void route_room (RouteIndex *index, const GArray *corners, guint k, double *low, double *high);
-/* A piece of a way: that between the corners k and k + 1. */
+/* A segment: that between the corners k and k + 1. */
 typedef struct
 {
   const GArray *way;
   guint k;
 } RoutePiece;
 #define ROUTE_SURE 1000
-/* Votes for s behind t, less those for before; ROUTE_SURE and more where they would else lie on each other. */
+/* The votes for s after t minus those for before; at least ROUTE_SURE if they would otherwise overlap. */
 int route_side (const RoutePiece *s, const RoutePiece *t);
-/* Puts pieces of different nets beside each other. */
+/* Separates segments of different nets. */
 void route_lanes (RouteIndex *index, RouteWire *wire, guint n);
-/* The pieces of a way with round corners, appended to pieces (StudioCurve). */
+/* Appends the segments of a route with round corners to pieces (StudioCurve). */
 void route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pieces);
-/* stale: those to place anew, while the others stay where they are; NULL: all of them. */
+/* Places the shape labels. stale: the ones to place again, while the others stay; NULL: all. */
 void route_place_pills (const StudioScene *scene, const StudioRoute *route, const guint8 *stale, StudioPillSize size,
                         gpointer data, StudioPill *pill);
 

@@ -1,4 +1,4 @@
-/* The room that cards leave to the pieces of a way, and the middle of it. */
+/* Computes the space between cards in which a segment can shift, and its middle. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

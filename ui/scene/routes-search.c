@@ -1,8 +1,8 @@
-/* Finds a way round cards: A* over the lines along which a wire just passes a card.
+/* Finds a route around cards: A* over the lines along which a wire just passes a card.
  *
- * A shortest way of level and upright pieces touches the inflated edges of what it goes round, so the lines through
- * these edges and through the ports are all that has to be looked at. Only the cards of a window around the wire take
- * part; it is widened where it holds no way. */
+ * A shortest route of horizontal and vertical segments touches the inflated edges of the cards it passes, so only the
+ * lines through these edges and through the ports are searched. Only cards in a window around the wire are considered;
+ * the window grows if it has no route. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

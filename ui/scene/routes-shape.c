@@ -1,4 +1,4 @@
-/* Ways as curves: round corners, curves through the user's points, and what one asks of a curve. */
+/* Converts routes to curves: round corners, curves through waypoints, and queries of a curve. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* On which side of another piece one belongs: read off where their ways part, so that they cross only where they must.
- */
+/* Decides on which side of another segment one belongs: by where their routes part, so that they cross only if they
+ * must. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Which of a card's faults is shown: what is wrong before what is missing, and advice last. */
+/* Ranks a card's faults: errors first, then what is missing, then warnings. */
 static int
 loudness (gboolean is_warning, gboolean is_todo)
 {

@@ -1,8 +1,7 @@
 /* Collapsed frames; see the header.
  *
- * A frame that is collapsed is a card among others for all who draw, lay out, hit or read a scene: nothing but the
- * scene itself and what writes to the graph knows more of it. The nodes that it stands for are kept behind the items
- * that are shown. */
+ * A collapsed frame is an ordinary card for drawing, layout, hit testing and reading; only the scene and the code that
+ * edits the graph know more. Its nodes are stored after the visible items. */
 #include "ui/scene/scene-frames.h"
 
 #include <glib/gi18n.h>

@@ -1,6 +1,5 @@
-/* Files and folders outside a graph's own folder that the user has agreed to be read: a graph may come from somebody
- * else. They are kept in a small file of the state directory ("gradloom/outside-data"), and nothing is lost with it.
- * All may be called from any thread. */
+/* Files and folders outside a graph's folder that the user has allowed to be read, because a graph may come from
+ * somebody else. They are stored in the state directory ("gradloom/outside-data"). Thread-safe. */
 #pragma once
 
 #include "engine/loom.h"
@@ -12,7 +11,7 @@ G_BEGIN_DECLS
 gboolean studio_agreed_has (const char *path);
 /* Those of loom_net_outside_paths() that were not agreed to. (transfer full) */
 char **studio_agreed_missing (const LoomNet *net, const LoomGraph *graph, const char *file);
-/* For as long as the program runs, and, where the state directory can be written, longer. */
+/* Allows them in this process and, if the state directory is writable, permanently. */
 void studio_agreed_add (char **paths);
 
 G_END_DECLS

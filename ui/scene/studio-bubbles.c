@@ -1,4 +1,4 @@
-/* The bubbles with sentences about cards: how large they are, and where there is room for them. */
+/* Computes the size and position of the bubbles with faults. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Where tensors change devices. What is copied, and how many bytes that are, says engine/net for the planner and for
- * this alike; here it is brought to cards and wires, and into words. */
+/* Adds copies between devices to a scene. engine/net decides what is copied and how many bytes, for the planner and for
+ * this; here it is attached to cards and wires and put into words. */
 #include "ui/scene/studio-copies.h"
 
 #include <glib/gi18n.h>

@@ -5,10 +5,9 @@
 
 G_BEGIN_DECLS
 
-/* Gives cards the badge of a device that is not the run's, and wires across devices their copies, as the engine
- * foresees them. */
+/* Sets the badge of cards on another device than the run's, and the copies of wires across devices. */
 void studio_scene_add_devices (StudioScene *scene, const LoomNet *net);
-/* Marks the cards whose device is none of these; NULL: it is not known which there are. */
+/* Marks cards whose device is not in the list; NULL: unknown. */
 void studio_scene_mark_away (StudioScene *scene, const char *const *devices);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The curves that wires are drawn as. */
+/* The curves of wires. */
 #include "ui/scene/studio-geometry.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* The curves of activations, computed by the operators themselves.
+/* Computes the curves of activations with the operators themselves.
  *
- * A graph of an input and the operator is lowered and walked on the reference device, so that a new operator has its
- * curve without a line here. That takes a millisecond or two and is done once for each operator and its parameters. */
+ * A graph of an input and the operator runs on the reference device, so that a new operator gets its curve without code
+ * here. That takes one or two milliseconds, once per operator and parameters. */
 #include "ui/scene/studio-figure.h"
 
 #include <math.h>

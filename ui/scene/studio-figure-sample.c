@@ -1,8 +1,8 @@
-/* A sample of a data set as a figure: how it is shown follows from the types of its ports.
+/* Makes figures of samples of data sets; the types of its ports decide how a sample is shown.
  *
- * Opening a data set reads files, so the canvas calls this on a thread of its own, and keeps what was read by the data
- * set's options: as many figures as are on cards of a few windows, and, for a few seconds, that it could not be read.
- * Files that come later are found by the next look at the graph. */
+ * Opening a data set reads files, so the canvas calls this in a thread. Results are cached by the data set's options,
+ * as many as a few windows show; a failure is cached for a few seconds, so that files that become available are found
+ * later. */
 #include "ui/scene/studio-figure.h"
 
 #include <gio/gio.h>

@@ -1,4 +1,4 @@
-/* The life of figures, and the inside of modules. */
+/* Allocation of figures, and the figures of modules. */
 #include "ui/scene/studio-figure.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Numbers as people read them: the same everywhere in Studio, and never what a file or a formula says. */
+/* Formats numbers for display everywhere in Studio; never for files and formulas. */
 #include "ui/scene/studio-format.h"
 
 #include <glib/gi18n.h>

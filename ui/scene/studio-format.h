@@ -4,19 +4,18 @@
 
 G_BEGIN_DECLS
 
-/* The separators of the user's locale, for all numbers below; NULL: points, and groups of thousands by commas. Numbers
- * in files, formulas and fields are none of these: they have the C locale's points in every language. */
+/* Sets the separators of the user's locale for the functions below; NULL: points, and commas between thousands. Files,
+ * formulas and entries use the C locale instead. */
 void studio_format_set_separators (const char *decimal_point, const char *group_separator);
-/* The same from a locale's own words, in its encoding ("ISO-8859-1"); what cannot be converted is left at the default.
- */
+/* The same from strings in the locale's encoding ("ISO-8859-1"); what cannot be converted keeps the default. */
 void studio_format_set_locale_separators (const char *decimal_point, const char *group_separator, const char *charset);
-/* A number that printf() wrote, with a true minus sign and the user's decimal point. */
+/* Takes the output of printf() and gives it a true minus sign and the user's decimal point. */
 char *studio_format_local (const char *number);
-/* The value of a tick: as many decimals as tell it from the next, `step` away. */
+/* The label of an axis tick, with enough decimals for a distance of `step`. */
 char *studio_format_tick (double value, double step);
-/* A number for people: four significant figures, no trailing noise. */
+/* Four significant figures without trailing zeros. */
 char *studio_format_number (double value);
-/* 61,706: counts for people. */
+/* With separators: 61,706. */
 char *studio_format_count (double count);
 
 G_END_DECLS

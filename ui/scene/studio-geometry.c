@@ -1,4 +1,4 @@
-/* How large cards and notes are, where their ports stand, and where there is room for one more. */
+/* Computes the sizes of cards and notes, the positions of ports, and free positions. */
 #include "ui/scene/studio-geometry.h"
 #include "ui/scene/studio-routes.h"
 

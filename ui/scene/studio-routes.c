@@ -1,4 +1,4 @@
-/* The ways of a scene's wires, kept from one moment to the next. */
+/* The cached routes of a scene's wires. */
 #include "ui/scene/routes-private.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* The way that each wire takes: a curve where nothing lies between its ends, else round the cards.
+/* The route of each wire: a curve if nothing is between its ends, else around the cards.
  *
- * A way is found for each wire by itself (routes-search.c), from the cards of a region that is kept with it; wires that
- * run beside each other are then given lanes (routes-lanes.c). So a card that moves changes only the ways whose region
- * it leaves or enters, and what comes out is the same as from scratch. */
+ * Each wire is routed on its own (routes-search.c), considering only the cards of a region that is cached with it; then
+ * parallel wires get lanes (routes-lanes.c). So moving a card changes only routes whose region it leaves or enters, and
+ * the result is the same as from scratch. */
 #pragma once
 
 #include "ui/scene/studio-geometry.h"
@@ -12,55 +12,54 @@ G_BEGIN_DECLS
 typedef struct
 {
   guint n_pieces;
-  const StudioCurve *piece; /* end to end, from the output to the input; a straight piece has its controls on it */
+  const StudioCurve *piece; /* from the output to the input; a straight piece has its control points on it */
   StudioRect bounds;
-  gboolean routed; /* round cards; else the plain curve */
+  gboolean routed; /* around cards; else a plain curve */
 } StudioRoute;
 
 StudioRoutes *studio_routes_new (void);
 void studio_routes_free (StudioRoutes *self);
-/* TRUE: every wire in right angles. */
+/* TRUE: all wires have right angles. */
 void studio_routes_set_right_angles (StudioRoutes *self, gboolean on);
 gboolean studio_routes_get_right_angles (const StudioRoutes *self);
-/* How many wires were looked for since the routes were made: what moving a card costs. */
+/* The number of routes searched so far: the cost of moving a card. */
 guint studio_routes_n_searched (const StudioRoutes *self);
 
-/* One for each wire of the scene, as its cards lie now. Valid until a card moves or the scene goes. */
+/* One route per wire. Valid until a card moves or the scene is freed. */
 const StudioRoute *studio_scene_routes (const StudioScene *scene);
-/* For the next version of a graph: what was found for one scene is a start for another (transfer full, both). */
+/* Takes the routes of one scene for the next version of the graph (transfer full, both). */
 StudioRoutes *studio_scene_steal_routes (StudioScene *scene);
 void studio_scene_set_routes (StudioScene *scene, StudioRoutes *routes);
 
 gboolean studio_curve_is_straight (const StudioCurve *curve);
 double studio_route_distance (const StudioRoute *route, double x, double y);
-/* The point at this share of the length. */
+/* The point at this fraction of the length. */
 void studio_route_at (const StudioRoute *route, double share, double *x, double *y);
-/* Whether any of it lies within the rectangle. */
+/* TRUE if a part of the route is in the rectangle. */
 gboolean studio_route_meets (const StudioRoute *route, const StudioRect *rect);
 
-/* How the shape of a wire is written: on one line where there is room. */
+/* The layout of a shape label, on one line if there is space. */
 typedef enum
 {
   STUDIO_PILL_LINE,
   STUDIO_PILL_TWO_LINES,
-  STUDIO_PILL_COLUMN /* one size a line */
+  STUDIO_PILL_COLUMN /* one dimension per line */
 } StudioPillForm;
 #define STUDIO_N_PILL_FORMS 3
 
 typedef struct
 {
   StudioPillForm form;
-  StudioRect rect; /* of width 0: there is no room, or it stands on another wire of its output, which runs here, too */
+  StudioRect rect; /* width 0: no space, or shown on another wire of the same output */
 } StudioPill;
 
-/* label: a shape and, where its tensor is copied to another device, behind tabulators the way and the bytes. NULL where
- * it has no such form. (transfer full) */
+/* label: a shape and, if its tensor is copied to another device, tab-separated the direction and the bytes. NULL: the
+ * label has no such form. (transfer full) */
 char *studio_pill_text (const char *label, StudioPillForm form);
-/* The size of a label in a form, in canvas units; FALSE where it has none. */
+/* Measures a label in canvas units; FALSE: no such form. */
 typedef gboolean (*StudioPillSize) (const char *label, StudioPillForm form, double *width, double *height,
                                     gpointer data);
-/* Where the shapes of wires stand, one for each wire; found anew when cards move or key, which says what text is like,
- * is another. */
+/* The shape label of each wire, placed again when cards move or key, which identifies the text style, changes. */
 const StudioPill *studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gpointer data);
 
 G_END_DECLS

@@ -1,5 +1,4 @@
-/* Queries of a scene that is made: where an element, a port or a way through wires is; and points as a file writes
- * them. */
+/* Queries of a finished scene: elements, ports, paths along wires; and waypoints as written in files. */
 #include "ui/scene/studio-scene.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* Joins the graph of one scope with what inference knows about it.
+/* Builds a scene from one scope of a graph and the result of type inference.
  *
- * Built anew at every change: 2,000 cards cost about two milliseconds, and a whole array that
- * never is half updated is worth more than the rest of a millisecond. */
+ * It is rebuilt at every change: 2,000 cards take about two milliseconds, and a complete rebuild can never be half
+ * updated. */
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>

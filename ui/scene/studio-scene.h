@@ -1,8 +1,7 @@
-/* One scope of a graph as the canvas shows it, as plain arrays: cards, ports and wires.
+/* One scope of a graph for the canvas, as plain arrays: cards, ports and wires.
  *
- * The graph is a tree of attributes and the net is flat; drawing, hit testing and the keyboard
- * want neither. A scene joins the two once per change, so that everything behind it is array
- * access. It holds no pointers into the graph and so can outlive a change. */
+ * The graph is a tree of attributes and the net is flat. A scene joins them once per change, so that drawing, hit
+ * testing and the keyboard are array accesses. It has no pointers into the graph, so it can outlive a change. */
 #pragma once
 
 #include "engine/loom.h"
@@ -17,32 +16,32 @@ typedef struct
   const char *name; /* interned */
   const char *doc;  /* static; may be NULL */
   gboolean required;
-  gboolean variadic; /* the free end of a variadic input */
-  gboolean weight;   /* an input that ties a weight to another tensor */
+  gboolean variadic; /* the unused end of a variadic input */
+  gboolean weight;   /* an input that replaces a weight by another tensor */
   guint n_links;     /* wires that end here */
-  guint link;        /* the first of them, whose next_out or next_in leads on; STUDIO_NO_ITEM */
+  guint link;        /* the first of them; next_out or next_in continue the list; STUDIO_NO_ITEM: none */
   gboolean typed;
-  LoomType type; /* of an output; an input has its wire's */
+  LoomType type; /* of an output; inputs have that of their wire */
   LoomNetAxes axes;
-  LoomNetSource source; /* where typed: the output of the net that the scene was made of */
+  LoomNetSource source; /* if typed: the output in the net */
 } StudioPort;
 
-/* Which way a graph runs, and so where a card's ports are: inputs at its left and outputs at its right, or inputs at
- * its upper edge and outputs at its lower one. */
+/* The direction of a graph, which sets where ports are: inputs left and outputs right, or inputs at the top and outputs
+ * at the bottom. */
 typedef enum
 {
   STUDIO_FLOW_RIGHT,
   STUDIO_FLOW_DOWN
 } StudioFlow;
 
-/* Where the sentence about a card stands: where no wire leaves it. */
+/* The position of a fault's bubble, where no wire leaves the card. */
 typedef enum
 {
   STUDIO_FAULT_BELOW,
   STUDIO_FAULT_ABOVE,
   STUDIO_FAULT_BESIDE, /* at its right */
   STUDIO_FAULT_BEFORE, /* at its left */
-  STUDIO_FAULT_AS_SIGN /* there is no room: a sign on the card, the sentence in its tooltip */
+  STUDIO_FAULT_AS_SIGN /* no space: an icon on the card, the sentence in its tooltip */
 } StudioFaultPlace;
 
 typedef enum
@@ -61,42 +60,42 @@ typedef struct
   const LoomOp *op; /* NULL: a module, or unknown */
   char *kind;       /* operator's or module's name */
   gboolean is_module;
-  gboolean is_frame;          /* a collapsed frame, which stands for the cards within; serial is the frame's */
+  gboolean is_frame;          /* a collapsed frame; serial is the frame's */
   StudioFlow flow;            /* the scene's */
-  double x, y, width, height; /* the card, in canvas units */
-  double figure_height;       /* of the card's height, at its lower edge; 0: it shows no figure */
-  StudioFigure *figure;       /* NULL where there is none, or none yet */
-  char *sample_key;           /* of a data set's node: what its sample is read by */
-  gboolean is_placed;         /* by the file; else x and y wait for a layout (studio_layout_fill) */
-  double hanging; /* height of what hangs on the card, its pins: below it, or beside it where it runs down */
+  double x, y, width, height; /* in canvas units */
+  double figure_height;       /* of the card's height, at its lower edge; 0: no figure */
+  StudioFigure *figure;       /* NULL: none, or not loaded yet */
+  char *sample_key;           /* of a data set's node: the key of its sample */
+  gboolean is_placed;         /* has a position in the file; else x and y come from studio_layout_fill() */
+  double hanging;             /* height of its pins: below it, or beside it if it runs down */
   char *summary;
-  LoomCost costs;   /* of all nodes behind the card */
-  double seconds;   /* that they take, where it was measured */
-  double cost;      /* share of the whole net's operations, 0 … 1 */
-  char *title;      /* what the card shows as its name: the node's title, else its id */
-  gboolean folded;  /* to its title alone */
+  LoomCost costs;   /* of all nodes of the card */
+  double seconds;   /* measured time; 0: unknown */
+  double cost;      /* fraction of the whole net's operations, 0 … 1 */
+  char *title;      /* the displayed name: the node's title, else its id */
+  gboolean folded;  /* shows only its title */
   gboolean frozen;  /* its weights are not trained */
-  gboolean muted;   /* left out of what is computed */
-  char *badge;      /* device, where it is not the run's; else NULL */
-  gboolean is_away; /* that device is not on this machine */
-  guint tint;       /* 1 + the number of its stage or, without stages, of that device: its colour; 0: none */
-  char *mark;       /* that number, "0–1" of what reaches over several stages; NULL */
-  gboolean in_stage; /* it is a stage's, first_stage to last_stage */
+  gboolean muted;   /* not computed */
+  char *badge;      /* the device, if it is not the run's; else NULL */
+  gboolean is_away; /* the device is not on this machine */
+  guint tint;       /* 1 + the number of its stage or, without stages, device, for its colour; 0: none */
+  char *mark;       /* that number, or "0–1" for several stages; NULL */
+  gboolean in_stage; /* in stages first_stage to last_stage */
   int first_stage, last_stage;
-  char *split;      /* how ranks have parts of its weights: "column"; NULL: each has them whole */
+  char *split;      /* how ranks shard its weights: "column"; NULL: not sharded */
   char *repeat;     /* "×4" or NULL */
-  guint order;      /* place in topological order; G_MAXUINT unknown */
+  guint order;      /* index in topological order; G_MAXUINT: unknown */
   guint n_inputs, n_outputs;
-  guint n_offered; /* inputs and, behind them, weights that a wire could tie: shown while one is drawn */
+  guint n_offered; /* inputs, then weights that a wire can replace; shown while a wire is drawn */
   StudioPort *input, *output;
-  char *fault; /* one sentence, NULL when all is well */
+  char *fault; /* one sentence; NULL: none */
   gboolean fault_is_warning;
-  gboolean fault_is_todo; /* nothing is wrong, something is not there yet */
+  gboolean fault_is_todo; /* not an error, but something is missing */
   StudioFaultPlace fault_place;
-  double fault_width; /* of the bubble; 0: the card's */
-  char *waits_for;    /* the card whose fault leaves this one without a type; NULL */
+  double fault_width; /* of the bubble; 0: the card's width */
+  char *waits_for;    /* the card whose fault leaves this one untyped; NULL */
   char *fault_port;
-  char *fix; /* the button's label, or NULL */
+  char *fix; /* the label of the quick-fix button, or NULL */
 } StudioItem;
 
 /* How shapes are written on wires. */
@@ -104,7 +103,7 @@ typedef enum
 {
   STUDIO_SHAPES_SIZES,   /* "B × 1 × 28 × 28" */
   STUDIO_SHAPES_NAMES,   /* "B × C=1 × H=28 × W=28" */
-  STUDIO_SHAPES_NUMBERS, /* "64 × 1 × 28 × 28", of a batch as <train> has it */
+  STUDIO_SHAPES_NUMBERS, /* "64 × 1 × 28 × 28", with the batch size of <train> */
   STUDIO_N_SHAPES
 } StudioShapes;
 
@@ -117,17 +116,17 @@ typedef struct
 {
   guint64 serial;
   guint from, output, to, input; /* indices of items and of their ports */
-  guint next_out, next_in;       /* the next wire at the same output, at the same input; STUDIO_NO_ITEM */
+  guint next_out, next_in;       /* the next wire of the same output, of the same input; STUDIO_NO_ITEM: last */
   gboolean typed;
-  gboolean fault; /* the card it leads to blames this port */
-  guint n_dark;   /* of its two cards, left dark by a spotlight */
+  gboolean fault; /* the card at its end blames this port */
+  guint n_dark;   /* how many of its two cards are outside the spotlight */
   LoomType type;
   LoomNetAxes axes;
-  char *label;    /* shape, "B × 10", in the scene's form */
-  char *copy;     /* "cpu → cuda:0 · 3.1 MB", where its tensor is copied to another device; else NULL */
+  char *label;    /* shape label, "B × 10" */
+  char *copy;     /* "cpu → cuda:0 · 3.1 MB" if its tensor is copied to another device; else NULL */
   char *copy_doc; /* the same in sentences */
   guint n_points;
-  StudioPoint *point; /* that the user led it through */
+  StudioPoint *point; /* waypoints set by the user */
 } StudioLink;
 
 /* A frame or a note of the layout. */
@@ -145,30 +144,30 @@ typedef struct _StudioRoutes StudioRoutes; /* studio-routes.h */
 typedef struct
 {
   StudioFlow flow;
-  gboolean flow_stated; /* the file says so, and does not leave it at what is usual */
+  gboolean flow_stated; /* set in the file */
   StudioShapes shapes;
-  gint64 batch; /* samples of a batch, as <train> has it; 0: it does not say */
-  char *device; /* of the run, as <train> has it */
+  gint64 batch; /* batch size in <train>; 0: not set */
+  char *device; /* device in <train> */
   guint n_items, n_links, n_annotations;
-  guint n_hidden; /* nodes behind collapsed frames: item[n_items] and on, with places, without wires */
+  guint n_hidden; /* nodes of collapsed frames: item[n_items] and on, with positions, without wires */
   StudioItem *item;
   StudioLink *link;
-  StudioAnnotation *annotation; /* frames before notes: the order of drawing */
+  StudioAnnotation *annotation; /* frames before notes, the order of drawing */
   LoomCost costs;               /* of the whole net */
-  double seconds;               /* of the whole net, where it was measured */
+  double seconds;               /* of the whole net, if measured */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
-  GHashTable *by_id;    /* id of a node → index + 1 of its card, which is its frame's where that is collapsed */
+  GHashTable *by_id;            /* id of a node → index + 1 of its card, or of its collapsed frame's */
   char *path;           /* of the scope from the root, "block.0"; "" */
-  StudioRoutes *routes; /* of the wires, as they were last asked for */
+  StudioRoutes *routes; /* of the wires, cached */
 } StudioScene;
 
-/* The label of the button that mends a fault of the node with this serial (transfer full); NULL where nothing does. */
+/* The label of the quick-fix button for a fault of the node with this serial (transfer full); NULL: no fix. */
 typedef char *(*StudioSceneFix) (const LoomFault *fault, guint64 serial, gpointer data);
-/* net may be NULL, and may be of an earlier version of the graph: a node that it does not have stays untyped. fix: NULL
- * where no fault gets a button. */
+/* net may be NULL, or of an earlier version of the graph: nodes that it lacks stay untyped. fix: NULL for no buttons.
+ */
 StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
                                const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
-/* Cards, ports and wires alone: nothing is known of types, and no card shows a figure. */
+/* Cards, ports and wires only: no types and no figures. */
 StudioScene *studio_scene_new_plain (const LoomGraph *graph, const LoomElement *scope);
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
@@ -179,23 +178,22 @@ guint studio_scene_find_link (const StudioScene *scene, guint64 serial);       /
 guint studio_scene_find_annotation (const StudioScene *scene, guint64 serial); /* STUDIO_NO_ITEM */
 guint studio_scene_find_id (const StudioScene *scene, const char *id);
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
-/* Whether a wire may join them: no cycle, dtype and rank not surely refused. */
+/* TRUE if a wire may join them: no cycle, and compatible dtype and rank. */
 gboolean studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input);
-/* The points of a route as the file has them, "12,40 96,40"; what is no point is left out. n_points may be 0. (transfer
- * full) */
+/* Parses waypoints as in files, "12,40 96,40"; skips what is no point. n_points may be 0. (transfer full) */
 StudioPoint *studio_points_parse (const char *text, guint *n_points);
 char *studio_points_format (const StudioPoint *point, guint n_points);
-/* Marks the items that are reached from this one along (or against) the wires, itself among them. */
+/* Marks the items that are reachable from this one along (or against) the wires, including itself. */
 void studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen);
-/* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */
+/* The display name of the kind: the operator's title, or the module's name. */
 const char *studio_item_title (const StudioItem *item);
-/* How loud a card speaks: only what is wrong by itself is an error. */
+/* The severity of a card's fault; only a fault of its own is an error. */
 StudioTone studio_item_tone (const StudioItem *item);
-/* The card that stands for what a path from the root names: the node itself, the module's instance or the repeat that
- * it is in, or the collapsed frame before it; STUDIO_NO_ITEM when the path leads elsewhere. Hashed. */
+/* The card of a node path from the root: the node itself, the module instance or repeat that contains it, or its
+ * collapsed frame; STUDIO_NO_ITEM: in another scope. Hashed. */
 guint studio_scene_card_of (const StudioScene *scene, const char *path);
-/* The serial of the scope's node that the path leads to or into: that of the card, or of a node behind a collapsed
- * frame; 0 when the path leads elsewhere. */
+/* The serial of the node in this scope that the path leads to or through, also behind a collapsed frame; 0: in another
+ * scope. */
 guint64 studio_scene_node_of (const StudioScene *scene, const char *path);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The words for a shape: a dimension that the graph or a layer names has its letter, and the rest are numbers. */
+/* Formats shapes: a dimension named by the graph or a layer is a letter, the others are numbers. */
 #include "ui/scene/studio-shapes.h"
 
 static const char *const names[STUDIO_N_SHAPES] = {

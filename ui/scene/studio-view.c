@@ -1,4 +1,4 @@
-/* The visible part of the canvas: where points of it are on the screen, and how all of something comes into sight. */
+/* The visible part of the canvas: conversion to and from screen coordinates, fitting, scrolling. */
 #include "ui/scene/studio-geometry.h"
 
 void

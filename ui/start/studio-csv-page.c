@@ -1,5 +1,5 @@
-/* The head of the file is read on a thread, again whenever the file, the separator or the header changes; roles are the
- * user's from then on. */
+/* The beginning of the file is read in a thread, again whenever file, separator or header change. Roles that the user
+ * has set are kept. */
 #include "ui/start/studio-csv-page.h"
 
 #include <adwaita.h>

@@ -1,4 +1,4 @@
-/* Questions about data, answered on threads: data may be large, on a slow disk, or not there. */
+/* Queries of data sets in threads, because data may be large, on a slow disk, or missing. */
 #pragma once
 
 #include <gio/gio.h>
@@ -7,32 +7,32 @@
 
 G_BEGIN_DECLS
 
-/* The facts that are known of a data set with its options. */
+/* What is known about a data set with its options. */
 typedef struct
 {
   gboolean is_here;     /* its data are on this machine */
-  char *sentence;       /* what is missing, and what provides it; NULL: nothing */
-  LoomDatasetInfo info; /* n_ports 0 where not even the ports are known */
+  char *sentence;       /* what is missing and which package provides it; NULL: nothing */
+  LoomDatasetInfo info; /* n_ports is 0 if even the ports are unknown */
   StudioFigure *figure; /* a sample; may be NULL */
 } StudioDataLook;
 
 void studio_data_look_free (StudioDataLook *look);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioDataLook, studio_data_look_free)
 
-/* options as name, value, …, NULL. */
+/* options: name, value, …, NULL. */
 void studio_data_look_async (const char *source, const char *const *options, GCancellable *cancellable,
                              GAsyncReadyCallback callback, gpointer data);
-/* NULL where it was cancelled. (transfer full) */
+/* NULL: cancelled. (transfer full) */
 StudioDataLook *studio_data_look_finish (GAsyncResult *result);
 /* "B × 1 × 28 × 28 · a class of 10 · 60,000 to train on". (transfer full) */
 char *studio_data_look_text (const StudioDataLook *look);
 
-/* The text of a graph for the data, as loom_template_from_data() makes it. data is copied. */
+/* Makes the text of a graph for the data with loom_template_from_data(). data is copied. */
 void studio_data_make_async (const LoomTemplateData *data, GCancellable *cancellable, GAsyncReadyCallback callback,
                              gpointer user_data);
 char *studio_data_make_finish (GAsyncResult *result, GError **error);
 
-/* loom_csv_guess_file(). */
+/* Runs loom_csv_guess_file(). */
 void studio_csv_guess_async (const char *path, char delimiter, int has_header, GCancellable *cancellable,
                              GAsyncReadyCallback callback, gpointer data);
 LoomCsvGuess *studio_csv_guess_finish (GAsyncResult *result, GError **error);

@@ -10,7 +10,7 @@
 #define SAMPLE_HEIGHT 54
 #define MARGIN        18
 
-/* Data that are here or made here stand before those that somebody must have first. */
+/* Data sets whose data are available come first. */
 enum
 {
   READY,

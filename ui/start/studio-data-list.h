@@ -1,4 +1,4 @@
-/* Which data? Every data set that the engine knows, with a sample, its size, and whether its data are here. */
+/* The page that lists all data sets of the engine, with a sample, the size, and whether the data are available. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_DATA_LIST (studio_data_list_get_type ())
 G_DECLARE_FINAL_TYPE (StudioDataList, studio_data_list, STUDIO, DATA_LIST, GtkWidget)
 
-/* The signal "chosen" has the source's name. */
+/* Signal "chosen"(name of the source). */
 StudioDataList *studio_data_list_new (void);
 
 G_END_DECLS

@@ -1,17 +1,16 @@
-/* ONNX models become graphs on a thread: a model may have gigabytes of weights. */
+/* Imports ONNX models as graphs in a thread, because a model may have gigabytes of weights. */
 #pragma once
 
 #include <gio/gio.h>
 
 G_BEGIN_DECLS
 
-/* Reads the model and writes the graph and, beside it, its weights into the model's folder, under the model's name or a
- * free one like it: nothing that is there is written over. Cancelled, it writes nothing. */
+/* Writes the graph and its weights into the model's folder, under the model's name or a similar one that is free; no
+ * file is overwritten. If cancelled, nothing is written. */
 void
 studio_import_onnx_async (const char *path, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
-/* The graph's path (transfer full). *notes (transfer full): what the user should know of the model, a sentence a line,
- * NULL or empty if there is nothing. An error names every operator that has no counterpart, with its node, and then
- * nothing was written. */
+/* Returns the graph's path (transfer full). *notes (transfer full): notes about the model, one sentence per line, or
+ * NULL. The error lists every unsupported operator with its node; then nothing was written. */
 char *studio_import_onnx_finish (GAsyncResult *result, char **notes, GError **error);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* One data set: its files, where it needs some, and the network that it gets. */
+/* The page of one data set: its files, if it needs any, and the kind of network to create. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -10,9 +10,9 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_SOURCE_PAGE (studio_source_page_get_type ())
 G_DECLARE_FINAL_TYPE (StudioSourcePage, studio_source_page, STUDIO, SOURCE_PAGE, GtkWidget)
 
-/* The signal "changed" says that studio_source_page_get_data() may answer otherwise. */
+/* Signal "changed": studio_source_page_get_data() may return something else. */
 StudioSourcePage *studio_source_page_new (const LoomDatasetClass *klass);
-/* FALSE where something is missing yet. What data points at belongs to the page. */
+/* FALSE: incomplete. Pointers in data are owned by the page. */
 gboolean studio_source_page_get_data (StudioSourcePage *self, LoomTemplateData *data);
 
 G_END_DECLS

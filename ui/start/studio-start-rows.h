@@ -1,4 +1,4 @@
-/* Rows that pages of the dialog share. */
+/* Rows shared by the pages of the dialog. */
 #pragma once
 
 #include <adwaita.h>
@@ -7,23 +7,23 @@
 
 G_BEGIN_DECLS
 
-/* A picture of a sample: a figure as cards draw it, or nothing while there is none. */
+/* A widget for the figure of a sample; empty without one. */
 GtkWidget *studio_sample_new (int width, int height);
 void studio_sample_set (GtkWidget *sample, StudioFigure *figure);
 
-/* A field for a path with a button that chooses a file; folder: a folder may be meant. */
+/* An entry for a path with a button that opens a file chooser; folder: a folder is allowed. */
 GtkWidget *studio_path_row_new (const char *title);
 
-/* Radio buttons for kinds of networks, the first of them chosen. */
+/* Radio buttons for kinds of networks; the first is selected. */
 typedef struct
 {
   GtkWidget *group; /* an AdwPreferencesGroup */
   GPtrArray *rows;
-  const char *chosen; /* name of the kind; NULL: there is none */
+  const char *chosen; /* name of the selected kind; NULL: none */
 } StudioKinds;
 
 void studio_kinds_init (StudioKinds *self);
-/* kinds NULL-terminated; the chosen one stays where it is among them. */
+/* kinds is NULL-terminated; the selected one stays selected if it is among them. */
 void studio_kinds_set (StudioKinds *self, const LoomTemplateKind *const *kinds);
 void studio_kinds_clear (StudioKinds *self);
 

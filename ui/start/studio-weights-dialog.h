@@ -1,4 +1,5 @@
-/* The window of a file of weights: what it holds, and what can begin with it. */
+/* The dialog for a file of weights: what it contains, and whether to use it for the open graph or to create a graph
+ * from it. */
 #pragma once
 
 #include <adwaita.h>
@@ -10,8 +11,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_WEIGHTS_DIALOG (studio_weights_dialog_get_type ())
 G_DECLARE_FINAL_TYPE (StudioWeightsDialog, studio_weights_dialog, STUDIO, WEIGHTS_DIALOG, AdwWindow)
 
-/* Signals: "used" where the open graph is to begin from the file, "made" with the text of a graph that was guessed from
- * it. It closes after either. look is taken. */
+/* Signals: "used": start the open graph from the file; "made": the text of a graph guessed from it. Closes after
+ * either. Takes ownership of look. */
 StudioWeightsDialog *studio_weights_dialog_new (GtkWindow *parent, StudioWeightsLook *look);
 const StudioWeightsLook *studio_weights_dialog_get_look (StudioWeightsDialog *self);
 

@@ -1,5 +1,4 @@
-/* The tensors of a file of weights, how they fit a graph, and the skeleton of a graph for it: read on a thread, for a
- * file may be on a slow disk. */
+/* Reads a file of weights in a thread: its tensors, how they match a graph, and a graph guessed from them. */
 #pragma once
 
 #include <gio/gio.h>
@@ -14,19 +13,19 @@ typedef struct
   LoomSafetensors *file;
   double n_numbers, n_bytes;
   char *dtypes;            /* "f32", "bf16, f32" */
-  LoomWeightsMatch *match; /* NULL: there is no graph that it could be of */
+  LoomWeightsMatch *match; /* NULL: there is no graph to match */
   guint n_wanted;          /* weights of that graph */
-  char *skeleton;          /* the text of a graph; NULL: not a layer could be guessed */
+  char *skeleton;          /* the text of a graph; NULL: no layer could be guessed */
   guint n_layers;
-  char **left_out; /* a sentence each; of no skeleton, one that says why */
+  char **left_out; /* sentences about what was left out; without a skeleton, one that says why */
 } StudioWeightsLook;
 
 void studio_weights_look_free (StudioWeightsLook *look);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioWeightsLook, studio_weights_look_free)
 
-/* graph: what is open, copied; NULL where it is empty. */
+/* graph: the open graph, copied; NULL: it is empty. */
 void studio_weights_look_async (const char *path, const LoomGraph *graph, GAsyncReadyCallback callback, gpointer data);
-/* NULL with one sentence for a file that is none. (transfer full) */
+/* NULL with an error for an invalid file. (transfer full) */
 StudioWeightsLook *studio_weights_look_finish (GAsyncResult *result, GError **error);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
-/* The picture of a task without a widget: samples, what the net answers to them, and how both are drawn.
+/* The task view without a widget: samples, the model's predictions, and how both are drawn.
  *
- * The picture says which samples are to be answered (a grid over the plane and the points in it) and takes the answers;
- * it computes no net. Colours of classes stay apart for the colour blind (Okabe and Ito, "Color universal design",
- * 2008), and each class has a shape of its own. */
+ * It provides the inputs to predict (a grid over the plane, and the samples) and receives the predictions; it runs no
+ * model. The colours of classes are distinguishable by colour-blind users (Okabe and Ito, "Color universal design",
+ * 2008), and each class has its own marker. */
 #pragma once
 
 #include <pango/pangocairo.h>
@@ -13,16 +13,16 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  StudioTaskData *data; /* NULL: nothing is known yet */
-  guint column[2];      /* of rows: those that are the axes */
-  guint grid;           /* places a side of the grid that is asked for; a curve has more */
-  int marked;           /* the sample that is looked at; -1: none */
-  /* the last answers */
+  StudioTaskData *data; /* NULL: none yet */
+  guint column[2];      /* the columns on the axes */
+  guint grid;           /* points per side of the grid; a curve has more */
+  int marked;           /* the selected sample; -1: none */
+  /* the last predictions */
   gboolean answered;
   LoomAnswerKind kind;
-  guint answered_grid; /* which it was when these were asked for */
+  guint answered_grid; /* the grid of these predictions */
   guint n_positions, n_classes;
-  float *value; /* of the grid and then of the samples: inputs × positions × classes */
+  float *value; /* [inputs, positions, classes], the grid first, then the samples */
   gint64 step, epoch;
 } StudioTaskPicture;
 
@@ -36,44 +36,43 @@ StudioTaskPicture *studio_task_picture_new (void);
 void studio_task_picture_free (StudioTaskPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioTaskPicture, studio_task_picture_free)
 
-/* How many samples such a picture wants, and whether from all over the split. */
+/* The number of samples for this kind of view, and whether they are spread over the split. */
 guint studio_task_kind_samples (LoomTaskViewKind kind, gboolean *spread);
-/* TRUE where the picture says at once what training is about, so that it may be shown without being asked for. */
+/* TRUE if the view explains the task at once, so that it may open by itself. */
 gboolean studio_task_kind_opens (LoomTaskViewKind kind);
 
-/* Other samples (transfer full, may be NULL): answers are forgotten. */
+/* Sets other samples (transfer full, may be NULL) and clears the predictions. */
 void studio_task_picture_set_data (StudioTaskPicture *picture, StudioTaskData *data);
 void studio_task_picture_forget_answers (StudioTaskPicture *picture);
-/* The inputs that are to be answered: *shape (transfer full) has *rank sizes, samples first, the numbers are f32. NULL
- * without data. */
+/* The inputs to predict: *shape (transfer full) has *rank sizes, samples first; f32. NULL: no data. */
 float *
 studio_task_picture_inputs (const StudioTaskPicture *picture, gint64 shape[LOOM_SHAPE_MAX_RANK], int *rank, gsize *n);
-/* Answers to those inputs, copied: shape is [inputs, positions, classes]. FALSE, and nothing is taken, where they are
- * not as many. */
+/* Sets the predictions for those inputs, copied: shape is [inputs, positions, classes]. FALSE: the sizes do not match.
+ */
 gboolean studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const gint64 shape[3],
                                    const float *value, gsize n_values, gint64 step, gint64 epoch);
 
-/* The share of classes, of all positions of shown samples, that are answered right; NaN where that is not known. */
+/* The fraction of positions predicted correctly; NaN: unknown. */
 double studio_task_picture_accuracy (const StudioTaskPicture *picture);
-/* The mean of |answer − y|; NaN where that is not known. */
+/* The mean of |prediction − y|; NaN: unknown. */
 double studio_task_picture_error (const StudioTaskPicture *picture);
-/* The name of a column of x, or x₁ where it has none. (transfer full) */
+/* The name of a column of x, or x₁ without names. (transfer full) */
 char *studio_task_picture_feature_name (const StudioTaskPicture *picture, guint column);
-/* For a screen reader: what is shown, how well it is answered, when. */
+/* For screen readers: what is shown, the accuracy, and the step. */
 char *studio_task_picture_describe (const StudioTaskPicture *picture);
-/* One sample in words: where it is, its class, what is answered. NULL where there is no such sample. */
+/* One sample as text: its position, class and prediction. NULL: no such sample. */
 char *studio_task_picture_describe_sample (const StudioTaskPicture *picture, int sample);
 
-/* TRUE where samples stand below each other, so that the picture is scrolled and not squeezed. */
+/* TRUE if samples are a list, so that the view scrolls instead of shrinking. */
 gboolean studio_task_picture_is_list (const StudioTaskPicture *picture);
-/* How high a picture of this width is. */
+/* The height at this width. */
 double studio_task_picture_height (const StudioTaskPicture *picture, double width, double scale);
 void studio_task_picture_draw (const StudioTaskPicture *picture, cairo_t *cr, PangoContext *context,
                                const StudioTaskStyle *style, double width, double height);
-/* The sample at a place of that drawing, or -1. */
+/* The sample at a point of the drawing, or -1. */
 int studio_task_picture_sample_at (const StudioTaskPicture *picture, PangoContext *context,
                                    const StudioTaskStyle *style, double width, double height, double x, double y);
-/* In words: what is answered at a place between the samples; NULL where nothing is known. */
+/* The prediction at a point between the samples, as text; NULL: unknown. */
 char *
 studio_task_picture_describe_place (const StudioTaskPicture *picture, PangoContext *context,
                                     const StudioTaskStyle *style, double width, double height, double x, double y);

@@ -1,4 +1,4 @@
-/* The picture of a task on screen: hover and arrow keys look at single samples, in words for people and screen readers.
+/* The widget of the task view: pointer and arrow keys select samples, which are described for users and screen readers.
  */
 #pragma once
 
@@ -12,10 +12,9 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioTaskView, studio_task_view, STUDIO, TASK_VIEW, GtkWidget)
 
 StudioTaskView *studio_task_view_new (void);
-/* The picture that it draws, which must outlive it or be replaced; NULL: none. Set it again
- * after it has changed. */
+/* picture must outlive the widget or be replaced; NULL: none. Set it again after it has changed. */
 void studio_task_view_set_picture (StudioTaskView *self, StudioTaskPicture *picture);
-/* The words that a screen reader is told. */
+/* The accessible description. */
 const char *studio_task_view_get_description (StudioTaskView *self);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* The meaning of answers: classes, probabilities, right and wrong, in numbers and words. */
+/* Interprets predictions: classes, probabilities, correctness, and text. */
 #include <glib/gi18n.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* The parts that pictures of numbers share: axes, markers, legends, words. */
+/* Drawing shared by the numeric views: axes, markers, legends, text. */
 #include <math.h>
 
 #include "ui/charts/chart-text.h"

@@ -1,4 +1,4 @@
-/* Images in rows, each with its class and the one that is answered; of nets that answer with an image, both images. */
+/* Draws images in rows, each with its class and the predicted one; for models that output images, both images. */
 #include <glib/gi18n.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Points over one number, and the curve of what is answered there. */
+/* Draws samples with one feature, and the curve of the predictions. */
 #include <glib/gi18n.h>
 #include <math.h>
 

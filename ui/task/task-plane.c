@@ -1,5 +1,5 @@
-/* Points in a plane: of two numbers over the surface of what is answered everywhere between them, and pairs of columns
- * of longer rows, which have no such surface. */
+/* Draws samples with two features over the surface of the predictions, and pairs of columns of samples with more
+ * features, without a surface. */
 #include <glib/gi18n.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Texts and rows of symbols: the sample, what is to be answered, and what is. */
+/* Draws sequences of tokens: the sample, the target, and the prediction. */
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>

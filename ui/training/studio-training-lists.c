@@ -1,5 +1,5 @@
-/* The two lists in <train>: groups of weights with rates of their own, and metrics. Each entry is a small card; the
- * optimiser's and the metrics' tables say what stands in it. */
+/* The two lists in <train>: parameter groups with their own learning rates, and metrics. Each entry is a small card
+ * filled from the tables of optimisers and metrics. */
 #include "ui/training/studio-training-private.h"
 
 #include <glib/gi18n.h>

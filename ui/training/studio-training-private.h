@@ -1,4 +1,4 @@
-/* Shared by the files of the training settings: changes of the document, and rows that show an attribute. */
+/* The struct of the training settings, changes of the document, and rows that show an attribute. */
 #pragma once
 
 #include "engine/loom.h"
@@ -10,15 +10,15 @@ struct _StudioTrainingSettings
 {
   GtkWidget parent_instance;
   StudioDocument *document;
-  GtkWidget *pane;  /* holds the two below */
-  GtkWidget *fault; /* a sentence of what is wrong in <train>; hidden where nothing is */
+  GtkWidget *pane;  /* contains fault and the rows */
+  GtkWidget *fault; /* a sentence about a fault in <train>; hidden if there is none */
   GtkWidget *box;
-  GtkWidget *rate_note; /* below the learning rate; NULL: the method has none */
-  char *shown;          /* what the rows were made for */
+  GtkWidget *rate_note; /* below the learning rate; NULL: the optimiser has none */
+  char *shown;          /* what the rows were built for */
   GPtrArray *rows;      /* TrainingRow */
   gboolean filling;
-  gboolean more_open; /* the fold of what is seldom set */
-  /* The row that has the focus while rows are made anew; name NULL: none has. */
+  gboolean more_open; /* the expander with rare settings */
+  /* The focused row while rows are rebuilt; name NULL: none. */
   LoomTag focus_tag;
   guint64 focus_serial;
   const char *focus_name;
@@ -27,21 +27,21 @@ struct _StudioTrainingSettings
 /* ---- studio-training.c ---- */
 
 LoomElement *studio_training_element (StudioDocument *document); /* NULL: none yet */
-/* These take attributes away that the new method or course does not know, and add what it cannot do without. */
+/* Removes attributes that the new optimiser or schedule does not have, and adds those it requires. */
 void studio_training_set_optimizer (StudioDocument *document, const char *name);
 void studio_training_set_schedule (StudioDocument *document, const char *type);
-/* An attribute of the only child of this kind, which is made when needed. */
+/* Sets an attribute of the only child of this kind, which is created if needed. */
 void studio_training_set_in (StudioDocument *document, LoomTag tag, const char *attribute, const char *value);
-/* An attribute of one of several: a group or a metric. */
+/* Sets an attribute of one of several groups or metrics. */
 void studio_training_set_at (StudioDocument *document, guint64 serial, const char *attribute, const char *value);
 void studio_training_remove (StudioDocument *document, guint64 serial);
-/* TRUE for what is wrong in <train> and keeps it from training. */
+/* TRUE for a fault in <train> that prevents training. */
 gboolean studio_training_is_fault (const LoomFault *fault);
-/* FALSE where there is nothing that could be added. */
+/* FALSE: no metric to add. */
 gboolean studio_training_add_metric (StudioDocument *document);
 gboolean studio_training_add_group (StudioDocument *document);
 
-/* Suggestions, some dozens at most; free them with g_strfreev(). */
+/* Suggestions, a few dozen at most; free with g_strfreev(). */
 typedef enum
 {
   STUDIO_PORTS_LOSS,
@@ -59,27 +59,27 @@ typedef struct
   guint64 serial; /* not 0: this element instead */
 } TrainingPlace;
 
-/* The choices of a field; the list is made when it is opened. */
+/* The choices of an entry, computed when it opens. */
 typedef char **(*TrainingSuggest) (StudioDocument *document);
 
-/* A heading and the grid below it. */
+/* Adds a heading and a grid. */
 GtkWidget *training_add_group (StudioTrainingSettings *self, const char *title);
-/* A row of the grid: what the parameter's type wants. spec's strings must be static or interned. placeholder says what
- * holds where nothing is written. */
+/* Adds a row with an editor for the parameter's type. spec's strings must be static or interned. placeholder: the value
+ * that applies if the attribute is not set. */
 void training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomParamSpec *spec,
                        const char *placeholder, TrainingSuggest suggest);
-/* The row of an attribute in the engine's table of the place's element. */
+/* Adds the row of an attribute from the engine's table of the place's element. */
 void training_add_attribute (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const char *name,
                              const char *placeholder, TrainingSuggest suggest);
-/* An attribute that is one of another table's names, as a choice of them. */
+/* An attribute that is a choice of another table's names. */
 LoomParamSpec training_choice (LoomTag tag, const char *name);
 void training_fill_rows (StudioTrainingSettings *self);
-/* Around making rows anew: the same row has the focus afterwards. */
+/* Call before rebuilding rows: the same row is focused again afterwards. */
 void training_keep_focus (StudioTrainingSettings *self);
 void training_give_focus (StudioTrainingSettings *self);
-/* Puts a sign at the fields that a fault of the document is about. */
+/* Puts an icon on the entries that a fault of the document is about. */
 void training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults);
-/* Before rows are taken away: what they still tell is not heard. */
+/* Call before removing rows: their late signals are ignored. */
 void training_forget_rows (StudioTrainingSettings *self);
 
 /* ---- studio-training-lists.c ---- */

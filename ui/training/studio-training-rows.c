@@ -1,5 +1,5 @@
-/* A row of the training settings shows one attribute. Nothing is kept in the widgets: what one types goes to the
- * document at Return or when the field is left, and what stands in the document is shown. */
+/* A row of the training settings shows one attribute. The widgets keep no state: typed text is written to the document
+ * at Enter or when the entry loses the focus. */
 #include "ui/training/studio-training-private.h"
 
 #include <glib/gi18n.h>

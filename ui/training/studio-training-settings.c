@@ -1,7 +1,7 @@
-/* Training settings: what the right pane shows while nothing is selected.
+/* The training settings, shown in the right pane while nothing is selected.
  *
- * Rows come from the tables of optimisers, schedules and metrics in the engine, so a new one of these needs no line
- * here. Every change is a transaction of the document; nothing is kept in the widgets. */
+ * Rows are generated from the engine's tables of optimisers, schedules and metrics, so a new one needs no code here.
+ * Every change is a transaction of the document; the widgets keep no state. */
 #include "ui/training/studio-training-private.h"
 
 #include <adwaita.h>

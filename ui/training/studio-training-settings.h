@@ -1,4 +1,4 @@
-/* How the graph is trained: its <train> element, edited through the document. */
+/* The widget that edits the <train> element of a document: how the graph is trained. */
 #pragma once
 
 #include <gtk/gtk.h>
@@ -12,12 +12,12 @@ G_DECLARE_FINAL_TYPE (StudioTrainingSettings, studio_training_settings, STUDIO, 
 
 StudioTrainingSettings *studio_training_settings_new (StudioDocument *document);
 
-/* Gives the graph a <train> element if it has none: the graph's loss, Adam, and accuracy where the loss is cross
- * entropy. One transaction. FALSE with a sentence when there is no loss to train. */
+/* Adds a <train> element if there is none: the graph's loss, Adam, and accuracy if the loss is cross-entropy. One
+ * transaction. FALSE with an error if there is no loss to train. */
 gboolean studio_training_ensure (StudioDocument *document, GError **error);
-/* Sets or (value NULL) removes an attribute of <train>, which is made as above when it is not there. */
+/* Sets or (value NULL) removes an attribute of <train>, which is added as above if needed. */
 void studio_training_set (StudioDocument *document, const char *attribute, const char *value);
-/* The path of the node whose loss is trained; NULL when there is none. */
+/* The path of the loss node; NULL: none. */
 char *studio_training_dup_loss_path (StudioDocument *document);
 
 G_END_DECLS

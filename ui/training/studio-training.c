@@ -1,4 +1,4 @@
-/* Changes of <train> and its children: transactions of the document, so that each is one step back. */
+/* Edits of <train> and its children: transactions of the document, one undo step each. */
 #include "ui/training/studio-training-private.h"
 
 #include <glib/gi18n.h>
