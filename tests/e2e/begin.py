@@ -28,7 +28,7 @@ def body(t):
     with Studio("begin") as s:
         s.wait("start page", lambda g: g.has("From data…"), 2)
         s.press("From data…")
-        g = s.wait("the list", lambda g: g.has("Which Data?") and g.has("1,000 to train on"), 3)
+        g = s.wait("the list", lambda g: g.has("Choose Data") and g.has("1,000 to train on"), 3)
         t.ok(g.has("Fashion-MNIST") and g.has("CSV table"), "the list has every data set")
         pictures(s, "list")
         s.type("spiral")
@@ -46,7 +46,7 @@ def body(t):
         with open(path, "w", encoding="utf-8") as f:
             f.write(FLOWERS)
         s.key("ctrl+alt+n")
-        s.wait("the list", lambda g: g.has("Which Data?"), 3)
+        s.wait("the list", lambda g: g.has("Choose Data"), 3)
         s.type("csv")
         s.wait("what is asked for", lambda g: not g.has("Two spirals"), 2)
         s.press("CSV table")

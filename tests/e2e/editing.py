@@ -181,7 +181,7 @@ def numbers(t, s, g):
     s.click((g.canvas[0] + 20, g.canvas[1] + 20))
     s.key("ctrl+a")
     g = s.wait("all", lambda g: g.has("6 selected"), 2)
-    t.ok(g.has("What all have"), "of several cards the fields that all have are shown")
+    t.ok(g.has("Common Parameters"), "of several cards the fields that all have are shown")
 
 
 def body(t):

@@ -74,7 +74,7 @@ def history(t, s):
 
 def compare(t, s):
     g = s.look()
-    button = g.find("Compare with what is present")
+    button = g.find("Compare with the current graph")
     s.click(button[0])
     g = s.wait("the comparison", lambda g: g.has("Compared with"), 3)
     t.ok(g.find("node act (relu)") and g.has("out_features 4 → 16"), "what differs is listed in the words of gradloom diff")

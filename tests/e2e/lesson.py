@@ -14,7 +14,7 @@ def at(g, title):
 
 
 def done(g):
-    return at(g, "Done. Go on with Next.")
+    return at(g, "Done. Continue with Next.")
 
 
 def shot(s, name):

@@ -244,7 +244,7 @@ def walk(t, name, pages):
             for act in acts:
                 act(s)
             if acts != [nothing]:
-                s.wait("page %d of %s" % (i + 1, name), lambda g: g.find("Done. Go on with Next.", x1=400), 60)
+                s.wait("page %d of %s" % (i + 1, name), lambda g: g.find("Done. Continue with Next.", x1=400), 60)
             if SHOTS:
                 s.screenshot(os.path.join(SHOTS, "%s-%d.png" % (name, i + 1)))
             if not last:

@@ -19,7 +19,7 @@ def losses(path):
 def body(t):
     with Studio("newcomer") as s:
         g = s.wait("empty state", lambda g: g.has("Start with data"), 1)
-        t.ok(g.has("or just type a layer’s name") and g.find("Empty graph"), "an empty canvas says how to begin")
+        t.ok(g.has("or type the name of a layer") and g.find("Empty graph"), "an empty canvas says how to begin")
 
         s.press("Two spirals")
         g = s.wait("six cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 4)

@@ -506,7 +506,7 @@ test_inspector (Fixture *f, gconstpointer data)
 
   g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
   settle ();
-  entry = find_labelled (GTK_WIDGET (f->inspector), GTK_TYPE_ENTRY, "needed");
+  entry = find_labelled (GTK_WIDGET (f->inspector), GTK_TYPE_ENTRY, "required");
   g_assert_nonnull (entry);
   g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "4");
   gtk_editable_set_text (GTK_EDITABLE (entry), "32");

@@ -69,10 +69,10 @@ static void
 test_ranks (void)
 {
 #define ON(rank, shape) FC "\"rank\":" #rank ",\"device\":\"cpu\",\"shape\":" shape "}\n"
-  check_after (ON (0, "[8,4]") ON (1, "[8,4]") ON (2, "[8,4]"), "cpu · all of it on ranks 0–2");
+  check_after (ON (0, "[8,4]") ON (1, "[8,4]") ON (2, "[8,4]"), "cpu · whole on ranks 0–2");
   check_after (ON (0, "[4,4]") ON (1, "[4,4]"), "cpu · 4×4 on each of ranks 0–1");
   check_after (ON (0, "[0]") ON (1, "[8,4]") ON (2, "[0]"), "cpu · rank 1");
-  check_after (ON (0, "[11]") ON (1, "[11]") ON (2, "[10]"), "cpu · 3 parts, of 11 at most, on ranks 0–2");
+  check_after (ON (0, "[11]") ON (1, "[11]") ON (2, "[10]"), "cpu · 3 shards of at most 11 on ranks 0–2");
 #undef ON
 }
 

@@ -168,7 +168,7 @@ test_unread (void)
   guint64 serial;
 
   g_assert_nonnull (fault);
-  g_assert_cmpstr (fault->message, ==, "Nothing reads this card.");
+  g_assert_cmpstr (fault->message, ==, "This card is not used.");
   g_assert_true (fault->is_warning);
   g_assert_cmpuint (loom_faults_length (studio_document_get_faults (document)), ==, 1);
   studio_document_get_net (document);

@@ -243,7 +243,7 @@ test_delay (void)
   let_pass (run, 3);
   check_delay (
       run,
-      "no step for 16 s: a rank may hang · Stop waits for the step and its checkpoint; Stop again ends it by force");
+      "no step for 16 s: a rank may hang · Stop waits for the step and its checkpoint; press Stop again to force it");
   /* It came after all, and as long again is then nothing unusual. */
   studio_run_take_state (run, "paused", "");
   check_delay (run, NULL);

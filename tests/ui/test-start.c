@@ -174,7 +174,7 @@ test_weights (void)
   g_assert_true (drop (window, weights));
   WAIT_FOR (find_weights () != NULL);
   g_assert_nonnull (find_words (find_weights (), "4 tensors · 37 numbers · 148 bytes · f32"));
-  g_assert_nonnull (find_words (find_weights (), "No graph is open that has weights."));
+  g_assert_nonnull (find_words (find_weights (), "The open graph has no weights."));
   g_assert_false (gtk_widget_get_sensitive (find_offer ("Use as weights")));
   g_assert_nonnull (find_words (find_weights (), "2 layers guessed from names and shapes"));
   WAIT_FOR (find_words (find_weights (), "rnn.weight_ih_l0") != NULL);
@@ -191,7 +191,7 @@ test_weights (void)
   g_assert_true (drop (window, weights));
   WAIT_FOR (find_weights () != NULL);
   g_assert_nonnull (find_words (find_weights (), "2 of the graph’s 4 weights fit by name and shape · 1 has another "
-                                                 "shape · 1 is not in the file · 1 of the file is left over"));
+                                                 "shape · 1 is not in the file · 1 in the file is not used"));
   g_signal_emit_by_name (find_offer ("Use as weights"), "clicked");
   WAIT_FOR (find_weights () == NULL);
   g_assert_cmpstr (train_attribute (window, "weights"), ==, "w.safetensors");
@@ -223,7 +223,7 @@ test_filters (void)
   g_autoptr (GtkFileChooserNative) chooser
       = studio_files_new_chooser (GTK_WINDOW (window), "", GTK_FILE_CHOOSER_ACTION_OPEN, "Open", TRUE, NULL);
   static const char *const names[]
-      = { "All that opens here", "Graphs", "Tables", "ONNX models", "Weights", "Traces of a step", "All files" };
+      = { "All supported files", "Graphs", "Tables", "ONNX models", "Weights", "Traces of a step", "All files" };
 
   g_autoptr (GListModel) filters = gtk_file_chooser_get_filters (GTK_FILE_CHOOSER (chooser));
   g_assert_cmpuint (g_list_model_get_n_items (filters), ==, G_N_ELEMENTS (names));

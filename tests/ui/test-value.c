@@ -91,7 +91,7 @@ test_bad (void)
     const LoomParamSpec *spec;
     const char *typed, *said;
   } cases[] = {
-    { &whole, "", "A value is needed" },
+    { &whole, "", "A value is required" },
     { &whole, "0", "At least 1" },
     { &whole, "2^40", "At most" },
     { &whole, "4*", "missing at the end" },

@@ -112,8 +112,8 @@ test_small_widgets (void)
       bar, &(StudioDriverMemory){ .used = 9000, .total = 64000, .peak = 9500, .before = 5000, .first = 9000 });
   g_assert_cmpstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), ==,
                    "parameters 1.0 kB, activations 3.0 kB\n"
-                   "The driver says: 9.0 kB in use now.\nIn use before anything of the run was there: 5.0 kB.\n"
-                   "Peak until its first step was over: 9.0 kB.\nPeak so far: 9.5 kB.");
+                   "Driver: 9.0 kB in use now.\nIn use before the run: 5.0 kB.\n"
+                   "Peak through the first step: 9.0 kB.\nPeak so far: 9.5 kB.");
   /* Of several ranks it is one's, which has more than its part. */
   studio_memory_bar_set_ranks (bar, 4);
   g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), "\nRank 0 also computes the pictures"));
@@ -462,7 +462,7 @@ test_bars (void)
   g_assert_false (gtk_widget_get_sensitive (notice));
   studio_run_take_checkpoint (run, 40, "40");
   studio_run_take_state (run, "stopped", NULL);
-  g_assert_cmpstr (gtk_label_get_label (label), ==, "Stopped at step 40, and can go on from there.");
+  g_assert_cmpstr (gtk_label_get_label (label), ==, "Stopped at step 40. Training can continue from there.");
   g_assert_false (gtk_widget_has_css_class (notice, "bad"));
   g_assert_false (is_shown (bars, "slower_button"));
   g_assert_true (is_shown (bars, "continue_button"));
@@ -643,7 +643,7 @@ open_bad_files (StudioWindow *window)
   g_autoptr (GFile) folder = g_file_new_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", NULL);
   g_autoptr (GError) error = NULL;
   g_assert_false (studio_page_open_file (studio_window_get_page (window), folder, &error));
-  g_assert_true (g_str_has_suffix (error->message, ". It is a folder: choose a graph in it with Open."));
+  g_assert_true (g_str_has_suffix (error->message, ". It is a folder. Use Open to choose a graph in it."));
 }
 
 static gboolean

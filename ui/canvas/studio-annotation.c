@@ -94,7 +94,7 @@ studio_annotation_view_update (StudioAnnotationView *self, const StudioScene *sc
     {
       g_autofree char *names = g_strdup (inside->str);
 
-      g_string_printf (inside, _ ("holds %s"), names);
+      g_string_printf (inside, _ ("contains %s"), names);
     }
   gtk_accessible_update_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL, label, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                   inside->str, -1);

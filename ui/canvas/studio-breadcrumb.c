@@ -74,7 +74,7 @@ rebuild (Breadcrumb *self)
     {
       GtkWidget *button = gtk_button_new_with_label (_ ("Make Unique"));
 
-      gtk_widget_set_tooltip_text (button, _ ("Give this place a definition of its own"));
+      gtk_widget_set_tooltip_text (button, _ ("Give this instance its own definition"));
       gtk_widget_add_css_class (button, "flat");
       g_signal_connect (button, "clicked", G_CALLBACK (unique_cb), self);
       gtk_box_append (GTK_BOX (self->box), button);

@@ -242,28 +242,30 @@ static void
 loop (StudioCanvas *self)
 {
   if (!studio_document_loop_selection (self->document))
-    studio_canvas_say (self, _ ("Select a module first: each step of a sequence goes through it."));
+    studio_canvas_say (self, _ ("Select a module first. It then runs on each step of a sequence."));
 }
 
 static void
 choose (StudioCanvas *self)
 {
   if (!studio_document_run_selection (self->document, LOOM_LOOP_SWITCH))
-    studio_canvas_say (self, _ ("Select a module first: it becomes one of several of which a number chooses one."));
+    studio_canvas_say (self,
+                       _ ("Select a module first. It becomes one of several, and an index selects the one that runs."));
 }
 
 static void
 recurse (StudioCanvas *self)
 {
   if (!studio_document_run_selection (self->document, LOOM_LOOP_TREE))
-    studio_canvas_say (self, _ ("Select a module first: it runs at each node of a tree, from the leaves up."));
+    studio_canvas_say (self,
+                       _ ("Select a module first. It then runs on each node of a tree, from the leaves to the root."));
 }
 
 static void
 mute (StudioCanvas *self)
 {
   if (!studio_document_mute_selection (self->document))
-    studio_canvas_say (self, _ ("Select the layers that are to be left out first."));
+    studio_canvas_say (self, _ ("Select the layers to leave out first."));
 }
 
 /* A frame that became a card, or was one, keeps the keyboard. */
@@ -287,8 +289,8 @@ fold (StudioCanvas *self)
   gboolean was = studio_scene_find_annotation (studio_canvas_scene (self), one) != STUDIO_NO_ITEM;
 
   if (!studio_document_fold_selection (self->document))
-    studio_canvas_say (self, was ? _ ("There is no card in the frame that it could stand for.")
-                                 : _ ("Select the cards that are to be collapsed first."));
+    studio_canvas_say (self,
+                       was ? _ ("The frame has no card to collapse.") : _ ("Select the cards to collapse first."));
   studio_canvas_glide (self, before);
   follow_frame (self, one, was);
 }
@@ -442,16 +444,16 @@ static const struct
     NULL },
   { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, NULL, NULL },
   { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, NULL, NULL },
-  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Cut, and Reconnect the Neighbours") },
+  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Cut and Reconnect Neighbours") },
   { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Copy") },
   { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Paste") },
   { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0, N_ ("Edit"), N_ ("Delete") },
   { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Select All") },
   { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
-    N_ ("Select Nothing") },
+    N_ ("Select None") },
   { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Duplicate") },
   { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Arrange"),
-    N_ ("Arrange the Graph, or the Selection") },
+    N_ ("Arrange the Graph or the Selection") },
   { "canvas.arrange-down", arrange_down, 0, 0, 0, N_ ("Arrange"), N_ ("Arrange Top to Bottom") },
   { "canvas.arrange-right", arrange_right, 0, 0, 0, N_ ("Arrange"), N_ ("Arrange Left to Right") },
   { "canvas.align-left", align_left, 0, 0, 0, N_ ("Arrange"), N_ ("Align Left Edges") },
@@ -466,7 +468,8 @@ static const struct
   { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, N_ ("Edit"), N_ ("Open the Context Menu") },
   { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, N_ ("Add"), N_ ("Connect the Card to Another") },
   { "canvas.quick-add", quick_add, GDK_KEY_a, 0, GDK_SHIFT_MASK, N_ ("Add"), N_ ("Add a Layer") },
-  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Mend the Fault of the Selected Card") },
+  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, N_ ("Edit"),
+    N_ ("Apply the Quick Fix of the Selected Card") },
   { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Enter the Module") },
   { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Leave the Module") },
   { "canvas.make-unique", make_unique, 0, 0, 0, N_ ("Edit"), N_ ("Make This Module Unique") },
@@ -479,7 +482,7 @@ static const struct
   { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
     N_ ("Ungroup the Module") },
   { "canvas.loop", loop, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Over a Sequence, or Once") },
-  { "canvas.choose", choose, 0, 0, 0, N_ ("Edit"), N_ ("Choose Among Modules, or Not") },
+  { "canvas.choose", choose, 0, 0, 0, N_ ("Edit"), N_ ("Choose Among Modules, or Run One") },
   { "canvas.recurse", recurse, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Along Trees, or Once") },
   { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, N_ ("Add"),
     N_ ("Add a Module From the Library") },

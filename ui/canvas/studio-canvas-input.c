@@ -79,7 +79,7 @@ explain_refusal (StudioCanvas *self)
     self->refusal = studio_document_dup_refusal (self->document, other->serial, other->output[hit->port].name,
                                                  fixed->serial, fixed->input[g->fixed_port].name);
   if (self->refusal == NULL)
-    self->refusal = g_strdup (_ ("This port does not take the wire."));
+    self->refusal = g_strdup (_ ("This port does not accept the wire."));
 }
 
 gboolean
@@ -306,11 +306,11 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
         if (hit.kind == (from_output ? STUDIO_HIT_OUTPUT : STUDIO_HIT_INPUT))
           {
             if (hit.item != fixed)
-              studio_canvas_say (self, from_output
-                                           ? _ ("That is an output too: wires go from an output to an input, which is "
-                                                "at the left of a card.")
-                                           : _ ("That is an input too: wires go from an output, which is at the right "
-                                                "of a card, to an input."));
+              studio_canvas_say (
+                  self,
+                  from_output
+                      ? _ ("That is also an output. Wires go from an output to an input, at the left of a card.")
+                      : _ ("That is also an input. Wires go from an output, at the right of a card, to an input."));
             break;
           }
         /* A wire that was dropped beside the canvas asks at its edge, and the new card is in sight. */

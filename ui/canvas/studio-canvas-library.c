@@ -56,7 +56,7 @@ studio_canvas_save_to_library (StudioCanvas *canvas)
 
   if (item == STUDIO_NO_ITEM || !scene->item[item].is_module)
     {
-      studio_canvas_say (canvas, _ ("Select the module that the library is to keep first."));
+      studio_canvas_say (canvas, _ ("Select the module to save to the library first."));
       return;
     }
   path = studio_library_save (canvas->document, scene->item[item].kind, NULL, &error);

@@ -225,7 +225,7 @@ static const Entry card_entries[] = {
   { N_ ("Parameters"), "canvas.inspect", "Return" },
   { N_ ("Enter Module"), "canvas.enter", "Tab", is_module },
   { .label = N_ ("Enter One of Several"), .when = has_bodies, .fill = fill_bodies },
-  { N_ ("Mend the Fault"), "canvas.fix", "<Control>period", has_fix },
+  { N_ ("Apply Quick Fix"), "canvas.fix", "<Control>period", has_fix },
   { SECTION },
   { N_ ("Add After…"), "menu.add-behind", NULL, has_output },
   { N_ ("Connect…"), "canvas.connect", "<Control>l" },

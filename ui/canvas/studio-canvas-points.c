@@ -79,8 +79,9 @@ studio_canvas_add_point (StudioCanvas *self)
 
   if (link == STUDIO_NO_ITEM)
     {
-      studio_canvas_say (self,
-                         _ ("Select a wire, or a card with a wire at its output: the point comes to its middle."));
+      studio_canvas_say (
+          self,
+          _ ("Select a wire, or a card with a wire at its output. The point is added in the middle of the wire."));
       return;
     }
   studio_route_at (&studio_scene_routes (scene)[link], 0.5, &x, &y);

@@ -64,10 +64,10 @@ add_device (GString *markup, const StudioItem *item)
 
   if (item->badge == NULL)
     return;
-  line = g_strdup_printf (item->is_away
-                              ? _ ("Computes on %s, which is not on this machine: the graph trains where it is.")
-                              : _ ("Computes on %s."),
-                          item->badge);
+  line = g_strdup_printf (
+      item->is_away ? _ ("Runs on %s, which this machine does not have. Train the graph on a machine that has it.")
+                    : _ ("Runs on %s."),
+      item->badge);
   add_line (markup, line);
 }
 
@@ -134,7 +134,7 @@ describe_card (GString *markup, StudioCanvas *self, const StudioScene *scene, co
   add_part (markup, item);
   if (item->waits_for != NULL)
     {
-      g_autofree char *waits = g_strdup_printf (_ ("Has no shape before “%s” is mended."), item->waits_for);
+      g_autofree char *waits = g_strdup_printf (_ ("Has no shape until “%s” is fixed."), item->waits_for);
 
       add_line (markup, waits);
     }

@@ -75,7 +75,7 @@ title_of (StudioCanvas *canvas, const StudioAddPlace *place)
       return item != STUDIO_NO_ITEM ? g_strdup_printf (_ ("Add after “%s”"), scene->item[item].id) : NULL;
     case STUDIO_ADD_LOOSE:
       return item != STUDIO_NO_ITEM ? g_strdup_printf (
-                 place->from_output ? _ ("What takes “%s”") : _ ("What feeds “%s”"), scene->item[item].id)
+                 place->from_output ? _ ("Readers of “%s”") : _ ("Inputs of “%s”"), scene->item[item].id)
                                     : NULL;
     case STUDIO_ADD_ON_WIRE:
       link = studio_scene_find_link (scene, place->serial);
@@ -168,7 +168,8 @@ chose_value (StudioChooser *chooser, const StudioChoice *choice, const char *tex
     {
       /* Enter may have been meant for the next layer's name, but not Ctrl+Enter. */
       g_autofree char *why
-          = go_on ? NULL : g_strdup_printf (_ ("%s The next layer comes after this value, with Ctrl+Enter."), wrong);
+          = go_on ? NULL
+                  : g_strdup_printf (_ ("%s Press Ctrl+Enter after entering this value to add the next layer."), wrong);
 
       studio_chooser_refuse (chooser, why != NULL ? why : wrong);
       return;
@@ -273,7 +274,7 @@ studio_quick_add_layers (StudioChooser *chooser, const StudioAddPlace *place, gb
         continue;
       choice = studio_chooser_add (chooser, (*op)->icon, (*op)->title,
                                    is_second               ? _ ("new, connected")
-                                   : fit == STUDIO_FIT_NOT ? _ ("would not be wired")
+                                   : fit == STUDIO_FIT_NOT ? _ ("would not be connected")
                                                            : _ (loom_category_title ((*op)->category)),
                                    studio_search_key_new (*op));
       /* After a card there are data already. */
@@ -323,7 +324,7 @@ begin_search (StudioChooser *chooser, QuickAdd *self, const char *text, double x
   studio_quick_add_layers (chooser, &self->place, FALSE);
   if (self->place.kind == STUDIO_ADD_AT || self->place.kind == STUDIO_ADD_BEHIND)
     {
-      studio_chooser_add (chooser, "document-edit-symbolic", _ ("Note"), _ ("Beside the layers"),
+      studio_chooser_add (chooser, "document-edit-symbolic", _ ("Note"), _ ("Next to the layers"),
                           studio_search_key_new_text ("note", "Note", "comment text"))
           ->is_note
           = TRUE;

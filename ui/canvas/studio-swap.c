@@ -47,7 +47,7 @@ studio_swap_popup (StudioCanvas *canvas)
 
   if (item == NULL || item->is_module || item->is_frame)
     {
-      studio_canvas_say (canvas, _ ("Select the one layer that another is to take the place of first."));
+      studio_canvas_say (canvas, _ ("Select the layer to replace first."));
       return;
     }
   title = g_strdup_printf (_ ("Swap %s for"), item->id);

@@ -362,8 +362,9 @@ describe (StudioHeatMap *self)
       words = g_strdup_printf (_ ("%1$s, %2$s, from %3$s to %4$s"), rows, columns, low, high);
       if (self->n_bad > 0)
         {
-          g_autofree char *more = g_strdup_printf (
-              ngettext ("%s, %u cell is no number", "%s, %u cells are no number", self->n_bad), words, self->n_bad);
+          g_autofree char *more
+              = g_strdup_printf (ngettext ("%s, %u cell is not a number", "%s, %u cells are not numbers", self->n_bad),
+                                 words, self->n_bad);
           g_free (words);
           words = g_steal_pointer (&more);
         }
@@ -492,7 +493,7 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
   if (self->values == NULL)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                           _ ("The map is empty: train or step once, then save it again."));
+                           _ ("The map is empty. Train or step once, then save it again."));
       return FALSE;
     }
   if (g_str_has_suffix (path, ".csv"))

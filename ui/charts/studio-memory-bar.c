@@ -148,7 +148,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   draw_words (self, cr, dark, TRUE, self->ranks > 1 ? _ ("memory of rank 0") : _ ("memory"), 0, 9 * s, 0, 0.9);
   if (self->total == 0)
     {
-      draw_words (self, cr, dark, FALSE, _ ("known when the run is planned"), 0, 36 * s, 0, 0.72);
+      draw_words (self, cr, dark, FALSE, _ ("known after the run is planned"), 0, 36 * s, 0, 0.72);
       cairo_destroy (cr);
       return;
     }
@@ -269,20 +269,17 @@ static void
 show_words (StudioMemoryBar *self)
 {
   g_autoptr (GString) words = g_string_new (self->words);
-  add_moment (words,
-              self->driver.last == 0 ? _ ("The driver says: %s in use now.")
-                                     : _ ("The driver says: %s in use at the end."),
+  add_moment (words, self->driver.last == 0 ? _ ("Driver: %s in use now.") : _ ("Driver: %s in use at the end."),
               self->driver.used);
-  add_moment (words, _ ("In use before anything of the run was there: %s."), self->driver.before);
-  add_moment (words, _ ("Peak until its first step was over: %s."), self->driver.first);
-  add_moment (words, _ ("Peak until its last step was over: %s."), self->driver.last);
+  add_moment (words, _ ("In use before the run: %s."), self->driver.before);
+  add_moment (words, _ ("Peak through the first step: %s."), self->driver.first);
+  add_moment (words, _ ("Peak through the last step: %s."), self->driver.last);
   if (self->driver.last == 0)
     add_moment (words, _ ("Peak so far: %s."), self->driver.peak);
   if (self->ranks > 1 && words->len > 0)
     g_string_append_printf (words, "\n%s",
-                            _ ("Rank 0 also computes the pictures and views of the run, with whole weights where each "
-                               "rank has a part of them: so it takes more than is planned for a rank. A click shows "
-                               "what each of them takes."));
+                            _ ("Rank 0 also computes the views of the run with whole weights, so it uses more memory "
+                               "than planned for a rank. Click to see the memory of each rank."));
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
 }
 

@@ -236,7 +236,7 @@ may_stand_here (StudioDocument *document, const char *module, const char *called
       || !module_reaches (document->graph, module, loom_element_get (scope, "name"), 0))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-               _ ("Module %s cannot be pasted here: it would hold itself. Leave the module first."), called);
+               _ ("Module %s cannot be pasted here because it would contain itself. Leave the module first."), called);
   return FALSE;
 }
 

@@ -506,11 +506,12 @@ complain (const Fresh *fresh, const StudioItem *item, char **said)
     return;
   if (!item->output[0].typed)
     {
-      *said = g_strdup_printf (_ ("%s is not wired to %s: it does not take its output."), fresh->id, item->id);
+      *said = g_strdup_printf (_ ("%s is not connected to %s because it does not accept its output."), fresh->id,
+                               item->id);
       return;
     }
   shape = loom_shape_to_string (&item->output[0].type.shape);
-  *said = g_strdup_printf (_ ("%s is not wired to %s: it does not take %s."), fresh->id, item->id, shape);
+  *said = g_strdup_printf (_ ("%s is not connected to %s because it does not accept %s."), fresh->id, item->id, shape);
 }
 
 /* FALSE where the place is gone. */

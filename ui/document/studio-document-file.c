@@ -165,7 +165,7 @@ studio_document_keep_journal (StudioDocument *self, const char *folder, GError *
       int code = errno;
 
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (code),
-                   _ ("The folder %s for unsaved work cannot be made: %s."), standard, g_strerror (code));
+                   _ ("The folder %s for unsaved work could not be created: %s."), standard, g_strerror (code));
       return FALSE;
     }
   g_free (self->journal_folder);
@@ -219,7 +219,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
     {
       /* The part that could be replayed is kept, and so is the old journal. */
       g_propagate_prefixed_error (error, g_steal_pointer (&wrong),
-                                  _ ("The last of the unsaved work could not be read: "));
+                                  _ ("The end of the unsaved work could not be read: "));
       return FALSE;
     }
   if (self->journal != NULL)

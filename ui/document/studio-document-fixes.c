@@ -134,7 +134,7 @@ studio_document_own_fix (const LoomFault *fault, guint64 serial, gpointer data)
 
   if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
       && stray_wire (self, serial, fault->port, &waits) != NULL)
-    return waits != NULL ? g_strdup_printf (_ ("Wire it to %s"), waits) : g_strdup (_ ("Remove the wire"));
+    return waits != NULL ? g_strdup_printf (_ ("Connect to %s"), waits) : g_strdup (_ ("Remove the wire"));
 
   if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
       && studio_document_find_bridge (self, serial, fault->port) != NULL)

@@ -76,15 +76,14 @@ check_members (Grouping *g, GError **error)
       if (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT) || loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                       _ ("%s is a port of the module that is shown, and stays in it: leave it out of the selection."),
+                       _ ("%s is a port of the current module and must stay in it. Deselect it first."),
                        g->scene->item[i].id);
           return FALSE;
         }
     }
   if (g->n == 0)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                           _ ("Select the layers that the module is to hold first."));
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, _ ("Select the layers for the module first."));
       return FALSE;
     }
   for (guint i = 0; i < g->scene->n_items; i++)
@@ -98,7 +97,7 @@ check_members (Grouping *g, GError **error)
       {
         g_set_error (
             error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-            _ ("%s lies between the selected layers: a module around them would wait for itself. Select %s too."),
+            _ ("%s is between the selected layers, so a module around them would depend on itself. Select %s too."),
             g->scene->item[i].id, g->scene->item[i].id);
         return FALSE;
       }

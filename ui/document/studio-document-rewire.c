@@ -43,7 +43,7 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
 
   if (o == STUDIO_NO_ITEM || p == STUDIO_NO_ITEM)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("One of the two outputs is no longer there."));
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("One of the two outputs no longer exists."));
       return FALSE;
     }
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out, n++)
@@ -51,7 +51,7 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
       {
         g_set_error (
             error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-            _ ("The wires cannot move: one from %s to %s would close a circle, and values could never be computed."),
+            _ ("The wires cannot be moved: a wire from %s to %s would create a cycle, which cannot be computed."),
             scene->item[t].id, scene->item[scene->link[l].to].id);
         return FALSE;
       }
@@ -112,7 +112,7 @@ studio_document_dup_moving_refusal (StudioDocument *self, guint64 from, const ch
     return NULL;
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
     if (!studio_scene_can_link (scene, t, p, scene->link[l].to, scene->link[l].input))
-      return g_strdup_printf (_ ("A wire from %s to %s would close a circle, and values could never be computed."),
+      return g_strdup_printf (_ ("A wire from %s to %s would create a cycle, which cannot be computed."),
                               scene->item[t].id, scene->item[scene->link[l].to].id);
   if (!scene->item[t].output[p].typed)
     return NULL;

@@ -92,7 +92,7 @@ gboolean
 studio_document_run_selection (StudioDocument *self, LoomLoopKind kind)
 {
   static const char *const words[] = { [LOOM_LOOP_SCAN] = N_ ("Run %s over a sequence"),
-                                       [LOOM_LOOP_SWITCH] = N_ ("Let %s be chosen"),
+                                       [LOOM_LOOP_SWITCH] = N_ ("Turn %s into a choice"),
                                        [LOOM_LOOP_TREE] = N_ ("Run %s along trees") };
   g_autoptr (GPtrArray) nodes = studio_document_selected_nodes (self);
   g_autofree char *name = NULL;

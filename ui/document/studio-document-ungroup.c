@@ -511,25 +511,26 @@ count_copies (const LoomElement *instance, const char *id, GError **error)
   if (repeat != NULL && !g_ascii_string_to_unsigned (repeat, 10, 1, G_MAXUINT, &n, NULL))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   _ ("How often %s repeats is a formula, so its copies cannot be put in their place."), id);
+                   _ ("%s cannot be ungrouped because its number of repeats is a formula."), id);
       return 0;
     }
   if (n > MAX_COPIES)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   _ ("%s repeats %s times; at most %d copies are put in their place."), id, repeat, MAX_COPIES);
+                   _ ("%s cannot be ungrouped because it repeats %s times; the limit is %d copies."), id, repeat,
+                   MAX_COPIES);
       return 0;
     }
   if (n > 1 && g_strcmp0 (loom_element_get (instance, "share"), "true") == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   _ ("The copies of %s share their weights, which layers of their own would not."), id);
+                   _ ("%s cannot be ungrouped because its copies share their weights."), id);
       return 0;
     }
   if (g_strcmp0 (loom_element_get (instance, "mute"), "true") == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   _ ("%s is muted: what it holds would be computed. Unmute it first."), id);
+                   _ ("%s cannot be ungrouped while it is muted. Unmute it first."), id);
       return 0;
     }
   return (guint)n;
@@ -601,7 +602,7 @@ studio_document_ungroup_selection (StudioDocument *self, GError **error)
   if (wanted->len == 0)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                           _ ("Select a module first: what it holds is put in its place."));
+                           _ ("Select a module first. Its layers then take its place."));
       return FALSE;
     }
   if (wanted->len > 1)

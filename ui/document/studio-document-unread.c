@@ -131,7 +131,7 @@ studio_document_note_unread (StudioDocument *self, const LoomTrainSpec *spec, Lo
       if (read[i] || !is_to_be_read (node) || is_wanted (spec, i) || is_watched (self, node->path))
         continue;
       loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (node->element), node->path, NULL, "%s",
-                       _ ("Nothing reads this card."))
+                       _ ("This card is not used."))
           ->is_warning
           = TRUE;
     }

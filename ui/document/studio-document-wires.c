@@ -112,7 +112,7 @@ find_ends (StudioDocument *self, guint64 from, const char *output, guint64 to, c
   *t = studio_scene_find (scene, to);
   if (*f == STUDIO_NO_ITEM || *t == STUDIO_NO_ITEM)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("One of the two nodes is no longer there."));
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("One of the two nodes no longer exists."));
       return FALSE;
     }
   *o = studio_item_find_port (&scene->item[*f], TRUE, output);
@@ -128,8 +128,8 @@ find_ends (StudioDocument *self, guint64 from, const char *output, guint64 to, c
   if (!studio_scene_can_link (scene, *f, *o, *t, *i))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
-                   _ ("A wire from %s to %s would close a circle, and values could never be computed."),
-                   scene->item[*f].id, scene->item[*t].id);
+                   _ ("A wire from %s to %s would create a cycle, which cannot be computed."), scene->item[*f].id,
+                   scene->item[*t].id);
       return FALSE;
     }
   return TRUE;
@@ -287,7 +287,7 @@ studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *out
   guint f, o, t, i;
 
   if (from == to)
-    return g_strdup (_ ("A card cannot feed itself: its value could never be computed."));
+    return g_strdup (_ ("A card cannot be connected to itself."));
   if (!find_ends (self, from, output, to, input, &f, &o, &t, &i, &error))
     return g_strdup (error->message);
   scene = studio_document_get_scene (self);
@@ -309,7 +309,7 @@ studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const
 
   if (link == STUDIO_NO_ITEM)
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("The wire is no longer there."));
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, _ ("The wire no longer exists."));
       return 0;
     }
   from = scene->item[scene->link[link].from].serial;

@@ -311,7 +311,7 @@ studio_journal_read (const char *file, GError **error)
   return g_steal_pointer (&content);
 
 torn:
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, _ ("%s is no journal of unsaved work."), file);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, _ ("%s is not a journal of unsaved work."), file);
   return NULL;
 }
 

@@ -165,7 +165,7 @@ studio_library_save (StudioDocument *document, const char *module, const char *f
     }
   if (g_mkdir_with_parents (own, 0755) != 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("The folder %s cannot be made: nothing was saved."), own);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("The folder %s could not be created. Nothing was saved."), own);
       return NULL;
     }
   file = g_strdup_printf ("%s.xml", module);

@@ -193,7 +193,7 @@ try_value (const MendPatient *patient, const LoomParamSpec *param, int value)
   mend->node = patient->node->serial;
   mend->value = g_strdup (text);
   mend->label = g_strdup_printf (_ ("Set %s to %s"), param->name, text);
-  mend->preview = g_strdup_printf (_ ("%s %s → %s gives %s"), param->name,
+  mend->preview = g_strdup_printf (_ ("%s %s → %s results in %s"), param->name,
                                    now != NULL          ? now
                                    : param->def != NULL ? param->def
                                                         : "",
@@ -376,7 +376,7 @@ try_within (const MendPatient *patient)
   mend = mend_add (patient, STUDIO_MEND_OPEN, NULL);
   mend->value = g_strdup (patient->fault->node);
   mend->label = g_strdup_printf (_ ("Open %s"), id);
-  mend->preview = g_strdup_printf (_ ("Shows %s, which stands within."), patient->fault->node);
+  mend->preview = g_strdup_printf (_ ("Shows %s, which is inside."), patient->fault->node);
 }
 
 GPtrArray *

@@ -61,7 +61,7 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
   gsize n = strlen (text);
 
   if (n == 0)
-    return spec->def == NULL && spec->type != LOOM_PARAM_SHAPE ? g_strdup (_ ("A value is needed here.")) : NULL;
+    return spec->def == NULL && spec->type != LOOM_PARAM_SHAPE ? g_strdup (_ ("A value is required.")) : NULL;
   /* An expression is judged where its arguments are known. */
   if (n >= 2 && text[0] == '{' && text[n - 1] == '}')
     return NULL;
@@ -78,7 +78,7 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
     case LOOM_PARAM_SHAPE:
       return loom_shape_parse (text, &shape)
                  ? NULL
-                 : g_strdup (_ ("A shape is numbers and capital letters with commas, as in B,1,28,28."));
+                 : g_strdup (_ ("A shape is a list of numbers and capital letters, such as B,1,28,28."));
     case LOOM_PARAM_BOOL:
     case LOOM_PARAM_ENUM:
     case LOOM_PARAM_DTYPE:

@@ -12,10 +12,9 @@
 #define INSIDE 8.0
 
 static const char *const words[LOOM_N_DTYPES] = {
-  [LOOM_F64] = N_ ("floats of 8 bytes"),    [LOOM_F32] = N_ ("floats of 4 bytes"),
-  [LOOM_F16] = N_ ("floats of 2 bytes"),    [LOOM_BF16] = N_ ("floats of 2 bytes, wide range"),
-  [LOOM_I64] = N_ ("whole numbers"),        [LOOM_I32] = N_ ("whole numbers of 4 bytes"),
-  [LOOM_U8] = N_ ("whole numbers 0 … 255"), [LOOM_BOOL] = N_ ("true or false"),
+  [LOOM_F64] = N_ ("64-bit floats"),    [LOOM_F32] = N_ ("32-bit floats"),   [LOOM_F16] = N_ ("16-bit floats"),
+  [LOOM_BF16] = N_ ("bfloat16 floats"), [LOOM_I64] = N_ ("64-bit integers"), [LOOM_I32] = N_ ("32-bit integers"),
+  [LOOM_U8] = N_ ("integers 0 … 255"),  [LOOM_BOOL] = N_ ("Booleans"),
 };
 
 static const char *

@@ -90,7 +90,7 @@ count_kinds (const GPtrArray *list)
 
   for (guint i = 0; i < list->len; i++)
     n[((const LoomDifference *)list->pdata[i])->kind]++;
-  return list->len > 0 ? studio_mark_totals (n) : g_strdup (_ ("Nothing that is computed differs."));
+  return list->len > 0 ? studio_mark_totals (n) : g_strdup (_ ("Both graphs compute the same."));
 }
 
 static char *

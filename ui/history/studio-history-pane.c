@@ -39,13 +39,13 @@ describe (StudioHistoryPane *self, guint position)
   GString *s = g_string_new (NULL);
 
   if (steps == 0)
-    return g_string_free (g_string_assign (s, _ ("This is what is on the canvas.")), FALSE);
+    return g_string_free (g_string_assign (s, _ ("This is the current graph.")), FALSE);
   g_string_printf (s,
-                   position < present ? ngettext ("Takes back %u step", "Takes back %u steps", steps)
-                                      : ngettext ("Does %u step again", "Does %u steps again", steps),
+                   position < present ? ngettext ("Undoes %u step", "Undoes %u steps", steps)
+                                      : ngettext ("Redoes %u step", "Redoes %u steps", steps),
                    steps);
   if (list->len == 0)
-    g_string_append_printf (s, "\n%s", _ ("Nothing that is computed would change."));
+    g_string_append_printf (s, "\n%s", _ ("The computation would not change."));
   for (guint i = 0; i < MIN (list->len, MAX_LISTED); i++)
     {
       const LoomDifference *d = list->pdata[i];
@@ -148,7 +148,7 @@ refresh_row (Row *row)
   gtk_widget_set_visible (row->compare, !is_present);
   const char *said_saved = entry.is_saved ? _ ("saved") : NULL;
   label = g_strjoin (", ", entry.name, time,
-                     is_present  ? _ ("present")
+                     is_present  ? _ ("current")
                      : is_undone ? _ ("undone")
                                  : said_saved,
                      is_present || is_undone ? said_saved : NULL, NULL);
@@ -215,7 +215,7 @@ setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioHistoryPan
   gtk_widget_add_css_class (row->compare, "flat");
   gtk_widget_add_css_class (row->compare, "circular");
   gtk_widget_set_valign (row->compare, GTK_ALIGN_CENTER);
-  gtk_widget_set_tooltip_text (row->compare, _ ("Compare with what is present"));
+  gtk_widget_set_tooltip_text (row->compare, _ ("Compare with the current graph"));
   gtk_widget_set_hexpand (words, TRUE);
   gtk_box_append (GTK_BOX (under), row->time);
   gtk_box_append (GTK_BOX (under), row->saved);

@@ -93,8 +93,9 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
   parameters = studio_count_text (item->costs.parameters);
   flops = studio_count_text (item->costs.flops);
   bytes = loom_bytes_to_string (item->costs.bytes);
-  add_fact (self->cost_group, self->cost_rows, _ ("Parameters"), parameters, N_ ("Numbers that training changes"));
-  add_fact (self->cost_group, self->cost_rows, _ ("FLOPs"), flops, N_ ("Operations forward, for one sample"));
+  add_fact (self->cost_group, self->cost_rows, _ ("Parameters"), parameters, N_ ("Values that training changes"));
+  add_fact (self->cost_group, self->cost_rows, _ ("FLOPs"), flops,
+            N_ ("Operations of the forward pass for one sample"));
   add_fact (self->cost_group, self->cost_rows, _ ("Output memory"), bytes, N_ ("For one sample"));
 }
 
@@ -437,7 +438,7 @@ inspector_build_annotation (StudioInspector *self, const StudioAnnotation *annot
   inspector_add_label (self, annotation->is_note ? _ ("Note") : _ ("Frame"), "title-4");
   if (annotation->is_note)
     {
-      inspector_add_label (self, _ ("Enter edits the text, Ctrl and Enter ends that."), "dim-label");
+      inspector_add_label (self, _ ("Press Enter to edit the text and Ctrl+Enter to finish."), "dim-label");
       return;
     }
   self->serial = annotation->serial;

@@ -442,7 +442,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
         row->editor = gtk_entry_new ();
         /* Ctrl+Z belongs to the document, which has the same steps and more. */
         gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
-        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? _ ("needed")
+        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? _ ("required")
                                                                  : spec->choices != NULL ? _ ("default")
                                                                                          : spec->def);
         gtk_widget_add_css_class (row->editor, "numeric");

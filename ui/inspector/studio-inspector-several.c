@@ -69,11 +69,11 @@ inspector_build_several (StudioInspector *self)
   op = common_operator (self, scene);
   if (op != NULL && op->dynamic_inputs == NULL)
     {
-      group = inspector_add_group (self, _ ("Parameters of all"));
+      group = inspector_add_group (self, _ ("Total parameters"));
       for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
         inspector_add_param (self, group, spec);
     }
-  group = inspector_add_group (self, op != NULL ? _ ("Nodes") : _ ("What all have"));
+  group = inspector_add_group (self, op != NULL ? _ ("Nodes") : _ ("Common Parameters"));
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
       LoomParamSpec spec = r->spec;

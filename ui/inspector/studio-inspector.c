@@ -134,7 +134,7 @@ build (StudioInspector *self)
       g_autofree char *text = g_strdup_printf (ngettext ("%u selected", "%u selected", n), n);
 
       inspector_add_label (self, text, "title-4");
-      inspector_add_label (self, _ ("Alt and an arrow key moves them, Delete removes them."), "dim-label");
+      inspector_add_label (self, _ ("Press Alt and an arrow key to move them, or Delete to remove them."), "dim-label");
       inspector_build_several (self);
       self->preview = inspector_add_label (self, "", "numeric");
       gtk_widget_set_visible (self->preview, FALSE);

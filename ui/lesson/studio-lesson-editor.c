@@ -291,8 +291,8 @@ append_bar (StudioLessonEditor *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  self->back = button_new ("go-previous-symbolic", _ ("The page before"), G_CALLBACK (back_cb), self);
-  self->next = button_new ("go-next-symbolic", _ ("The next page"), G_CALLBACK (next_cb), self);
+  self->back = button_new ("go-previous-symbolic", _ ("Previous page"), G_CALLBACK (back_cb), self);
+  self->next = button_new ("go-next-symbolic", _ ("Next page"), G_CALLBACK (next_cb), self);
   self->where = gtk_label_new (NULL);
   gtk_widget_set_hexpand (self->where, TRUE);
   gtk_box_append (GTK_BOX (bar), self->back);
@@ -358,7 +358,7 @@ studio_lesson_editor_init (StudioLessonEditor *self)
   Field *spotlight = append_field (self, _ ("Nodes in the spotlight"), "spotlight", FALSE, _ ("All of them"));
   gtk_box_append (GTK_BOX (self->box),
                   button_new (_ ("_Use the selection"), NULL, G_CALLBACK (selection_cb), spotlight));
-  append_field (self, _ ("Operators that are offered"), "palette", FALSE, _ ("All of them"));
+  append_field (self, _ ("Operators in the palette"), "palette", FALSE, _ ("All of them"));
   GtkWidget *done = button_new (_ ("_Done"), NULL, G_CALLBACK (done_cb), self);
   gtk_widget_add_css_class (done, "suggested-action");
   gtk_box_append (GTK_BOX (self->box), done);

@@ -162,7 +162,7 @@ reply_words (LoomGoalReply reply, const char *given)
     case LOOM_GOAL_REPLY_WRONG_SIGN:
       return g_strdup_printf (_ ("%s has the wrong sign."), given);
     case LOOM_GOAL_REPLY_NO_NUMBER:
-      return g_strdup_printf (_ ("“%s” is not a number, and the answer is one."), given);
+      return g_strdup_printf (_ ("The answer is a number, not “%s”."), given);
     case LOOM_GOAL_REPLY_NO_WORD:
       return g_strdup (_ ("The answer is a word, not a number."));
     case LOOM_GOAL_REPLY_WRONG:
@@ -328,7 +328,7 @@ show_page (StudioLessonPane *self)
           const gboolean last = studio_lesson_page_index (self->lesson) + 1 == studio_lesson_n_pages (self->lesson);
 
           self->done_line = wrapping_label (
-              last ? _ ("Well done: that was the last page.") : _ ("Done. Go on with Next."), "success");
+              last ? _ ("Well done: that was the last page.") : _ ("Done. Continue with Next."), "success");
           append (self, self->done_line);
         }
       if (page->hint != NULL)

@@ -176,7 +176,7 @@ append_blocks (GtkBox *box, cmark_node *parent, Context *c, guint level)
 {
   if (level > MAX_BLOCKS)
     {
-      gtk_box_append (box, label_new (_ ("What is nested deeper is not shown."), "dim-label", c));
+      gtk_box_append (box, label_new (_ ("Deeper levels are not shown."), "dim-label", c));
       return;
     }
   for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))

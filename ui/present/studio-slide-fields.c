@@ -173,7 +173,7 @@ fill_words (StudioSlideFields *self, const LoomSlide *slide)
 {
   g_autofree char *ids = slide->spotlight != NULL ? g_strjoinv (", ", slide->spotlight) : NULL;
   g_autofree char *light
-      = ids != NULL ? g_strdup_printf (_ ("In the light: %s"), ids) : g_strdup (_ ("All is in the light."));
+      = ids != NULL ? g_strdup_printf (_ ("Highlighted: %s"), ids) : g_strdup (_ ("Everything is highlighted."));
   g_autofree char *text = dup_text (self);
 
   gtk_label_set_text (GTK_LABEL (self->light), light);
@@ -300,8 +300,8 @@ studio_slide_fields_init (StudioSlideFields *self)
   gtk_box_append (GTK_BOX (self->box), self->title);
   append_text (self);
   self->light = append_label (self, "", "caption");
-  append_button (self, bar, _ ("Light the _Selection"), G_CALLBACK (light_cb));
-  self->everything = append_button (self, bar, _ ("Light _everything"), G_CALLBACK (everything_cb));
+  append_button (self, bar, _ ("Highlight _Selection"), G_CALLBACK (light_cb));
+  self->everything = append_button (self, bar, _ ("Highlight _Everything"), G_CALLBACK (everything_cb));
   gtk_box_append (GTK_BOX (self->box), bar);
   self->pins = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   gtk_box_append (GTK_BOX (self->box), self->pins);

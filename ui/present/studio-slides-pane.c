@@ -242,9 +242,9 @@ append_bar (StudioSlidesPane *self)
 {
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
 
-  append_button (self, bar, "list-add-symbolic", _ ("Add a view of what is seen now"), G_CALLBACK (add_cb));
+  append_button (self, bar, "list-add-symbolic", _ ("Add the current view"), G_CALLBACK (add_cb));
   self->renew
-      = append_button (self, bar, "view-refresh-symbolic", _ ("Let it show what is seen now"), G_CALLBACK (renew_cb));
+      = append_button (self, bar, "view-refresh-symbolic", _ ("Update to the current view"), G_CALLBACK (renew_cb));
   self->up = append_button (self, bar, "go-up-symbolic", _ ("Move up (Alt+Up)"), G_CALLBACK (up_cb));
   self->down = append_button (self, bar, "go-down-symbolic", _ ("Move down (Alt+Down)"), G_CALLBACK (down_cb));
   self->remove = append_button (self, bar, "edit-delete-symbolic", _ ("Delete the view"), G_CALLBACK (remove_cb));
@@ -256,8 +256,8 @@ append_list (StudioSlidesPane *self)
 {
   GtkEventController *keys = gtk_event_controller_key_new ();
 
-  self->hint = gtk_label_new (_ ("Views are the path of a lecture, which Page Down walks in the presentation (F11). "
-                                 "Show on the canvas what the first is to show, and add it."));
+  self->hint = gtk_label_new (_ ("Views are the slides of a lecture. In the presentation (F11), Page Down shows the "
+                                 "next one. Arrange the canvas for the first view and add it."));
   gtk_label_set_wrap (GTK_LABEL (self->hint), TRUE);
   gtk_label_set_xalign (GTK_LABEL (self->hint), 0);
   gtk_widget_add_css_class (self->hint, "dim-label");

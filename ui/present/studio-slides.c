@@ -216,7 +216,7 @@ studio_slides_set_part (StudioSlides *self, guint i, const LoomSlide *part)
 
   if (element == NULL)
     return;
-  studio_document_begin (self->document, _ ("Take a view anew"));
+  studio_document_begin (self->document, _ ("Update a view"));
   for (guint n = 0; n < G_N_ELEMENTS (names); n++)
     if (g_strcmp0 (loom_element_get (element, names[n]), loom_element_get (wanted, names[n])) != 0)
       studio_document_edit (self->document, loom_edit_set (element, names[n], loom_element_get (wanted, names[n])));

@@ -111,20 +111,19 @@ driver_text (View *self)
   StudioInventorySum sum;
 
   if (!sum_of_run (self, &sum))
-    return g_strdup (_ ("No run has taken memory yet: train to see what it takes beside what is planned."));
+    return g_strdup (_ ("No run has used memory yet. Train to compare it with the plan."));
   if (driver == NULL)
-    return g_strdup_printf (_ ("%s has its memory from the machine’s own: there is no driver that counts it."), device);
+    return g_strdup_printf (_ ("%s uses the host’s memory, which no driver reports."), device);
   g_autofree char *used = loom_bytes_to_string ((double)driver->used);
   g_autofree char *total = loom_bytes_to_string ((double)driver->total);
   g_autoptr (GString) s = g_string_new (NULL);
   if (driver->last == 0)
-    g_string_append_printf (s, _ ("The driver of %1$s says: %2$s of %3$s in use now"), device, used, total);
+    g_string_append_printf (s, _ ("Driver of %1$s: %2$s of %3$s in use now"), device, used, total);
   else
-    g_string_append_printf (s, _ ("The driver of %1$s says: %2$s of %3$s in use as the run ended"), device, used,
-                            total);
-  add_moment (s, _ ("%s before anything of the run was there"), driver->before);
-  add_moment (s, _ ("peak until its first step was over: %s"), driver->first);
-  add_moment (s, _ ("peak until its last step was over: %s"), driver->last);
+    g_string_append_printf (s, _ ("Driver of %1$s: %2$s of %3$s in use at the end of the run"), device, used, total);
+  add_moment (s, _ ("%s before the run"), driver->before);
+  add_moment (s, _ ("peak through the first step: %s"), driver->first);
+  add_moment (s, _ ("peak through the last step: %s"), driver->last);
   if (driver->last == 0)
     add_moment (s, _ ("peak so far: %s"), driver->peak);
   return g_strdup (s->str);
@@ -142,7 +141,7 @@ show_sums (View *self, const StudioInventorySum *plan)
     gtk_grid_remove (GTK_GRID (self->sums), child);
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     put_text (self, o + 1, 0, _ (columns[STUDIO_INVENTORY_COLUMNS - LOOM_N_OWNERS + o].title), TRUE);
-  put_text (self, LOOM_N_OWNERS + 1, 0, _ ("Together"), TRUE);
+  put_text (self, LOOM_N_OWNERS + 1, 0, _ ("Total"), TRUE);
   put_sum (self, 1, _ ("Planned"), plan);
   if (sum_of_run (self, &taken))
     put_sum (self, 2, _ ("In the Run"), &taken);
@@ -185,7 +184,8 @@ show_rows (View *self, Page *page, GListStore *store)
   if (g_list_model_get_n_items (sorted) > 0)
     gtk_stack_set_visible_child_name (GTK_STACK (page->stack), "table");
   else
-    say_nothing (page, _ ("Nothing Is Trained"), _ ("This graph has no weights: add a layer that learns."));
+    say_nothing (page, _ ("No Parameters"),
+                 _ ("This graph has no weights. Add a layer that has some, such as linear."));
 }
 
 static void
@@ -259,7 +259,7 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (events == NULL)
     {
       g_clear_pointer (&self->asked, g_free);
-      say_nothing (page, _ ("It Cannot Be Planned"), error->message);
+      say_nothing (page, _ ("Planning Failed"), error->message);
     }
   show_page (self, asked->which);
 }
@@ -515,12 +515,12 @@ make_page (View *self, guint which)
     }
   gtk_box_append (GTK_BOX (box), which == PARAMETERS
                                      ? make_table (self, page, studio_inventory_parameter_columns (),
-                                                   _ ("Parameters before and after they move"))
+                                                   _ ("Parameters before and after they are moved"))
                                      : make_table (self, page, studio_inventory_node_columns (), _ ("Memory by node")));
   gtk_stack_add_named (GTK_STACK (page->stack), GTK_WIDGET (page->nothing), "nothing");
   gtk_stack_add_named (GTK_STACK (page->stack), box, "table");
   gtk_stack_add_titled (GTK_STACK (self->stack), page->stack, page_name[which], title);
-  say_nothing (page, _ ("Being Planned"), NULL);
+  say_nothing (page, _ ("Planning…"), NULL);
 }
 
 /* ---- the window ----------------------------------------------------------------------- */

@@ -149,9 +149,9 @@ places_text (const Places *self)
   if (self->n == 1)
     return g_strdup_printf (_ ("%1$s · rank %2$d"), device, self->first);
   if (self->least == self->whole)
-    return g_strdup_printf (_ ("%1$s · all of it on ranks %2$d–%3$d"), device, self->first, self->last);
+    return g_strdup_printf (_ ("%1$s · whole on ranks %2$d–%3$d"), device, self->first, self->last);
   if (self->parts_differ)
-    return g_strdup_printf (_ ("%1$s · %2$d parts, of %3$s at most, on ranks %4$d–%5$d"), device, self->n, self->part,
+    return g_strdup_printf (_ ("%1$s · %2$d shards of at most %3$s on ranks %4$d–%5$d"), device, self->n, self->part,
                             self->first, self->last);
   return g_strdup_printf (_ ("%1$s · %2$s on each of ranks %3$d–%4$d"), device, self->part, self->first, self->last);
 }
@@ -235,11 +235,11 @@ studio_inventory_parameters (GPtrArray *events, char **summary)
   g_autofree char *size = loom_bytes_to_string ((double)all);
   g_autofree char *have = g_strdup_printf (
       ngettext ("%1$u parameter tensor, %2$s.", "%1$u parameter tensors, %2$s.", names->len), names->len, size);
-  g_autofree char *move = moved == 0 ? g_strdup (_ ("All stay where they are."))
-                                     : g_strdup_printf (ngettext ("%u moves.", "%u move.", moved), moved);
+  g_autofree char *move = moved == 0 ? g_strdup (_ ("None are moved."))
+                                     : g_strdup_printf (ngettext ("%u is moved.", "%u are moved.", moved), moved);
   *summary = g_strdup_printf ("%s %s\n%s", have, move,
-                              _ ("Before: where weights are made or read, in the processor’s memory. After: where they "
-                                 "are trained, as module.to(device) moves them."));
+                              _ ("Before: in host memory, where weights are initialized or read. After: on the device "
+                                 "that trains them, as after module.to(device)."));
   return store;
 }
 
@@ -289,7 +289,7 @@ node_row (GListStore *store, GHashTable *rows, JsonObject *event)
     return row;
   row = g_object_new (STUDIO_TYPE_INVENTORY_ROW, NULL);
   row->path = g_strdup (node);
-  row->text[NODE] = g_strdup (node != NULL ? node : _ ("of no node"));
+  row->text[NODE] = g_strdup (node != NULL ? node : _ ("no node"));
   row->text[DEVICE] = g_steal_pointer (&where);
   for (guint c = PLANNED; c < STUDIO_INVENTORY_COLUMNS; c++)
     set_bytes (row, c, 0);

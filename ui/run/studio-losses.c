@@ -74,17 +74,16 @@ show (StudioLosses *self)
       gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "curves");
     }
   else if (words != NULL)
-    say (
-        self, _ ("There Is One Loss"),
-        _ ("The ranks have no samples of their own: each has parts of the weights, or layers, and all work on the same "
-           "batch. Ranks that divide the batch have a loss each."));
+    say (self, _ ("One Loss for All Ranks"),
+         _ ("The ranks divide weights or layers and all train on the same batch. Ranks that divide the batch have a "
+            "loss each."));
   else if ((studio_run_is_live (self->run) ? studio_run_get_live_ranks : studio_run_get_ranks) (self->run) < 2)
-    say (self, _ ("There Is One Rank"),
-         _ ("Choose several ranks beside the device, and train: the loss of each one’s samples is drawn here."));
+    say (self, _ ("Only One Rank"),
+         _ ("Set several ranks next to the device and train to see the loss of each rank’s samples."));
   else if (studio_run_is_live (self->run))
-    say (self, _ ("Not Recorded Yet"), _ ("The next steps are recorded as soon as they are taken."));
+    say (self, _ ("Not Recorded Yet"), _ ("The next steps will be recorded."));
   else
-    say (self, _ ("No Step Is Recorded"), _ ("Train the graph: the loss of each rank’s samples is drawn here."));
+    say (self, _ ("No Step Recorded"), _ ("Train the graph to see the loss of each rank’s samples."));
 }
 
 /* ---- curves ------------------------------------------------------------------------------ */

@@ -165,10 +165,9 @@ show_tooltip (Pin *pin)
 {
   const char *problem = studio_pin_words_problem (pin->words);
 
-  gtk_widget_set_tooltip_text (pin->frame, problem != NULL ? problem
-                                           : pin->before_update
-                                               ? _ ("From before the update of this step, as its loss is")
-                                               : NULL);
+  gtk_widget_set_tooltip_text (pin->frame, problem != NULL      ? problem
+                                           : pin->before_update ? _ ("Before the update of this step, like its loss")
+                                                                : NULL);
 }
 
 static void

@@ -91,7 +91,7 @@ show (StudioRankMemory *self)
     gtk_grid_remove (GTK_GRID (self->grid), child);
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     put (self, o + 1, 0, _ (columns[STUDIO_INVENTORY_COLUMNS - LOOM_N_OWNERS + o].title), TRUE);
-  put (self, LOOM_N_OWNERS + 1, 0, _ ("Together"), TRUE);
+  put (self, LOOM_N_OWNERS + 1, 0, _ ("Total"), TRUE);
   if (self->held->len > 0)
     put (self, LOOM_N_OWNERS + 2, 0, _ ("Process"), TRUE);
   for (guint k = 0; k < MAX (self->planned->len, self->held->len); k++)
@@ -109,14 +109,13 @@ show (StudioRankMemory *self)
       row++;
     }
   const char *words
-      = self->held->len == 0 ? _ ("No run of several ranks has taken memory yet: train to see what each rank takes.")
+      = self->held->len == 0 ? _ ("No run with several ranks has used memory yet. Train to see what each rank uses.")
         : have_one_process (self)
-            ? _ ("The ranks are threads of one process: behind its number, by how much it has grown since the run "
-                 "began.")
-            : _ ("Each rank is a process: behind its number, by how much it has grown since the run began, buffers of "
-                 "the exchanges included. Rank 0 also computes what is shown of the run.");
+            ? _ ("The ranks are threads of one process. Its number is followed by its growth since the run began.")
+            : _ ("Each rank is a process. Its number is followed by its growth since the run began, including "
+                 "communication buffers. Rank 0 also computes the views of the run.");
   g_autofree char *ended = self->held->len > 0 && !studio_run_is_live (self->run)
-                               ? g_strdup_printf (_ ("The run has ended: this is what its ranks took last. %s"), words)
+                               ? g_strdup_printf (_ ("The run has ended. These are its last values. %s"), words)
                                : NULL;
   gtk_label_set_label (GTK_LABEL (self->words), ended != NULL ? ended : words);
 }

@@ -70,7 +70,7 @@ dup_sentence (StudioRun *run, StudioRunState state)
   if (state != STUDIO_RUN_STOPPED)
     return g_strdup (_ ("The run failed."));
   g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
-  return g_strdup_printf (_ ("Stopped at step %s, and can go on from there."), step);
+  return g_strdup_printf (_ ("Stopped at step %s. Training can continue from there."), step);
 }
 
 static void
@@ -81,15 +81,15 @@ show_buttons (StudioRunBars *self, StudioRunState state)
   gboolean slower = state == STUDIO_RUN_FAILED && isfinite (rate)
                     && g_strcmp0 (studio_run_get_problem_code (self->run), "NAN") == 0;
   g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (self->run));
-  g_autofree char *from = saved ? g_strdup_printf (_ ("Goes on from the checkpoint of step %s (Enter)"), step)
-                                : g_strdup (_ ("There is no checkpoint yet: starts from the beginning (Enter)"));
+  g_autofree char *from = saved ? g_strdup_printf (_ ("Continue from the checkpoint of step %s (Enter)"), step)
+                                : g_strdup (_ ("No checkpoint yet: start from the beginning (Enter)"));
   g_autofree char *number = g_strdup_printf ("%.4g", rate);
   g_autofree char *at
       = g_strdup_printf (saved ? _ ("Continue at Learning Rate _%s") : _ ("Start Again at Learning Rate _%s"), number);
   gtk_widget_set_tooltip_text (self->continue_button, from);
   gtk_button_set_label (GTK_BUTTON (self->continue_button), saved ? _ ("_Continue") : _ ("_Start Again"));
   gtk_button_set_label (GTK_BUTTON (self->slower_button), at);
-  gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate that the numbers grew at (Enter)"));
+  gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged (Enter)"));
   gtk_widget_set_visible (self->slower_button, slower);
   gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE);
   if (slower)

@@ -358,8 +358,8 @@ start_from_the_beginning (StudioRun *self)
   self->step_wanted = FALSE;
   if (g_mkdir_with_parents (self->folder, 0755) != 0)
     {
-      g_autofree char *text
-          = g_strdup_printf (_ ("The folder %s for the run could not be made: %s."), self->folder, g_strerror (errno));
+      g_autofree char *text = g_strdup_printf (_ ("The folder %s for the run could not be created: %s."), self->folder,
+                                               g_strerror (errno));
       studio_run_set_state (self, STUDIO_RUN_FAILED, text);
       return;
     }
@@ -497,8 +497,8 @@ end_by_force (StudioRun *self)
   g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
   g_autofree char *sentence
       = self->checkpoint_step >= 0
-            ? g_strdup_printf (_ ("Ended by force, and can go on from the checkpoint of step %s."), step)
-            : g_strdup (_ ("Ended by force before its first checkpoint."));
+            ? g_strdup_printf (_ ("Stopped by force. Training can continue from the checkpoint of step %s."), step)
+            : g_strdup (_ ("Stopped by force before its first checkpoint."));
   studio_worker_force_exit (self->worker);
   drop_worker (self);
   studio_run_note_end (self, TRUE);

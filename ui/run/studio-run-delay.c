@@ -103,7 +103,7 @@ studio_run_dup_delay (StudioRun *self)
     g_string_append_printf (
         s, self->live_ranks > 1 ? _ ("no step for %.0f s: a rank may hang") : _ ("no step for %.0f s"), seconds);
   if (studio_run_may_force (self))
-    asked = _ ("Stop waits for the step and its checkpoint; Stop again ends it by force");
+    asked = _ ("Stop waits for the step and its checkpoint; press Stop again to force it");
   else if (since (self->stop_asked) >= ASKED_SECONDS)
     asked = _ ("Stop waits for the step and its checkpoint");
   else if (since (self->pause_asked) >= ASKED_SECONDS)

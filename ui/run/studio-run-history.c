@@ -345,7 +345,7 @@ studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *gr
   read_rate (self, step);
   g_autofree char *count = studio_format_count ((double)step);
   g_autofree char *text
-      = wanted ? g_strdup_printf (_ ("The last run of this graph was stopped at step %s, and can go on from there."),
+      = wanted ? g_strdup_printf (_ ("The last run of this graph was stopped at step %s and can continue from there."),
                                   count)
                : g_strdup_printf (_ ("The last run of this graph ended early; its newest checkpoint is of step %s."),
                                   count);

@@ -113,11 +113,11 @@ static char *
 describe_waits (const StudioRunWaits *w)
 {
   const double all = w->data + w->compute + w->rest;
-  g_autofree char *how = w->threads == 0
-                             ? g_strdup (_ ("Batches are read when they are wanted."))
-                             : g_strdup_printf (ngettext ("Batches are prepared ahead by %u thread.",
-                                                          "Batches are prepared ahead by %u threads.", w->threads),
-                                                w->threads);
+  g_autofree char *how
+      = w->threads == 0
+            ? g_strdup (_ ("Batches are read on demand."))
+            : g_strdup_printf (ngettext ("%u thread prefetches batches.", "%u threads prefetch batches.", w->threads),
+                               w->threads);
 
   return g_strdup_printf (_ ("A step takes %.3g ms and waits:\n%.3g ms, %.0f %%, for its data\n%.3g ms, %.0f %%, for "
                              "the computation\n%.3g ms, %.0f %%, for the rest\n%s"),
@@ -173,11 +173,11 @@ show_speed (StudioRunPanel *self)
       g_autofree char *step = studio_format_count ((double)studio_run_get_step (self->run));
       if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
         g_string_append_printf (s, alone ? _ ("step %s, before its update") : _ ("step %s"), step);
-      gtk_widget_set_tooltip_text (self->speed_label,
-                                   alone && s->len > 0
-                                       ? _ ("Loss, values, gradients and weights are those that this step was "
-                                            "computed with. What is of another moment says so.")
-                                       : NULL);
+      gtk_widget_set_tooltip_text (
+          self->speed_label,
+          alone && s->len > 0
+              ? _ ("Loss, values, gradients and weights are those that this step used. Values of another step name it.")
+              : NULL);
     }
   gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
 }
@@ -240,10 +240,11 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
   const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
   /* If both rates are on the screen, say what the graph's is for. */
   gboolean differs = live && g_ascii_strtod (graph_lr, NULL) != base;
-  g_autofree char *why = differs ? g_strdup_printf (_ ("This run's rate; Enter changes it. Another run begins with the "
-                                                       "graph's, %s."),
-                                                    graph_lr)
-                                 : g_strdup (_ ("Enter changes it, while it trains too"));
+  g_autofree char *why
+      = differs ? g_strdup_printf (
+            _ ("The rate of this run. Press Enter to change it. The next run starts with the graph’s rate, %s."),
+            graph_lr)
+                : g_strdup (_ ("Press Enter to change it, also during training"));
   gtk_label_set_label (GTK_LABEL (self->lr_label), differs ? _ ("Learning rate of this run") : _ ("Learning rate"));
   gtk_widget_set_tooltip_text (self->lr_entry, why);
   GtkEditable *field = GTK_EDITABLE (self->lr_entry);

@@ -81,7 +81,7 @@ changed_cb (StudioTask *task, StudioTaskPane *self)
   for (guint s = 0; picture->data != NULL && s < LOOM_N_SPLITS; s++)
     n += picture->data->n_all[s] > 0 ? 1 : 0;
   gtk_widget_set_visible (self->view, picture->data != NULL);
-  gtk_label_set_text (GTK_LABEL (self->message), message != NULL ? message : _ ("The samples are being read."));
+  gtk_label_set_text (GTK_LABEL (self->message), message != NULL ? message : _ ("Reading samples…"));
   gtk_widget_set_visible (self->message, message != NULL || picture->data == NULL);
   gtk_widget_set_visible (self->split, n > 1);
   gtk_widget_set_visible (self->pages, kind == LOOM_TASK_VIEW_IMAGES || kind == LOOM_TASK_VIEW_SEQUENCES);
@@ -109,7 +109,7 @@ new_button (const char *icon, const char *title, GCallback pressed, StudioTaskPa
 static GtkWidget *
 new_head (StudioTaskPane *self)
 {
-  static const char *const axes[] = { N_ ("Column across"), N_ ("Column upwards") };
+  static const char *const axes[] = { N_ ("Horizontal column"), N_ ("Vertical column") };
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   const char *titles[G_N_ELEMENTS (splits) + 1] = { NULL };
 
@@ -122,9 +122,9 @@ new_head (StudioTaskPane *self)
   gtk_box_append (GTK_BOX (line), self->split);
   self->pages = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   gtk_box_append (GTK_BOX (self->pages),
-                  new_button ("go-previous-symbolic", _ ("Samples before these"), G_CALLBACK (previous_cb), self));
+                  new_button ("go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb), self));
   gtk_box_append (GTK_BOX (self->pages),
-                  new_button ("go-next-symbolic", _ ("Samples behind these"), G_CALLBACK (next_cb), self));
+                  new_button ("go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb), self));
   gtk_box_append (GTK_BOX (line), self->pages);
   gtk_box_append (GTK_BOX (head), line);
   self->columns = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);

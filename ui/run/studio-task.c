@@ -182,7 +182,7 @@ sync_samples (StudioTask *self)
             : NULL;
   if (options == NULL)
     {
-      show_none (self, _ ("The data set cannot be opened by itself."));
+      show_none (self, _ ("The data set cannot be opened on its own."));
       return;
     }
   self->query.kind = self->task->kind;

@@ -35,10 +35,10 @@ say_nothing (View *self)
 
   if (self->has_spans || self->run == NULL)
     return;
-  adw_status_page_set_title (self->nothing, live ? _ ("Not Recorded Yet") : _ ("No Step Is Recorded"));
-  adw_status_page_set_description (
-      self->nothing, live ? _ ("The next step is recorded as soon as it is taken.")
-                          : _ ("Train the graph: what its ranks and devices do in a step is shown here."));
+  adw_status_page_set_title (self->nothing, live ? _ ("Not Recorded Yet") : _ ("No Step Recorded"));
+  adw_status_page_set_description (self->nothing,
+                                   live ? _ ("The next step will be recorded.")
+                                        : _ ("Train the graph to see what its ranks and devices do in a step."));
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
@@ -52,7 +52,7 @@ dup_later (View *self, const char *title)
   if (self->run == NULL || recorded < 0 || now <= recorded || studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
     return NULL;
   g_autofree char *count = studio_format_count ((double)now);
-  return g_strdup_printf (_ ("the newest that was recorded; the run is at step %s"), count);
+  return g_strdup_printf (_ ("the newest recorded step; the run is at step %s"), count);
 }
 
 static void
@@ -93,14 +93,14 @@ show (View *self, GArray *spans, const char *title)
 static void
 say_why_not (View *self, const char *path, const GError *error)
 {
-  g_autofree char *name = g_path_get_basename (path), *title = g_strdup_printf (_ ("“%s” is no trace"), name);
+  g_autofree char *name = g_path_get_basename (path), *title = g_strdup_printf (_ ("“%s” is not a trace"), name);
   g_autofree char *escaped = g_markup_escape_text (error != NULL ? error->message : "", -1);
 
   adw_status_page_set_title (self->nothing, title);
-  adw_status_page_set_description (
-      self->nothing, error != NULL ? escaped
-                                   : _ ("It has no step of a Gradloom run. Write one with gradloom train --trace or "
-                                        "gradloom simulate --trace."));
+  adw_status_page_set_description (self->nothing, error != NULL
+                                                      ? escaped
+                                                      : _ ("It contains no step of a Gradloom run. Record one with "
+                                                           "gradloom train --trace or gradloom simulate --trace."));
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
@@ -233,7 +233,7 @@ told_cb (StudioTimeline *timeline, const char *text, View *self)
 {
   gtk_label_set_label (
       GTK_LABEL (self->words),
-      text != NULL ? text : _ ("Point at a box, or choose one with the arrow keys; the wheel, + and − zoom."));
+      text != NULL ? text : _ ("Point at a box, or select one with the arrow keys. Zoom with the wheel, + and −."));
 }
 
 static void

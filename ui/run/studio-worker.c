@@ -165,18 +165,17 @@ studio_worker_find_program (GError **error)
           if (loom_module_is_own (path))
             return g_steal_pointer (&path);
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                       _ ("The program %s is not started, because others than you and the system’s administrator may "
-                          "change it or its folder (see chown and chmod go-w)."),
+                       _ ("The program %s was not started because other users can change it or its folder. Correct "
+                          "this with chown or chmod go-w."),
                        path);
           return NULL;
         }
     }
   char *found = g_find_program_in_path ("gradloom");
   if (found == NULL)
-    g_set_error_literal (
-        error, LOOM_ERROR, LOOM_ERROR_IO,
-        _ ("The program “gradloom”, which trains for Studio, is neither beside gradloom-studio nor in PATH: "
-           "install it, or name it in GRADLOOM_WORKER."));
+    g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO,
+                         _ ("The program “gradloom”, which trains for Studio, was not found next to gradloom-studio or "
+                            "in PATH. Install it, or set GRADLOOM_WORKER to its path."));
   return found;
 }
 
@@ -216,10 +215,9 @@ emit_ended (StudioWorker *self)
                                                           : -1;
   g_autofree char *sentence = NULL;
   if (!self->asked_to_end && self->lost_rank >= 0)
-    sentence
-        = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), and the others with it. Continue with all of them, "
-                              "or set another number of ranks first."),
-                           self->lost_rank, self->lost_signal, g_strsignal (self->lost_signal));
+    sentence = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), which ended the other ranks too. Continue "
+                                   "with all of them, or set another number of ranks first."),
+                                self->lost_rank, self->lost_signal, g_strsignal (self->lost_signal));
   else if (!self->asked_to_end || signalled)
     sentence = studio_worker_describe_end (signalled, code, self->last_line);
   g_object_ref (self);
@@ -424,7 +422,7 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
     g_string_truncate (self->noise, 0);
   if (self->noise_length > LOOM_WORKER_MAX_NOISE)
     {
-      give_up (task, _ ("The program that should be a worker printed 64 KiB and never said that it was ready."));
+      give_up (task, _ ("The worker program printed 64 KiB without reporting that it was ready."));
       return;
     }
   read_magic (g_steal_pointer (&task));

@@ -44,7 +44,7 @@ long_words (const StudioScene *scene, const LoomNet *net, const LoomCopy *copy, 
   if (copy->shared)
     {
       g_string_append_c (s, '\n');
-      g_string_append (s, _ ("Another wire has brought it there already: this one costs nothing."));
+      g_string_append (s, _ ("Another wire has already copied it there, so this one costs nothing."));
       return g_string_free (s, FALSE);
     }
   if (bytes == NULL)
@@ -55,11 +55,11 @@ long_words (const StudioScene *scene, const LoomNet *net, const LoomCopy *copy, 
         s, ngettext ("%1$s in a step of %2$d sample.", "%1$s in a step of %2$d samples.", (gulong)scene->batch), bytes,
         (int)scene->batch);
   else
-    g_string_append_printf (s, _ ("%s a sample."), bytes);
+    g_string_append_printf (s, _ ("%s per sample."), bytes);
   if (copy->gradient)
     {
       g_string_append_c (s, ' ');
-      g_string_append (s, _ ("In training its gradient comes back: as much again."));
+      g_string_append (s, _ ("Training copies the gradient back, which is as much again."));
     }
   return g_string_free (s, FALSE);
 }

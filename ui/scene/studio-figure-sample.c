@@ -120,11 +120,11 @@ studio_figure_sample_refusal (const LoomGraph *alone)
   const LoomElement *node = loom_element_find (loom_graph_root (alone), LOOM_TAG_NODE);
 
   if (!may_be_read (alone))
-    return _ ("The data are outside the graph’s folder: training asks whether they may be read.");
+    return _ ("The data are outside the graph’s folder. Training asks for permission to read them.");
   return node != NULL && gives_samples (node)
                  && is_at_hand (node, loom_graph_get_folder (alone), loom_graph_get_guard (alone))
              ? NULL
-             : _ ("The data are not there, or too many to be opened for a picture.");
+             : _ ("The data are missing, or too large to be opened for a picture.");
 }
 
 /* ---- how it is shown ----------------------------------------------------- */

@@ -11,9 +11,9 @@ static const struct
 } measures[STUDIO_N_MEASURES] = {
   [STUDIO_MEASURE_NONE] = { "none", N_ ("Nothing"), "", "" },
   [STUDIO_MEASURE_PARAMETERS] = { "parameters", N_ ("Parameters"), "", N_ ("Share of %s parameters") },
-  [STUDIO_MEASURE_OPERATIONS] = { "operations", N_ ("Operations"), "FLOP", N_ ("Share of %s a sample") },
+  [STUDIO_MEASURE_OPERATIONS] = { "operations", N_ ("Operations"), "FLOP", N_ ("Share of %s per sample") },
   [STUDIO_MEASURE_ACTIVATIONS]
-  = { "activations", N_ ("Activations"), NULL, N_ ("Share of %s of activations a sample") },
+  = { "activations", N_ ("Activations"), NULL, N_ ("Share of %s of activations per sample") },
   [STUDIO_MEASURE_TIME] = { "time", N_ ("Time"), "s", N_ ("Share of %s for 32 samples, node by node") },
 };
 

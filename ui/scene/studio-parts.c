@@ -139,8 +139,8 @@ studio_item_split_words (const StudioItem *item)
   if (item->split == NULL)
     return NULL;
   if (item->is_module || item->is_frame)
-    return g_strdup (_ ("Ranks have parts of weights within."));
-  return g_strdup_printf (_ ("Each rank has a part of its weights: split=\"%s\"."), item->split);
+    return g_strdup (_ ("Ranks hold shards of the weights inside."));
+  return g_strdup_printf (_ ("Each rank holds a shard of its weights: split=\"%s\"."), item->split);
 }
 
 void

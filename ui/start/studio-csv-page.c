@@ -40,7 +40,7 @@ describe_column (const LoomCsvColumn *column)
   GString *s = g_string_new (NULL);
 
   if (column->example == NULL)
-    g_string_append (s, _ ("nothing in it"));
+    g_string_append (s, _ ("empty"));
   else if (column->is_number)
     g_string_append_printf (s, column->is_integer ? _ ("whole numbers, %.4g to %.4g") : _ ("numbers, %.4g to %.4g"),
                             column->minimum, column->maximum);
@@ -230,8 +230,8 @@ show_guess (StudioCsvPage *self)
   g_autofree char *size = g_format_size (self->guess->size);
   g_autofree char *text = g_strdup_printf (
       self->guess->is_whole ? ngettext ("%u row, %s", "%u rows, %s", self->guess->n_rows)
-                            : ngettext ("The first %u row was looked at; the file has %s",
-                                        "The first %u rows were looked at; the file has %s", self->guess->n_rows),
+                            : ngettext ("Based on the first %u row; the file has %s",
+                                        "Based on the first %u rows; the file has %s", self->guess->n_rows),
       self->guess->n_rows, size);
   const guint n_more = self->guess->columns->len - MIN (self->guess->columns->len, MOST_COLUMNS);
   g_autofree char *rest = NULL;
@@ -243,9 +243,8 @@ show_guess (StudioCsvPage *self)
   for (guint i = 0; i < MIN (self->guess->columns->len, MOST_COLUMNS); i++)
     add_column (self, self->guess->columns->pdata[i]);
   if (n_more > 0)
-    rest = g_strdup_printf (ngettext ("and %u more column, used as it was guessed",
-                                      "and %u more columns, used as they were guessed", n_more),
-                            n_more);
+    rest = g_strdup_printf (
+        ngettext ("and %u more column, used as detected", "and %u more columns, used as detected", n_more), n_more);
   gtk_label_set_label (GTK_LABEL (self->more), rest != NULL ? rest : "");
   gtk_widget_set_visible (self->more, rest != NULL);
   suggest_preparation (self);
@@ -412,7 +411,7 @@ studio_csv_page_init (StudioCsvPage *self)
 
   self->rows = g_ptr_array_new ();
   self->columns = adw_preferences_group_new ();
-  self->verdict = gtk_label_new (_ ("Choose a table: lines of fields, as spreadsheets save them as CSV."));
+  self->verdict = gtk_label_new (_ ("Choose a table in CSV format, as spreadsheets save it."));
   self->more = gtk_label_new ("");
   gtk_widget_add_css_class (self->more, "dim-label");
   gtk_widget_set_visible (self->more, FALSE);

@@ -228,7 +228,7 @@ studio_data_list_init (StudioDataList *self)
 
   self->cancellable = g_cancellable_new ();
   self->entry = gtk_search_entry_new ();
-  self->none = new_label (_ ("No data set is called so."), "dim-label");
+  self->none = new_label (_ ("No data set has this name."), "dim-label");
   gtk_widget_set_visible (self->none, FALSE);
   gtk_box_append (GTK_BOX (groups), new_group (self, READY, _ ("Ready to use")));
   gtk_box_append (GTK_BOX (groups), new_group (self, FILES, _ ("From files of yours")));

@@ -82,7 +82,7 @@ go_back (StudioNewDialog *self)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "list");
   if (page != NULL)
     gtk_stack_remove (GTK_STACK (self->stack), page);
-  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), _ ("Which Data?"));
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), _ ("Choose Data"));
   page_changed_cb (self);
 }
 
@@ -180,7 +180,7 @@ new_header (StudioNewDialog *self)
 {
   GtkWidget *header = adw_header_bar_new ();
 
-  self->title = adw_window_title_new (_ ("Which Data?"), NULL);
+  self->title = adw_window_title_new (_ ("Choose Data"), NULL);
   self->back = gtk_button_new_from_icon_name ("go-previous-symbolic");
   self->create = gtk_button_new_with_mnemonic (_ ("_Create"));
   self->spinner = gtk_spinner_new ();

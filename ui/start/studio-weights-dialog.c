@@ -134,7 +134,7 @@ fit_text (const StudioWeightsLook *look)
   g_autoptr (GString) s = g_string_new (NULL);
 
   if (match == NULL)
-    return g_strdup (_ ("No graph is open that has weights."));
+    return g_strdup (_ ("The open graph has no weights."));
   g_string_append_printf (s, _ ("%1$u of the graph’s %2$u weights fit by name and shape"), match->n_fit,
                           look->n_wanted);
   if (match->differs->len > 0)
@@ -145,7 +145,7 @@ fit_text (const StudioWeightsLook *look)
                             match->missing->len);
   if (match->unused->len > 0)
     g_string_append_printf (
-        s, ngettext (" · %u of the file is left over", " · %u of the file are left over", match->unused->len),
+        s, ngettext (" · %u in the file is not used", " · %u in the file are not used", match->unused->len),
         match->unused->len);
   return g_strdup (s->str);
 }
@@ -251,7 +251,7 @@ new_offers (StudioWeightsDialog *self)
   GtkWidget *group = adw_preferences_group_new ();
   GtkWidget *use = new_offer (self, _ ("Use as weights of the open graph"), fit_text (look), _ ("_Use"), fits,
                               G_CALLBACK (use_cb));
-  GtkWidget *make = new_offer (self, _ ("Begin a new graph from it"), skeleton_text (look), _ ("_Create"),
+  GtkWidget *make = new_offer (self, _ ("Create a graph from it"), skeleton_text (look), _ ("_Create"),
                                look->skeleton != NULL, G_CALLBACK (make_cb));
   GString *misfits = g_string_new (NULL), *left_out = g_string_new (NULL);
   GtkWidget *fold;
@@ -265,10 +265,10 @@ new_offers (StudioWeightsDialog *self)
   if (look->skeleton != NULL)
     append_lines (left_out, look->left_out, g_strv_length (look->left_out));
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), use);
-  if ((fold = new_fold (_ ("What does not fit"), misfits)) != NULL)
+  if ((fold = new_fold (_ ("Does not fit"), misfits)) != NULL)
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), fold);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), make);
-  if ((fold = new_fold (_ ("What is left out"), left_out)) != NULL)
+  if ((fold = new_fold (_ ("Left out"), left_out)) != NULL)
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), fold);
   return group;
 }

@@ -163,7 +163,7 @@ line_height (const StudioTaskPicture *picture, double width, double scale)
 }
 
 const TaskKind task_line = {
-  .words = N_ ("points, and the curve that is fitted to them"),
+  .words = N_ ("points and the fitted curve"),
   .n_samples = 300,
   .spread = TRUE,
   .opens = TRUE,

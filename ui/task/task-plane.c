@@ -325,7 +325,7 @@ const TaskKind task_plane = {
 };
 
 const TaskKind task_rows = {
-  .words = N_ ("two columns of rows of numbers"),
+  .words = N_ ("two columns of tabular data"),
   .n_samples = 400,
   .spread = TRUE,
   .legend = TRUE,

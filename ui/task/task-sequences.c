@@ -217,8 +217,8 @@ sequences_describe_sample (const StudioTaskPicture *picture, guint sample)
   g_autofree char *answer = words_of_answer (picture, sample, &right, &n);
 
   if (answer == NULL)
-    return g_strdup_printf (_ ("%1$s, to be answered by %2$s"), x, y);
-  return g_strdup_printf (_ ("%1$s, to be answered by %2$s, predicted %3$s"), x, y, answer);
+    return g_strdup_printf (_ ("%1$s, target %2$s"), x, y);
+  return g_strdup_printf (_ ("%1$s, target %2$s, predicted %3$s"), x, y, answer);
 }
 
 static double
@@ -228,7 +228,7 @@ sequences_height (const StudioTaskPicture *picture, double width, double scale)
 }
 
 const TaskKind task_sequences = {
-  .words = N_ ("texts or rows of symbols"),
+  .words = N_ ("texts or token sequences"),
   .n_samples = 8,
   .list = TRUE,
   .height = sequences_height,

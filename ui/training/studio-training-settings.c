@@ -246,7 +246,7 @@ add_schedule (StudioTrainingSettings *self)
       {
         LoomParamSpec spec = schedule_spec (e, p);
         training_add_row (self, grid, in_schedule, &spec,
-                          spec.def == NULL ? _ ("needed")
+                          spec.def == NULL ? _ ("required")
                           : spec.def[0]    ? spec.def
                                            : _ ("the run’s"),
                           NULL);
@@ -293,7 +293,7 @@ stops_early (StudioTrainingSettings *self)
 static void
 add_stopping (StudioTrainingSettings *self)
 {
-  GtkWidget *grid = training_add_group (self, _ ("Early end"));
+  GtkWidget *grid = training_add_group (self, _ ("Early Stopping"));
   training_add_attribute (self, grid, in_train, "patience", _ ("off"), NULL);
   if (!stops_early (self))
     return;

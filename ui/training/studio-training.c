@@ -64,7 +64,7 @@ studio_training_ensure (StudioDocument *document, GError **error)
   if (loss == NULL)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                           _ ("There is nothing to train yet: add a loss, for example cross_entropy, and wire it."));
+                           _ ("There is nothing to train yet. Add a loss, for example cross_entropy, and connect it."));
       return FALSE;
     }
   studio_document_begin (document, _ ("Set up training"));

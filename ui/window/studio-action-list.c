@@ -291,7 +291,7 @@ studio_action_list_init (StudioActionList *self)
   gtk_entry_set_placeholder_text (GTK_ENTRY (self->entry), _ ("What do you want to do?"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Search actions"),
                                   -1);
-  self->empty = new_label (_ ("There is no action of this name."), "dim-label");
+  self->empty = new_label (_ ("No action has this name."), "dim-label");
   gtk_widget_set_margin_bottom (self->empty, 12);
   gtk_label_set_xalign (GTK_LABEL (self->empty), 0.5);
   self->scroller = gtk_scrolled_window_new ();

@@ -28,7 +28,7 @@ static const StudioCommand others[] = {
     "right pane inspector fold side bar",
     { "<Shift>F9" } },
   { "win.run-panel", N_ ("View"), N_ ("_Curves of the Run"), "training panel fold charts", { "<Control>F9" } },
-  { "canvas.show-cost", N_ ("View"), N_ ("Show What Cards Cost"), "flops parameters bar", { "<Control><Shift>c" } },
+  { "canvas.show-cost", N_ ("View"), N_ ("Show Costs on Cards"), "flops parameters bar", { "<Control><Shift>c" } },
   { "win.minimap", N_ ("View"), N_ ("_Minimap"), "overview map", { NULL } },
   { "win.wires::curved", N_ ("View"), N_ ("C_urved Wires"), "lines links edges splines bezier", { NULL } },
   { "win.wires::right-angles",

@@ -158,7 +158,7 @@ add_filter (GtkFileChooser *chooser, const char *title, guint from, guint to)
 static void
 add_kinds (GtkFileChooser *chooser)
 {
-  add_filter (chooser, _ ("All that opens here"), 0, G_N_ELEMENTS (kinds) - 1);
+  add_filter (chooser, _ ("All supported files"), 0, G_N_ELEMENTS (kinds) - 1);
   for (guint kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
     add_filter (chooser, _ (kinds[kind].title), kind, kind);
   g_autoptr (GtkFileFilter) all = gtk_file_filter_new ();

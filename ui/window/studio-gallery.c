@@ -276,7 +276,7 @@ fill (StudioGallery *self)
   g_ptr_array_sort (examples, by_order);
   append_recent (self);
   append_examples (self, _ ("Learn"), examples, "lessons/", TRUE);
-  append_examples (self, _ ("From the lectures"), examples, "lessons/", FALSE);
+  append_examples (self, _ ("From lectures"), examples, "lessons/", FALSE);
   append_examples (self, _ ("Ready to train"), examples, "models/", FALSE);
 }
 

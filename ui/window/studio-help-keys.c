@@ -12,7 +12,7 @@ static const struct
   { N_ ("Go"), N_ ("Follow the Wires"), "Left Right" },
   { N_ ("Go"), N_ ("Go to the Card Above or Below"), "Up Down" },
   { N_ ("Arrange"), N_ ("Move the Selected Cards"), "<alt>Left <alt>Right" },
-  { N_ ("Presentation"), N_ ("Walk Along the Computation"), "Left Right" },
+  { N_ ("Presentation"), N_ ("Move Along the Computation"), "Left Right" },
   { N_ ("Presentation"), N_ ("Pause, or Train One Batch"), "space" },
   { N_ ("Presentation"), N_ ("Change the Learning Rate"), "l" },
   { N_ ("Presentation"), N_ ("Leave the Presentation"), "Escape" },

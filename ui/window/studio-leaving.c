@@ -59,13 +59,13 @@ ask_cb (gpointer data)
 {
   const guint n = studio_worker_n_leaving ();
   leaving.timer = g_timeout_add_seconds (MOST_SECONDS, give_up_cb, NULL);
-  AdwMessageDialog *dialog = studio_question_new (
-      NULL, ngettext ("The run has not ended yet", "The runs have not ended yet", n),
-      ngettext ("It finishes its step and writes a checkpoint. A run that hangs does not get there: ended by force, it "
-                "loses what it has trained since its newest checkpoint.",
-                "They finish their steps and write checkpoints. Runs that hang do not get there: ended by force, they "
-                "lose what they have trained since their newest checkpoints.",
-                n));
+  AdwMessageDialog *dialog
+      = studio_question_new (NULL, ngettext ("The run has not ended yet", "The runs have not ended yet", n),
+                             ngettext ("It finishes its step and writes a checkpoint. If it hangs, force it to quit; "
+                                       "training since its newest checkpoint is lost.",
+                                       "They finish their steps and write checkpoints. If they hang, force them to "
+                                       "quit; training since their newest checkpoints is lost.",
+                                       n));
   g_set_weak_pointer (&leaving.question, dialog);
   adw_message_dialog_set_response_label (dialog, "cancel", _ ("_Wait"));
   adw_message_dialog_add_response (dialog, "force", _ ("_Force Quit"));

@@ -290,7 +290,7 @@ add_code (GtkWidget *group, const LoomOp *op)
 static void
 add_sources (GtkWidget *page, const LoomOp *op)
 {
-  GtkWidget *group = add_group (page, _ ("Where It Comes From"), NULL);
+  GtkWidget *group = add_group (page, _ ("References"), NULL);
   g_autofree char *pytorch = pytorch_markup (op);
   g_autofree char *source = op->source != NULL ? source_markup (op->source) : NULL;
 

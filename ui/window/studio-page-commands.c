@@ -65,7 +65,7 @@ watch (StudioPage *self, gboolean gradient)
   if (path != NULL)
     studio_pins_toggle (self->pins, path, gradient);
   else
-    studio_page_toast (self, _ ("Select one layer first: its output is what will be watched."));
+    studio_page_toast (self, _ ("Select a layer first to watch its output."));
 }
 
 static void
@@ -215,7 +215,7 @@ PLAIN (clear_drawing)
 
 /* One row a command. */
 static const StudioPageCommand commands[] = {
-  { "start-empty", NULL, start_empty_cb, N_ ("File"), N_ ("Begin With an Empty Graph"), { NULL }, NULL },
+  { "start-empty", NULL, start_empty_cb, N_ ("File"), N_ ("Start With an Empty Graph"), { NULL }, NULL },
   { "save", NULL, save_cb, N_ ("File"), N_ ("_Save"), { "<Control>s" }, "write file" },
   { "save-as", NULL, save_as_cb, N_ ("File"), N_ ("Save _As…"), { "<Control><Shift>s" }, "write file copy" },
   { "export-map",
@@ -255,14 +255,14 @@ static const StudioPageCommand commands[] = {
     NULL,
     compare_saved_cb,
     "View",
-    N_ ("Compare With What Was Saved"),
+    N_ ("Compare With the Saved Version"),
     { NULL },
     "diff difference changes" },
   { "compare-run",
     NULL,
     compare_run_cb,
     "View",
-    N_ ("Compare With What Is Trained"),
+    N_ ("Compare With the Trained Version"),
     { NULL },
     "diff run version changes" },
   { "end-comparison", NULL, end_comparison_cb, "View", N_ ("End the Comparison"), { NULL }, "diff close" },
@@ -277,7 +277,7 @@ static const StudioPageCommand commands[] = {
     NULL,
     train_cb,
     N_ ("Training"),
-    N_ ("_Train, Pause or Go On"),
+    N_ ("_Train, Pause or Resume"),
     { "<Control>Return", "<Control>KP_Enter" },
     "run start fit learn resume" },
   { "step", NULL, step_cb, N_ ("Training"), N_ ("Train One _Batch"), { "<Control><Shift>Return" }, "step single" },
@@ -297,7 +297,7 @@ static const StudioPageCommand commands[] = {
     N_ ("Continue at a Tenth of the Learning Rate"),
     { NULL },
     "checkpoint resume slower" },
-  { "show-run", NULL, show_run_cb, N_ ("Training"), N_ ("Show the Graph as It Is Trained"), { NULL }, "run version" },
+  { "show-run", NULL, show_run_cb, N_ ("Training"), N_ ("Show the Trained Version"), { NULL }, "run version" },
   { "timeline",
     NULL,
     show_timeline_cb,
@@ -350,7 +350,7 @@ static const StudioPageCommand commands[] = {
     "help formula" },
   { "insert-example-of", "s", insert_example_of_cb, NULL, NULL, { NULL }, NULL },
   { "show-slides", NULL, show_slides_cb, N_ ("View"), N_ ("Show the _Views of a Lecture"), { NULL }, "slides path" },
-  { "add-slide", NULL, add_slide_cb, N_ ("View"), N_ ("_Add a View of What Is Seen"), { NULL }, "slide lecture path" },
+  { "add-slide", NULL, add_slide_cb, N_ ("View"), N_ ("_Add the Current View"), { NULL }, "slide lecture path" },
   { "next-slide", NULL, next_slide_cb, N_ ("View"), N_ ("Next View of the Lecture"), { NULL }, "slide page down" },
   { "previous-slide",
     NULL,
@@ -359,16 +359,10 @@ static const StudioPageCommand commands[] = {
     N_ ("Previous View of the Lecture"),
     { NULL },
     "slide page up" },
-  { "spotlight",
-    NULL,
-    toggle_spotlight_cb,
-    N_ ("View"),
-    N_ ("The Pointer as a _Spotlight"),
-    { NULL },
-    "light dim lecture" },
+  { "spotlight", NULL, toggle_spotlight_cb, N_ ("View"), N_ ("_Spotlight"), { NULL }, "light dim lecture" },
   { "pen", NULL, toggle_pen_cb, N_ ("View"), N_ ("_Draw Over the Canvas"), { NULL }, "pen ink stylus annotate" },
-  { "eraser", NULL, toggle_eraser_cb, N_ ("View"), N_ ("_Erase What Was Drawn"), { NULL }, "rubber pen" },
-  { "clear-drawing", NULL, clear_drawing_cb, N_ ("View"), N_ ("_Clear What Was Drawn"), { NULL }, "pen ink wipe" },
+  { "eraser", NULL, toggle_eraser_cb, N_ ("View"), N_ ("_Erase the Drawing"), { NULL }, "rubber pen" },
+  { "clear-drawing", NULL, clear_drawing_cb, N_ ("View"), N_ ("_Clear the Drawing"), { NULL }, "pen ink wipe" },
   { "write-lesson", NULL, write_lesson_cb, N_ ("Edit"), N_ ("_Write a Lesson"), { NULL }, "teach page goal markdown" },
   { "find", NULL, find_cb, N_ ("Edit"), N_ ("_Find a Layer"), { "<Control>f" }, "search outline" },
   { "arrange", NULL, arrange_cb, NULL, NULL, { NULL }, NULL },

@@ -121,7 +121,7 @@ studio_page_compare_saved (StudioPage *self)
 {
   const char *path = studio_document_get_path (self->document);
   g_autofree char *name = path != NULL ? g_path_get_basename (path) : NULL;
-  g_autofree char *title = path != NULL ? g_strdup_printf (_ ("%s, as it was saved"), name) : NULL;
+  g_autofree char *title = path != NULL ? g_strdup_printf (_ ("%s, saved version"), name) : NULL;
 
   if (path == NULL)
     studio_page_toast (self, _ ("This graph was never saved."));
@@ -139,7 +139,7 @@ studio_page_compare_run (StudioPage *self)
   if (graph == NULL)
     studio_page_toast (self, _ ("The run has not written its graph yet."));
   else
-    compare_with (self, graph, _ ("the graph as it is trained"), "win.show-run", _ ("Open it"));
+    compare_with (self, graph, _ ("the trained version"), "win.show-run", _ ("Open it"));
 }
 
 void

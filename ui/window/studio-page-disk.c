@@ -11,17 +11,17 @@ dup_sentence (StudioPage *self, const char *name)
     {
     case STUDIO_DISK_CHANGED:
       return studio_document_is_edited (self->document)
-                 ? g_strdup_printf (_ ("Another program has changed “%s”; your changes are not in it."), name)
+                 ? g_strdup_printf (_ ("Another program has changed “%s”. It does not contain your changes."), name)
                  : g_strdup_printf (_ ("Another program has changed “%s”."), name);
     case STUDIO_DISK_GONE:
-      return g_strdup_printf (_ ("“%s” was deleted or moved. What is shown here is in no file now."), name);
+      return g_strdup_printf (_ ("“%s” was deleted or moved. This graph is no longer saved in a file."), name);
     case STUDIO_DISK_SAME:
       break;
     }
   if (holder == NULL || self->holder_dismissed)
     return NULL;
-  return g_strdup_printf (_ ("“%s” is also open in another Studio (%s). Who saves last replaces what the other saved."),
-                          name, holder);
+  return g_strdup_printf (
+      _ ("“%s” is also open in another Studio (%s). Saving in one overwrites the changes of the other."), name, holder);
 }
 
 static void
@@ -88,10 +88,10 @@ studio_page_ask_to_overwrite (StudioPage *self, StudioAfter *after)
 {
   g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
   g_autofree char *heading = g_strdup_printf (_ ("“%s” has changed on disk"), name);
-  AdwMessageDialog *dialog = studio_page_new_question (self, heading,
-                                                       _ ("Another program has written it since it was read here. "
-                                                          "Overwriting loses what was written; reloading replaces "
-                                                          "what is shown here, until it is undone."));
+  AdwMessageDialog *dialog
+      = studio_page_new_question (self, heading,
+                                  _ ("Another program has changed the file since it was opened. Overwriting discards "
+                                     "its changes. Reloading replaces your graph, which you can undo."));
   adw_message_dialog_add_responses (dialog, "overwrite", _ ("_Overwrite"), "reload", _ ("_Reload"), "copy",
                                     _ ("Save _As…"), NULL);
   adw_message_dialog_set_response_appearance (dialog, "overwrite", ADW_RESPONSE_DESTRUCTIVE);

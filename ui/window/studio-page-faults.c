@@ -22,7 +22,7 @@ fault_of (GtkButton *button, StudioPage *self)
       if (g_str_equal (words, key))
         return loom_faults_get (faults, i);
     }
-  studio_page_toast (self, _ ("That is over already: nothing was changed."));
+  studio_page_toast (self, _ ("The graph has changed since. Nothing was done."));
   return NULL;
 }
 

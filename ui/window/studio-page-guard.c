@@ -88,7 +88,7 @@ dup_checkpoint_sentence (StudioPage *self, gboolean stays)
 {
   if (stays && studio_document_get_path (self->document) != NULL && studio_document_run_changes (self->document) == 0)
     return g_strdup (
-        _ ("The run will finish its step and write a checkpoint. Opening the graph again offers to continue."));
+        _ ("The run will finish its step and write a checkpoint. You can continue it when you open the graph again."));
   const char *folder = studio_run_get_folder (self->run);
   return folder == NULL ? g_strdup (ngettext ("The run will finish its step and write a checkpoint.",
                                               "Each run will finish its step and write a checkpoint.", 1))
@@ -114,7 +114,7 @@ ask_to_save (StudioPage *self, StudioAfter *after)
 {
   g_autofree char *title = studio_document_dup_title (self->document);
   g_autofree char *heading = g_strdup_printf (_ ("Save changes to “%s”?"), title);
-  g_autoptr (GString) body = g_string_new (_ ("What is not saved will be lost."));
+  g_autoptr (GString) body = g_string_new (_ ("Unsaved changes will be lost."));
   if (studio_run_is_live (self->run))
     {
       g_autofree char *run = dup_checkpoint_sentence (self, FALSE);

@@ -35,11 +35,11 @@ static const char *
 remedy_for (const char *path)
 {
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    return _ ("It may have been moved or renamed: look for it with Open.");
+    return _ ("It may have been moved or renamed. Use Open to find it.");
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    return _ ("It is a folder: choose a graph in it with Open.");
+    return _ ("It is a folder. Use Open to choose a graph in it.");
   if (g_access (path, R_OK) != 0)
-    return _ ("Ask its owner for the permission to read it, or open a copy of your own.");
+    return _ ("Ask its owner for permission to read it, or open a copy of your own.");
   return NULL;
 }
 
@@ -80,7 +80,7 @@ studio_page_open_file (StudioPage *self, GFile *file, GError **error)
   GError *why = NULL;
   if (path == NULL)
     {
-      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, _ ("Only files of this computer can be opened."));
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED, _ ("Only files on this computer can be opened."));
       return FALSE;
     }
   if (!studio_document_open (self->document, path, &why))

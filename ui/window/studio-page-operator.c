@@ -30,7 +30,7 @@ studio_page_show_documentation (StudioPage *self)
   if (op != NULL)
     gtk_widget_activate_action (GTK_WIDGET (self), "win.documentation-of", "s", op->name);
   else
-    studio_page_toast (self, _ ("Select one layer first: its documentation is what will be shown."));
+    studio_page_toast (self, _ ("Select a layer first to show its documentation."));
 }
 
 void

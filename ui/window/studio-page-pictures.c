@@ -43,7 +43,7 @@ studio_page_export_map (StudioPage *self)
   StudioHeatMap *map = studio_pins_get_map (self->pins, node, &tensor);
   if (map == NULL)
     {
-      studio_page_toast (self, _ ("No map is pinned: select a layer and watch it (Ctrl+Shift+W)."));
+      studio_page_toast (self, _ ("No map is pinned. Select a layer and watch it (Ctrl+Shift+W)."));
       return;
     }
   g_autofree char *what = g_strdup_printf ("%s-step-%" G_GINT64_FORMAT, tensor, studio_heat_map_get_step (map));

@@ -27,7 +27,7 @@ lr_activate_cb (GtkEntry *entry, StudioPage *self)
   if (studio_run_is_live (self->run))
     studio_run_set_hyper (self->run, "lr", value);
   else
-    studio_page_toast (self, _ ("Nothing trains now: the learning rate is in the training settings."));
+    studio_page_toast (self, _ ("Nothing is training. Set the learning rate in the training settings."));
   studio_page_close_learning_rate (self);
 }
 

@@ -51,10 +51,9 @@ new_outside_question (StudioPage *self, const char *label, gboolean *must_wait)
     return NULL;
   g_autofree char *list = g_strjoinv ("\n", paths);
   g_autofree char *shown = loom_text_printable (list, FALSE, 2000);
-  g_autofree char *body
-      = g_strdup_printf (_ ("This graph reads data that are not in its own folder:\n%s\nIf somebody else "
-                            "made the graph, make sure that this is meant."),
-                         shown);
+  g_autofree char *body = g_strdup_printf (_ ("This graph reads data outside its own folder:\n%s\nIf you did not "
+                                              "create the graph, make sure that this is intended."),
+                                           shown);
   AdwMessageDialog *dialog = studio_page_new_question (self, _ ("Read Files Outside the Graph’s Folder?"), body);
   adw_message_dialog_add_response (dialog, "read", label);
   return dialog;

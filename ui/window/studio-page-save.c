@@ -86,7 +86,7 @@ saved_cb (GObject *source, GAsyncResult *result, gpointer data)
       else if (!studio_document_is_edited (self->document))
         studio_after_do (g_steal_pointer (&after));
       else
-        studio_page_toast (self, _ ("The graph was changed while it was saved: save it again first."));
+        studio_page_toast (self, _ ("The graph was changed while it was being saved. Save it again first."));
     }
   studio_after_cancel (after);
   if (application != NULL)
@@ -181,7 +181,7 @@ save_response_cb (GtkNativeDialog *dialog, int response, StudioPage *self)
       g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
       g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
       if (path == NULL)
-        studio_page_toast (self, _ ("Only a folder of this computer can take the graph."));
+        studio_page_toast (self, _ ("Choose a folder on this computer to save the graph."));
       else
         {
           save_asking (self, path, after);

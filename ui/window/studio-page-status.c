@@ -40,7 +40,7 @@ void
 studio_page_update_title (StudioPage *self)
 {
   g_autofree char *name = studio_document_dup_title (self->document), *run = dup_run_name (self);
-  g_autofree char *title = run != NULL ? g_strdup_printf (_ ("%s, as it was trained"), name) : g_strdup (name);
+  g_autofree char *title = run != NULL ? g_strdup_printf (_ ("%s, trained version"), name) : g_strdup (name);
   g_autoptr (GString) under = g_string_new (NULL);
   g_autoptr (GString) totals = g_string_new (NULL);
   if (studio_document_is_edited (self->document) && !studio_document_is_empty (self->document))
@@ -75,13 +75,13 @@ studio_page_update_title (StudioPage *self)
         {
           g_autofree char *flops = studio_measure_text (STUDIO_MEASURE_OPERATIONS, costs.flops);
           g_string_append (totals, " · ");
-          g_string_append_printf (totals, _ ("%s a sample"), flops);
+          g_string_append_printf (totals, _ ("%s per sample"), flops);
         }
       if (costs.bytes > 0)
         {
           g_autofree char *activations = studio_measure_text (STUDIO_MEASURE_ACTIVATIONS, costs.bytes);
           g_string_append (totals, " · ");
-          g_string_append_printf (totals, _ ("%s activations a sample"), activations);
+          g_string_append_printf (totals, _ ("%s activations per sample"), activations);
         }
     }
   gtk_label_set_label (GTK_LABEL (self->totals_label), totals->str);

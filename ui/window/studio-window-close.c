@@ -218,7 +218,7 @@ dup_body (GPtrArray *edited, GPtrArray *live)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   if (edited->len > 0)
-    g_string_append (text, _ ("What is not saved will be lost."));
+    g_string_append (text, _ ("Unsaved changes will be lost."));
   for (guint i = 0; i < live->len; i++)
     {
       g_autofree char *run = studio_page_dup_run_sentence (g_ptr_array_index (live, i));

@@ -35,7 +35,7 @@ show_run (StudioWindow *self, StudioRun *run)
                                                          : paused ? _ ("Resume")
                                                                   : C_ ("verb", "Train"));
   gtk_widget_set_tooltip_text (self->train_button, running  ? _ ("Pause (Ctrl+Enter)")
-                                                   : paused ? _ ("Go on (Ctrl+Enter)")
+                                                   : paused ? _ ("Resume (Ctrl+Enter)")
                                                             : _ ("Train (Ctrl+Enter)"));
   if (running)
     gtk_widget_remove_css_class (self->train_button, "suggested-action");
@@ -51,7 +51,7 @@ show_device (StudioWindow *self, StudioPage *page)
       = device != NULL ? studio_devices_describe (studio_devices_get (), device) : g_strdup (_ ("Device"));
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
     *p = g_ascii_toupper (*p);
-  g_autofree char *tooltip = g_strdup_printf (_ ("Where it trains: %s"), text);
+  g_autofree char *tooltip = g_strdup_printf (_ ("Device: %s"), text);
   gtk_widget_set_tooltip_text (self->device_chip, tooltip);
   /* The memory of a card is only in the tooltip and in the list. */
   char *memory = strstr (text, " · ");

@@ -64,8 +64,7 @@ offer (StudioWindow *self)
     {
       g_string_append_c (text, ' ');
       g_string_append_printf (
-          text,
-          ngettext ("%u other graph has changes of the kind.", "%u other graphs have changes of the kind.", others),
+          text, ngettext ("%u other graph has unsaved changes.", "%u other graphs have unsaved changes.", others),
           others);
     }
   gtk_label_set_label (GTK_LABEL (self->recover_label), text->str);

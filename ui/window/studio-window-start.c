@@ -89,7 +89,8 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   g_autoptr (GFile) file = g_file_new_for_path (path);
   g_autofree char *name = g_path_get_basename (path);
-  g_autofree char *sentence = g_strdup_printf (_ ("The model is the graph %s now, with its weights beside it."), name);
+  g_autofree char *sentence
+      = g_strdup_printf (_ ("The model was imported as %s, with its weights in the same folder."), name);
   studio_window_open_file (self, file);
   if (notes != NULL && *notes != '\0')
     studio_page_toast_lasting (self->page, sentence, notes);
@@ -137,8 +138,8 @@ used_cb (StudioWeightsDialog *dialog, StudioPage *page)
   const StudioWeightsLook *look = studio_weights_dialog_get_look (dialog);
   g_autofree char *path = path_for_graph (page, look->path), *name = g_path_get_basename (look->path);
   g_autofree char *sentence
-      = g_strdup_printf (ngettext ("Training begins from %1$s: %2$u weight fits.",
-                                   "Training begins from %1$s: %2$u weights fit.", look->match->n_fit),
+      = g_strdup_printf (ngettext ("Training starts from %1$s: %2$u weight fits.",
+                                   "Training starts from %1$s: %2$u weights fit.", look->match->n_fit),
                          name, look->match->n_fit);
   studio_training_set (studio_page_get_document (page), "weights", path);
   studio_page_toast (page, sentence);
@@ -205,8 +206,8 @@ studio_window_take_file (StudioWindow *self, GFile *file)
     }
   g_autofree char *name = g_file_get_basename (file);
   g_autofree char *sentence
-      = g_strdup_printf (_ ("“%s” does not open here: graphs are .xml, tables .csv or .tsv, models .onnx, weights "
-                            ".safetensors, traces of a step .json."),
+      = g_strdup_printf (_ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
+                            "weights (.safetensors) and traces of a step (.json)."),
                          name);
   studio_window_toast (self, sentence);
   return FALSE;
