@@ -126,7 +126,7 @@ main (int argc, char **argv)
         status = 1;
     }
 
-  /* A card is taken along: the wires that it touches find their way anew, all get their lanes and their shapes. */
+  /* A card is dragged: the wires that it touches are routed again, and all get their lanes and shape labels. */
   studio_canvas_zoom_at (canvas, 1, WIDTH / 2.0, HEIGHT / 2.0);
   studio_document_select_only (document, studio_document_get_scene (document)->item[410].serial);
   canvas->view.x = studio_document_get_scene (document)->item[410].x - WIDTH / 2.0;

@@ -23,8 +23,7 @@ typedef struct
   gboolean failed;
 } Keys;
 
-/* Processor time of the thread that draws, in ms: what of a key's time is Studio's own, whatever else the machine does.
- */
+/* CPU time of the drawing thread in ms, which does not depend on what else the machine does. */
 static double
 thread_ms (void)
 {

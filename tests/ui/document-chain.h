@@ -1,4 +1,4 @@
-/* A graph that documents are edited in: a chain of two layers and two instances of a module. */
+/* A graph for tests of documents: a chain of two layers and two instances of a module. */
 #pragma once
 
 static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

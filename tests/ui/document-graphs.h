@@ -1,5 +1,5 @@
-/* Graphs that documents are edited in: one with a fork and a node that nothing leads to, and one with a module, of
- * which an instance is repeated, trained apart and watched. */
+/* Graphs for tests of documents: one with a fork and an unconnected node, and one with a module of which one instance
+ * is repeated, has its own training settings and is watched. */
 #pragma once
 
 #define GRAPH(body)                                                                                                    \

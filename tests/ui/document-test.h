@@ -1,4 +1,4 @@
-/* Shared by tests of documents: a document from a text, and what is in it. */
+/* Helpers for tests of documents: load one from text, and look up its contents. */
 #pragma once
 
 #include "ui/document/studio-document.h"
@@ -22,7 +22,7 @@ document_text (StudioDocument *document)
   return loom_graph_write (studio_document_get_graph (document), NULL);
 }
 
-/* 0 where the shown scope has no node of this name. */
+/* 0: the shown scope has no node of this name. */
 static inline guint64
 document_serial (StudioDocument *document, const char *id)
 {
@@ -32,7 +32,7 @@ document_serial (StudioDocument *document, const char *id)
   return i != STUDIO_NO_ITEM ? scene->item[i].serial : 0;
 }
 
-/* One edit of some kind, or none where the graph does not take it. */
+/* One random edit, or none if the graph does not allow it. */
 static inline void
 document_random_edit (StudioDocument *document, GRand *rand)
 {

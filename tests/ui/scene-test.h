@@ -1,4 +1,4 @@
-/* A scene of a graph's root, made from text. */
+/* Makes the scene of a graph's root from text. */
 #pragma once
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Every action by name, on a virtual display: each is there, is found by its title, and can be run; and the window that
- * they belong to folds its panes. */
+/* Every action, on a virtual display: it exists, is found by its title, and can be activated; and the window folds its
+ * panes. */
 #include <adwaita.h>
 
 #include "gradloom-icons.h"
@@ -21,8 +21,8 @@ settle (void)
       ;
 }
 
-/* Titles of commands are written as GNOME writes those of menus: all words begin with a capital but articles,
- * conjunctions and prepositions of three letters or fewer within. */
+/* Titles follow GNOME's header capitalization: all words have a capital except articles, conjunctions and prepositions
+ * of up to three letters. */
 static void
 check_capitals (const char *title)
 {
@@ -119,8 +119,8 @@ test_search (void)
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-/* Actions that leave the window or ask for a file: GTK's dialog for that goes on reading folders on threads when it is
- * taken away at once. tests/e2e does both by hand. */
+/* Actions that close the window or open a file chooser. GTK's file chooser still reads folders in threads after it is
+ * destroyed. tests/e2e covers them. */
 static gboolean
 leaves (const char *action)
 {
@@ -129,8 +129,7 @@ leaves (const char *action)
   return g_strv_contains (others, action) || g_str_has_prefix (action, "win.export");
 }
 
-/* GTK loads icons on threads, each of which may be the last to hold one: a window that goes while they do, as none does
- * that somebody looked at, would share what it takes apart with them. */
+/* GTK loads icons in threads that may hold the last reference; wait for them before destroying the window. */
 static void
 leave (GtkWindow *window)
 {
@@ -190,7 +189,7 @@ walk (StudioWindow *self)
   g_assert_cmpuint (run, >, 35);
 }
 
-/* What cannot be done now stands behind all that can. */
+/* Disabled commands are listed after enabled ones. */
 static void
 check_order (StudioWindow *self)
 {
@@ -268,7 +267,7 @@ look_at_drawers (StudioWindow *self)
   g_assert_true (studio_panes_get_kept_open (self->page->panes, STUDIO_PANE_START));
 }
 
-/* On the projector the map that is explained has two fifths of the height, and words have places of their own. */
+/* In a presentation the explained map has two fifths of the height, and text has its own space. */
 static void
 look_at_presentation (StudioWindow *self)
 {
@@ -390,7 +389,7 @@ test_counts (void)
   g_signal_emit_by_name (run, "numbers");
   g_assert_true (has_label (panel, "9,136"));
   g_assert_true (has_label (panel, "1,142") && has_label (panel, "of 9,200"));
-  /* The phase is that of what pins show, which of several ranks is the state after the step. */
+  /* Pins of several ranks show the state after the step, and the phase says so. */
   studio_run_take_state (run, "paused", "");
   g_signal_emit_by_name (run, "numbers");
   g_assert_true (has_label (panel, "step 9,136, before its update"));
@@ -406,7 +405,7 @@ TEST_FILE (argc, argv)
   g_setenv ("XDG_STATE_HOME", home, TRUE);
   g_setenv ("XDG_DATA_HOME", home, TRUE);
   g_setenv ("GTK_A11Y", "none", TRUE);
-  /* A run that cannot begin is enough here: what follows when one can is for the tests of runs. */
+  /* A run that cannot start is enough here; tests of runs cover the rest. */
   g_setenv ("GRADLOOM_WORKER", "/nonexistent/gradloom", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();

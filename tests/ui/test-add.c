@@ -1,4 +1,4 @@
-/* Adding nodes: what fits where, how a search is ranked, and what each way of adding leaves in the graph. */
+/* Adding nodes: which operators fit, how a search is ranked, and the graph after each way of adding. */
 #include <glib/gstdio.h>
 
 #include "tests/test-program.h"
@@ -167,8 +167,8 @@ static const char forked[]
       "<layout><place node='data' x='0' y='0'/><place node='fc' x='240' y='0'/><place node='a' x='480' y='0'/>"
       "<place node='b' x='480' y='120'/></layout></graph>";
 
-/* What is added to a card that feeds others goes in between, before all of them, in one step; as a branch it leaves
- * them where they are, as a loss and as what they do not take does. */
+/* A node added to a card with readers is inserted before all of them in one step; a branch, a loss, or a node whose
+ * output they do not accept leaves them unchanged. */
 static void
 test_between (void)
 {
@@ -203,7 +203,7 @@ test_between (void)
     }
 }
 
-/* Cards behind an inserted one make room for it, and it stands between. */
+/* Cards after an inserted one move to make space for it. */
 static void
 test_room (void)
 {
@@ -221,7 +221,7 @@ test_room (void)
   g_assert_cmpfloat (fc, >=, between + STUDIO_CARD_WIDTH + 40);
 }
 
-/* A card that is there already goes into a wire where its ports are free, as one step. */
+/* An existing card with free ports can be inserted into a wire, in one step. */
 static void
 test_inserted (void)
 {
@@ -317,7 +317,7 @@ test_never_red (void)
     }
 }
 
-/* All operators at once, as a search that opens asks; the first time a wire is drawn backwards costs more. */
+/* All operators at once, as when the search opens; drawing the first wire backwards costs more. */
 static void
 test_speed (void)
 {
@@ -443,7 +443,7 @@ test_library (void)
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 2);
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Insert block");
 
-  /* The second one shares the definition. */
+  /* The second instance shares the definition. */
   place = (StudioAddPlace){ .kind = STUDIO_ADD_BEHIND, .serial = document_serial (document, "fc") };
   g_assert_cmpuint (studio_document_add (document, entry->reference, TRUE, NULL, &place, NULL), !=, 0);
   g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 2);
@@ -455,7 +455,7 @@ test_library (void)
   g_assert_cmpstr (said, ==, before);
   g_assert_null (studio_document_undo_name (document));
 
-  /* A different module of that name stays what it is. */
+  /* A different module of the same name is unchanged. */
   place = (StudioAddPlace){ .kind = STUDIO_ADD_AT, .x = 400, .y = 400 };
   g_assert_cmpuint (studio_document_add (taken, entry->reference, TRUE, NULL, &place, NULL), !=, 0);
   g_assert_nonnull (loom_graph_find_module (studio_document_get_graph (taken), "block_2"));
@@ -465,7 +465,7 @@ test_library (void)
   said = document_text (taken);
   g_assert_cmpstr (said, ==, taken_before);
 
-  /* Within itself it may not stand, and nothing remains of the attempt. */
+  /* It cannot be added inside itself, and the attempt changes nothing. */
   g_free (g_steal_pointer (&said));
   g_clear_pointer (&before, g_free);
   before = document_text (from);
@@ -484,7 +484,7 @@ TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-add-XXXXXX", NULL);
 
-  g_setenv ("XDG_DATA_HOME", home, TRUE); /* before GLib looks at it for the first time */
+  g_setenv ("XDG_DATA_HOME", home, TRUE); /* before GLib reads it for the first time */
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/add/behind", test_behind);
   g_test_add_func ("/add/added", test_added);

@@ -1,4 +1,4 @@
-/* Attributes that follow one another: options go with their source, and a misspelt name is mended by a button. */
+/* Attributes that depend on each other: options follow their source, and a button fixes a misspelt name. */
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 
@@ -96,7 +96,7 @@ test_misspelt (void)
   check_rename ("sorce", "Rename sorce to source", "sorce", "source", "spirals");
   check_rename ("fc", "Rename out_feature to out_features", "out_feature", "out_features", "2");
   check_rename ("b", "Rename widht to width", "widht", "width", "3");
-  /* An attribute that stands under the right name beside the wrong one is kept. */
+  /* An attribute with the right name next to the misspelt one is kept. */
   studio_document_get_net (document);
   offered = studio_document_dup_fix_label (document, document_serial (document, "twice"));
   g_assert_cmpstr (offered, ==, "Remove nois");

@@ -1,4 +1,4 @@
-/* The canvas and its panes on a virtual screen: every type, the class actions, what a screen reader is told. */
+/* The canvas and its panes on a virtual screen: every type, the class actions, and the accessible description. */
 #include <adwaita.h>
 #include <string.h>
 
@@ -52,8 +52,8 @@ settle (void)
     }
 }
 
-/* GTK 4.8 asks where the pointer is over a surface that has just gone, and what lies there, when a window or a popover
- * closes while the display is slow to answer. Nothing of ours is called, and what it does then is right. */
+/* GTK 4.8 warns when a window or popover closes while the display is slow: it queries the pointer over a surface that
+ * has just been destroyed. No code of ours is involved, and GTK then does the right thing. */
 static gboolean
 is_of_a_gone_surface (const char *message)
 {
@@ -67,8 +67,7 @@ is_fatal (const char *domain, GLogLevelFlags level, const char *message, gpointe
   return !is_of_a_gone_surface (message);
 }
 
-/* GLib's handler for tests says "Bail out!" of all that is fatal by G_DEBUG, and whoever reads that counts a failure.
- */
+/* GLib's test handler prints "Bail out!" for every fatal message, which TAP readers count as a failure. */
 static void
 say_cb (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
 {
@@ -273,7 +272,7 @@ test_popovers (Fixture *f, gconstpointer data)
   act (f, "canvas.connect");
 }
 
-/* How many layers the list offers for a wire of this card that was dropped beside all others. */
+/* The number of layers offered for a wire of this card that was dropped on the empty canvas. */
 static guint
 offered (Fixture *f, const StudioLoose *loose)
 {
@@ -289,7 +288,7 @@ offered (Fixture *f, const StudioLoose *loose)
   return n;
 }
 
-/* Operators that take the wire, or give what its end needs. */
+/* Operators that accept the wire, or produce what its end needs. */
 static guint
 fitting (Fixture *f, const StudioLoose *loose)
 {
@@ -360,8 +359,8 @@ says (Fixture *f, const char *words)
   return FALSE;
 }
 
-/* What is no number is not taken as one: the prompt stays, and says why; and how another layer is added, unless those
- * were the keys. */
+/* An invalid number keeps the prompt open with the reason, and with how to add another layer unless those were the
+ * keys. */
 static void
 test_prompt (Fixture *f, gconstpointer data)
 {
@@ -436,7 +435,7 @@ test_hangs (Fixture *f, gconstpointer data)
   settle ();
 }
 
-/* Stages that costs chose are seen, and gone with the answer that chose them. */
+/* Stages from the planner are shown, and removed with the planner's result. */
 static void
 test_stages (Fixture *f, gconstpointer data)
 {
@@ -452,7 +451,7 @@ test_stages (Fixture *f, gconstpointer data)
   g_assert_cmpuint (scene->item[studio_scene_card_of (scene, "fc")].tint, ==, 0);
 }
 
-/* A pin of a node inside a module stands at the module's card, unless that has one of its own. */
+/* A pin of a node inside a module is shown at the module's card, unless that has its own. */
 static void
 test_hangs_inside (Fixture *f, gconstpointer data)
 {
@@ -515,11 +514,11 @@ test_inspector (Fixture *f, gconstpointer data)
   scene = studio_document_get_scene (f->document);
   g_assert_cmpstr (scene->item[studio_scene_find_id (scene, "fc")].summary, !=, NULL);
   g_assert_cmpint (scene->item[studio_scene_find_id (scene, "fc")].output[0].type.shape.dim[1].coef, ==, 32);
-  /* Enter gives the keyboard back; while the value is none, it stays. */
+  /* Enter returns the focus to the canvas, but not while the value is invalid. */
   g_signal_connect (f->inspector, "left", G_CALLBACK (count_cb), &left);
   g_signal_emit_by_name (entry, "activate");
   g_assert_cmpuint (left, ==, 1);
-  /* Nonsense is said and not written. */
+  /* An invalid value is reported and not written. */
   gtk_editable_set_text (GTK_EDITABLE (entry), "32x");
   settle ();
   g_signal_emit_by_name (entry, "activate");

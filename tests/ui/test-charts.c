@@ -1,4 +1,4 @@
-/* Series, plots, colours and files of charts, without a window. */
+/* Series, plots, colours and exports of charts, without a window. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ noise (guint i)
   return sin (i * 0.37) + cos (i * 0.011) * 3 + (i * 2654435761u % 1000) / 1000.;
 }
 
-/* The pyramid says what a plain loop says, for any stretch, and touches few entries. */
+/* The pyramid agrees with a plain loop for any interval, and reads few entries. */
 static void
 test_series_pyramid (void)
 {
@@ -142,7 +142,7 @@ test_plot_columns (void)
   g_object_unref (context);
 }
 
-/* One batch that explodes does not flatten the others' curve, and what is cut off is still known. */
+/* An outlier of one batch does not flatten the curve, and its value is still known. */
 static void
 test_plot_spike (void)
 {
@@ -182,7 +182,7 @@ test_plot_axis (void)
   p->x_end = 100;
   g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
   g_assert_cmpfloat (x1, ==, 100);
-  g_assert_cmpfloat (y1, <, 2); /* what is not shown takes no room upward either */
+  g_assert_cmpfloat (y1, <, 2); /* hidden points do not extend the range */
 }
 
 /* How many pixels of these rows a plot has drawn on that has this mark, or none. */
@@ -211,7 +211,7 @@ drawn_pixels (StudioPlot *p, const char *mark, int from, int to)
   return drawn;
 }
 
-/* The words of a mark stand at the top, or at the bottom where a curve goes through them at the top. */
+/* The label of a mark is at the top, or at the bottom if a curve crosses it there. */
 static void
 test_plot_mark (void)
 {

@@ -1,5 +1,5 @@
-/* A document compared with an older graph: which cards and wires of the shown scope are marked, and where what is gone
- * was. No display. */
+/* Comparing a document with an older graph: which cards and wires of the scope are marked, and where removed ones were.
+ * No display. */
 #include <string.h>
 
 #include "tests/test-program.h"
@@ -105,7 +105,7 @@ test_wires (void)
   for (guint l = 0; l < scene->n_links; l++)
     marked += studio_comparison_wire (comparison, scene->link[l].serial) != NULL;
   g_assert_cmpuint (marked, ==, 1);
-  /* The wire that was there leads from where fc's output is today. */
+  /* The removed wire starts at the current output of fc. */
   lost = studio_comparison_get_lost_wires (comparison, &n);
   g_assert_cmpuint (n, ==, 1);
   studio_geometry_port (&scene->item[studio_scene_find_id (scene, "fc")], TRUE, 0, &px, &py);
@@ -113,7 +113,7 @@ test_wires (void)
   g_assert_cmpfloat (lost->y0, ==, py);
 }
 
-/* A difference within a module is seen at every card that holds the module, and leads there. */
+/* A difference inside a module is marked at every card of the module, and leads into it. */
 static void
 test_modules (void)
 {

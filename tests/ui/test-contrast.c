@@ -11,7 +11,7 @@
 #include "ui/window/studio-window-private.h"
 #include "tests/test-program.h"
 
-/* Thin strokes of small text reach less than their colour: what is meant to be 4.5 is then 4.2 at least. */
+/* Antialiasing makes thin strokes paler than their colour, so 4.5 measures as at least 4.2. */
 #define LEAST 4.2
 
 static void
@@ -43,7 +43,7 @@ contrast (double a, double b)
   return (MAX (a, b) + 0.05) / (MIN (a, b) + 0.05);
 }
 
-/* A window that is to be laid out anew is not drawn at all. */
+/* A window with a pending layout is not drawn. */
 static GskRenderNode *
 snapshot (GtkWidget *window)
 {
@@ -74,7 +74,7 @@ draw (GtkWidget *window)
   return surface;
 }
 
-/* Of the pixels in a rectangle; 0 where it is outside. */
+/* The contrast of the pixels in a rectangle; 0 if it is outside. */
 static double
 measure (cairo_surface_t *surface, const graphene_rect_t *rect)
 {
@@ -195,7 +195,7 @@ walk (StudioWindow *self)
     }
 }
 
-/* Windows beside: help, data, keys. */
+/* Other windows: help, data, shortcuts. */
 static void
 look_at_others (StudioWindow *self)
 {
@@ -214,7 +214,7 @@ look_at_others (StudioWindow *self)
     }
 }
 
-/* Parameters and memory have tables, which need a worker: the headings are the same where no rows are. */
+/* The tables of parameters and memory need a worker; without rows their headings are the same. */
 static void
 look_at_table (void)
 {

@@ -1,5 +1,4 @@
-/* Graphs from top to bottom in a document: arranged, added to, inserted in, folded, watched; and what is under the
- * pointer. */
+/* Graphs from top to bottom in a document: arranging, adding, inserting, folding, watching, and hit testing. */
 #include <string.h>
 
 #include "tests/test-program.h"
@@ -63,7 +62,7 @@ test_arranged (void)
   g_assert_cmpstr (hash, ==, same);
   g_assert_cmpint (studio_document_get_scene (document)->flow, ==, STUDIO_FLOW_DOWN);
   g_assert_cmpfloat (item (document, "fc")->y, >=, item (document, "x")->y + 56 + 40);
-  /* Automatic keeps what can be read, and asking for the other direction is kept, too. */
+  /* Automatic keeps a readable direction, and a direction that was requested. */
   studio_document_arrange (document, 720, 640, STUDIO_LAYOUT_AUTOMATIC);
   g_assert_cmpint (studio_document_get_scene (document)->flow, ==, STUDIO_FLOW_DOWN);
   studio_document_arrange (document, 720, 640, STUDIO_LAYOUT_RIGHT);
@@ -135,7 +134,7 @@ test_added (void)
   g_assert_cmpfloat (made->y, >=, item (document, "sum")->y + 56);
   g_assert_cmpfloat (made->x, ==, item (document, "sum")->x); /* so that the wire is straight */
   undo_to (document, before);
-  /* In a wire without room, what is behind moves on downwards. */
+  /* Inserting into a wire without space moves the cards after it down. */
   within.x = item (document, "fc")->x + 88;
   within.y = item (document, "fc")->y + 56;
   g_assert_cmpuint (studio_document_add (document, "tanh", FALSE, NULL, &within, NULL), !=, 0);
@@ -217,16 +216,16 @@ test_pin (void)
   check_pin (right);
   g_assert_cmpfloat (item (right, "fc")->y, ==, fc);
   undo_to (right, before);
-  /* Cards beside are pushed aside, where pins hang at the right. */
+  /* Neighbouring cards move aside for pins, which hang at the right. */
   studio_document_move (down, &sum, 1, item (down, "fc")->x + 200 - item (down, "sum")->x,
                         item (down, "fc")->y - item (down, "sum")->y);
   beside = item (down, "sum")->x;
   check_pin (down);
   g_assert_cmpfloat (item (down, "sum")->x, >, beside);
-  g_assert_cmpfloat (item (down, "act")->x, ==, act); /* below the card, which is no place of a pin */
+  g_assert_cmpfloat (item (down, "act")->x, ==, act); /* below the card, where no pin is */
 }
 
-/* Where all of it cannot be read, Fit shows the beginning with words of twelve pixels. */
+/* If the whole graph cannot be readable, Fit shows its beginning with text of twelve pixels. */
 static void
 test_fit (void)
 {
@@ -247,7 +246,7 @@ test_fit (void)
   seen = studio_view_visible (&view);
   g_assert_cmpfloat (seen.x, <=, large.x);
   g_assert_cmpfloat (seen.y, <, large.y);
-  g_assert_cmpfloat (seen.y + seen.height, >, large.y + large.height); /* what fits is in the middle */
+  g_assert_cmpfloat (seen.y + seen.height, >, large.y + large.height); /* what fits is centred */
   start.x = 4000;
   studio_view_fit_from (&view, &large, &start, least);
   seen = studio_view_visible (&view);

@@ -1,5 +1,5 @@
-/* The document's file when others change it: what is noticed, what is not taken for a change, what can be undone, and
- * who is told that somebody else has it open. */
+/* The document's file when other programs change it: what is detected, what is not a change, what can be undone, and
+ * the warning if another Studio has it open. */
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -154,7 +154,7 @@ test_reload (Fixture *f, gconstpointer data)
   g_assert_cmpstr (kept, ==, theirs);
 }
 
-/* A reload stands in the journal as any step does, and what follows it is recovered on top of it. */
+/* A reload is recorded in the journal like any step, and later steps are recovered on top of it. */
 static void
 test_reload_journal (Fixture *f, gconstpointer data)
 {
@@ -178,7 +178,7 @@ test_reload_journal (Fixture *f, gconstpointer data)
   g_unlink (orphans[0]);
 }
 
-/* The journal knows what the file held when Studio died, so a change made meanwhile is seen, and none is invented. */
+/* The journal records the file's state, so a change made after Studio died is detected, and only then. */
 static void
 test_recovered (Fixture *f, gconstpointer data)
 {
@@ -236,7 +236,7 @@ test_recovered_twice (Fixture *f, gconstpointer data)
   g_unlink (orphans[0]);
 }
 
-/* Whoever is told that the history began anew may ask for all that a document has. */
+/* Observers may query everything in the document when they are notified of a cleared history. */
 static void
 history_cb (StudioDocument *document, guint position, guint removed, guint added, Fixture *f)
 {
@@ -320,7 +320,7 @@ test_dead_holder (Fixture *f, gconstpointer data)
   g_assert_nonnull (lock);
   g_assert_null (holder);
   studio_file_lock_free (lock);
-  g_assert_cmpint (g_rmdir (locks), ==, 0); /* nothing is left behind */
+  g_assert_cmpint (g_rmdir (locks), ==, 0); /* no file is left */
   close (pipes[0]);
   close (pipes[1]);
 }
@@ -331,8 +331,8 @@ saved_cb (GObject *source, GAsyncResult *result, gpointer kept)
   *(GAsyncResult **)kept = g_object_ref (result);
 }
 
-/* A disk that takes its time, here a pipe that nobody reads yet, keeps nobody waiting; what is changed meanwhile is not
- * saved, and is known not to be. */
+/* Saving to a slow disk, here a pipe without a reader, does not block; later changes are not saved and the document
+ * stays edited. */
 static void
 test_slow (Fixture *f, gconstpointer data)
 {

@@ -1,4 +1,4 @@
-/* The document and its files: the journal and what is recovered of it, saving, a run's graph, what a reader drops. */
+/* The document and its files: the journal and recovery, saving, a run's graph, and what a reader ignores. */
 #include <string.h>
 #include <unistd.h>
 
@@ -98,8 +98,8 @@ test_save (void)
   remove_tree (folder);
 }
 
-/* Paths of a run's graph.xml start where they did in the graph that was trained: before and after it is saved there,
- * and beside itself once it is saved elsewhere. */
+/* Relative paths in a run's graph.xml are resolved in the folder of the trained graph, before and after saving there;
+ * after saving elsewhere, in its own folder. */
 static void
 test_run_graph (void)
 {

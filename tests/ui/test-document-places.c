@@ -1,4 +1,4 @@
-/* What lies where in a document, and means nothing: frames and notes, points of wires, arranged cards. */
+/* Positions in a document, which do not change its meaning: frames and notes, waypoints of wires, arranging. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "ui/document/studio-document-arrange.h"
 #include "ui/scene/studio-geometry.h"
 
-/* Arranging and aligning what is selected is one step each, and leaves the rest alone. */
+/* Arranging or aligning the selection is one undo step and moves nothing else. */
 static void
 test_arrange (void)
 {
@@ -43,7 +43,7 @@ test_arrange (void)
   g_assert_cmpstr (before, ==, after);
 }
 
-/* Frames and notes are added, moved with what they hold, deleted, and all of it is undone to the letter. */
+/* Adding, moving and deleting frames and notes can be undone exactly. */
 static void
 test_annotations (void)
 {
@@ -100,7 +100,7 @@ test_points (void)
   g_assert_cmpuint (studio_document_add_point (document, wire, 100.2, 300), ==, 0);
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Add reroute point");
   scene = studio_document_get_scene (document);
-  /* Behind the first, for it lies nearer to the end of the wire. */
+  /* After the first, because it is nearer to the end of the wire. */
   g_assert_cmpuint (studio_document_add_point (document, wire, scene->item[scene->link[1].to].x, 310), ==, 1);
   studio_document_move_point (document, wire, 0, 96, 288);
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Move reroute point");
@@ -113,7 +113,7 @@ test_points (void)
   hash_after = loom_graph_hash (studio_document_get_graph (document));
   g_assert_cmpstr (hash, ==, hash_after); /* no meaning */
 
-  /* They stay where one card moves, and go along where both do. */
+  /* They stay if one card moves, and move along if both do. */
   studio_document_move (document, both, 1, 24, 48);
   g_assert_cmpfloat (studio_document_get_scene (document)->link[1].point[0].x, ==, 96);
   studio_document_move (document, both, 2, 24, 48);

@@ -1,4 +1,4 @@
-/* The document: random edits and undo, paste, reconnecting, runs, modules. No display. */
+/* The document: random edits and undo, pasting, reconnecting, runs, modules. No display. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ test_undo_all (void)
     }
 }
 
-/* Whatever one does, no wire may hang in the air: what is written reads back without a fault of grammar. */
+/* After any edit no wire has a missing end: the written graph reads back without faults of grammar. */
 static void
 test_no_torn_wires (void)
 {
@@ -322,7 +322,7 @@ static const char branches[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                "  <wire from=\"s\" to=\"m\"/>\n"
                                "</graph>\n";
 
-/* A switch has several modules, each of which can be entered; a single one is exchanged where it becomes unique. */
+/* A switch has several modules, each of which can be entered; making one unique replaces only that. */
 static void
 test_switch (void)
 {
@@ -427,7 +427,7 @@ test_scopes (void)
   g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 1);
   g_assert_cmpuint (studio_document_module_uses (document, "block_2"), ==, 1);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
-  /* Undone, the definition that one stood in is no more: one stands outside. */
+  /* Undoing removes the definition that is shown, so the document shows the scope outside it. */
   g_assert_true (studio_document_undo (document));
   g_assert_cmpuint (studio_document_scope_depth (document), ==, 0);
   g_assert_true (studio_document_reveal (document, "b1.fc"));
@@ -446,7 +446,7 @@ test_run (void)
   studio_document_mark_run (document);
   g_assert_cmpuint (studio_document_run_changes (document), ==, 0);
   studio_document_move (document, &act, 1, 24, 24);
-  g_assert_cmpuint (studio_document_run_changes (document), ==, 0); /* a place is no meaning */
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 0); /* positions have no meaning */
   studio_document_set_attribute (document, fc, "out_features", "32");
   g_assert_cmpuint (studio_document_run_changes (document), ==, 1);
   g_assert_false (studio_document_run_has (document, "fc"));
@@ -550,7 +550,7 @@ test_ties (void)
   }
 }
 
-/* A command of two halves, the second of which asks inference about the first, is one step. */
+/* A command of two edits, where the second needs type inference after the first, is one undo step. */
 static void
 test_fold (void)
 {
@@ -585,7 +585,7 @@ test_fold (void)
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
 }
 
-/* A parameter's card says its value, and no words of the file. */
+/* The card of a parameter shows its value, and no attribute names. */
 static void
 test_parameters (void)
 {

@@ -95,7 +95,7 @@ test_move_wires (void)
     /* Both of its readers change at once, so that their shapes agree. */
     g_assert_null (fits);
     g_assert_nonnull (strstr (circle, "circle"));
-    g_assert_null (unknown); /* of an output that has no type yet nothing can be said */
+    g_assert_null (unknown); /* an output without a type is unknown */
   }
 }
 
@@ -259,7 +259,7 @@ test_group_paths (void)
   g_assert_nonnull (strstr (text, "tensor=\"block.body.1.act\""));
   now = computed (document);
   g_assert_cmpstr (now, ==, was);
-  /* And apart again: the same graph, up to the places of cards. */
+  /* Ungrouping restores the graph except for positions. */
   g_assert_true (studio_document_ungroup_selection (document, &error));
   g_assert_no_error (error);
   back = document_text (document);
@@ -444,7 +444,8 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
   looked->text = text;
 }
 
-/* On a thread it says the same, of the graph as it was when it was asked; what was cancelled says nothing. */
+/* In a thread the preview is the same, for the graph at the time of the request; a cancelled preview returns nothing.
+ */
 static void
 test_preview (void)
 {

@@ -1,4 +1,4 @@
-/* The fault of a value stands under its field, and a screen reader says it with the field. */
+/* The fault of a value is shown under its entry and is part of its accessible description. */
 #include <adwaita.h>
 
 #include "tests/test-program.h"
@@ -81,7 +81,7 @@ test_fields (void)
   g_object_unref (inspector);
 }
 
-/* The switch beside the label of this title, among what is folded away, too; NULL where there is none. */
+/* The switch next to the label with this title, also in a folded expander; NULL: none. */
 static GtkSwitch *
 find_switch (GtkWidget *settings, const char *title)
 {
@@ -110,7 +110,7 @@ test_strict_devices (void)
   gtk_switch_set_active (strict, TRUE);
   settle ();
   g_assert_true (loom_graph_strict_devices (studio_document_get_graph (document)));
-  /* It says nothing about training, so no <train> is made for it. */
+  /* The setting is not about training, so no <train> is created. */
   g_assert_null (loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_TRAIN));
   g_assert_true (studio_document_undo (document));
   settle ();
@@ -140,11 +140,11 @@ check_choice (StudioDocument *document, int had, int chosen, int expected)
   g_autofree char *sentence = NULL;
   g_assert_cmpint (studio_run_fit_choose (document, had, chosen, 16, &sentence), ==, expected);
   g_assert_true ((expected == 0) == (sentence != NULL));
-  /* In the words of the window. */
+  /* Without names of options. */
   g_assert_true (sentence == NULL || strstr (sentence, "--") == NULL);
 }
 
-/* The number of ranks is the graph's, where it says one, and another is refused as it is chosen. */
+/* The number of ranks is the graph's if it sets one, and another number is rejected at once. */
 static void
 test_ranks (void)
 {
@@ -158,7 +158,7 @@ test_ranks (void)
   check_choice (two, 2, 3, 0);
   check_choice (two, 1, 4, 0);
   g_assert_cmpint (studio_run_fit_wanted (split), ==, 2);
-  /* The buttons of the field go on to the next number that fits. */
+  /* The buttons of the spin button skip to the next valid number. */
   check_choice (split, 2, 3, 4);
   check_choice (split, 4, 3, 2);
   check_choice (split, 2, 5, 0);

@@ -63,7 +63,7 @@ test_curves (void)
   expect ("elu", NULL, NULL, -1.5, exp (-1.5) - 1);
   expect ("elu", "alpha", "0.5", -1.5, 0.5 * (exp (-1.5) - 1));
   expect ("leaky_relu", "negative_slope", "0.2", -3, -0.6);
-  /* Inside a module the value is not known: the default stands for it. */
+  /* In a module the value is unknown, so the default is used. */
   expect ("elu", "alpha", "{a}", -1.5, exp (-1.5) - 1);
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
     {
@@ -122,7 +122,7 @@ test_inside (void)
 
       g_assert_true (box->x >= 0 && box->y >= 0 && box->x + box->width <= 1.001f && box->y + box->height <= 1.001f);
     }
-  /* All instances, and all scenes of the same definition, share it; another definition has another. */
+  /* All instances and scenes of the same definition share the figure; another definition has its own. */
   g_assert_true (scene->item[1].figure == figure);
   g_assert_true (same->item[0].figure == figure);
   g_assert_true (changed->item[0].figure != figure);
@@ -248,7 +248,7 @@ test_pipe (void)
   g_rmdir (root);
 }
 
-/* A picture that training changes is shown as it is and beside that as it is changed. */
+/* An augmented image is shown before and after the augmentation. */
 static void
 test_variants (void)
 {
@@ -271,7 +271,7 @@ test_variants (void)
     g_assert_cmpuint (differ[k], >, 20);
 }
 
-/* Tokens are read as a text, without what fills them up, and below a picture stands its sentence. */
+/* Tokens are shown as text without padding, and an image has its caption below. */
 static void
 test_sentences (void)
 {
@@ -316,7 +316,7 @@ test_late_samples (void)
   g_rmdir (folder);
 }
 
-/* A figure makes a card higher by a step and leaves its ports where they were. */
+/* A figure increases the height by one step and leaves the ports where they were. */
 static void
 test_heights (void)
 {

@@ -1,4 +1,4 @@
-/* Frames that collapse to a card: what the scene shows of them, and what commands on the card do. No display. */
+/* Collapsed frames: what the scene shows of them, and what commands on their card do. No display. */
 #include <string.h>
 
 #include "tests/test-program.h"
@@ -131,7 +131,7 @@ test_card (void)
   assert_undone (document, 2);
 }
 
-/* The cards within go where their card goes, and others make room for them. */
+/* The nodes move with their frame's card, and other cards make space for them. */
 static void
 test_move (void)
 {
@@ -144,7 +144,7 @@ test_move (void)
   assert_text (document, "x=\"900\" y=\"350\" text=\"A note\"", TRUE);
   assert_text (document, "points=\"1110,280\"", TRUE);
   assert_text (document, "<place node=\"sum\" x=\"900\" y=\"0\"/>", TRUE);
-  /* Cards may stand where it was, and are not taken for what is within. */
+  /* Other cards may be where the frame was without becoming part of it. */
   {
     guint64 head = document_serial (document, "head");
 
@@ -245,7 +245,7 @@ test_reveal (void)
   assert_undone (document, 3);
 }
 
-/* The card of a frame offers what mends a fault behind it. */
+/* The card of a frame offers the quick fix of a fault inside it. */
 static void
 test_fix (void)
 {
@@ -293,7 +293,7 @@ is_selected_cb (guint64 serial, gpointer document)
   return studio_document_is_selected (document, serial);
 }
 
-/* A press on the arrow of either collapses or opens; beside it, it selects. */
+/* A press on the arrow collapses or expands; next to it, it selects. */
 static void
 test_arrow (void)
 {

@@ -1,4 +1,4 @@
-/* The canvas's arithmetic: views, curves, hit testing, and the arrow keys. No display. */
+/* Geometry of the canvas: views, curves, hit testing, and the arrow keys. No display. */
 #include <math.h>
 
 #include "tests/test-program.h"
@@ -134,7 +134,7 @@ test_hit (void)
         g_assert_cmpint (hit.kind, !=, STUDIO_HIT_INPUT);
       }
   view.zoom = 1;
-  /* A wire is where it is drawn, round the card that lies between its ends. */
+  /* A wire is hit where it is drawn, around the card between its ends. */
   for (guint l = 2; l < 4; l++)
     {
       studio_route_at (&studio_scene_routes (scene)[l], 0.5, &x, &y);

@@ -1,4 +1,4 @@
-/* The pointer's state machine, fed with events as the widget would. No display. */
+/* The state machine of the pointer, with the events that the widget would send. No display. */
 #include "ui/canvas/canvas-gesture.h"
 #include "tests/test-program.h"
 
@@ -131,7 +131,7 @@ test_move (Fixture *f, gconstpointer data)
   c = release (f);
   g_assert_cmpfloat (c.dx, ==, 7);
   g_assert_cmpfloat (c.dy, ==, 11);
-  /* Back to where it was: nothing for the undo list. */
+  /* Returning to the start is no undo step. */
   press (f, 380, 20, 0);
   drag (f, 480, 20, NULL);
   drag (f, 381, 20, NULL);
@@ -193,7 +193,7 @@ test_wire (Fixture *f, gconstpointer data)
   g_assert_cmpint (c.what, ==, STUDIO_DO_CONNECT);
   g_assert_cmpuint (c.from, ==, fc);
   g_assert_cmpuint (c.to, ==, act);
-  /* In the void it asks what could follow. */
+  /* Dropping on the empty canvas asks for a layer. */
   press (f, 476, 28, 0);
   drag (f, 520, 40, none_lit);
   drag (f, 540, 200, none_lit);
@@ -208,7 +208,7 @@ test_rewire (Fixture *f, gconstpointer data)
   guint x = studio_scene_find_id (f->scene, "x"), act = studio_scene_find_id (f->scene, "act");
   StudioCommand c;
 
-  /* The wired input gives its end away. */
+  /* A drag from a connected input picks up the end of its wire. */
   press (f, 300, 28, 0);
   g_assert_cmpint (f->gesture.pressed.kind, ==, STUDIO_HIT_INPUT);
   drag (f, 340, 200, all_lit);
@@ -322,7 +322,7 @@ test_refused (Fixture *f, gconstpointer data)
   g_assert_cmpuint (c.to, ==, act);
 }
 
-/* A card ends where one sees it, however far beyond the canvas the pointer is; when the view moves on, so does it. */
+/* A card stays visible although the pointer is outside the canvas; when the view scrolls, it follows. */
 static void
 test_edge (Fixture *f, gconstpointer data)
 {
@@ -351,7 +351,7 @@ test_edge (Fixture *f, gconstpointer data)
         g_assert_cmpfloat (item->y + c.dy, >=, seen.y);
         g_assert_cmpfloat (item->y + c.dy + item->height, <=, seen.y + seen.height);
       }
-  /* Small on the screen, lines reach further than the grid: each place that a card may take is in sight. */
+  /* At low zoom guide lines reach further than the grid, but only visible positions count. */
   for (guint k = 0; k < 60; k++)
     {
       StudioRect seen;
@@ -364,7 +364,7 @@ test_edge (Fixture *f, gconstpointer data)
       c = release (f);
       g_assert_cmpfloat (item->x + c.dx, >=, seen.x);
     }
-  /* A card that is half out of sight already stays where it is until it is drawn in. */
+  /* A partly visible card stays where it is until it is dragged into view. */
   f->view = (StudioView){ 1, 400, 0, 1000, 600 };
   press (f, 50, 20, 0);
   drag (f, 50, 120, NULL);
@@ -406,7 +406,7 @@ test_bend (Fixture *f, gconstpointer data)
   g_assert_cmpuint (command.input, ==, 0);
   g_assert_cmpfloat (command.x, ==, 276);
   g_assert_cmpfloat (command.y, ==, 240);
-  /* The wire beside it is no point. */
+  /* The wire next to it is no waypoint. */
   hit = studio_geometry_hit (f->scene, &f->view, 178, 26);
   g_assert_cmpuint (hit.kind == STUDIO_HIT_LINK ? hit.port : STUDIO_NO_ITEM, ==, STUDIO_NO_ITEM);
 }

@@ -26,7 +26,7 @@ enum
 typedef enum
 {
   CHAIN,   /* each node feeds the next */
-  PLACED,  /* the same, with places */
+  PLACED,  /* the same, with positions */
   HUB,     /* one output feeds all */
   SKIPS,   /* each output feeds the next node and one at the other end of the list */
   LOOSE,   /* nothing is wired: a fault for each node */
@@ -102,8 +102,8 @@ seconds (void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Waits for the work that follows a change (inference, a layout, a frame or two) until nothing has happened for a
- * while, so that no step is charged with what another one left behind. */
+/* Waits until the work after a change (inference, a layout, a frame or two) is done, so that it is not counted in the
+ * next step. */
 static void
 settle (void)
 {
@@ -172,16 +172,15 @@ measure (StudioWindow *window, const char *path, double *times)
 static StudioWindow *window;
 static char *folder;
 
-/* A step that costs less than a frame's share has no growth to speak of. */
+/* The growth of a step that costs less than a fraction of a frame is ignored. */
 static double
 growth_of (const double *small, const double *large, guint step)
 {
   return large[step] / MAX (small[step], 5e-3);
 }
 
-/* Opens the graph up to `tries` times and keeps each step's least time. With `small`, stops as soon as every step has
- * kept to the bound: a large graph is slow to open, and a second look is only worth it where another program stood in
- * the way. */
+/* Opens the graph up to `tries` times and keeps each step's minimum. With `small`, stops as soon as every step is
+ * within the bound, because a large graph is slow to open and another try only helps if other programs interfered. */
 static void
 measure_kind (Kind kind, guint n, guint tries, double *times, const double *small)
 {

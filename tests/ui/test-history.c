@@ -1,4 +1,4 @@
-/* The history of a document: a list that follows it, jumps to any entry, and the graph at one of them. No display. */
+/* The history of a document: the list model, jumping to an entry, and the graph at an entry. No display. */
 #include <string.h>
 
 #include "tests/scratch.h"
@@ -110,7 +110,7 @@ test_saved_is_marked (void)
   studio_document_set_attribute (document, fc, "out_features", "6");
   g_assert_true (studio_document_save (document, path, &error));
   g_assert_no_error (error);
-  /* Typing that goes on is another step: what was saved stays what it is. */
+  /* Typing after a save is another step, so the saved state is kept. */
   studio_document_set_attribute (document, fc, "out_features", "64");
   g_assert_cmpuint (studio_document_n_history (document), ==, 3);
   g_assert_false (studio_document_history_entry (document, 0).is_saved);

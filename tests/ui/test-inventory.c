@@ -1,5 +1,4 @@
-/* What a graph has and where it lies: tables of parameters and of nodes, and what cards show of stages, devices and
- * shared weights. No display. */
+/* The tables of parameters and of nodes, and what cards show of stages, devices and sharded weights. No display. */
 #include <json-glib/json-glib.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ events_of (const char *text)
   return studio_forecast_parse (text, strlen (text));
 }
 
-/* The words of the last column for one parameter of 8 × 4 numbers. */
+/* The last column for one parameter of 8 × 4 elements. */
 static void
 check_after (const char *text, const char *expected)
 {
@@ -58,9 +57,9 @@ test_parameters (void)
   g_assert_cmpstr (row_at (store, 0)->text[5], ==, "cuda:0");
   g_assert_cmpstr (row_at (store, 1)->text[1], ==, "1");
   g_assert_cmpstr (row_at (store, 1)->text[2], ==, "f32 · frozen");
-  g_assert_cmpstr (row_at (store, 1)->text[3], ==, "4 B"); /* of the tensor, not of its place */
+  g_assert_cmpstr (row_at (store, 1)->text[3], ==, "4 B"); /* of the whole tensor, not of a shard */
   g_assert_true (g_str_has_prefix (summary, "2 parameter tensors, 132 B. 1 moves.\n"));
-  /* Numbers by their size, words by the alphabet. */
+  /* Numbers are sorted by value, text alphabetically. */
   g_assert_cmpint (studio_inventory_compare (row_at (store, 0), row_at (store, 1), 3, TRUE), >, 0);
   g_assert_cmpint (studio_inventory_compare (row_at (store, 0), row_at (store, 1), 0, FALSE), <, 0);
 }
@@ -155,7 +154,7 @@ test_devices (void)
   g_assert_cmpuint (item_of (scene, "b")->tint, ==, 3);
   g_assert_cmpstr (item_of (scene, "b")->mark, ==, "2");
   g_assert_null (studio_item_stage_words (item_of (scene, "b")));
-  /* A run is given the CPU devices that its graph names. */
+  /* A run gets the CPU devices that its graph names. */
   studio_scene_mark_away (scene, (const char *const[]){ "cpu", NULL });
   g_assert_false (item_of (scene, "b")->is_away);
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);

@@ -1,4 +1,4 @@
-/* The lesson beside the canvas: pages, ticks, answers, what is kept, and the fields that write it. */
+/* The lesson pane: pages, check marks, answers, stored progress, and the editor. */
 #include <adwaita.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* How cards look: how much is seen at which zoom, how loud a fault is, where its sentence stands, and how formulas are
- * written. No display. */
+/* The appearance of cards: detail by zoom, severity of faults, position of their bubbles, and formulas. No display. */
 #include <math.h>
 #include <string.h>
 
@@ -55,7 +54,7 @@ test_text_scale (void)
         g_assert_cmpfloat (scale, >=, 1);
         g_assert_cmpfloat (scale, <=, 1.7);
         g_assert_cmpfloat (scale, >=, studio_geometry_text_scale (zoom + 0.05, larger));
-        /* As large as it is wanted, or as the card has room for. */
+        /* As large as requested, or as the card has space for. */
         g_assert_true (zoom < 1 || scale * zoom >= larger - 1e-9 || scale == 1.7);
       }
   g_assert_cmpfloat (studio_geometry_text_scale (1, 1), ==, 1);
@@ -68,7 +67,7 @@ test_text_scale (void)
   "<node id=\"other\" op=\"relu\"/><wire from=\"x\" to=\"conv\"/><wire from=\"conv\" to=\"act\"/>"                     \
   "<wire from=\"act\" to=\"fc\"/><wire from=\"x\" to=\"other\"/>"
 
-/* The convolution is wrong; what follows has no shape because of it, and says so quietly. */
+/* The convolution has the fault; later cards only have no shape, and wait. */
 static void
 test_root_cause (void)
 {
@@ -300,8 +299,8 @@ test_map_is_needed (void)
   g_assert_false (studio_map_is_needed (&none, &near));
 }
 
-/* A drag that begins in the rectangle keeps its hold; one beside it brings the middle there; and none loses the graph.
- */
+/* A drag that begins in the rectangle keeps its offset; one next to it first centres there; neither scrolls the graph
+ * out of sight. */
 static void
 test_map_drag (void)
 {

@@ -1,4 +1,4 @@
-/* Remedies for faults: each is offered on a graph that has the fault, says what it would do, mends it, and is one step.
+/* Quick fixes: each is offered on a graph with the fault, previews its effect, fixes the fault, and is one undo step.
  */
 #include <string.h>
 
@@ -119,7 +119,7 @@ test_button (void)
   g_assert_true (studio_document_is_selected (document, serial));
 }
 
-/* Values that only the user can know are asked for. */
+/* Asks for values that only the user can know. */
 static void
 test_ask (void)
 {
@@ -157,8 +157,8 @@ static const char spirals[]
       "<wire from='fc' to='scores'/><wire from='scores' to='loss.input'/><wire from='data.y' to='loss.target'/>"
       "<wire from='scores' to='probability'/><train loss='loss' optimizer='sgd' lr='0.1'/>";
 
-/* A card that nothing reads says so, and its button puts it between what it reads and the other reader of that. What
- * answers is read by nothing, as it should be. */
+/* A card without readers has a fault, and its button inserts it between its input and that input's other reader. The
+ * card that answers needs no reader. */
 static void
 test_unread (void)
 {

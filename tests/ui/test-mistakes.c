@@ -1,5 +1,5 @@
-/* Mistakes that people make, each in one of the example graphs: which cards are red, which wait, what is said, and what
- * the button does. Nothing but the root of a mistake may be red, and no sentence may cover a card. */
+/* Typical mistakes, each in one of the example graphs: which cards are red, which wait, the sentence, and the effect of
+ * the button. Only the root of a mistake may be red, and no sentence may cover a card. */
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
 #include "ui/document/studio-mend.h"
@@ -249,7 +249,7 @@ cards_of (const StudioScene *scene, StudioTone tone)
   return g_string_free (s, FALSE);
 }
 
-/* A card without a type says why: by a sentence of its own, or by the card that it waits for. */
+/* A card without a type has a reason: a fault of its own, or the card that it waits for. */
 static void
 check_quiet (const StudioScene *scene)
 {

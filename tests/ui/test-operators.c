@@ -49,7 +49,7 @@ static void
 test_insert (void)
 {
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-    /* Ports of a module have an example at the top, where they cannot stand themselves. */
+    /* Ports of a module are inserted at the root with an example, because they cannot be there alone. */
     check_insert (*op);
 }
 
@@ -84,7 +84,7 @@ test_page (void)
     }
 }
 
-/* The page of one operator says what a parameter takes, and where its formula comes from. */
+/* The page of an operator lists the values of a parameter and the source of the formula. */
 static void
 test_facts (void)
 {

@@ -1,4 +1,4 @@
-/* Where panes stand: beside the content in a wide window, over it in a narrow one. No display. */
+/* The layout of panes: next to the content in a wide window, over it in a narrow one. No display. */
 #include "ui/window/panes-layout.h"
 #include "tests/test-program.h"
 
@@ -49,7 +49,7 @@ test_drawers (void)
   expect_span (places.content, 0, 640);
   expect_span (places.pane[STUDIO_PANE_START], 0, 220);
   expect_span (places.pane[STUDIO_PANE_END], 640, 300);
-  /* There is always something left to press beside a drawer, unless the drawer cannot be any narrower. */
+  /* There is always space next to a drawer to press, unless the drawer is at its minimum width. */
   wide.natural[STUDIO_PANE_END] = 900;
   panes_place (&places, &wide, 640, EM);
   expect_span (places.pane[STUDIO_PANE_END], 39, 601);
@@ -71,7 +71,7 @@ test_text (void)
   g_assert_cmpint (panes_room (3840, 2 * EM), ==, STUDIO_ROOM_WIDE);
 }
 
-/* For every width: panes keep what they need, nothing overlaps, nothing is lost. */
+/* For every width: panes have their minimum, nothing overlaps, nothing is missing. */
 static void
 test_all_widths (void)
 {

@@ -1,4 +1,4 @@
-/* The names in a lecture's slides, pins and pages follow when nodes are grouped, put apart and renamed. No display. */
+/* Node names in slides, pins and pages of a lecture follow grouping, ungrouping and renaming. No display. */
 #include <string.h>
 
 #include "tests/test-program.h"
@@ -111,7 +111,8 @@ test_group (void)
   select_two (document, "head", "soft");
   g_assert_true (studio_document_group_selection (document, "end", &error));
   assert_sound (document);
-  /* A slide of members alone shows them where they lie now; of others, the module that they are in. */
+  /* A slide with only members of the group shows them in their new scope; another shows the module that contains them.
+   */
   g_assert_cmpstr (slide (document, "members", "scope"), ==, "end");
   g_assert_cmpstr (slide (document, "members", "spotlight"), ==, "head soft");
   g_assert_cmpstr (slide (document, "across", "scope"), ==, "");
@@ -146,7 +147,7 @@ test_ungroup (void)
   g_assert_cmpstr (slide (document, "within", "pins"), ==, "act_2 grad:head");
   g_assert_cmpstr (slide (document, "box", "spotlight"), ==, "fc fc_2 act act_2");
   assert_has (document, "<page spotlight=\"x fc fc_2 act act_2\">");
-  /* The slide's part of the canvas lies where its cards do: 40 to the right of its edge, as before. */
+  /* The slide's region is where its cards are: 40 to the right of its edge, as before. */
   scene = studio_document_get_scene (document);
   x = scene->item[studio_scene_find_id (scene, "fc")].x;
   left = g_ascii_strtod (slide (document, "within", "x"), NULL);
@@ -169,7 +170,7 @@ test_rename (void)
   assert_has (document, "<place node=\"trunk\"");
   assert_undone (document);
 
-  /* Inside a module, for all who look into it from the root. */
+  /* In a module, for all paths through it from the root. */
   g_assert_true (studio_document_enter (document, document_serial (document, "body")));
   g_assert_true (studio_document_rename (document, document_serial (document, "act"), "bend", &error));
   g_assert_true (studio_document_rename (document, document_serial (document, "fc"), "map", &error));

@@ -1,5 +1,5 @@
-/* Every kind of pin in the table: it can be made, takes values of any rank, says what it shows to a screen reader, and
- * forgets it again; and which kind a tensor gets. */
+/* Every kind of pin in the table: it can be created, accepts values of any rank, has an accessible description, and can
+ * be cleared; and which kind a tensor gets. */
 #include <adwaita.h>
 
 #include "ui/charts/studio-scalar-pin.h"
@@ -70,7 +70,7 @@ test_every_kind (void)
       check_shown (kind, 2, many);
       check_shown (kind, 4, deep);
     }
-  /* An entry behind the one that takes everything would never be chosen. */
+  /* An entry after the one that accepts everything would never be chosen. */
   g_assert_cmpuint (n_any, ==, 1);
   g_assert_null (studio_pin_kind (studio_pin_n_kinds () - 1)->suits);
 }
@@ -141,7 +141,7 @@ assert_index (StudioIterations *iterations, gsize n, const gint64 *expected)
   g_assert_cmpmem (at, have * sizeof *at, expected, n * sizeof *expected);
 }
 
-/* Of matrices one is chosen, counted through the loops; of vectors all are seen at once. */
+/* Of matrices one is selected, counted through the loops; vectors are all shown at once. */
 static void
 test_iterations (void)
 {

@@ -27,7 +27,8 @@ test_beam (void)
           g_assert_cmpuint (lit, ==, n);
         if (tile == STUDIO_BEAM_DARK)
           g_assert_cmpuint (lit, ==, 0);
-        /* Edges cost a picture each: only where light ends, but for the seam of circle and card. */
+        /* Each edge tile costs a picture, so only tiles at the border of the light are edges, except where circle and
+         * card meet. */
         if (tile == STUDIO_BEAM_EDGE)
           g_assert_true (lit > 0 && (lit < n || (x < 300 && x + STUDIO_BEAM_TILE > 300)));
         g_assert_true (studio_beam_tile (&nothing, x, y, 64, 64) == STUDIO_BEAM_DARK);
@@ -40,7 +41,7 @@ test_ink (void)
   g_autoptr (StudioInk) ink = studio_ink_new ();
 
   studio_ink_begin (ink, 0, 4, 10, 10);
-  studio_ink_extend (ink, 11, 10); /* too near to be seen */
+  studio_ink_extend (ink, 11, 10); /* too near to be visible */
   studio_ink_extend (ink, 110, 10);
   studio_ink_begin (ink, 3, 4, 200, 200);
   g_assert_cmpuint (studio_ink_n_strokes (ink), ==, 2);
@@ -158,7 +159,7 @@ test_slides (void)
   g_assert_cmpstr (before, ==, after);
 }
 
-/* One visit to a field is one step, however long one thinks in it; what another field changes is another. */
+/* Edits while an entry has the focus are one undo step; another entry begins another. */
 static void
 test_visits (void)
 {

@@ -1,5 +1,4 @@
-/* Whatever one does: random edits of every kind that the document knows, undone back to where they began, byte for
- * byte. No display. */
+/* Random edits of every kind that the document has, undone to the start byte for byte. No display. */
 #include <string.h>
 
 #include "tests/test-program.h"
@@ -370,7 +369,7 @@ change_points (Hand *h)
 
 /* ---- what is looked at ---------------------------------------------------------------------- */
 
-/* As "Watch" does, and with room for what it shows. */
+/* As "Watch" does, with space for the pin. */
 static void
 pin (Hand *h)
 {
@@ -521,8 +520,7 @@ count_torn (const LoomElement *scope)
   return torn;
 }
 
-/* Each round of random edits leaves a graph without torn wires, undoes back to where it began byte for byte, and redoes
- * to where it ended. */
+/* Random edits leave a graph without torn wires, undo to the start byte for byte, and redo to the end. */
 static void
 test_random (void)
 {

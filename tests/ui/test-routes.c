@@ -1,5 +1,5 @@
-/* The ways of wires, over all example graphs and 200 random ones in rows: none under a card, none on another's, and
- * what a moved card leaves is what looking anew finds. No display. */
+/* Routes of wires, over all example graphs and 200 random ones: none passes under a card or along another, and moving a
+ * card gives the same routes as routing from scratch. No display. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +23,7 @@ enum
   MOST_LAYERS = 20
 };
 
-/* Which cards stand in which layer. */
+/* The layer of each card. */
 typedef struct
 {
   guint per_row, n_layers, first[MOST_LAYERS + 1], count[MOST_LAYERS + 1];
@@ -261,8 +261,8 @@ typedef struct
   double at, a, b;
 } Straight;
 
-/* Level and upright pieces of different nets share no more than a crossing: where two run within two pixels of each
- * other, it is for no longer than a lane is wide. */
+/* Horizontal and vertical segments of different nets share no more than a crossing: two may be within two pixels of
+ * each other only for less than the width of a lane. */
 static GArray *
 straights_of (StudioScene *scene)
 {
@@ -319,7 +319,7 @@ check_apart (StudioScene *scene, const char *name)
       }
 }
 
-/* How many pairs of neighbours that run beside each other for long are one cable, and how many are not. */
+/* How many pairs of long parallel neighbours are in one bundle, and how many are not. */
 static guint n_cables, n_beside;
 
 static void
@@ -342,7 +342,7 @@ count_cables (StudioScene *scene, const char *name)
 
 static void check_pills (StudioScene *scene, const char *name);
 
-/* Pins hang on every third card, and a layout has made room for them. */
+/* Pins hang on every third card, and a layout has made space for them. */
 static void
 check_hanging (StudioScene *scene, const char *name)
 {
@@ -436,7 +436,7 @@ pill_size (const char *label, StudioPillForm form, double *width, double *height
   return TRUE;
 }
 
-/* Where wires of one output run together its shape stands once. */
+/* Parallel wires of one output have one shape label. */
 static gboolean
 is_said_elsewhere (StudioScene *scene, guint link, const StudioPill *pill)
 {
@@ -723,7 +723,7 @@ test_long (void)
   studio_scene_pills (scene, 1, pill_size, NULL);
   ms = 1000.0 * (clock () - start) / CLOCKS_PER_SEC;
   g_test_message ("%u wires in one row: %.1f ms of the processor", scene->n_links, ms);
-  /* About 100 on a machine where looking for all of them takes 1,900. */
+  /* About 100 on a machine on which routing all takes 1,900. */
   g_assert_cmpfloat (ms, <, 900);
 }
 

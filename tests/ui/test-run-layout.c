@@ -1,4 +1,4 @@
-/* Which parts of a run are seen in how much room. No display. */
+/* Which parts of a run are shown in which size. No display. */
 #include "ui/run/run-layout.h"
 #include "tests/test-program.h"
 
@@ -67,7 +67,7 @@ test_narrow (void)
   g_assert_cmpint (p.figure[2].x, ==, 0);
 }
 
-/* For all sizes: nothing lies over anything else, nothing is cut, and the loss is always said. */
+/* For all sizes: nothing overlaps, nothing is clipped, and the loss is always shown. */
 static void
 test_all_sizes (void)
 {

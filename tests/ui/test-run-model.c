@@ -1,4 +1,4 @@
-/* The model of a run, fed by hand with what a worker would send; no process, no display. */
+/* The model of a run, fed by hand with what a worker would send. No process, no display. */
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -52,7 +52,7 @@ test_points (void)
   g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
   g_assert_cmpuint (studio_series_length (studio_run_get_train (run, 0)), ==, 10);
   g_assert_null (studio_run_get_previous (run, -1));
-  /* The number of steps that the accuracy is of is what the worker says, whatever the length of an epoch. */
+  /* The worker says how many steps the accuracy covers, regardless of the length of an epoch. */
   g_assert_cmpint (studio_run_get_recent_steps (run), ==, 5);
   studio_run_take_progress (run, 10, 60, 1, 3, 0, 0);
   g_assert_cmpint (studio_run_get_recent_steps (run), ==, 5);
@@ -68,7 +68,7 @@ assert_when (StudioRun *run, gint64 updates, const char *words, gint64 number)
   g_assert_cmpint (step, ==, number);
 }
 
-/* What stands on screen with the loss of step 10 is of step 10, or says that it is not. */
+/* Values shown with the loss of step 10 are of step 10, or say that they are not. */
 static void
 test_when (void)
 {
@@ -133,7 +133,7 @@ test_problem (void)
   studio_run_take_state (run, "failed",
                          "No longer finite. No step is saved yet; begin again with: gradloom train --resume /runs/a");
   g_assert_cmpstr (studio_run_get_message (run), ==, "No longer finite. No step is saved yet; begin again.");
-  /* What an option says to others stands in a field here. */
+  /* Options in the engine's message become the names of fields. */
   studio_run_take_state (run, "failed",
                          "There are 3. Start so many with --ranks 4, or change what it says. Start two with --ranks.");
   g_assert_cmpstr (studio_run_get_message (run), ==,
@@ -141,7 +141,7 @@ test_problem (void)
   g_assert_false (studio_run_can_go_on (run));
   studio_run_take_checkpoint (run, 30, "30");
   g_assert_true (studio_run_can_go_on (run));
-  /* Its next rate is chosen while it stands still. */
+  /* The next learning rate is set while the run is stopped. */
   studio_run_take_hyper (run, "lr", 0.5);
   studio_run_set_hyper (run, "lr", 0.25);
   g_assert_cmpfloat (studio_run_get_base_lr (run), ==, 0.25);
@@ -203,7 +203,7 @@ test_timeline_words (void)
   g_assert_cmpint (timeline_step (NULL), ==, -1);
 }
 
-/* Moves the last step, and what was asked, into the past. */
+/* Moves the time of the last step, and of requests, into the past. */
 static void
 let_pass (StudioRun *run, double seconds)
 {
@@ -220,7 +220,7 @@ check_delay (StudioRun *run, const char *expected)
   g_assert_cmpstr (delay, ==, expected);
 }
 
-/* A step that does not come is said to be late once that is clearly unusual, and so are those who wait for it. */
+/* A late step is reported once its delay is clearly unusual, and so is what waits for it. */
 static void
 test_delay (void)
 {
@@ -312,7 +312,7 @@ test_memory (void)
   g_assert_cmpuint (driver->peak, ==, 850);
 }
 
-/* However often numbers come, what people read is drawn once for all that came meanwhile. */
+/* Redrawing is rate-limited, no matter how often numbers arrive. */
 static void
 test_numbers (void)
 {
@@ -342,7 +342,7 @@ test_resumed_points (void)
   g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 33);
 }
 
-/* What mpirun says of a rank that was killed, and of one that has ended by itself. */
+/* mpirun's messages about a rank that was killed, and about one that exited. */
 static void
 test_lost (void)
 {
@@ -383,8 +383,7 @@ test_folder (void)
   g_assert_true (g_str_has_prefix (nameless_leaf, "run-"));
 }
 
-/* The trainer takes no folder that holds a run: without a checkpoint there is nothing to go on with in the old one, and
- * starting again in it would be refused for ever. */
+/* The trainer accepts no folder that already has a run, so without a checkpoint the run starts over in a new folder. */
 static void
 test_start_again (void)
 {
@@ -409,7 +408,7 @@ test_start_again (void)
   g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
   g_assert_true (g_file_test (note, G_FILE_TEST_EXISTS));
 
-  /* With a checkpoint it goes on where it was. */
+  /* With a checkpoint it resumes there. */
   feed (run, 1, 40, 1);
   studio_run_take_checkpoint (run, 30, "30");
   studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
@@ -433,8 +432,8 @@ write_file (const char *folder, const char *name, const char *text)
   g_assert_no_error (error);
 }
 
-/* A run of an earlier Studio comes back as it was seen: up to its checkpoint, with its rate, and with the words that
- * its end deserves. Whoever trains in its folder now has the events locked. */
+/* Restores a run of an earlier Studio up to its checkpoint, with its learning rate and a message about its end. A live
+ * trainer holds the lock on its events. */
 static void
 test_history (void)
 {
@@ -496,7 +495,7 @@ found_by (const char *program)
   return out;
 }
 
-/* A worker's program that others may change is named, and no other one is taken in its place. */
+/* A worker program that other users can change is reported, and no other program is used instead. */
 static void
 test_foreign_program (void)
 {
@@ -534,7 +533,7 @@ TEST_FILE (argc, argv)
   if (argc == 2 && g_str_equal (argv[1], "--find-program"))
     return print_program ();
   g_autofree char *home = g_dir_make_tmp ("gradloom-run-XXXXXX", NULL);
-  g_setenv ("XDG_STATE_HOME", home, TRUE); /* before GLib looks at it for the first time */
+  g_setenv ("XDG_STATE_HOME", home, TRUE); /* before GLib reads it for the first time */
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run/lost", test_lost);
   g_test_add_func ("/run/points", test_points);

@@ -1,4 +1,4 @@
-/* The fields of a view of a lecture: what stands in them, and what stays while they are written in. */
+/* The fields of a view of a lecture: their values, and what is kept while they are edited. */
 #include <adwaita.h>
 
 #include "tests/test-program.h"
@@ -10,7 +10,7 @@ static const char lecture[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"
                               "<node id=\"a\" op=\"input\" shape=\"B,4\"/><node id=\"b\" op=\"relu\"/>"
                               "<view><pin tensor=\"a\"/><pin tensor=\"b\"/><slide title=\"one\"/></view></graph>";
 
-/* A tick changes the slide, and the list of pins is what it was: whoever walks through it by keys goes on. */
+/* A check box changes the slide and keeps the list of pins, so that keyboard focus is not lost. */
 static void
 test_pins (void)
 {

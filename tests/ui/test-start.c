@@ -1,4 +1,4 @@
-/* Where a graph begins: the window “New from Data”, and files that are dropped on the window. */
+/* Starting a graph: the window “New from Data”, and files dropped on the window. */
 #include <adwaita.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ find_dialog (void)
   return NULL;
 }
 
-/* The first mapped widget below this one that shows these words in a label. */
+/* The first mapped widget below this one with a label of this text. */
 static GtkWidget *
 find_words (GtkWidget *widget, const char *words)
 {
@@ -102,7 +102,7 @@ drop (StudioWindow *window, GFile *file)
   return taken;
 }
 
-/* NULL where there is no <train>. */
+/* NULL: no <train>. */
 static const char *
 train_attribute (StudioWindow *window, const char *name)
 {
@@ -314,7 +314,7 @@ test_table (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-/* A fault of the table is told, and nothing can be created. */
+/* A fault of the table is shown, and nothing can be created. */
 static void
 test_no_table (void)
 {
@@ -358,7 +358,7 @@ test_other_files (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-/* A model becomes two files beside it, and a second time two others; what is no model leaves nothing half-open. */
+/* A model becomes two files next to it, and a second import two others; an invalid model leaves no files. */
 static void
 test_model (void)
 {
@@ -428,8 +428,8 @@ wait_ms (guint ms)
     g_main_context_iteration (NULL, FALSE);
 }
 
-/* A toast that follows another one closely may go before it has come all the way; that crashed. What waits is not lost,
- * and one of high priority comes first. */
+/* A toast that follows another closely may be dismissed before it has appeared, which used to crash. Waiting toasts are
+ * not lost, and one of high priority comes first. */
 static void
 test_toasts (void)
 {
@@ -463,7 +463,7 @@ test_toasts (void)
     g_object_unref (toast[i]);
 }
 
-/* Whether a row of the list with these words is seen. */
+/* TRUE if a row of the list with this text is visible. */
 static gboolean
 row_is_seen (const char *words)
 {
@@ -484,7 +484,7 @@ find_entry (GtkWidget *widget)
   return found;
 }
 
-/* Every data set has a row, which can be searched for, and closing while they are asked about is no harm. */
+/* Every data set has a row and can be searched for; closing the window during the requests is safe. */
 static void
 test_list (void)
 {

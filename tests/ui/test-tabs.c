@@ -1,5 +1,5 @@
-/* Documents in tabs: what each keeps for itself, what follows the one that is seen, and that a page that is closed is
- * gone with all that belonged to it. */
+/* Documents in tabs: what each keeps for itself, what follows the current one, and that a closed page is freed with
+ * everything it owned. */
 #include <adwaita.h>
 #include <glib/gstdio.h>
 
@@ -150,7 +150,7 @@ test_run (void)
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Train");
   g_assert_false (is_enabled (window, "stop"));
   g_assert_null (adw_tab_page_get_indicator_icon (studio_window_get_tab (window, window->page)));
-  /* News of a page that is not seen change nothing of the header. */
+  /* Changes of a hidden page do not change the header. */
   studio_run_take_state (first->run, "paused", NULL);
   settle (30);
   g_assert_cmpstr (gtk_button_get_label (GTK_BUTTON (window->train_button)), ==, "Train");
@@ -274,7 +274,7 @@ test_close (void)
   expect_gone ();
 }
 
-/* A name or value that is still being typed when a window is closed is asked about with the rest. */
+/* Text that is still being typed when a window closes is included in the question. */
 static void
 test_typed (void)
 {
@@ -307,7 +307,7 @@ test_typed (void)
   drop_window (window);
 }
 
-/* Does the same as a press on a button: an answer, and the dialog goes. */
+/* Does the same as a press on a button: responds and closes the dialog. */
 static void
 answer (GtkWindow *dialog, const char *response)
 {
@@ -316,7 +316,7 @@ answer (GtkWindow *dialog, const char *response)
   gtk_window_destroy (dialog);
 }
 
-/* Two graphs stand in the dialog, each to be saved, and the button says how many will be. */
+/* The dialog lists two graphs to save, and the button shows how many will be saved. */
 static void
 expect_listed (AdwMessageDialog *dialog, const char *first, const char *second)
 {
@@ -366,7 +366,7 @@ is_written (const char *path)
   return strstr (text, "<layout>") != NULL || strchr (text, '\n') != NULL;
 }
 
-/* A graph from a file is asked about once before it reads what is outside its folder, whatever the path consists of. */
+/* A graph from a file asks once before it reads data outside its folder, whatever form the path has. */
 static void
 test_outside (void)
 {
@@ -423,7 +423,7 @@ test_outside (void)
   g_rmdir (folder);
 }
 
-/* All tabs but one are closed by one question, and what is ticked in it is saved. */
+/* One dialog closes all other tabs and saves the checked ones. */
 static void
 test_close_others (void)
 {
@@ -496,8 +496,7 @@ has_graph_focus (StudioPage *page)
   return focus != NULL && (focus == canvas || gtk_widget_is_ancestor (focus, canvas));
 }
 
-/* Keys that come right behind a change of pages reach the graph, also when the card that had the focus has gone
- * meanwhile. */
+/* Keys right after a change of pages reach the graph, even if the card that had the focus was removed. */
 static void
 test_focus (void)
 {

@@ -1,5 +1,4 @@
-/* The labels of wires about their tensors: names of dimensions, patterns of types and their legend, copies between
- * devices. */
+/* Labels of wires: names of dimensions, line styles of types and their legend, copies between devices. */
 #include "ui/drawing/draw-types.h"
 #include "ui/drawing/studio-export.h"
 #include "ui/scene/studio-copies.h"
@@ -110,7 +109,7 @@ test_names_backward (void)
   g_assert_cmpstr (link_to (shown.scene, "act")->label, ==, "B × C=3 × H=8 × W=8");
   g_assert_cmpstr (link_to (shown.scene, "conv")->label, ==, "B × C=3 × H=8 × W=8");
   g_assert_cmpstr (link_to (shown.scene, "fc")->label, ==, "B × T × 16");
-  /* Without a <train> nobody says how many a batch has. */
+  /* Without a <train> the batch size is unknown. */
   studio_scene_set_shapes (shown.scene, STUDIO_SHAPES_NUMBERS);
   g_assert_cmpstr (link_to (shown.scene, "fc")->label, ==, "B × T × 16");
 }
@@ -208,7 +207,7 @@ test_copies (void)
 
   show (&shown, read_text (ACROSS), NULL, "");
   scene = shown.scene;
-  /* A badge where the device is not the run's, and there alone. */
+  /* Only a card on another device than the run's has a badge. */
   g_assert_null (scene->item[studio_scene_find_id (scene, "a")].badge);
   g_assert_cmpstr (scene->item[studio_scene_find_id (scene, "b")].badge, ==, "cuda:0");
   g_assert_null (scene->item[studio_scene_find_id (scene, "c")].badge);
@@ -229,7 +228,7 @@ test_copies (void)
   g_assert_false (scene->item[studio_scene_find_id (scene, "b")].is_away);
 }
 
-/* Within a module that is elsewhere, the card says so as well. */
+/* The card of a module shows devices inside it. */
 static void
 test_copies_within (void)
 {

@@ -1,4 +1,4 @@
-/* Values as they are typed: formulas, units, names, and what is said of what is none. No display. */
+/* Typed values: formulas, units, names, and the messages for invalid ones. No display. */
 #include <math.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ test_bad (void)
     }
 }
 
-/* Nothing that can be typed breaks it, and what it gives is a value of the parameter. */
+/* No text crashes the parser, and each result is a valid value of the parameter. */
 static void
 test_anything (void)
 {
@@ -162,7 +162,7 @@ test_anything (void)
     }
 }
 
-/* What a field says of a text, and of a name. */
+/* The hint and the fault of entries. */
 static void
 test_params (void)
 {

@@ -1,5 +1,5 @@
-/* The window and its own widgets on a virtual display: every type can be made, says what it is to a screen reader, and
- * is let go of without a leak of signals. */
+/* The window and its widgets on a virtual display: every type can be created, has an accessible label, and is freed
+ * without leaking signal handlers. */
 #include <adwaita.h>
 #include <glib/gstdio.h>
 
@@ -66,7 +66,7 @@ test_heat_map (void)
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
   g_clear_pointer (&text, g_free);
-  /* Words of the axes stand in the file; where there are not as many as rows, none do. */
+  /* Labels of the axes are in the file; if their number differs from the rows, none are. */
   studio_heat_map_set_words (map, (const char *const[]){ "1", "\"", NULL }, (const char *const[]){ "one", " ", NULL });
   g_assert_true (studio_heat_map_export (map, path, NULL));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
@@ -153,7 +153,7 @@ test_settings (void)
   g_object_unref (settings);
 }
 
-/* The field of the learning rate says what is in force in the run; without one, what the next begins with. */
+/* The learning-rate entry shows the rate of the run; without a run, the rate that the next one starts with. */
 static void
 test_rate_field (void)
 {
@@ -170,7 +170,7 @@ test_rate_field (void)
   gtk_editable_set_text (field, "5e-1"); /* typed, obeyed */
   studio_run_take_hyper (run, "lr", 0.5);
   g_assert_cmpstr (gtk_editable_get_text (field), ==, "5e-1");
-  /* Which of the two rates on the screen counts is said. */
+  /* The panel says which of the two visible rates applies. */
   GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, "lr_label"));
   g_assert_cmpstr (gtk_label_get_label (label), ==, "Learning rate of this run");
   g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (field)), "the graph's, 0.01."));
@@ -188,7 +188,7 @@ test_rate_field (void)
   g_object_unref (panel);
 }
 
-/* A failure of a run stands on its card until another run begins or the card is changed. */
+/* The failure of a run is shown on its card until another run begins or the card is changed. */
 static void
 test_run_fault (void)
 {
@@ -299,7 +299,7 @@ expect_train (StudioDocument *document, const char *what, const char *said)
   g_clear_pointer (&spec, loom_train_spec_free);
 }
 
-/* Every optimiser and schedule of the engine can be chosen, and what the last one left behind is no fault. */
+/* Every optimiser and schedule can be selected, and attributes of the previous one cause no fault. */
 static void
 test_choices (void)
 {
@@ -496,7 +496,7 @@ set_step (StudioTimeline *timeline, const char *node, gint64 end)
   studio_timeline_set_spans (timeline, spans);
 }
 
-/* A pointer that rests tells of each new step what lies under it there. */
+/* A still pointer shows the span under it for each new step. */
 static void
 test_timeline (void)
 {
@@ -560,7 +560,7 @@ test_text_grows (void)
     {
       int *height = large ? after : before;
       g_object_set (settings, "gtk-xft-dpi", (large ? 2 : 1) * 96 * 1024, NULL);
-      /* Styles are looked up anew with the next frame. */
+      /* Styles are applied with the next frame. */
       for (gint64 end = g_get_monotonic_time () + 200 * 1000; g_get_monotonic_time () < end; g_usleep (2000))
         while (g_main_context_iteration (NULL, FALSE))
           ;
@@ -612,7 +612,7 @@ find_label (GtkWidget *widget, const char *text)
   return found;
 }
 
-/* Why a file cannot be opened is read in full, line, place and remedy, and the window stays as it was. */
+/* The reason why a file cannot be opened is shown completely, with line and remedy, and the window is unchanged. */
 static void
 open_bad_file (StudioWindow *window, const char *path, const char *why)
 {

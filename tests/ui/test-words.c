@@ -38,7 +38,7 @@ add_data (const char *text)
     g_hash_table_add (data, g_strdup (text));
 }
 
-/* Names and sentences of the engine and of graphs, as words.py found them, and what names are called in rows. */
+/* Names and sentences of the engine and of graphs, as words.py collected them, and how rows show names. */
 static void
 read_data (const char *folder)
 {
@@ -155,7 +155,7 @@ is_text_of_others (GtkWidget *widget)
 static void
 check_accessible (GtkWidget *widget, const char *where)
 {
-  /* The value as it is said where it is not what is expected. */
+  /* The accessible label; the test reports its value because it differs from the expected one. */
   g_autofree char *label
       = gtk_test_accessible_check_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, "?");
 
@@ -211,7 +211,7 @@ look_around (StudioWindow *self, const char *where)
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* Actions that leave the window or ask for a file, and those that do the same again. */
+/* Actions that close the window or open a file chooser, and duplicates. */
 static gboolean
 leaves (const char *action)
 {

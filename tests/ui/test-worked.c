@@ -1,4 +1,4 @@
-/* Formulas filled with numbers: plain values in, a sentence out. */
+/* Formulas filled with numbers: values in, text out. */
 #include "ui/run/studio-worked.h"
 #include "tests/test-program.h"
 
@@ -79,7 +79,7 @@ test_reductions (void)
   check ("softmax", &in, 1, vector ("out", share, 4), "y₀ = e^1 / (e^1 + e^2 + e^3 + …) = 0.01");
 }
 
-/* A loss is its value; large values are shape, borders and mean; what was averaged on the way is no first element. */
+/* A loss is its value; large tensors show shape, range and mean; an averaged tensor has no first element. */
 static void
 test_values (void)
 {
@@ -93,7 +93,7 @@ test_values (void)
   g_assert_null (strstr (means, "max("));
 }
 
-/* Whatever an operator says as its formula, there is no crash and no empty equation. */
+/* No formula of any operator causes a crash or an empty equation. */
 static void
 test_all (void)
 {
