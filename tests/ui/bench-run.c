@@ -1,6 +1,5 @@
-/* Cost of showing a run: processor time a second while a worker's numbers arrive ten times a
- * second, as they do, with the window open and nobody touching it. On a machine of two processors this is what both
- * threads of the training wait for. bench-run GRAPH */
+/* CPU time per second of showing a run: a worker sends numbers ten times a second, and the window is open and
+ * untouched. On a machine with two processors both threads of the training wait for this. bench-run GRAPH */
 #include <adwaita.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,5 @@
-/* Text that is shown stands out from what is behind it: each label of a window that is open is drawn, and its strongest
- * pixel compared with its most frequent one by the formula of WCAG 2 (4.5 : 1), in light and in dark. What cannot be
- * used now may be pale. */
+/* The contrast of text with its background: each label of an open window is drawn, and its strongest pixel is compared
+ * with its most frequent one by the formula of WCAG 2 (4.5 : 1), in light and in dark. Disabled widgets may be pale. */
 #include <adwaita.h>
 #include <math.h>
 

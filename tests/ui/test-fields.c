@@ -36,7 +36,7 @@ assert_said (const InspectorRow *row, const char *text)
   gtk_test_accessible_assert_property (row->editor, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text);
 }
 
-/* A value that is none, one that the engine refuses, one that is missing; and none of it once it is mended. */
+/* An invalid value, one that the engine refuses, one that is missing; and no fault after it is fixed. */
 static void
 test_fields (void)
 {

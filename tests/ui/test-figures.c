@@ -234,7 +234,7 @@ test_outside_data (void)
   g_rmdir (root);
 }
 
-/* Nobody writes into the pipe, so the test would hang if it were opened. */
+/* The pipe has no writer, so the test would hang if it were opened. */
 static void
 test_pipe (void)
 {

@@ -1,8 +1,8 @@
-/* How the work of the window grows with the graph: eight times the nodes may cost little more than eight times the
- * processor's time.
+/* How the work of the window grows with the graph: eight times the nodes may cost little more than eight times the CPU
+ * time.
  *
- * No time is judged, only the quotient of two, taken in one process a moment apart: quadratic work gives 64. The tree
- * of a screen reader is on, because what Studio tells it is part of the work. With an argument, the number of nodes,
+ * Only the quotient of two times is compared, both taken in one process shortly after each other: quadratic work gives
+ * 64. The accessibility tree is on, because updating it is part of the work. With an argument, the number of nodes,
  * prints the times of one size instead. */
 #include <adwaita.h>
 #include <stdlib.h>

@@ -379,7 +379,7 @@ static void
 test_cables (void)
 {
   foreach_graph (count_cables);
-  g_test_message ("%u neighbours lie in one cable, %u beside each other", n_cables, n_beside);
+  g_test_message ("%u neighbours are in one bundle, %u are separate", n_cables, n_beside);
   g_assert_cmpuint (n_cables, >, 2 * n_beside);
 }
 

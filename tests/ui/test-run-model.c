@@ -256,7 +256,7 @@ test_delay (void)
   run->usual_gap = 0.1;
   let_pass (run, 20);
   check_delay (run, "no step for 40 s: a rank may hang");
-  /* Behind an epoch's last step there may be an evaluation, which takes no longer than the epoch. */
+  /* After an epoch's last step there may be an evaluation, which takes no longer than the epoch. */
   studio_run_take_progress (run, 500, 1000, 1, 2, 1, 1);
   run->usual_gap = 0.1;
   run->longest_gap = 1;

@@ -19,7 +19,7 @@ set_ink (cairo_t *cr, const StudioPlotStyle *style, double alpha)
   cairo_set_source_rgba (cr, v, v, v, alpha);
 }
 
-/* Ranks have the colours of types, which stand apart in light and dark; behind the last they begin anew. */
+/* Ranks have the colours of types, which are distinct in light and dark, used cyclically. */
 static void
 set_rank_colour (cairo_t *cr, const StudioPlotStyle *style, guint rank)
 {
@@ -444,8 +444,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   draw_text (cr, context, style->scale, FALSE, text->str, tx, y, 0);
 }
 
-/* Points beyond the axis are counted beside the title: a point that is not drawn must not be taken for one that is not
- * there. */
+/* The number of points beyond the axis is next to the title, so that they are not taken for missing. */
 static void
 draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,
           double width)

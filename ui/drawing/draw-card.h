@@ -22,7 +22,7 @@ typedef struct
   gpointer icon_data;
 } StudioFrameLook;
 
-/* The position of a card's name; the strip behind it has the category's colour. */
+/* The position of a card's name; the strip under it has the category's colour. */
 typedef struct
 {
   double icon_y, height;

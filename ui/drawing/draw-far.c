@@ -56,7 +56,7 @@ draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
   double top = 0;
   int w, h;
 
-  /* Above the name on a high card, else beside it where the name does not suffer. */
+  /* Above the name on a high card, else next to it if the name still fits. */
   set_text (text, item->title, size, -1, 0);
   pango_layout_get_pixel_size (text, &w, NULL);
   if (!above && icon != NULL && look->icon != NULL && height >= side + 2)

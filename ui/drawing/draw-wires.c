@@ -48,7 +48,7 @@ lit (const StudioLink *link, const StudioColor *color)
   return c;
 }
 
-/* Two thin lines beside each other: the wide one, hollowed by the background. */
+/* Two thin lines: a wide one, hollowed by the background. */
 void
 studio_stroke_line (cairo_t *cr, StudioLine line, const StudioColor *color, const StudioColor *background, double width)
 {

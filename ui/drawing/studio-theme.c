@@ -34,7 +34,7 @@ static const Pair categories[LOOM_N_CATEGORIES + 1] = {
   [LOOM_CATEGORY_HIDDEN] = { "#77767b", "#9a9996" },      [LOOM_N_CATEGORIES] = { "#5e5c64", "#deddda" },
 };
 
-/* Stages and devices; each has its number beside it. */
+/* Stages and devices; each is also shown by its number. */
 static const Pair parts[STUDIO_N_PARTS] = {
   { "#1a5fb4", "#78aeed" }, { "#b5510a", "#ffa348" }, { "#1c7a45", "#57e389" },
   { "#813d9c", "#dc8add" }, { "#0b6e69", "#5bc8af" }, { "#a51d2d", "#ff7b63" },

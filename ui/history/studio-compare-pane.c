@@ -25,12 +25,12 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-/* More lines than this nobody reads, and a list of widgets grows with them. */
+/* A limit, because a list of widgets grows with the lines. */
 #define MAX_LINES 400
 /* In letters: sentences wrap, and the canvas keeps its room. */
 #define WIDEST 26
 
-/* Classes of style.css. Sign and word stand beside the colour, so that colour alone says nothing. */
+/* Classes of style.css. A sign and a word are shown too, so that colour is not needed. */
 static const char *const classes[] = {
   [LOOM_DIFFERENCE_ADDED] = "difference-added",
   [LOOM_DIFFERENCE_REMOVED] = "difference-removed",
@@ -142,7 +142,7 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioComparePane *self)
   const GPtrArray *differences = studio_comparison_get_differences (self->comparison);
   guint i = (guint)gtk_list_box_row_get_index (row);
 
-  /* Lines that the next idle makes anew are of another list. */
+  /* The lines that the idle would add belong to an old list. */
   if (self->fill == 0 && i < differences->len)
     g_signal_emit (self, signals[FOLLOW], 0, differences->pdata[i]);
 }

@@ -85,7 +85,7 @@ studio_formula_field_mark (StudioFormulaField *self, int position)
     }
   gtk_widget_add_css_class (GTK_WIDGET (self), "error");
   gtk_text_buffer_get_iter_at_offset (buffer (self), &start, position);
-  /* A fault behind the end is marked at the last character. */
+  /* A fault after the end is marked at the last character. */
   if (gtk_text_iter_is_end (&start))
     gtk_text_iter_backward_char (&start);
   end = start;

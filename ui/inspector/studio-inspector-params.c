@@ -8,8 +8,8 @@
 #include "engine/loom.h"
 #include "ui/scene/studio-format.h"
 
-/* Names too short to speak for themselves; the name in a file stays beside the words, for those who know it. Names of
- * operators' own parameters are PyTorch's, in every language. */
+/* Titles of names that are too short to explain themselves; the name in the file follows in parentheses. Parameters of
+ * operators have PyTorch's names in every language. */
 static const struct
 {
   const char *name, *title;

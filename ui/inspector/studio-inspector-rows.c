@@ -224,7 +224,7 @@ switch_cb (GtkSwitch *toggle, GParamSpec *pspec, InspectorRow *row)
   inspector_commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
 }
 
-/* A value out of the list beside an entry. */
+/* A value selected from the list next to an entry. */
 static void
 suggestion_cb (GSimpleAction *action, GVariant *value, InspectorRow *row)
 {
@@ -234,7 +234,7 @@ suggestion_cb (GSimpleAction *action, GVariant *value, InspectorRow *row)
   gtk_widget_grab_focus (row->editor);
 }
 
-/* An entry that takes any text can offer some: a button beside it opens their list. */
+/* An entry that accepts any text can offer suggestions: a button next to it opens their list. */
 static GtkWidget *
 new_suggestions (InspectorRow *row, const char *title)
 {
@@ -313,7 +313,7 @@ inspector_refresh_row (InspectorRow *row)
     {
       g_autofree char *text = editor_text (row);
 
-      /* Whoever has just emptied it wants to type, and not the default back. */
+      /* A user who has just emptied it wants to type, so the default is not put back. */
       if (strcmp (text, shown) != 0
           && !(value == NULL && text[0] == '\0' && studio_formula_field_has_focus (STUDIO_FORMULA_FIELD (row->editor))))
         studio_formula_field_set_text (STUDIO_FORMULA_FIELD (row->editor), shown);
@@ -469,7 +469,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
     }
   if (spec->type == LOOM_PARAM_PATH)
     adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), inspector_file_button_new (row));
-  /* "Out features" needs no "features" behind it. */
+  /* "Out features" needs no unit "features". */
   if (spec->unit != NULL && strstr (spec->name, spec->unit) == NULL)
     {
       GtkWidget *unit = gtk_label_new (spec->unit);

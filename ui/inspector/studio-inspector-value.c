@@ -127,7 +127,7 @@ commit_entry (InspectorRow *row)
     return FALSE;
   end_typing (row);
   inspector_commit (row, value.text);
-  /* Where the value decides which rows there are, they were made anew. */
+  /* If the value decides which rows there are, they were rebuilt. */
   if (!g_ptr_array_find (self->rows, row, NULL))
     return TRUE;
   /* The number that a formula came to takes its place. */
@@ -228,7 +228,7 @@ inspector_drop_typing (InspectorRow *row)
   g_clear_object (&row->focus);
 }
 
-/* Beside what the file keeps as an expression stands what it comes to here. */
+/* Shows the current value of an expression that the file keeps as text. */
 void
 inspector_show_result (InspectorRow *row, const char *text)
 {

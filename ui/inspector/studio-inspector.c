@@ -162,9 +162,9 @@ tick_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Rows of another node take some twenty milliseconds to make, as long as all else that a key does: first the canvas is
- * painted, which is what the eye follows. While a held key walks over the cards, nobody reads the rows between, and
- * making them would make the next key wait: then the walk's last card alone gets its rows. */
+/* Building the rows of another node takes some twenty milliseconds, as long as everything else that a key does, so the
+ * canvas is painted first. While a held key moves over the cards, rows in between would only delay the next key, so
+ * only the last card gets its rows. */
 static void
 show_selection (StudioInspector *self, gboolean walks)
 {
@@ -326,7 +326,7 @@ studio_inspector_set_devices (StudioInspector *self, const char *const *devices)
   char **old = self->devices;
 
   self->devices = g_strdupv ((char **)devices);
-  /* The rows that are shown have the old list, so they are built anew. */
+  /* The rows have the old list, so they are rebuilt. */
   g_clear_pointer (&self->shown, g_free);
   selection_changed_cb (self);
   g_strfreev (old);

@@ -416,7 +416,7 @@ expr_lookup (const char *name, LoomNumber *value, gpointer data)
   return TRUE;
 }
 
-/* Reads an expression: the file keeps the text as it is, and its present value is shown beside it. */
+/* Reads an expression: the file keeps the text, and its current value is shown. */
 static StudioValue
 read_expression (const char *text, StudioValueLookup lookup, gpointer data)
 {
@@ -424,7 +424,7 @@ read_expression (const char *text, StudioValueLookup lookup, gpointer data)
   StudioValue value = { .text = g_strdup (text) };
   LoomNumber n;
 
-  /* A name that is not known here is judged where its argument is. */
+  /* A name that is unknown here is checked where its argument is. */
   if (loom_expr_eval (text, expr_lookup, &names, &n, NULL))
     {
       g_autofree char *shown = number_text (n.is_int ? (double)n.i : n.d);

@@ -49,7 +49,7 @@ is_clear (double x, double y, gconstpointer data)
   return TRUE;
 }
 
-/* Notes and empty frames keep their place beside the card that was nearest, or the nearest free one to it. */
+/* Notes and empty frames stay next to the card that was nearest, or at the nearest free position. */
 void
 layout_place_anchored (const StudioScene *scene, const gboolean *chosen, const guint *anchored, guint n_anchored,
                        StudioLayout *layout)

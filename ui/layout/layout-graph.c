@@ -103,7 +103,7 @@ draft_component (const Work *work, Draft *draft, const Shape *shape, guint compo
 
       while (last < layers->n_layers && row[last] == r)
         last++;
-      /* Weights that all went along with their readers leave nothing behind. */
+      /* All weights may have moved along with their readers. */
       if (one->n_spots == 0)
         continue;
       layout_row_order (one);
@@ -169,7 +169,7 @@ draft_loose (const Work *work, Draft *draft, guint columns, double top)
   return y + tallest;
 }
 
-/* Components beside each other while there are columns, then below. */
+/* Components are placed next to each other while there are columns, then below. */
 static Draft *
 draft_new (const Work *work, const Shape *shape)
 {
@@ -315,7 +315,7 @@ shapes_new (const Work *work)
 
   for (guint l = 0; l < work->n_layerings; l++)
     most = MAX (most, work->layers[l].n_layers);
-  /* Components may stand beside each other. */
+  /* Components may be next to each other. */
   most = MIN (work->graph->n_nodes, most * MAX (1u, work->layers[0].n_components));
   /* Much wider than high is no canvas, and working out a shape takes as long as it is wide. */
   most = MIN (most, MAX (96u, 2 * (guint)sqrt (work->graph->n_nodes)));

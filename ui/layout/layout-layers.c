@@ -111,7 +111,7 @@ degree (const Work *work, const gboolean *is_back, guint node, gboolean out)
   return n;
 }
 
-/* Boxes with more wires behind than before them go right as far as they can, the others left. */
+/* Boxes with more outgoing than incoming wires move right as far as possible, the others left. */
 static void
 tighten (const Work *work, LayoutLayers *self)
 {

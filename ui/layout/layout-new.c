@@ -120,7 +120,7 @@ studio_layout_make_room (const StudioScene *scene, guint item, double more, doub
   if (scene->flow == STUDIO_FLOW_RIGHT)
     along = mirrored = studio_scene_copy_places (places, TRUE);
   room = rect_of (along, by, item);
-  /* Beside a card what hangs is higher than the card, but below the card itself there is room. */
+  /* Pins next to a card are higher than the card, but there is space below the card itself. */
   if (scene->flow == STUDIO_FLOW_DOWN)
     room = (StudioRect){ room.x + scene->item[item].width, room.y, room.width - scene->item[item].width,
                          places->item[item].hanging };

@@ -61,7 +61,7 @@ add_edges (LayoutRow *self, const LayoutGraph *graph, const LayoutLayers *layers
       gboolean is_main = layers->main_edge[e], is_new = TRUE;
       double out = edge->out;
 
-      /* Between two rows a wire goes through the gutter and needs no room beside the cards. */
+      /* Between two rows a wire runs in the gutter and needs no space next to the cards. */
       if (at == LAYOUT_NONE || to == LAYOUT_NONE || layers->is_back[e])
         continue;
       for (guint l = column_of[edge->from] + 1; l < column_of[edge->to]; l++)

@@ -27,7 +27,7 @@ typedef struct
   gboolean mirrored;
   const gboolean *chosen;
   double width, height;
-  GArray *unit;    /* Unit; a frame stands behind what it holds */
+  GArray *unit;    /* Unit; a frame comes after its contents */
   guint *unit_of;  /* of each item: its own unit; STUDIO_NO_ITEM: it does not move */
   guint *anchored; /* annotations that go along with a card, by number */
   guint n_anchored;
@@ -209,7 +209,7 @@ label_width (const Work *work, const StudioLink *link)
 {
   if (work->mirrored)
     return 0;
-  /* Seven units a letter at the caption's size, the pill's ends, and air beside the ports. */
+  /* Seven units per letter at the caption's size, the label's ends, and space to the ports. */
   return link->label != NULL ? g_utf8_strlen (link->label, -1) * 6.9 + 12 + 6 : 0;
 }
 
@@ -308,7 +308,7 @@ lay_out_frames (Work *work)
 static void
 take_places (const Work *work, double dx, double dy, StudioLayout *layout)
 {
-  /* From the outermost inwards: a frame stands behind what it holds. */
+  /* From the outermost inwards, because a frame comes after its contents. */
   for (guint i = work->unit->len; i-- > 0;)
     {
       Unit *unit = unit_at (work, i);

@@ -327,7 +327,7 @@ studio_lesson_show_page (StudioLesson *self, guint i)
   forget_page (self);
   save_progress (self);
   g_signal_emit (self, signals[PAGE_CHANGED], 0);
-  /* Nobody does anything on a last page that only says goodbye. */
+  /* A last page without a goal is done when it is shown. */
   if (i + 1 == studio_lesson_n_pages (self) && studio_lesson_page (self)->goal == NULL)
     set_done (self, i);
   judge (self);

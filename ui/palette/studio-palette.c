@@ -76,7 +76,7 @@ static void
 drag_begin_cb (GtkDragSource *source, GdkDrag *drag, GtkWidget *row)
 {
   g_autoptr (GdkPaintable) live = gtk_widget_paintable_new (row);
-  /* A still picture: the row may be laid out anew while it is dragged. */
+  /* A still picture, because the row may be laid out again during the drag. */
   g_autoptr (GdkPaintable) icon = gdk_paintable_get_current_image (live);
 
   gtk_drag_source_set_icon (source, icon, 12, 12);
@@ -110,7 +110,7 @@ add_row (StudioPalette *self, const char *icon, const char *title, const char *d
   entry->is_module = category >= MODULES;
   entry->is_usual = entry->is_module || loom_op (name)->usual;
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  /* Kin differ at their ends: "Transposed convolution 1D", "… 2D". */
+  /* Similar titles differ at their ends: "Transposed convolution 1D", "… 2D". */
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name (icon));
   gtk_box_append (GTK_BOX (box), label);

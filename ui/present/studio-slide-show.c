@@ -66,7 +66,7 @@ studio_slide_capture (StudioDocument *document, StudioCanvas *canvas)
   slide->title = g_strdup ("");
   slide->text = g_strdup ("");
   slide->scope = g_strdup (studio_document_get_scope_path (document));
-  /* One card is selected by whoever has just clicked it; who selects several means them. */
+  /* A single card is selected by any click; several were selected on purpose. */
   if (strchr (selected, ' ') != NULL)
     slide->spotlight = g_strsplit (selected, " ", -1);
   return slide;

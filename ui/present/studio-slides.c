@@ -156,7 +156,7 @@ studio_slides_move (StudioSlides *self, guint i, guint to)
   if (element == NULL || other == NULL || i == to)
     return;
   LoomElement *view = loom_element_parent (element), *copy = loom_element_copy (element);
-  /* Once the slide is out, what stood behind it has moved up by one: either way it takes the other's index. */
+  /* After the slide is removed, the following ones move up by one: either way it takes the other's index. */
   const guint at = loom_element_index (other);
   studio_document_begin (self->document, _ ("Move a view"));
   studio_document_edit (self->document, loom_edit_remove (element));

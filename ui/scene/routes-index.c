@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A wire among more cards than these is drawn as it comes: the search takes as long as the lines between them, and
- * nobody follows a wire across hundreds of cards. */
+/* A wire among more cards than these is not routed: the search takes as long as the lines between them, and a wire
+ * across hundreds of cards is not readable anyway. */
 #define MOST_CARDS 640u
 
 static guint

@@ -16,7 +16,7 @@
 #define LANE_END   12.0 /* lanes are kept a little beyond their ends, which slide, too */
 #define LANE_GAP   10.0 /* between lanes, where there is room */
 #define LANE_LEAST 2.0
-#define CABLE_GAP  4.0   /* between the lanes of a cable, which are 2 wide */
+#define CABLE_GAP  4.0   /* between the lanes of a bundle, which are 2 wide */
 #define CABLE_LONG 100.0 /* what two lanes have in common is at least as long, */
 #define CABLE_MOST 0.6   /* and so much of the shorter one */
 #define MOST_VOTES 8u /* pieces of a lane that are asked */
@@ -259,7 +259,7 @@ typedef struct
   guint8 *apart; /* of each pair: how much the first must lie before the second; 0 where it need not */
 } Bundle;
 
-/* How much the second lane of two should be the first: what their pieces that run beside each other want. */
+/* How much the second lane of two should be the first, according to their parallel segments. */
 static int
 wants_swap (const Bundle *self, const Lane *p, const Lane *q)
 {
@@ -342,8 +342,8 @@ sort_bundle (Bundle *self)
   memcpy (self->apart, apart, (gsize)n * n);
 }
 
-/* The lanes of a cable want to be where they are on the average, or where one of them has to be. They are in order, so
- * that those of one cable follow each other. */
+/* The lanes of a bundle are placed at their average position, or where one of them has to be. They are sorted, so those
+ * of one bundle follow each other. */
 static void
 draw_together (Bundle *self)
 {

@@ -29,7 +29,7 @@ in_two_lines (char **word)
   return g_string_free (s, FALSE);
 }
 
-/* A copy stands behind the shape: on its line, on a line of its own, or in words below each other. */
+/* A copy is shown after the shape: on the same line, on its own line, or in words on several lines. */
 static char *
 with_copy (char **part, StudioPillForm form)
 {
@@ -83,8 +83,8 @@ typedef struct
   RouteIndex cards, pieces;
   StudioRect *card, *piece;
   guint *wire_of;
-  GArray *pills;     /* Pill */
-  guint *first_pill; /* of each cell of cards, into pills; G_MAXUINT: none */
+  GArray *pills;
+  guint *first_pill; /* of each cell of cards, an index; G_MAXUINT: none */
 } Places;
 
 /* Cards, the words under them and what hangs there, notes, and points that wires are led through. */
@@ -228,7 +228,7 @@ static gboolean
 place_on (Places *self, guint link, const StudioCurve *c, double width, double height, gboolean alone, StudioRect *rect)
 {
   static const double at[] = { 0.5, 0.38, 0.62, 0.26, 0.74, 0.16, 0.84 };
-  /* Beside an upright wire there may be another, from the next port: then it has the wire at its one end. */
+  /* Next to a vertical wire there may be another, from the next port: then the label begins or ends at the wire. */
   static const double aside[] = { 0, -1, 1 };
   gboolean upright = studio_curve_is_straight (c) && fabs (c->x[3] - c->x[0]) < 1;
 

@@ -5,7 +5,7 @@
 
 #define LANE_CLEAR 4.0  /* from cards, in a crowded channel */
 #define LANE_MIDST 32.0 /* the middle of a channel is meant up to twice this width */
-#define LANE_SIDE  20.0 /* else this far from the card beside it */
+#define LANE_SIDE  20.0 /* else this far from the neighbouring card */
 
 #define corner(array, k) (&g_array_index (array, RoutePoint, k))
 

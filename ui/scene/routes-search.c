@@ -46,7 +46,7 @@ sort_unique (double *v, guint n)
   return kept;
 }
 
-/* The first line at or behind v. */
+/* The first line at or after v. */
 static guint
 line_at (const double *line, guint n, double v)
 {
@@ -106,7 +106,7 @@ goal_x (const RouteWire *wire, double clear)
   return wire->to != STUDIO_NO_ITEM ? wire->x1 - clear : wire->x1;
 }
 
-/* A long wire turns near its ends: upright lines beside the cards between would only be many. */
+/* A long wire turns near its ends, so vertical lines next to the cards in between are skipped. */
 static gboolean
 is_near_end (const RouteWire *wire, const StudioRect *card)
 {

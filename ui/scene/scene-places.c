@@ -33,7 +33,7 @@ add_places (StudioScene *scene, const LoomElement *scope)
           item->figure_height = 0;
           studio_item_resize (item);
         }
-      /* Until a layout says better: beside each other. */
+      /* Next to each other until there is a layout. */
       item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
       if (x == NULL || y == NULL)
         continue;

@@ -8,7 +8,7 @@
 StudioCurve
 studio_geometry_curve (double x0, double y0, double x1, double y1)
 {
-  /* A wire that goes back swings out further, so that it stays readable beside the cards. */
+  /* A wire that goes back swings out further, so that it is readable next to the cards. */
   double reach = x1 >= x0 ? (x1 - x0) / 2 : MIN ((x0 - x1) / 2 + 48, 240);
   reach = MAX (reach, MIN (48, 16 + fabs (y1 - y0) / 2));
 

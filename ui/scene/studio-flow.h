@@ -31,7 +31,7 @@ StudioDirection studio_flow_back (StudioFlow flow);
 
 /* A copy of a scene's cards, frames and notes that can be moved and turned (links are shared with the scene, which must
  * outlive the copy). mirrored: at the diagonal, so that a graph that runs down runs right; the width of a card then
- * includes what hangs beside it. */
+ * includes its pins. */
 StudioScene *studio_scene_copy_places (const StudioScene *scene, gboolean mirrored);
 void studio_scene_free_places (StudioScene *scene);
 

@@ -148,8 +148,7 @@ studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, do
          && y + height <= frame->y + frame->height;
 }
 
-/* A wire beside the cards may lie in the margin that is left around them; several, or one that goes further, may not.
- */
+/* A wire next to the cards may run in the margin around them; several, or one further away, may not. */
 #define IN_MARGIN 16.0
 
 static StudioRect

@@ -88,7 +88,7 @@ StudioRect studio_geometry_figure (const StudioItem *item);
 StudioRect studio_geometry_extent (const StudioItem *item);
 /* The bubble with the fault; height 0: none, or no space, in which case the card shows only the icon. */
 StudioRect studio_geometry_fault (const StudioItem *item);
-/* Places each bubble where it covers no card and no other bubble: below or above its card, or beside it if the graph
+/* Places each bubble where it covers no card and no other bubble: below or above its card, or at its side if the graph
  * runs down. */
 void studio_geometry_place_faults (StudioScene *scene);
 StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: none */

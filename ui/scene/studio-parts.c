@@ -18,7 +18,7 @@ put_in_stage (StudioScene *scene, const char *path, int stage)
   item->tint = 1 + (guint)item->first_stage;
 }
 
-/* What a card has behind it may reach over several stages. */
+/* A frame or module may contain nodes of several stages. */
 static void
 mark_stages (StudioScene *scene)
 {

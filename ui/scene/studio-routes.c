@@ -13,13 +13,13 @@
 #define LEAST_AHEAD 20.0 /* a curve to an input nearer than this would turn back on itself */
 #define STRAIGHT    3.0  /* a curve that rises no more than this is a level line */
 #define PINS        (G_GUINT64_CONSTANT (1) << 63) /* in the serial of an obstacle: what hangs on that card */
-#define STEEP       2.0  /* one that rises more than so many times its width runs in a channel, and gets a lane there */
+#define STEEP       2.0 /* a wire steeper than this runs in a channel and gets a lane there */
 
 struct _StudioRoutes
 {
   gboolean right_angles, valid;
   StudioFlow flow;                             /* cards, ends and ways are kept as if it were to the right */
-  guint n_cards, n_items;                      /* obstacles: of each item its card, then what hangs beside cards */
+  guint n_cards, n_items;                      /* obstacles: of each item its card, then pins at the side of cards */
   guint n_wires, n_searched, n_links;          /* n_wires: with the parts of those that go through points */
   guint *first_wire;                           /* of each link */
   StudioRect *card;
@@ -118,8 +118,8 @@ free_pins (const StudioScene *scene, guint i)
   return pins;
 }
 
-/* Wires go round the card and what hangs below it. Where the graph runs down it hangs beside the card and reaches
- * further down, where the card's own wires begin: there it is an obstacle of its own (pins_of). */
+/* Wires go round the card and the pins below it. If the graph runs down, pins are at the side of the card and reach
+ * further down, where the card's own wires begin; there they are an obstacle of their own (pins_of). */
 static StudioRect
 obstacle_of (const StudioScene *scene, guint i)
 {

@@ -477,7 +477,7 @@ add_items (Build *build, const LoomGraph *graph, const LoomElement *scope, const
     }
 }
 
-/* From here on what is said of a node behind a frame is said of the frame's card. */
+/* From here on a fault of a node in a collapsed frame belongs to the frame's card. */
 static void
 lead_links (Build *build, GHashTable *members)
 {

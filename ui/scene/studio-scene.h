@@ -67,7 +67,7 @@ typedef struct
   StudioFigure *figure;       /* NULL: none, or not loaded yet */
   char *sample_key;           /* of a data set's node: the key of its sample */
   gboolean is_placed;         /* has a position in the file; else x and y come from studio_layout_fill() */
-  double hanging;             /* height of its pins: below it, or beside it if it runs down */
+  double hanging;             /* height of its pins: below it, or at its side if it runs down */
   char *summary;
   LoomCost costs;   /* of all nodes of the card */
   double seconds;   /* measured time; 0: unknown */
@@ -192,7 +192,7 @@ StudioTone studio_item_tone (const StudioItem *item);
 /* The card of a node path from the root: the node itself, the module instance or repeat that contains it, or its
  * collapsed frame; STUDIO_NO_ITEM: in another scope. Hashed. */
 guint studio_scene_card_of (const StudioScene *scene, const char *path);
-/* The serial of the node in this scope that the path leads to or through, also behind a collapsed frame; 0: in another
+/* The serial of the node in this scope that the path leads to or through, also in a collapsed frame; 0: in another
  * scope. */
 guint64 studio_scene_node_of (const StudioScene *scene, const char *path);
 

@@ -136,7 +136,7 @@ view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *
   const double width = for_size > 0 ? for_size : 280 * scale;
   *natural = self->picture != NULL ? (int)studio_task_picture_height (self->picture, width, scale) : (int)width;
   *minimum = MIN (*natural, (int)(150 * scale));
-  /* On the projector nobody scrolls. */
+  /* A presentation does not scroll. */
   if (self->picture != NULL && studio_task_picture_is_list (self->picture)
       && !gtk_widget_has_css_class (widget, "presented"))
     *minimum = *natural;

@@ -22,7 +22,7 @@ answers_images (const StudioTaskPicture *p)
   return p->answered && p->kind >= LOOM_ANSWER_YES && p->n_positions * p->n_classes == p->data->x_size;
 }
 
-/* The answer that is an image stands beside the sample, and is smaller for it: two pairs go into a narrow pane. */
+/* A predicted image is next to the sample, and both are smaller, so that two pairs fit into a narrow pane. */
 static Cells
 cells_of (const StudioTaskPicture *p, double width, double scale)
 {

@@ -118,7 +118,7 @@ drop_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
   guint i = gtk_drop_down_get_selected (drop);
   if (i == GTK_INVALID_LIST_POSITION || row->gone || row->settings->filling)
     return;
-  /* Its list closes only after this, and by then the row may have been made anew. */
+  /* Its list closes only after this, and the row may be rebuilt by then. */
   row->settings->focus_tag = row->place.tag;
   row->settings->focus_serial = row->place.serial;
   row->settings->focus_name = g_intern_string (row->spec.name);
@@ -195,8 +195,7 @@ training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults)
     {
       Row *row = g_ptr_array_index (self->rows, i);
       const char *wrong = NULL;
-      /* Which one of several groups or metrics a fault means is not known here, and what is being typed is judged by
-       * itself. */
+      /* The fault does not say which of several groups or metrics it is about, and typed text is checked separately. */
       if (!GTK_IS_ENTRY (row->widget) || row->place.serial != 0
           || strcmp (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value_of (row)) != 0)
         continue;

@@ -334,7 +334,7 @@ has_stages (StudioTrainingSettings *self)
   return n != NULL && g_ascii_strtoll (n, NULL, 10) > 1;
 }
 
-/* What there is beside the strategy is shown where the graph speaks of ranks at all. */
+/* The rows below the strategy are shown if the graph has a <parallel>. */
 static void
 add_ranks (StudioTrainingSettings *self)
 {

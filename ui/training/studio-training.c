@@ -287,7 +287,7 @@ has_child (const LoomElement *train, LoomTag tag, const char *attribute, const c
   return FALSE;
 }
 
-/* FALSE for a metric that these outputs cannot be judged by: the best of five has no sense where classes are two. */
+/* FALSE for a metric that does not apply to these outputs: the top five has no meaning for two classes. */
 static gboolean
 metric_fits (StudioDocument *document, const LoomNetNode *loss, const char *type)
 {
