@@ -43,7 +43,7 @@ test_behind (void)
       LoomType type = type_of (cases[i].dtype, cases[i].shape);
       guint input = 99;
 
-      g_test_message ("%s behind %s", cases[i].op, cases[i].shape);
+      g_test_message ("%s after %s", cases[i].op, cases[i].shape);
       g_assert_cmpint (studio_fit_behind (loom_op (cases[i].op), &type, &input), ==, cases[i].fit);
       if (cases[i].fit > STUDIO_FIT_NOT)
         g_assert_cmpuint (input, ==, cases[i].input);
@@ -335,7 +335,7 @@ test_speed (void)
       half = g_get_monotonic_time ();
       for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
         n += studio_fit_before (*op, loss, input, 2, 1) > STUDIO_FIT_NOT;
-      g_test_message ("%u fits: behind %.1f ms, before %.1f ms", n, (half - start) / 1e3,
+      g_test_message ("%u fits: after %.1f ms, before %.1f ms", n, (half - start) / 1e3,
                       (g_get_monotonic_time () - half) / 1e3);
       g_assert_cmpuint (n, >, 100);
     }
@@ -486,7 +486,7 @@ TEST_FILE (argc, argv)
 
   g_setenv ("XDG_DATA_HOME", home, TRUE); /* before GLib reads it for the first time */
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/add/behind", test_behind);
+  g_test_add_func ("/add/after", test_behind);
   g_test_add_func ("/add/added", test_added);
   g_test_add_func ("/add/between", test_between);
   g_test_add_func ("/add/room", test_room);

@@ -96,7 +96,7 @@ test_all_widths (void)
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/panes/beside", test_beside);
+  g_test_add_func ("/panes/docked", test_beside);
   g_test_add_func ("/panes/drawers", test_drawers);
   g_test_add_func ("/panes/text", test_text);
   g_test_add_func ("/panes/all-widths", test_all_widths);

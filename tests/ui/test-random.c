@@ -440,7 +440,7 @@ static const struct
   guint often;
 } edits[] = {
   { "add", add_node, 4 },
-  { "add behind", add_behind, 3 },
+  { "add after", add_behind, 3 },
   { "insert in a wire", insert_in_wire, 2 },
   { "connect", connect, 4 },
   { "cut", cut_wire, 1 },

@@ -528,7 +528,7 @@ assert_same (const StudioScene *scene, const StudioScene *other, const char *nam
       g_autofree char *wire = name_of (scene, l);
 
       if (a[l].n_pieces != b[l].n_pieces || memcmp (a[l].piece, b[l].piece, a[l].n_pieces * sizeof (StudioCurve)) != 0)
-        g_error ("%s: the way of %s is not what looking anew finds", name, wire);
+        g_error ("%s: the route of %s differs from routing from scratch", name, wire);
     }
 }
 

@@ -135,9 +135,9 @@ test_problem (void)
   g_assert_cmpstr (studio_run_get_message (run), ==, "No longer finite. No step is saved yet; begin again.");
   /* Options in the engine's message become the names of fields. */
   studio_run_take_state (run, "failed",
-                         "There are 3. Start so many with --ranks 4, or change what it says. Start two with --ranks.");
+                         "There are 3. Start others with --ranks 4, or change what it says. Start two with --ranks.");
   g_assert_cmpstr (studio_run_get_message (run), ==,
-                   "There are 3. Start so many: set “Ranks” to 4, or change what it says. Start two with “Ranks”.");
+                   "There are 3. Start others: set “Ranks” to 4, or change what it says. Start two with “Ranks”.");
   g_assert_false (studio_run_can_go_on (run));
   studio_run_take_checkpoint (run, 30, "30");
   g_assert_true (studio_run_can_go_on (run));

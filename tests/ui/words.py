@@ -127,7 +127,7 @@ def languages():
 
 
 def check_language(language, pot, folder):
-    """Its formats take what they are given; how much of it is there is said, and must be nine tenths."""
+    """Its formats have the arguments of the original, and at least nine tenths of the strings must be translated."""
     po, merged = os.path.join(ROOT, "data/po/%s.po" % language), os.path.join(folder, language + ".po")
     run("msgfmt", "--check", "-o", os.devnull, po)
     run("msgmerge", "--quiet", "--no-fuzzy-matching", "-o", merged, po, pot)
