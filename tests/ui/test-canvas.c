@@ -585,7 +585,7 @@ test_frames (Fixture *f, gconstpointer data)
   gtk_test_accessible_assert_property (GTK_ACCESSIBLE (annotation_view (f)), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                        "Frame Frame");
   gtk_test_accessible_assert_property (GTK_ACCESSIBLE (annotation_view (f)), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                       "holds x, block");
+                                       "contains x, block");
   gtk_test_accessible_assert_state (GTK_ACCESSIBLE (annotation_view (f)), GTK_ACCESSIBLE_STATE_SELECTED, TRUE);
   act (f, "canvas.delete");
   g_assert_null (annotation_view (f));

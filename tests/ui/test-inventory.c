@@ -58,7 +58,7 @@ test_parameters (void)
   g_assert_cmpstr (row_at (store, 1)->text[1], ==, "1");
   g_assert_cmpstr (row_at (store, 1)->text[2], ==, "f32 · frozen");
   g_assert_cmpstr (row_at (store, 1)->text[3], ==, "4 B"); /* of the whole tensor, not of a shard */
-  g_assert_true (g_str_has_prefix (summary, "2 parameter tensors, 132 B. 1 moves.\n"));
+  g_assert_true (g_str_has_prefix (summary, "2 parameter tensors, 132 B. 1 is moved.\n"));
   /* Numbers are sorted by value, text alphabetically. */
   g_assert_cmpint (studio_inventory_compare (row_at (store, 0), row_at (store, 1), 3, TRUE), >, 0);
   g_assert_cmpint (studio_inventory_compare (row_at (store, 0), row_at (store, 1), 0, FALSE), <, 0);

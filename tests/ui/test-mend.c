@@ -36,11 +36,11 @@ static const Case cases[] = {
   { "kernel",
     "<node id='x' op='input' shape='B,1,3,3'/><node id='conv' op='conv2d' out_channels='4' kernel_size='5'/>"
     "<wire from='x' to='conv'/>",
-    "conv", "Set kernel_size to 3", "kernel_size 5 → 3 gives B × 4 × 1 × 1" },
+    "conv", "Set kernel_size to 3", "kernel_size 5 → 3 results in B × 4 × 1 × 1" },
   { "padding",
     "<node id='x' op='input' shape='B,1,3,3'/><node id='conv' op='conv2d' out_channels='4' kernel_size='5'/>"
     "<wire from='x' to='conv'/>",
-    "conv", "Set padding to 1", "padding 0 → 1 gives B × 4 × 1 × 1" },
+    "conv", "Set padding to 1", "padding 0 → 1 results in B × 4 × 1 × 1" },
   { "connect",
     "<node id='data' op='dataset' source='spirals'/><node id='fc' op='linear' out_features='2'/>"
     "<node id='loss' op='cross_entropy'/><wire from='data.x' to='fc'/><wire from='fc' to='loss.input'/>",
