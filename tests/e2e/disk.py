@@ -47,7 +47,7 @@ def save(t, s):
     g = question(s, "“graph.xml” has changed on disk")
     t.ok(read(path) == OTHER, "saving over what another program wrote asks first")
     answer(s, g, "Cancel")
-    s.wait("back", lambda g: g.state and g.has("your changes are not in it"), 1)
+    s.wait("back", lambda g: g.state and g.has("It does not contain your changes"), 1)
     s.key("ctrl+s")
     g = question(s, "has changed on disk")
     answer(s, g, "Save As…")

@@ -65,7 +65,7 @@ def between_outputs(t, s):
     cards, wires = len(g.cards), len(g.wires)
     one, other = list(g.outputs)[0], list(g.outputs)[-1]
     s.drag(middle(g.outputs[one]), middle(g.outputs[other]))
-    g = s.wait("reason", lambda g: g.has("That is an output too"), 2)
+    g = s.wait("reason", lambda g: g.has("That is also an output"), 2)
     t.ok(len(g.cards) == cards and len(g.wires) == wires, "a wire from one output to another is told why it is none")
 
 

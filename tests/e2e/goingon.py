@@ -49,7 +49,7 @@ def shown(t, s):
     s.wait("older", lambda g: g.has("Training an earlier version"), 2)
     s.press("Show")
     s.press("Open it")
-    g = s.wait("second tab", lambda g: g.has("as it was trained") and g.has("still training in another tab"), 3)
+    g = s.wait("second tab", lambda g: g.has("trained version") and g.has("still training in another tab"), 3)
     t.ok(len(g.cards) == 4 and not g.has("ended early") and not g.find("Continue"),
          "a second tab with the run's graph says that it is the run's, and that it still trains")
     s.key("ctrl+w")

@@ -67,11 +67,11 @@ def hangs(t, s, pid):
     s.press("Pause")
     s.wait("Pause says that it waits", lambda g: g.has("Pause waits for the step to end"), 5)
     s.key("ctrl+shift+period")
-    g = s.wait("Stop says that it waits", lambda g: g.has("Stop again ends it by force"), 8)
+    g = s.wait("Stop says that it waits", lambda g: g.has("press Stop again to force it"), 8)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "hangs.png"))
     s.key("ctrl+shift+period")
-    s.wait("ended", lambda g: g.state["run"] == "stopped" and g.has("Ended by force"), 5)
+    s.wait("ended", lambda g: g.state["run"] == "stopped" and g.has("Stopped by force"), 5)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "forced.png"))
     s.wait("the end of the rank", lambda g: not os.path.exists("/proc/%d" % pid), 20)
@@ -85,7 +85,7 @@ def over(t, s):
     s.key("ctrl+shift+period")
     s.wait("stopped", lambda g: g.state["run"] == "stopped", 20)
     s.key("ctrl+shift+y")
-    g = s.wait("what each rank took", lambda g: g.has("Rank 1, in the run") and g.has("The run has ended: this is what"), 10)
+    g = s.wait("what each rank took", lambda g: g.has("Rank 1, in the run") and g.has("The run has ended. These are its last"), 10)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "over.png"))
     t.ok(len(words(g, " · +")) == 2, "what each rank took outlasts the run: %s" % words(g, " · +"))

@@ -85,10 +85,10 @@ def line(t, s):
         if not s.look().find("Fitting a line", "GtkLabel", x0=230):
             break
         s.press("Fitting a line", x0=230)
-    s.wait("the line's picture", says(["the curve that is fitted", "nothing is predicted yet"]), 5)
+    s.wait("the line's picture", says(["the fitted curve", "nothing is predicted yet"]), 5)
     before = pixels(s)
     s.press("Train")
-    s.wait("fitted", lambda g: says(["the curve that is fitted", "mean error", "step"])(g) and g.state["run"] in ("done", "training"), 4)
+    s.wait("fitted", lambda g: says(["the fitted curve", "mean error", "step"])(g) and g.state["run"] in ("done", "training"), 4)
     s.wait("done", lambda g: g.state["run"] == "done", 8)
     differs(s, before, 0.002, 0.6)
     t.ok(True, "the fitted line lies in the points: %.1f %% of the pixels moved" % (100 * difference(before, pixels(s))))
@@ -100,7 +100,7 @@ def tabs(t, s):
     s.key("alt+1")
     s.wait("spirals", says(["points in a plane", "step"]), 3)
     s.key("alt+2")
-    s.wait("line", says(["the curve that is fitted", "step"]), 3)
+    s.wait("line", says(["the fitted curve", "step"]), 3)
     t.ok(True, "each tab has its own picture")
 
 
@@ -108,7 +108,7 @@ def images(t, s):
     s.wait("cards", lambda g: "conv" in g.cards, 5)
     if view(s.look()) is None:
         s.key("ctrl+shift+i")
-    g = s.wait("images", lambda g: view(g) is not None or g.has("not there"), 5)
+    g = s.wait("images", lambda g: view(g) is not None or g.has("are missing"), 5)
     if view(g) is None:
         print("# the images are not on this machine: their predictions were not looked at")
         return

@@ -373,9 +373,9 @@ test_prompt (Fixture *f, gconstpointer data)
   press (f, GDK_KEY_Return, 0);
   g_assert_nonnull (f->canvas->popover);
   g_assert_cmpstr (loom_element_get (node, "out_features"), ==, "4");
-  g_assert_true (says (f, "“conv” is not a whole number.") && says (f, "The next layer comes after this value"));
+  g_assert_true (says (f, "“conv” is not a whole number.") && says (f, "to add the next layer"));
   press (f, GDK_KEY_Return, GDK_CONTROL_MASK);
-  g_assert_true (says (f, "“conv” is not a whole number.") && !says (f, "The next layer comes after this value"));
+  g_assert_true (says (f, "“conv” is not a whole number.") && !says (f, "to add the next layer"));
   g_assert_true (gtk_widget_has_css_class (find_widget (f->canvas->popover, GTK_TYPE_ENTRY), "error"));
   type_in (f, "16");
   g_assert_false (gtk_widget_has_css_class (find_widget (f->canvas->popover, GTK_TYPE_ENTRY), "error"));

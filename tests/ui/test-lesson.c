@@ -225,7 +225,7 @@ test_nested (void)
       g_string_append (text, "deep");
       GtkWidget *shown = g_object_ref_sink (studio_markdown_new (text->str, NULL, NULL, NULL));
       gtk_widget_measure (shown, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
-      g_assert_cmpuint (count_labels (shown, "nested deeper"), ==, 1);
+      g_assert_cmpuint (count_labels (shown, "Deeper levels"), ==, 1);
       g_assert_cmpuint (count_labels (shown, "deep"), ==, 1);
       g_object_unref (shown);
     }

@@ -179,7 +179,7 @@ test_weights (void)
   g_assert_nonnull (find_words (find_weights (), "2 layers guessed from names and shapes"));
   WAIT_FOR (find_words (find_weights (), "rnn.weight_ih_l0") != NULL);
   g_assert_nonnull (find_words (find_weights (), "3 × 4"));
-  g_signal_emit_by_name (find_offer ("Begin a new graph"), "clicked");
+  g_signal_emit_by_name (find_offer ("Create a graph"), "clicked");
   document = studio_window_get_document (window);
   WAIT_FOR (!studio_document_is_empty (document) && find_weights () == NULL);
   g_assert_cmpstr (train_attribute (window, "weights"), ==, g_file_peek_path (weights));
