@@ -1,7 +1,7 @@
-"""Lessons but that of lesson.py, all or those that are named, walked through to its end by pointer and keys, each page's goal reached as its hint says."""
+"""Lessons but that of lesson.py, all or those that are named, walked through to their ends by pointer and keys, each page's
+goal reached as its hint says."""
 import os
 import sys
-import time
 
 import studio
 from studio import Failed, Report, Studio

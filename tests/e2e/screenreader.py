@@ -1,7 +1,7 @@
 """A network built and trained with the keyboard alone, by what a screen reader is told.
 
-Nothing is read off the screen, and what the window says of itself only paces the keys: every step waits for what the accessibility bus says, the
-name, the description and the states of what has the focus, as Orca would speak them.
+Nothing is read off the screen, and what the window says of itself only paces the keys: every step waits for what the
+accessibility bus says, the name, the description and the states of what has the focus, as Orca would speak them.
 """
 import os
 import re
