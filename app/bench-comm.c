@@ -38,7 +38,7 @@ static LoomStatus
 call_all_gather (LoomComm *comm, Room *room, gint64 bytes, LoomMessage *message)
 {
   for (int k = 0; k < comm->size; k++)
-    room->part[k] = loom_comm_part (bytes, k, comm->size).count;
+    room->part[k] = loom_comm_shard (bytes, k, comm->size).count;
   return comm->all_gather (comm, room->from, room->to, room->part, message);
 }
 
@@ -411,7 +411,7 @@ launch_mpi (const Command *command, const BenchOptions *o, int ranks)
   status = loom_dist_launch (&(LoomDistLaunch){ .ranks = ranks }, (char *const *)argv, &end, &error);
   if (error == NULL && end.lost)
     {
-      g_autofree char *what = loom_dist_say_lost (&end);
+      g_autofree char *what = loom_dist_lost_text (&end);
 
       fprintf (stderr, "gradloom %s: %s, and the others with it.\n", command->name, what);
     }
@@ -460,7 +460,7 @@ bench_comm (const Command *command, const BenchOptions *options)
     return o.over != NULL && g_str_equal (o.over, "threads")
                ? command_usage (command, "These are ranks of MPI: leave --over threads out, or mpirun.")
                : be_rank (command, &o, sizes);
-  if (loom_dist_is_apart (&error))
+  if (loom_dist_lacks_mpi (&error))
     return command_fail (command, g_steal_pointer (&error));
   if (ranks < 2 || ranks > 1024)
     return command_usage (command, "--ranks takes a number from 2 to 1024: one rank exchanges with no other.");

@@ -43,10 +43,10 @@ plan_step (gpointer data, GError **error)
     bench_feed (b);
   if (!loom_exec_step (b->exec, error))
     return FALSE;
-  b->is_fed = loom_exec_can_bring (b->exec);
+  b->is_fed = loom_exec_can_upload (b->exec);
   if (b->is_fed)
     bench_feed (b);
-  if (b->is_fed && !loom_exec_bring (b->exec, error))
+  if (b->is_fed && !loom_exec_upload (b->exec, error))
     return FALSE;
   b->last_loss = loom_exec_scalar (b->exec, b->loss);
   return TRUE;

@@ -190,7 +190,7 @@ check_room (Check *c)
       LoomPlanDevice *device = loom_devices_get (c->devices, c->memory->devices->pdata[d], NULL);
       gsize bytes[LOOM_N_OWNERS];
 
-      if (device != NULL && !loom_plan_device_has_room (device, sum_on (c->memory, d, bytes), "A step", &error))
+      if (device != NULL && !loom_plan_device_fits (device, sum_on (c->memory, d, bytes), "A step", &error))
         loom_faults_add (c->faults, error->code, 0, NULL, NULL, "%s", error->message)->is_warning = TRUE;
     }
 }

@@ -304,7 +304,7 @@ check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean po
 
   p.devices = loom_devices_new (1);
   p.state = loom_state_new (p.devices, "ref", 1);
-  if (!loom_state_adopt (p.state, p.program, error))
+  if (!loom_state_add_slots (p.state, p.program, error))
     return FALSE;
   p.eager = loom_eager_new (p.program, p.state, p.devices, "ref", error);
   if (p.eager == NULL)

@@ -111,7 +111,7 @@ run (const Command *command, int argc, char **argv)
     return command_usage (command, argc < 2 ? "a MODEL.onnx is missing." : "there is one model too many.");
   if (output == NULL)
     output = default_output (argv[1]);
-  g_autofree char *weights = NULL, *beside = NULL;
+  g_autofree char *weights = NULL, *weights_file = NULL;
   if (!may_write (command, &options, output))
     return 2;
 
@@ -136,8 +136,8 @@ run (const Command *command, int argc, char **argv)
       command_fail (command, g_steal_pointer (&error));
       return status;
     }
-  beside = loom_onnx_weights_path (model, output);
-  if (!may_write (command, &options, beside))
+  weights_file = loom_onnx_weights_path (model, output);
+  if (!may_write (command, &options, weights_file))
     return 2;
   if (!loom_onnx_save (model, output, &weights, &error))
     return command_fail (command, g_steal_pointer (&error));

@@ -286,7 +286,7 @@ write_graph (const Command *command, const Options *options, char **words, int n
 
 /* Where the graph goes that begins with this file: its name, with another end, in the working folder. */
 static char *
-beside (const char *weights)
+graph_next_to (const char *weights)
 {
   g_autofree char *name = g_path_get_basename (weights);
   char *dot = strrchr (name, '.');
@@ -328,7 +328,7 @@ run (const Command *command, int argc, char **argv)
   if (net != NULL && loom_template_kind (net) == NULL)
     return command_usage (command, "there is no network “%s”; --list has them.", net);
   if (output == NULL)
-    output = weights != NULL ? beside (weights) : g_strconcat (data, ".xml", NULL);
+    output = weights != NULL ? graph_next_to (weights) : g_strconcat (data, ".xml", NULL);
   if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” is there already; name another with -o, or say --force.", output);
   if (weights != NULL)

@@ -37,7 +37,7 @@ say_unknown (const char *name)
     g_ptr_array_add (names, (gpointer)loom_ops ()[i]->name);
   g_ptr_array_add (names, NULL);
   const char *near = loom_nearest (name, (const char *const *)names->pdata);
-  const LoomOp *called = loom_op_called (name);
+  const LoomOp *called = loom_op_by_synonym (name);
   g_autofree char *mentions = loom_ops_mentioning (name);
 
   fprintf (stderr, "gradloom ops: there is no operator “%s”.", name);

@@ -139,12 +139,12 @@ follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSigna
   end = loom_trainer_run (trainer, &error);
   wait_for_others (comm, end);
   interrupted_by = train_signals_end (signals);
-  if (error != NULL && (comm->timed_out || !loom_dist_is_shared (error)))
+  if (error != NULL && (comm->timed_out || !loom_dist_is_collective_error (error)))
     {
       say_where (comm, &error);
       comm->exit_status = command_fail (command, g_steal_pointer (&error));
       if (comm->timed_out)
-        comm->exit_status = LOOM_DIST_HUNG;
+        comm->exit_status = LOOM_DIST_EXIT_HUNG;
       comm->abort (comm, "");
     }
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + MAX (interrupted_by, SIGINT)
@@ -282,7 +282,7 @@ run_train (const Command *command, int argc, char **argv)
   if (error != NULL)
     return command_fail (command, g_steal_pointer (&error));
   gboolean speaks;
-  if (comm != NULL && !loom_dist_greet (comm, launch.timeout, &speaks, &error))
+  if (comm != NULL && !loom_dist_check_versions (comm, launch.timeout, &speaks, &error))
     return speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
   if (comm != NULL && ranks > 0 && ranks != comm->size)
     return comm->rank > 0
@@ -332,7 +332,7 @@ run_train (const Command *command, int argc, char **argv)
   say_overlap (trainer, trace, view.json);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
-  gboolean alone = comm != NULL && !loom_dist_is_shared (error);
+  gboolean alone = comm != NULL && !loom_dist_is_collective_error (error);
   int status = command_fail (command, g_steal_pointer (&error));
   if (alone)
     {
@@ -395,8 +395,8 @@ const Command command_train = {
 
 /* The test sentences as the net writes them, compared with their targets. */
 static int
-judge_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
-               gint64 batch, gboolean as_json)
+evaluate_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
+                  gint64 batch, gboolean as_json)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPredictor) predictor = loom_predictor_new (graph, options, &error);
@@ -407,7 +407,7 @@ judge_writing (const Command *command, const LoomGraph *graph, const LoomPredict
   if (predictor != NULL && !loom_predictor_writes (predictor))
     return command_usage (command, "--beam is for nets that write token by token, which learn from a data set's y_in.");
   decoder = predictor != NULL ? loom_decoder_new (predictor, (guint)beam, &error) : NULL;
-  if (decoder == NULL || !loom_decoder_judge (decoder, batch, &result, &error))
+  if (decoder == NULL || !loom_decoder_evaluate (decoder, batch, &result, &error))
     return command_fail (command, g_steal_pointer (&error));
   bleu = loom_bleu_value (&result.bleu);
   exact = (double)result.exact / (double)result.sentences;
@@ -496,7 +496,7 @@ run_eval (const Command *command, int argc, char **argv)
   if (!loom_trainer_evaluate (trainer, "test", &error))
     return command_fail (command, g_steal_pointer (&error));
   if (beam > 0)
-    return judge_writing (
+    return evaluate_writing (
         command, graph,
         &(LoomPredictorOptions){ .weights = weights, .device = device, .threads = threads, .run = options.costs_of },
         beam, batch_size > 0 ? batch_size : 64, view.json);

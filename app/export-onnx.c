@@ -28,7 +28,7 @@ read_weights (ExportJob *job, GError **error)
       loom_program_slot (program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
                          weight->dtype, weight->shape.rank, dims, &weight->init, FALSE);
     }
-  if (!loom_state_adopt (state, program, error))
+  if (!loom_state_add_slots (state, program, error))
     return NULL;
   if (job->weights != NULL && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
     return NULL;

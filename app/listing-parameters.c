@@ -162,12 +162,12 @@ print_node (const LoomNodeBytes *row, int width)
 void
 listing_print_nodes (const LoomPlan *step, const LoomPlan *update, int rank, gboolean json)
 {
-  g_autoptr (LoomNodes) nodes = loom_nodes_new ();
+  g_autoptr (LoomNodeMemory) nodes = loom_node_memory_new ();
   g_autoptr (GPtrArray) rows = NULL;
   int width = 4;
 
-  loom_nodes_add_plans (nodes, 2, (const LoomPlan *const[]){ step, update });
-  rows = loom_nodes_list (nodes);
+  loom_node_memory_add_plans (nodes, 2, (const LoomPlan *const[]){ step, update });
+  rows = loom_node_memory_list (nodes);
   for (guint i = 0; i < rows->len; i++)
     {
       const LoomNodeBytes *row = rows->pdata[i];

@@ -82,7 +82,7 @@ sent_by (const LoomProgram *p, const LoomMesh *mesh, guint *calls)
         continue;
       /* The larger side is whole; one that is whole on both reaches all ranks. */
       double in = bytes_of (p, instr->n_in, instr->in), out = bytes_of (p, instr->n_out, instr->out);
-      if (instr->prim->flags & LOOM_PRIM_KEPT)
+      if (instr->prim->flags & LOOM_PRIM_SIDE_EFFECT)
         {
           /* What goes to one rank, or from one to all. */
           bytes += in;
@@ -335,7 +335,7 @@ measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
 
   own.mesh = NULL;
   spec->gathers = TRUE;
-  step = loom_step_new (graph, spec, MAX (1, loom_comm_part (batch, 0, ranks->ranks - 1).count), TRUE, error);
+  step = loom_step_new (graph, spec, MAX (1, loom_comm_shard (batch, 0, ranks->ranks - 1).count), TRUE, error);
   spec->gathers = FALSE;
   if (step == NULL || !add_plan (step->update, devices, &own, &memory[0], error)
       || !add_plan (step->program, devices, &own, &memory[1], error))

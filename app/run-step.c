@@ -151,7 +151,7 @@ run_open_state (Run *r, LoomProgram *program, GError **error)
   if (loom_devices_get (r->devices, run_device (r), error) == NULL)
     return FALSE;
   r->state = loom_state_new (r->devices, run_device (r), r->seed_value);
-  return loom_state_adopt (r->state, program, error) && (r->weights == NULL || load_weights (r, error));
+  return loom_state_add_slots (r->state, program, error) && (r->weights == NULL || load_weights (r, error));
 }
 
 /* TRUE if a step changes state: the graph assigns to a weight. */
@@ -169,7 +169,7 @@ run_execute (Run *r, GError **error)
 {
   LoomPlanOptions options = { .device = run_device (r), .strict_devices = loom_graph_strict_devices (r->graph) };
 
-  if (!run_open_state (r, r->program, error) || !loom_state_adopt (r->state, r->program, error))
+  if (!run_open_state (r, r->program, error) || !loom_state_add_slots (r->state, r->program, error))
     return FALSE;
   if (loom_program_n_outputs (r->program) == 0 && !commits_anything (r->program))
     return TRUE; /* --save-weights alone */

@@ -122,7 +122,7 @@ static void
 say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOptions *options, const LoomDistEnd *end,
           int min_ranks, int ranks)
 {
-  g_autofree char *what = loom_dist_say_lost (end), *few = NULL;
+  g_autofree char *what = loom_dist_lost_text (end), *few = NULL;
   g_autofree char *remedy = say_remedy (options->resume != NULL ? options->resume : options->out, launch->hosts, ranks);
 
   if (min_ranks > 0 && ranks - 1 < min_ranks)
@@ -148,7 +148,7 @@ say_slow_cb (int number, const char *stopped, gpointer data)
         command,
         "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once, and what was trained "
         "since the newest checkpoint is then lost.",
-        LOOM_DIST_SLOW, train_signals_name (number),
+        LOOM_DIST_SLOW_SECONDS, train_signals_name (number),
         stopped != NULL ? stopped : "Their step takes as long, or one of them hangs", train_signals_name (number));
 }
 
@@ -197,7 +197,7 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
         }
       if (!end.lost)
         return status;
-      g_autofree char *what = loom_dist_say_lost (&end);
+      g_autofree char *what = loom_dist_lost_text (&end);
       if (min_ranks == 0 || ranks - 1 < min_ranks || !has_checkpoint (folder))
         {
           say_lost (command, launch, options, &end, min_ranks, ranks);
@@ -225,7 +225,7 @@ allows (const Command *command, const TrainLaunch *launch, int ranks, int *statu
 
   if (launch->ranks > MOST_RANKS)
     *status = command_usage (command, "--ranks takes a number from 1 to %d, not %d.", MOST_RANKS, launch->ranks);
-  else if (ranks > here && loom_dist_is_here (launch->hosts))
+  else if (ranks > here && loom_dist_is_local (launch->hosts))
     *status = command_usage (command,
                              "%d ranks are too many for this machine, which has %d processor%s: at most %d. Give "
                              "--ranks %d, or name several machines by --hosts.",
@@ -284,7 +284,7 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
     }
   if (loom_dist_is_rank ())
     return !suits_rank (command, launch, status);
-  if (loom_dist_is_apart (&error))
+  if (loom_dist_lacks_mpi (&error))
     {
       *status = command_fail (command, g_steal_pointer (&error));
       return TRUE;

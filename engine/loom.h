@@ -40,7 +40,7 @@
 #include "engine/template/loom-weights-match.h"
 #include "engine/onnx/loom-onnx.h"
 #include "engine/plan/loom-plan.h"
-#include "engine/plan/loom-plan-nodes.h"
+#include "engine/plan/loom-node-memory.h"
 #include "engine/program/loom-partition.h"
 #include "engine/program/loom-pipeline.h"
 #include "engine/run/loom-eager.h"

@@ -30,8 +30,8 @@ loom_attention_plain (int64_t heads, int64_t rows, int64_t features)
 
 /* The sizes of a call whose operand number `first` is q, and the strides of the rows of each operand and result. */
 static inline LoomAttentionSizes
-loom_attention_places (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first,
-                       LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS])
+loom_attention_strides (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first,
+                        LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS])
 {
   const LoomTensorDesc *q = &in[first], *k = q + 1, *v = q + 2;
   LoomAttentionSizes s = a->sizes;
@@ -74,15 +74,15 @@ loom_attention_row_bytes (const LoomAttentionSizes *s, bool gradient, size_t siz
   return (queries + keys) * (double)(s->width + s->depth) * (gradient ? 2 : 1) * (double)size;
 }
 
-/* The operand that number k is, if q is number `first`; LOOM_ATTENTION_N_PARTS if it is none of them. */
-static inline LoomAttentionPart
+/* The operand that number k is, if q is number `first`; LOOM_ATTENTION_N_OPERANDS if it is none of them. */
+static inline LoomAttentionOperand
 loom_attention_operand (int first, int k)
 {
   if (first == 1 && k == 0)
     return LOOM_ATTENTION_G;
   if (first == 1 && k == 7)
     return LOOM_ATTENTION_Y;
-  return k >= first && k < first + 3 ? (LoomAttentionPart)(LOOM_ATTENTION_Q + k - first) : LOOM_ATTENTION_N_PARTS;
+  return k >= first && k < first + 3 ? (LoomAttentionOperand)(LOOM_ATTENTION_Q + k - first) : LOOM_ATTENTION_N_OPERANDS;
 }
 
 /* FALSE if y is passed instead of delta. in: the operands of a gradient. */

@@ -279,8 +279,8 @@ typedef enum
   LOOM_ATTENTION_DQ,
   LOOM_ATTENTION_DK,
   LOOM_ATTENTION_DV,
-  LOOM_ATTENTION_N_PARTS
-} LoomAttentionPart;
+  LOOM_ATTENTION_N_OPERANDS
+} LoomAttentionOperand;
 
 /* Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) without a matrix of all scores in memory (Dao et
  * al. 2022): q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] → y [N,H,T,D] and lse [N,H,T], log Σ exp of each query's scores. y =
@@ -303,7 +303,7 @@ typedef struct
   uint64_t stream;
   bool in_place; /* the fields after this one count: in calls that the planner fused */
   LoomAttentionSizes sizes;
-  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
 } LoomAttentionAttrs;
 
 /* Causal attention with a key-value cache, for a growing sequence: q [N,H,T,E], k [N,K,T,E] and v [N,K,T,D] belong to
@@ -458,7 +458,7 @@ typedef struct
 
 /* TRUE if a call of random has row indices (place). in: its operands. */
 static inline bool
-loom_random_is_placed (const LoomTensorDesc *in, int n_in)
+loom_random_has_rows (const LoomTensorDesc *in, int n_in)
 {
   return n_in > 2 && in[2].dtype != LOOM_N_DTYPES;
 }

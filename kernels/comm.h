@@ -20,15 +20,15 @@
 typedef struct
 {
   int64_t first, count;
-} LoomCommPart;
+} LoomCommShard;
 
-static inline LoomCommPart
-loom_comm_part (int64_t total, int rank, int size)
+static inline LoomCommShard
+loom_comm_shard (int64_t total, int rank, int size)
 {
   int64_t first = total / size * rank + total % size * rank / size;
   int64_t end = total / size * (rank + 1) + total % size * (rank + 1) / size;
 
-  return (LoomCommPart){ first, end - first };
+  return (LoomCommShard){ first, end - first };
 }
 
 #define LOOM_COMM_TAGS 32768 /* every MPI has as many */
@@ -38,7 +38,7 @@ struct LoomComm
 {
   int rank, size;
   int local_rank, local_size; /* among those on this machine */
-  int sharing;      /* the number of ranks on this machine, this one included, that may use the same processors */
+  int cpu_sharers;  /* the number of ranks on this machine, this one included, that may use the same processors */
   const char *name; /* "threads", "mpi" */
   char library[64]; /* "Open MPI v4.1.4" of "mpi"; else empty */
   double timeout;   /* seconds that a call waits for the other ranks, the same on all; 0: without limit */
@@ -65,8 +65,8 @@ struct LoomComm
   /* Waits for a message from a rank with this tag; the first of several. */
   LoomStatus (*receive) (LoomComm *self, void *data, int64_t bytes, int from, int tag, LoomMessage *message);
   /* Waits for a message with this tag from any rank: *from is the rank of the first one, which receive() then takes
-   * (MPI_Probe with any source). come[rank]: the rank is not waited for, so a time-out does not name it. */
-  LoomStatus (*await) (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message);
+   * (MPI_Probe with any source). arrived[rank]: the rank is not waited for, so a time-out does not name it. */
+  LoomStatus (*probe) (LoomComm *self, int tag, const bool *arrived, int *from, LoomMessage *message);
   /* Optional: the calls between group (true) and group (false) are issued together. */
   LoomStatus (*group) (LoomComm *self, bool begins, LoomMessage *message);
   /* Returns after every rank has called it. */
@@ -85,7 +85,7 @@ struct LoomComm
 };
 
 /* The other symbol of a back end's module, if it has one: makes a communicator of the same ranks for device memory
- * (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has no await and no
+ * (NCCL's). Its calls are enqueued on its stream, and sums are made in the library's order; it has no probe and no
  * split. A send waits on its stream until the other rank reaches its receive, which takes the next message of that
  * rank, whatever the tag. So the calls of all ranks must fit one order, except those of one group, whose order does not
  * matter. All ranks call it together, each with a device of its own. UNSUPPORTED, on all of them, if one has no such
@@ -115,8 +115,8 @@ typedef enum
   LOOM_MESH_AXES
 } LoomMeshAxis;
 
-/* Writes the sentence of a call that has timed out; come[rank]: the rank has arrived. */
-void loom_comm_say_missing (LoomMessage *message, const char *call, const bool *come, int size, double timeout);
+/* Writes the sentence of a call that has timed out; arrived[rank]: the rank has arrived. */
+void loom_comm_set_missing (LoomMessage *message, const char *call, const bool *arrived, int size, double timeout);
 
 /* to[i] = op over k of from[k][i], in the order of k. to may be one of from. For implementations of communicators. */
 void loom_comm_reduce (void *to, const void *const *from, int n, int64_t count, LoomDType dtype, LoomReduceOp op);

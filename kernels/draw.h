@@ -1,7 +1,7 @@
 /* Normal and exponential random numbers in f32 from the words of kernels/philox.h, with the same bits on all back ends.
  *
  * Only operations are used whose results IEEE 754 defines (+, ·, sqrt, conversions), and no product is contracted with
- * a sum: on a GPU by loom_draw_step() and loom_draw_times(), in C by -ffp-contract=off of the files that include this.
+ * a sum: on a GPU by loom_draw_mul_add() and loom_draw_mul(), in C by -ffp-contract=off of the files that include this.
  * Logarithm, sine and cosine are our own polynomials, fitted by Remez's exchange algorithm in 200 bits;
  * tests/kernels/test-draw.c limits their error to 3 units in the last place against f64. */
 #ifndef LOOM_DRAW_H
@@ -15,7 +15,7 @@
 
 /* a·b, rounded. */
 LOOM_PHILOX_FN float
-loom_draw_times (float a, float b)
+loom_draw_mul (float a, float b)
 {
 #ifdef __CUDA_ARCH__
   return __fmul_rn (a, b);
@@ -26,7 +26,7 @@ loom_draw_times (float a, float b)
 
 /* p·x + c with both results rounded: a step of Horner's scheme. */
 LOOM_PHILOX_FN float
-loom_draw_step (float p, float x, float c)
+loom_draw_mul_add (float p, float x, float c)
 {
 #ifdef __CUDA_ARCH__
   return __fadd_rn (__fmul_rn (p, x), c);
@@ -36,7 +36,7 @@ loom_draw_step (float p, float x, float c)
 }
 
 LOOM_PHILOX_FN float
-loom_draw_root (float x)
+loom_draw_sqrt (float x)
 {
 #ifdef __CUDA_ARCH__
   return __fsqrt_rn (x);
@@ -48,22 +48,22 @@ loom_draw_root (float x)
 /* -(e·ln 2 + ln (1 + f)) for f between sqrt(1/2) - 1 and sqrt(2) - 1: ln (1 + f) = f - f²/2 + f³·P(f) within 6·10⁻⁹ of
  * itself. ln 2 is 0.693359375, whose product with e is exact, and the rest. */
 LOOM_PHILOX_FN float
-loom_draw_minus_log (float f, float e)
+loom_draw_neg_log (float f, float e)
 {
-  const float z = loom_draw_times (f, f);
+  const float z = loom_draw_mul (f, f);
   float p = -0.07634495198726654f;
 
-  p = loom_draw_step (p, f, 0.12761574983596802f);
-  p = loom_draw_step (p, f, -0.13160182535648346f);
-  p = loom_draw_step (p, f, 0.14201758801937103f);
-  p = loom_draw_step (p, f, -0.16623356938362122f);
-  p = loom_draw_step (p, f, 0.20001226663589478f);
-  p = loom_draw_step (p, f, -0.2500081956386566f);
-  p = loom_draw_step (p, f, 0.3333333134651184f);
-  p = loom_draw_times (loom_draw_times (p, f), z);
-  p = loom_draw_step (e, -2.12194440e-4f, p);
-  p = loom_draw_step (z, -0.5f, p);
-  return loom_draw_step (e, -0.693359375f, -(f + p));
+  p = loom_draw_mul_add (p, f, 0.12761574983596802f);
+  p = loom_draw_mul_add (p, f, -0.13160182535648346f);
+  p = loom_draw_mul_add (p, f, 0.14201758801937103f);
+  p = loom_draw_mul_add (p, f, -0.16623356938362122f);
+  p = loom_draw_mul_add (p, f, 0.20001226663589478f);
+  p = loom_draw_mul_add (p, f, -0.2500081956386566f);
+  p = loom_draw_mul_add (p, f, 0.3333333134651184f);
+  p = loom_draw_mul (loom_draw_mul (p, f), z);
+  p = loom_draw_mul_add (e, -2.12194440e-4f, p);
+  p = loom_draw_mul_add (z, -0.5f, p);
+  return loom_draw_mul_add (e, -0.693359375f, -(f + p));
 }
 
 /* x = 2^e·(1 + f) as above, for positive normal x. */
@@ -84,27 +84,27 @@ loom_draw_radius (uint32_t word)
   const float rest = (float)(0x1000000 - (int32_t)(word >> 8)) * (1.0f / 16777216.0f); /* 1 - u, exact */
   float e, f = loom_draw_split (rest, &e);
 
-  return loom_draw_root (2.0f * loom_draw_minus_log (f, e));
+  return loom_draw_sqrt (2.0f * loom_draw_neg_log (f, e));
 }
 
 /* cos(2πv) and sin(2πv), v = loom_philox_uniform (word). With 4v = n + r, n whole and |r| at most 1/2, all exact, they
  * are those of r·π/2, up to sign and order: 1 + r²·C(r²) within 6·10⁻¹¹, and r·3/2, exact as well, plus r·S(r²). */
 LOOM_PHILOX_FN void
-loom_draw_turn (uint32_t word, float *cosine, float *sine)
+loom_draw_sincos (uint32_t word, float *cosine, float *sine)
 {
   const uint32_t v = word >> 8, n = (v + 0x200000u) >> 22;
-  const float r = (float)(int32_t)(v - (n << 22)) * (1.0f / 4194304.0f), z = loom_draw_times (r, r);
+  const float r = (float)(int32_t)(v - (n << 22)) * (1.0f / 4194304.0f), z = loom_draw_mul (r, r);
   float s = -0.004602177068591118f, c = 0.0009040216682478786f;
   uint32_t even, odd;
 
-  s = loom_draw_step (s, z, 0.07968022674322128f);
-  s = loom_draw_step (s, z, -0.6459634900093079f);
-  s = loom_draw_step (s, z, 0.07079631835222244f);
-  s = loom_draw_step (s, r, loom_draw_times (r, 1.5f));
-  c = loom_draw_step (c, z, -0.02086028829216957f);
-  c = loom_draw_step (c, z, 0.25366923213005066f);
-  c = loom_draw_step (c, z, -1.2337005138397217f);
-  c = loom_draw_step (c, z, 1.0f);
+  s = loom_draw_mul_add (s, z, 0.07968022674322128f);
+  s = loom_draw_mul_add (s, z, -0.6459634900093079f);
+  s = loom_draw_mul_add (s, z, 0.07079631835222244f);
+  s = loom_draw_mul_add (s, r, loom_draw_mul (r, 1.5f));
+  c = loom_draw_mul_add (c, z, -0.02086028829216957f);
+  c = loom_draw_mul_add (c, z, 0.25366923213005066f);
+  c = loom_draw_mul_add (c, z, -1.2337005138397217f);
+  c = loom_draw_mul_add (c, z, 1.0f);
   even = loom_float_bits ((n & 1) != 0 ? s : c);
   odd = loom_float_bits ((n & 1) != 0 ? c : s);
   /* Quadrants 1 and 2 flip the cosine's sign, 2 and 3 the sine's. */
@@ -120,9 +120,9 @@ loom_draw_normals (uint32_t first, uint32_t second, float *even, float *odd)
   const float radius = loom_draw_radius (first);
   float cosine, sine;
 
-  loom_draw_turn (second, &cosine, &sine);
-  *even = loom_draw_times (radius, cosine);
-  *odd = loom_draw_times (radius, sine);
+  loom_draw_sincos (second, &cosine, &sine);
+  *even = loom_draw_mul (radius, cosine);
+  *odd = loom_draw_mul (radius, sine);
 }
 
 /* -ln x, x = loom_philox_open (word). Near 1 the difference to 1 is taken from the word, before rounding. */
@@ -135,7 +135,7 @@ loom_draw_exponential (uint32_t word)
 
   f = near ? t * (-1.0f / 8589934592.0f) : f;
   e = near ? 0.0f : e;
-  return loom_draw_minus_log (f, e);
+  return loom_draw_neg_log (f, e);
 }
 
 #endif

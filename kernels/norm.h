@@ -7,7 +7,7 @@
  *  batch_norm_grad    g, x, mean, var, [weight], y, [h] → dx, [dweight, dbias], dr
  *
  * In 16 bits norm(x) is rounded before r is added, and the sum is rounded before act, except in kernels made by
- * widen.h, which round results only. The gradient is that of act RELU: its last result dr, the gradient of r and of
+ * upcast.h, which round results only. The gradient is that of act RELU: its last result dr, the gradient of r and of
  * norm(x), is g, or g + h (rounded in 16 bits), where y is above 0. The sum is present if the call has one operand (the
  * gradient: one result) more than the plain norm.
  *
@@ -50,7 +50,7 @@ loom_norm_has_residual (const char *primitive, bool affine, int n_in, int n_out)
 
 /* The operand number of r in layer_norm_grad; 0 if there is none. */
 static inline int
-loom_layer_norm_around (bool affine, int n_in)
+loom_layer_norm_residual (bool affine, int n_in)
 {
   const int own = loom_norm_operands ("layer_norm_grad", affine);
 

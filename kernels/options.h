@@ -167,7 +167,7 @@ loom_spec_bytes (const LoomKernelSpec *spec)
   for (int i = 0; i < spec->n_in + spec->n_out; i++)
     {
       const bool has_rows = in_place
-                            && (i < spec->n_in ? loom_attention_operand (first, i) != LOOM_ATTENTION_N_PARTS
+                            && (i < spec->n_in ? loom_attention_operand (first, i) != LOOM_ATTENTION_N_OPERANDS
                                                : first == 1 || i == spec->n_in);
 
       if (loom_spec_operand (spec, i)->dtype != LOOM_N_DTYPES && !has_rows)

@@ -21,21 +21,21 @@ loom_product_has_sum (const LoomKernelSpec *spec)
 }
 
 static inline bool
-loom_product_has_slope (const LoomKernelSpec *spec)
+loom_product_has_derivative (const LoomKernelSpec *spec)
 {
   return ((const LoomMatmulAttrs *)spec->attrs)->slope != LOOM_SCALAR_ID;
 }
 
 /* TRUE if it has either. */
 static inline bool
-loom_product_is_joined (const LoomKernelSpec *spec)
+loom_product_is_fused (const LoomKernelSpec *spec)
 {
-  return loom_product_has_sum (spec) || loom_product_has_slope (spec);
+  return loom_product_has_sum (spec) || loom_product_has_derivative (spec);
 }
 
 /* TRUE if a call with a sum or a derivative has the operands described above. */
 static inline bool
-loom_product_joined_fits (const LoomKernelSpec *spec)
+loom_product_fused_fits (const LoomKernelSpec *spec)
 {
   const LoomMatmulAttrs *attrs = (const LoomMatmulAttrs *)spec->attrs;
   const LoomTensorDesc *y = &spec->out[0];
@@ -43,7 +43,7 @@ loom_product_joined_fits (const LoomKernelSpec *spec)
   if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID)
     return false;
   if (loom_product_has_sum (spec))
-    return !loom_product_has_slope (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[attrs->sum_b].rank == 2
+    return !loom_product_has_derivative (spec) && spec->n_in == 2 && y->rank == 2 && spec->in[attrs->sum_b].rank == 2
            && spec->out[1].dtype == y->dtype && loom_desc_count (&spec->out[1]) == y->dim[attrs->sum_b];
   if ((attrs->slope != LOOM_SCALAR_RELU_GRAD && attrs->slope != LOOM_SCALAR_GELU_TANH_GRAD) || spec->n_in != 3
       || spec->in[2].dtype != y->dtype || spec->in[2].rank != y->rank)

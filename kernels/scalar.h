@@ -20,7 +20,7 @@
 /* The hyperbolic tangent in GELU's approximation, t = tanh (k·(x + 0.044715·x³)) with k = √(2/π) (Hendrycks and Gimpel
  * 2016), and the derivative of ½·x·(1 + t) from t. ½·x·(1 - t²) comes first; it is 0 for large numbers. */
 #define LOOM_GELU_TANH(x) LOOM_M_TANH ((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))
-#define LOOM_GELU_TANH_SLOPE(x, t)                                                                                     \
+#define LOOM_GELU_TANH_DERIVATIVE(x, t)                                                                                \
   ((T)0.5 * (x) * ((T)1 - (t) * (t)) * ((T)0.79788456080286535588 * ((T)1 + (T)0.134145 * (x) * (x)))                  \
    + (T)0.5 * ((T)1 + (t)))
 
@@ -95,7 +95,7 @@
   X (SIGMOID_GRAD, "sigmoid_grad", 2, a * b * ((T) 1 - b))                                   \
   X (TANH_GRAD,    "tanh_grad",    2, a * ((T) 1 - b * b))                                   \
   /* From the argument b. */                                                                 \
-  X (GELU_TANH_GRAD, "gelu_tanh_grad", 2, a * LOOM_GELU_TANH_SLOPE (b, LOOM_GELU_TANH (b)))  \
+  X (GELU_TANH_GRAD, "gelu_tanh_grad", 2, a * LOOM_GELU_TANH_DERIVATIVE (b, LOOM_GELU_TANH (b)))  \
   X (SELECT,  "select",  3, (a != 0 ? b : c))                                                \
   X (FMA,     "fma",     3, a * b + c)
 /* clang-format on */

@@ -197,11 +197,11 @@ loom_index_offset (int rank, const int64_t *index, const int64_t *stride)
   return offset;
 }
 
-#define LOOM_PLACE_TEXT 200
+#define LOOM_INDEX_TEXT 200
 
 /* " at [2, 0]", the index of element e of a tensor; empty for a scalar. */
 static inline const char *
-loom_place_text (char text[LOOM_PLACE_TEXT], int rank, const int64_t *dim, int64_t e)
+loom_index_text (char text[LOOM_INDEX_TEXT], int rank, const int64_t *dim, int64_t e)
 {
   int64_t index[LOOM_MAX_RANK];
   int n = 0;
@@ -210,7 +210,7 @@ loom_place_text (char text[LOOM_PLACE_TEXT], int rank, const int64_t *dim, int64
   for (int i = rank - 1; i >= 0; e /= dim[i], i--)
     index[i] = e % dim[i];
   for (int i = 0; i < rank; i++)
-    n += snprintf (text + n, LOOM_PLACE_TEXT - (size_t)n, "%s%lld%s", i == 0 ? " at [" : ", ", (long long)index[i],
+    n += snprintf (text + n, LOOM_INDEX_TEXT - (size_t)n, "%s%lld%s", i == 0 ? " at [" : ", ", (long long)index[i],
                    i == rank - 1 ? "]" : "");
   return text;
 }
@@ -219,24 +219,24 @@ loom_place_text (char text[LOOM_PLACE_TEXT], int rank, const int64_t *dim, int64
 static inline LoomStatus
 loom_singular (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
 {
-  char place[LOOM_PLACE_TEXT];
+  char place[LOOM_INDEX_TEXT];
 
   snprintf (message->text, sizeof message->text,
             "the matrix%s is singular: it has no inverse, and a linear system with it has no unique solution",
-            loom_place_text (place, a->rank - 2, a->dim, q));
+            loom_index_text (place, a->rank - 2, a->dim, q));
   return LOOM_STATUS_NO_RESULT;
 }
 
 static inline LoomStatus
 loom_not_positive (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
 {
-  char place[LOOM_PLACE_TEXT];
+  char place[LOOM_INDEX_TEXT];
 
   snprintf (
       message->text, sizeof message->text,
       "the matrix%s is not positive definite, so it has no Cholesky factor. Adding a small number to its diagonal "
       "often helps",
-      loom_place_text (place, a->rank - 2, a->dim, q));
+      loom_index_text (place, a->rank - 2, a->dim, q));
   return LOOM_STATUS_NO_RESULT;
 }
 

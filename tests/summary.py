@@ -2,8 +2,8 @@
 """Counts test cases in Meson's logs and prints `N passed, N failed, N skipped`.
 
 Meson counts programs; a program here holds many cases, so the TAP lines are counted instead. A program that
-died, ran out of time or announced more cases than it ran counts as one failure more. What a failed program said last
-stands behind its name, since whoever reads a log's end often has nothing else.
+died, timed out or announced more cases than it ran counts as one more failure. The last lines of a failed program
+follow its name, since the end of a log is often all that is read.
 """
 import json
 import re
@@ -11,7 +11,7 @@ import sys
 
 LINE = re.compile(r'^(ok|not ok)\b\s*\d*\s*(?:-\s*)?(.*?)(?:\s*#\s*(SKIP|TODO)\b\s*(.*))?$', re.IGNORECASE)
 PLAN = re.compile(r'^1\.\.(\d+)')
-# So many lines of a failed program are repeated, of each of its two streams.
+# The number of lines of each stream of a failed program that are repeated.
 REPEATED = 12
 
 

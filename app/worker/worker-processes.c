@@ -61,7 +61,7 @@ worker_processes_start (int n, LoomGraph *graph, LoomTrainerOptions *options, GE
 void
 worker_processes_end (const GError *error)
 {
-  processes.broken = processes.broken || (error != NULL && !loom_dist_is_shared (error));
+  processes.broken = processes.broken || (error != NULL && !loom_dist_is_collective_error (error));
 }
 
 void
@@ -145,7 +145,7 @@ worker_follow (LoomComm *comm)
     loom_trainer_run (trainer, &error);
   else
     g_clear_error (&error); /* the first rank was told, or is gone */
-  if (error != NULL && !loom_dist_is_shared (error))
+  if (error != NULL && !loom_dist_is_collective_error (error))
     return end_all (comm, error);
   g_clear_pointer (&trainer, loom_trainer_free);
   comm->free (comm);

@@ -42,7 +42,7 @@ follow (gpointer data)
     return NULL;
   loom_trainer_run (trainer, &error);
   /* The first rank says why all have ended. */
-  if (error != NULL && !loom_dist_is_shared (error))
+  if (error != NULL && !loom_dist_is_collective_error (error))
     {
       g_autofree char *why = g_strdup_printf ("Rank %d: %s", self->comm->rank, error->message);
 
@@ -120,7 +120,7 @@ worker_ranks_end (WorkerRanks *self, const GError *error)
       worker_processes_end (self->agreed ? error : NULL);
       return;
     }
-  if (error != NULL && !loom_dist_is_shared (error))
+  if (error != NULL && !loom_dist_is_collective_error (error))
     self->first->abort (self->first, error->message);
   for (int k = 1; k < self->n; k++)
     if (self->follower[k - 1].thread != NULL)

@@ -177,7 +177,7 @@ run_worker (const Command *command, int argc, char **argv)
     ranks = loom_dist_join (&error);
   if (error != NULL)
     return command_fail (command, g_steal_pointer (&error));
-  if (ranks != NULL && !loom_dist_greet (ranks, 0, &speaks, &error))
+  if (ranks != NULL && !loom_dist_check_versions (ranks, 0, &speaks, &error))
     {
       status = speaks ? command_fail (command, g_steal_pointer (&error)) : 0; /* mpirun has the other's status */
       ranks->free (ranks);

@@ -264,7 +264,7 @@ gboolean
 loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, GError **error)
 {
   const gint64 n = self->info.n[LOOM_SPLIT_TRAIN];
-  const LoomCommPart part = loom_comm_part (n, (int)fold, (int)folds);
+  const LoomCommShard part = loom_comm_shard (n, (int)fold, (int)folds);
   const gint64 first = part.first, end = part.first + part.count;
   g_autofree guint32 *order = NULL;
   g_autofree gboolean *is_held = NULL;

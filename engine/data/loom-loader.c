@@ -87,7 +87,7 @@ fill_slot (LoomLoader *self, Slot *slot, gint64 index)
 
   if (all >= self->ranks)
     {
-      LoomCommPart own = loom_comm_part (all, self->rank, self->ranks);
+      LoomCommShard own = loom_comm_shard (all, self->rank, self->ranks);
 
       first += own.first;
       n = own.count;

@@ -41,7 +41,7 @@ void loom_loader_free (LoomLoader *self);
  * order these are other samples in each epoch. */
 void loom_loader_leave_out (LoomLoader *self, gint64 n);
 
-/* Batches are those of all ranks together, and this loader reads the shard of one (loom_comm_part()). A batch of fewer
+/* Batches are those of all ranks together, and this loader reads the shard of one (loom_comm_shard()). A batch of fewer
  * samples than ranks is read whole by every rank. Before start() only. */
 void loom_loader_share (LoomLoader *self, int rank, int ranks);
 

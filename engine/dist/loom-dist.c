@@ -25,7 +25,7 @@ loom_dist_is_rank (void)
 }
 
 gboolean
-loom_dist_is_apart (GError **error)
+loom_dist_lacks_mpi (GError **error)
 {
   LoomLauncher launcher;
 
@@ -42,7 +42,7 @@ loom_dist_is_apart (GError **error)
 /* Whether MPI has found all processes of the launcher. A launcher of another MPI starts processes that each look like a
  * single rank to this one. */
 static gboolean
-is_whole (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
+has_all_processes (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
 {
   g_autofree char *started = launcher->size < 0 ? g_strdup_printf ("process %d", launcher->rank)
                                                 : g_strdup_printf ("%d processes", launcher->size);
@@ -112,7 +112,7 @@ loom_dist_join (GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "This process cannot join the other ranks: %s.", message.text);
       return NULL;
     }
-  if (!is_started || is_whole (&launcher, comm, error))
+  if (!is_started || has_all_processes (&launcher, comm, error))
     return comm;
   comm->free (comm);
   return NULL;
@@ -188,7 +188,7 @@ static gboolean
 is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n, gboolean *speaks, GError **error)
 {
   LoomMessage message = { "" };
-  guint64 first[LOOM_DIST_MOST_PARTS], parts = 0;
+  guint64 first[LOOM_DIST_MAX_ITEMS], parts = 0;
   gint64 own, least, differs, others = 0;
   gboolean ok;
 
@@ -231,7 +231,7 @@ loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, con
 }
 
 gboolean
-loom_dist_greet (LoomComm *comm, double timeout, gboolean *speaks, GError **error)
+loom_dist_check_versions (LoomComm *comm, double timeout, gboolean *speaks, GError **error)
 {
   static const char *const names[] = { "version of Gradloom", "protocol of ranks", "--timeout" };
   const guint64 what[G_N_ELEMENTS (names)]
@@ -245,14 +245,14 @@ loom_dist_greet (LoomComm *comm, double timeout, gboolean *speaks, GError **erro
 }
 
 gboolean
-loom_dist_is_shared (const GError *error)
+loom_dist_is_collective_error (const GError *error)
 {
   return g_error_matches (error, LOOM_ERROR, LOOM_ERROR_NAN) || g_error_matches (error, LOOM_ERROR, LOOM_ERROR_DIST)
          || g_error_matches (error, LOOM_ERROR, LOOM_ERROR_CANCELLED);
 }
 
 gboolean
-loom_dist_is_here (const char *hosts)
+loom_dist_is_local (const char *hosts)
 {
   /* SLURM, PBS, LSF, Grid Engine, LoadLeveler. */
   static const char *const jobs[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "LOADL_STEP_ID" };
@@ -329,7 +329,8 @@ count_local_ranks (GPid launcher, const char *self)
   return n;
 }
 
-#define UNHEARD 4 /* seconds without a rank here, after which hosts that do not answer are no longer waited for */
+#define HOST_TIMEOUT 4 /* seconds without a rank here, after which hosts that do not answer are no longer waited for   \
+                        */
 
 /* TRUE if the ranks on this machine ended a while ago and the launcher waits for hosts that it has lost. Called once a
  * second. */
@@ -342,7 +343,7 @@ has_lost_hosts (GPid launcher, const char *self, int *without)
     *without = 0;
   else if (*without >= 0)
     ++*without;
-  return *without > UNHEARD;
+  return *without > HOST_TIMEOUT;
 }
 
 /* Reads the launcher's status, after its log has reported a rank that was ended by a signal. A killed rank is a lost
@@ -361,13 +362,13 @@ read_status (int status, LoomDistEnd *end)
   /* ssh's status if it cannot reach a host, and a shell's if it finds no program there; no rank has them. */
   end->unstarted = end->unstarted || code == 255 || code == 127 || code == 126;
   end->lost = code < 0 || end->number >= 0 || (code >= 128 && !asked);
-  end->said = code == LOOM_DIST_HUNG;
+  end->said = code == LOOM_DIST_EXIT_HUNG;
   end->launcher_died = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
   return end->lost ? 3 : code;
 }
 
 char *
-loom_dist_say_lost (const LoomDistEnd *end)
+loom_dist_lost_text (const LoomDistEnd *end)
 {
   if (end->rank < 0 && end->number >= 0)
     return g_strdup_printf ("A rank was ended by signal %d (%s)", end->number, g_strsignal (end->number));
@@ -389,15 +390,15 @@ typedef struct
   gboolean begun;   /* all of them were running at once (only if is_here) */
   int without;      /* as has_lost_hosts() counts; -1: no rank was found yet */
   gint64 asked;     /* when it was first asked to end, and when it had to end its ranks; 0: not yet */
-  gint64 told;
+  gint64 kill_time;
   gboolean has_said; /* the user knows that the ranks are slow to end */
-} Waiting;
+} Launch;
 
-#define HURRY (10 * G_USEC_PER_SEC) /* for a launcher that must end its ranks, which takes 2 s to 3 s */
+#define KILL_DELAY (10 * G_USEC_PER_SEC) /* for a launcher that must end its ranks, which takes 2 s to 3 s */
 
 /* Ends the ranks instead of the launcher. They do not belong to its process group. */
 static void
-end_by_force (const Waiting *w)
+end_by_force (const Launch *w)
 {
   g_autoptr (GPtrArray) child = NULL;
 
@@ -437,7 +438,7 @@ rank_of (const char *pid)
 
 /* "Rank 1 (process 4711) is stopped"; NULL: none on this machine is. (transfer full) */
 static char *
-say_stopped (GPid launcher)
+stopped_text (GPid launcher)
 {
   g_autoptr (GPtrArray) child = started_by (launcher);
 
@@ -452,33 +453,33 @@ say_stopped (GPid launcher)
 }
 
 static void
-say_slow (Waiting *w, int number)
+report_slow (Launch *w, int number)
 {
   g_autofree char *stopped = NULL;
 
-  if (w->has_said || w->told != 0 || w->launch->is_slow == NULL || w->asked == 0
-      || g_get_monotonic_time () - w->asked < LOOM_DIST_SLOW * G_USEC_PER_SEC)
+  if (w->has_said || w->kill_time != 0 || w->launch->is_slow == NULL || w->asked == 0
+      || g_get_monotonic_time () - w->asked < LOOM_DIST_SLOW_SECONDS * G_USEC_PER_SEC)
     return;
-  stopped = say_stopped (w->pid);
+  stopped = stopped_text (w->pid);
   w->has_said = TRUE;
   w->launch->is_slow (number, stopped, w->launch->data);
 }
 
 static void
-look_after (Waiting *w)
+supervise (Launch *w)
 {
   if (w->is_here && !w->begun)
     w->begun = count_local_ranks (w->pid, w->self) >= (guint)w->launch->ranks;
   if (w->launch->hosts != NULL && has_lost_hosts (w->pid, w->self, &w->without))
     kill (w->pid, SIGKILL);
-  if (w->told != 0 && g_get_monotonic_time () - w->told > HURRY)
+  if (w->kill_time != 0 && g_get_monotonic_time () - w->kill_time > KILL_DELAY)
     end_by_force (w);
 }
 
 /* The launcher passes SIGUSR1 on to the ranks, which finish their step and write a checkpoint. While it still starts
  * ranks there is nothing to finish, and later ranks would miss the signal. */
 static void
-ask (Waiting *w, int number, LoomDistEnd *end)
+ask (Launch *w, int number, LoomDistEnd *end)
 {
   const gint64 now = g_get_monotonic_time ();
 
@@ -488,20 +489,20 @@ ask (Waiting *w, int number, LoomDistEnd *end)
       end->asked_by = number;
       end->before = w->is_here && !w->begun;
       kill (w->pid, end->before ? SIGTERM : SIGUSR1);
-      w->told = end->before ? now : 0;
+      w->kill_time = end->before ? now : 0;
     }
   else if (now - w->asked > G_USEC_PER_SEC)
     {
       end->twice = TRUE;
       kill (w->pid, SIGTERM);
-      if (w->told == 0)
-        w->told = now;
+      if (w->kill_time == 0)
+        w->kill_time = now;
     }
 }
 
 /* Waits for the launcher and returns its status. A second request ends the ranks. */
 static int
-wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
+wait_for (Launch *w, const sigset_t *watched, LoomDistEnd *end)
 {
   const struct timespec second = { .tv_sec = 1 };
   int status;
@@ -511,10 +512,10 @@ wait_for (Waiting *w, const sigset_t *watched, LoomDistEnd *end)
       const gboolean looks = w->launch->hosts != NULL || (w->is_here && !w->begun) || w->asked != 0;
       const int number = looks ? sigtimedwait (watched, NULL, &second) : sigwaitinfo (watched, NULL);
 
-      look_after (w);
+      supervise (w);
       if (number > 0 && number != SIGCHLD)
         ask (w, number, end);
-      say_slow (w, end->asked_by);
+      report_slow (w, end->asked_by);
     }
   return status;
 }
@@ -634,7 +635,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   g_autoptr (GError) local = NULL;
   sigset_t watched, before;
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  Waiting w = { .launch = launch, .self = self, .is_here = loom_dist_is_here (launch->hosts), .without = -1 };
+  Launch w = { .launch = launch, .self = self, .is_here = loom_dist_is_local (launch->hosts), .without = -1 };
   LoomLaunchLog *log;
   int status, errors;
 

@@ -13,7 +13,7 @@ gboolean loom_dist_is_rank (void);
 
 /* TRUE, with USAGE, if a launcher that does not know MPI (torchrun, srun without PMIx) has started this process as one
  * of several, each of which would run alone. */
-gboolean loom_dist_is_apart (GError **error);
+gboolean loom_dist_lacks_mpi (GError **error);
 
 /* The communicator of this process, for the life of the process; freed by its free(). DIST if there is no MPI, or if it
  * finds another number of processes than the launcher has started. */
@@ -28,12 +28,12 @@ LoomComm *loom_dist_join (GError **error);
  * seconds, 0: without limit. Later calls of comm have that time-out; this call has none, because a rank with a short
  * time-out does not know yet which ranks are slow. This exchange must stay the same in every version. FALSE with DIST
  * if one differs; *speaks: this rank reports it. */
-gboolean loom_dist_greet (LoomComm *comm, double timeout, gboolean *speaks, GError **error);
+gboolean loom_dist_check_versions (LoomComm *comm, double timeout, gboolean *speaks, GError **error);
 
-#define LOOM_DIST_MOST_PARTS 16
+#define LOOM_DIST_MAX_ITEMS 16
 
 /* Checks, before the first step, that every rank is ready and about to do the same. why_not is the reason why this rank
- * is not ready; NULL: it is, and n numbers of `what`, at most LOOM_DIST_MOST_PARTS, describe what it would do, in the
+ * is not ready; NULL: it is, and n numbers of `what`, at most LOOM_DIST_MAX_ITEMS, describe what it would do, in the
  * words of names. FALSE if one is not ready, with its reason on the others, or if one would do something else, with the
  * difference; *speaks: this rank reports it. */
 gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, const char *const *names, guint n,
@@ -44,10 +44,10 @@ gboolean loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *
 char *loom_dist_binding_warning (const LoomComm *comm);
 
 /* TRUE if all ranks fail with this error alike, so none has to end the others. */
-gboolean loom_dist_is_shared (const GError *error);
+gboolean loom_dist_is_collective_error (const GError *error);
 
-#define LOOM_DIST_SLOW 10
-#define LOOM_DIST_HUNG (128 + 3) /* exit status of ranks that have reported a hanging rank */
+#define LOOM_DIST_SLOW_SECONDS 10
+#define LOOM_DIST_EXIT_HUNG    (128 + 3) /* exit status of ranks that have reported a hanging rank */
 
 /* Set in the environment of ranks that loom_dist_launch() has started: the launching process reports how they ended. */
 #define LOOM_DIST_LAUNCHED "GRADLOOM_LAUNCHED"
@@ -56,14 +56,14 @@ typedef struct
 {
   int ranks;
   const char *hosts; /* "a,b:2", as in mpirun's --host; NULL: this machine, or the hosts of a scheduler */
-  /* Called once if the ranks were asked to end by this signal and have not after LOOM_DIST_SLOW seconds. stopped: "Rank
-   * 1 (process 4711) is stopped" if that is known; else NULL. May be NULL. */
+  /* Called once if the ranks were asked to end by this signal and have not after LOOM_DIST_SLOW_SECONDS seconds.
+   * stopped: "Rank 1 (process 4711) is stopped" if that is known; else NULL. May be NULL. */
   void (*is_slow) (int number, const char *stopped, gpointer data);
   gpointer data;
 } LoomDistLaunch;
 
 /* Whether mpirun starts all ranks on this machine: neither hosts nor a scheduler names others. */
-gboolean loom_dist_is_here (const char *hosts);
+gboolean loom_dist_is_local (const char *hosts);
 
 /* How a launch ended. */
 typedef struct
@@ -83,7 +83,7 @@ typedef struct
 gboolean loom_dist_parse_lost (const char *text, int *rank, int *number);
 
 /* "Rank 1 was ended by signal 9 (Killed)", or the known part of it. (transfer full) */
-char *loom_dist_say_lost (const LoomDistEnd *end);
+char *loom_dist_lost_text (const LoomDistEnd *end);
 
 /* Runs `mpirun -np RANKS argv…` and returns its exit status: 3 if a rank was lost, 128 plus the signal if this process
  * was asked to end, which then reaches every rank as SIGUSR1. On other hosts the program is the file of this name. DIST

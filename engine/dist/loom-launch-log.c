@@ -59,7 +59,7 @@ pass (LoomLaunchFilter *filter, gsize n, GString *out)
 /* Whether a block only reports that ranks have ended. Users need the others, such as the one about a host that cannot
  * be reached. */
 static gboolean
-says_the_end (const char *block)
+is_end_notice (const char *block)
 {
   static const char *const marks[]
       = { " noticed that process rank ",      "exited with non-zero status", "MPI_ABORT was invoked",
@@ -81,7 +81,7 @@ take_block (LoomLaunchFilter *filter, gsize n, GString *out)
 
   filter->in_block = FALSE;
   filter->unstarted = filter->unstarted || strstr (block, "unable to reliably start one or more daemons") != NULL;
-  if (!says_the_end (block))
+  if (!is_end_notice (block))
     {
       pass (filter, n, out);
       return;
@@ -118,7 +118,7 @@ block_end (const GString *held)
 static const struct
 {
   const char *begins, *has;
-} noise[] = {
+} removed_lines[] = {
   /* About the signals that this process sends to mpirun, and about suppressed blocks. */
   { "mpirun: Forwarding signal ", NULL },
   { "mpirun: killing job", NULL },
@@ -135,19 +135,20 @@ static const struct
 
 /* Whether this may be the beginning of such a line, whose rest is then waited for. */
 static gboolean
-may_be_noise (const char *text)
+may_be_removed (const char *text)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (noise); i++)
-    if (g_str_has_prefix (text, noise[i].begins))
+  for (guint i = 0; i < G_N_ELEMENTS (removed_lines); i++)
+    if (g_str_has_prefix (text, removed_lines[i].begins))
       return TRUE;
   return FALSE;
 }
 
 static gboolean
-is_noise (const char *line)
+is_removed (const char *line)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (noise); i++)
-    if (g_str_has_prefix (line, noise[i].begins) && (noise[i].has == NULL || strstr (line, noise[i].has) != NULL))
+  for (guint i = 0; i < G_N_ELEMENTS (removed_lines); i++)
+    if (g_str_has_prefix (line, removed_lines[i].begins)
+        && (removed_lines[i].has == NULL || strstr (line, removed_lines[i].has) != NULL))
       return TRUE;
   return FALSE;
 }
@@ -177,7 +178,7 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
           pass (filter, i, out);
           return filter->in_block;
         }
-      if (may_be_noise (held->str + i))
+      if (may_be_removed (held->str + i))
         {
           end = strchr (held->str + i, '\n');
           /* A progress bar also begins with "[", and has no end of line. */
@@ -195,7 +196,7 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
       g_autofree char *line = g_strndup (held->str + i, (gsize)(end - held->str) - i);
 
       filter->unstarted = filter->unstarted || is_unstarted (line);
-      if (is_noise (line))
+      if (is_removed (line))
         /* An empty line follows some. */
         g_string_erase (held, (gssize)i, end - held->str - (gssize)i + 1 + (end[1] == '\n'));
       else
@@ -206,7 +207,7 @@ pass_outside (LoomLaunchFilter *filter, GString *out)
 }
 
 void
-loom_launch_filter_take (LoomLaunchFilter *filter, const char *bytes, gsize n, GString *out)
+loom_launch_filter_push (LoomLaunchFilter *filter, const char *bytes, gsize n, GString *out)
 {
   gsize end;
 
@@ -265,7 +266,7 @@ write_all (GString *text)
 }
 
 static void *
-pass_on (void *data)
+forward_output (void *data)
 {
   LoomLaunchLog *log = data;
   struct pollfd ready[] = { { .fd = log->from, .events = POLLIN }, { .fd = log->stop[0], .events = POLLIN } };
@@ -282,7 +283,7 @@ pass_on (void *data)
       gssize n = come > 0 ? read (log->from, bytes, sizeof bytes) : 0;
 
       if (come > 0 && n > 0)
-        loom_launch_filter_take (&log->filter, bytes, (gsize)n, out);
+        loom_launch_filter_push (&log->filter, bytes, (gsize)n, out);
       else if (come == 0)
         loom_launch_filter_flush (&log->filter, out);
       /* Another process that still holds the pipe open, such as an orphaned ssh, is not waited for. */
@@ -308,7 +309,7 @@ loom_launch_log_new (int from)
   if (!g_unix_open_pipe (log->stop, FD_CLOEXEC, NULL))
     log->stop[0] = log->stop[1] = -1;
   loom_launch_filter_init (&log->filter);
-  log->thread = g_thread_new ("launch-log", pass_on, log);
+  log->thread = g_thread_new ("launch-log", forward_output, log);
   return log;
 }
 

@@ -21,7 +21,7 @@ typedef struct
 void loom_launch_filter_init (LoomLaunchFilter *filter);
 void loom_launch_filter_clear (LoomLaunchFilter *filter);
 /* Appends to `out` the part of these bytes and of the held ones that is passed on. */
-void loom_launch_filter_take (LoomLaunchFilter *filter, const char *bytes, gsize n, GString *out);
+void loom_launch_filter_push (LoomLaunchFilter *filter, const char *bytes, gsize n, GString *out);
 /* Does the same for the held bytes alone, if no more bytes follow soon. */
 void loom_launch_filter_flush (LoomLaunchFilter *filter, GString *out);
 

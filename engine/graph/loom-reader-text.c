@@ -75,11 +75,11 @@ loom_reading_innermost_open (const char *data, gsize length, int *line)
 
   while (s < end && (s = memchr (s, '<', (gsize)(end - s))) != NULL)
     {
-      const char *tag = s, *behind = skip_special (s, end);
+      const char *tag = s, *next = skip_special (s, end);
 
-      if (behind != NULL)
+      if (next != NULL)
         {
-          s = behind;
+          s = next;
           continue;
         }
       s = skip_tag (s + 1, end, &n);

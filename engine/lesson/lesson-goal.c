@@ -16,14 +16,14 @@ typedef struct
   const LoomGraph *graph;
   const LoomNet *net;
   const LoomLessonState *state;
-} Judged;
+} GoalContext;
 
 typedef struct
 {
   const char *form; /* as in docs/file-format.md */
   /* FALSE without an error: the words belong to another clause. */
   gboolean (*read) (Clause *clause, char **word, guint n, GError **error);
-  gboolean (*holds) (const Clause *clause, const Judged *judged);
+  gboolean (*holds) (const Clause *clause, const GoalContext *context);
 } Form;
 
 typedef enum
@@ -163,10 +163,10 @@ read_figure (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-figure_holds (const Clause *clause, const Judged *judged)
+figure_holds (const Clause *clause, const GoalContext *context)
 {
-  return judged->state->figure != NULL
-         && compare (clause, judged->state->figure (clause->word[0], judged->state->data));
+  return context->state->figure != NULL
+         && compare (clause, context->state->figure (clause->word[0], context->state->data));
 }
 
 /* ---- attributes ---------------------------------------------------------------------- */
@@ -190,9 +190,9 @@ read_attribute (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-attribute_holds (const Clause *clause, const Judged *judged)
+attribute_holds (const Clause *clause, const GoalContext *context)
 {
-  const char *value = lesson_attribute (judged->graph, clause->subject, clause->member);
+  const char *value = lesson_attribute (context->graph, clause->subject, clause->member);
 
   if (value == NULL)
     return FALSE;
@@ -234,11 +234,11 @@ typedef struct
  * `visited` keeps the search linear in nodes for each word, and `open` is a stack on the heap, because a graph may
  * be a chain of 100,000 nodes. */
 static gboolean
-chain_holds (const Clause *clause, const Judged *judged)
+chain_holds (const Clause *clause, const GoalContext *context)
 {
   g_autoptr (GHashTable) visited = g_hash_table_new (NULL, NULL);
   g_autoptr (GArray) open = g_array_new (FALSE, FALSE, sizeof (Reached));
-  const LoomNet *net = judged->net;
+  const LoomNet *net = context->net;
   char **word = clause->word + 1;
   const guint n_nodes = loom_net_n_nodes (net), n_words = g_strv_length (word);
 
@@ -276,11 +276,11 @@ read_no (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-no_holds (const Clause *clause, const Judged *judged)
+no_holds (const Clause *clause, const GoalContext *context)
 {
-  for (guint i = 0; i < loom_net_n_nodes (judged->net); i++)
-    if (loom_net_node (judged->net, i)->op != NULL && !loom_net_node (judged->net, i)->muted
-        && g_str_equal (loom_net_node (judged->net, i)->op->name, clause->word[1]))
+  for (guint i = 0; i < loom_net_n_nodes (context->net); i++)
+    if (loom_net_node (context->net, i)->op != NULL && !loom_net_node (context->net, i)->muted
+        && g_str_equal (loom_net_node (context->net, i)->op->name, clause->word[1]))
       return FALSE;
   return TRUE;
 }
@@ -295,18 +295,18 @@ read_wired (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-wired_holds (const Clause *clause, const Judged *judged)
+wired_holds (const Clause *clause, const GoalContext *context)
 {
   g_autofree char *from = NULL, *from_port = NULL, *to = NULL, *to_port = NULL;
   int source, target;
 
   if (!loom_end_split (clause->word[1], &from, &from_port) || !loom_end_split (clause->word[2], &to, &to_port))
     return FALSE;
-  source = loom_net_find (judged->net, from);
-  target = loom_net_find (judged->net, to);
+  source = loom_net_find (context->net, from);
+  target = loom_net_find (context->net, to);
   if (source < 0 || target < 0)
     return FALSE;
-  const LoomNetNode *s = loom_net_node (judged->net, (guint)source), *t = loom_net_node (judged->net, (guint)target);
+  const LoomNetNode *s = loom_net_node (context->net, (guint)source), *t = loom_net_node (context->net, (guint)target);
   int wanted = to_port == NULL                ? -1
                : g_ascii_isdigit (to_port[0]) ? (int)g_ascii_strtoll (to_port, NULL, 10)
                                               : loom_net_find_input (t, to_port);
@@ -338,9 +338,9 @@ read_pinned (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-pinned_holds (const Clause *clause, const Judged *judged)
+pinned_holds (const Clause *clause, const GoalContext *context)
 {
-  return judged->state->is_pinned != NULL && judged->state->is_pinned (clause->word[1], judged->state->data);
+  return context->state->is_pinned != NULL && context->state->is_pinned (clause->word[1], context->state->data);
 }
 
 static gboolean
@@ -353,9 +353,9 @@ read_selected (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-selected_holds (const Clause *clause, const Judged *judged)
+selected_holds (const Clause *clause, const GoalContext *context)
 {
-  return judged->state->is_selected != NULL && judged->state->is_selected (clause->word[1], judged->state->data);
+  return context->state->is_selected != NULL && context->state->is_selected (clause->word[1], context->state->data);
 }
 
 static gboolean
@@ -371,9 +371,9 @@ read_answer (Clause *clause, char **word, guint n, GError **error)
 
 /* A number matches within one in a thousand, because learners round; words match without regard to case. */
 static gboolean
-answer_holds (const Clause *clause, const Judged *judged)
+answer_holds (const Clause *clause, const GoalContext *context)
 {
-  g_autofree char *given = judged->state->answer != NULL ? g_strstrip (g_strdup (judged->state->answer)) : NULL;
+  g_autofree char *given = context->state->answer != NULL ? g_strstrip (g_strdup (context->state->answer)) : NULL;
 
   if (given == NULL || given[0] == '\0')
     return FALSE;
@@ -396,9 +396,9 @@ read_clean (Clause *clause, char **word, guint n, GError **error)
 }
 
 static gboolean
-clean_holds (const Clause *clause, const Judged *judged)
+clean_holds (const Clause *clause, const GoalContext *context)
 {
-  return !judged->state->has_faults;
+  return !context->state->has_faults;
 }
 
 /* ---- the table ----------------------------------------------------------------------- */
@@ -493,9 +493,9 @@ loom_goal_clause_holds (const LoomGoal *goal, guint i, const LoomGraph *graph, c
                         const LoomLessonState *state)
 {
   const Clause *clause = goal->clauses->pdata[i];
-  const Judged judged = { graph, net, state };
+  const GoalContext context = { graph, net, state };
 
-  return clause->form->holds (clause, &judged);
+  return clause->form->holds (clause, &context);
 }
 
 gboolean
@@ -510,7 +510,7 @@ loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *n
 }
 
 gboolean
-loom_goal_asks (const LoomGoal *goal)
+loom_goal_needs_answer (const LoomGoal *goal)
 {
   for (guint i = 0; i < loom_goal_n_clauses (goal); i++)
     if (((const Clause *)goal->clauses->pdata[i])->form->holds == answer_holds)
@@ -538,13 +538,13 @@ loom_goal_reply (const LoomGoal *goal, const char *answer)
 {
   g_autofree char *given = g_strstrip (g_strdup (answer != NULL ? answer : ""));
   const LoomLessonState state = { .answer = given };
-  const Judged judged = { NULL, NULL, &state };
+  const GoalContext context = { NULL, NULL, &state };
 
   for (guint i = 0; given[0] != '\0' && i < loom_goal_n_clauses (goal); i++)
     {
       const Clause *clause = goal->clauses->pdata[i];
 
-      if (clause->form->holds == answer_holds && !answer_holds (clause, &judged))
+      if (clause->form->holds == answer_holds && !answer_holds (clause, &context))
         return reply_to (clause, given);
     }
   return LOOM_GOAL_REPLY_NONE;

@@ -72,7 +72,7 @@ gboolean loom_goal_clause_holds (const LoomGoal *goal, guint i, const LoomGraph 
 gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
 /* TRUE if one of the clauses needs a typed answer. */
-gboolean loom_goal_asks (const LoomGoal *goal);
+gboolean loom_goal_needs_answer (const LoomGoal *goal);
 /* What is wrong with an answer. */
 typedef enum
 {

@@ -1,7 +1,7 @@
 /* Predicts the copies between devices from a net alone.
  *
  * A node computes on the device that it or a module around it names, else on the run's. If a tensor is read on another
- * device than it was made on, the planner inserts a copy, once per device (plan-place.c); a test compares both. No
+ * device than it was made on, the planner inserts a copy, once per device (plan-placement.c); a test compares both. No
  * device is opened, so the copies of a graph for another machine are predicted, too. */
 #pragma once
 

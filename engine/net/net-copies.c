@@ -30,7 +30,7 @@ is_float (const LoomType *type)
 }
 
 static void
-judge (Survey *s, guint i)
+find_learning (Survey *s, guint i)
 {
   const LoomNetNode *n = loom_net_node (s->net, i);
 
@@ -120,7 +120,7 @@ loom_net_copies_new (const LoomNet *net, const char *device, const LoomBinding *
   s.brought = brought = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   mark_learners (&s);
   for (guint i = 0; i < n; i++)
-    judge (&s, i);
+    find_learning (&s, i);
   for (guint i = 0; i < n; i++)
     for (guint k = 0; k < loom_net_node (net, i)->n_inputs; k++)
       if (loom_net_node (net, i)->input[k].node != G_MAXUINT)

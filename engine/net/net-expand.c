@@ -158,7 +158,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.stage = stage_of (instance, local);
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
-  n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
+  n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_OUTPUTS && local->op->counts_outputs != NULL
                             && !loom_infer_is_set (infer, local->op->counts_outputs);
   n->node.output = infer->output;
   n->index = net->nodes->len;

@@ -447,9 +447,9 @@ loom_net_lower_loop (NetLowering *l, guint i)
   if (ok)
     {
       loom_program_set_origin (p.outer, n->node.path, n->node.device);
-      loom_program_set_remade (p.outer, n->loop != NULL && loom_net_is_recomputed (l, n->node.path));
+      loom_program_set_recomputed (p.outer, n->loop != NULL && loom_net_is_recomputed (l, n->node.path));
       loom_program_set_origin (p.body, n->node.path, n->node.device);
-      loom_program_set_remade (p.body, FALSE);
+      loom_program_set_recomputed (p.body, FALSE);
       add_outputs (&p);
       add_slots (&p);
       note_ports (&p);

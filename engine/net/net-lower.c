@@ -49,7 +49,7 @@ static void
 set_origin (Lowering *l, const LoomNetNode *n)
 {
   loom_program_set_origin (l->program, n->path, n->device);
-  loom_program_set_remade (l->program, n->loop != G_MAXUINT && loom_net_is_recomputed (l, n->path));
+  loom_program_set_recomputed (l->program, n->loop != G_MAXUINT && loom_net_is_recomputed (l, n->path));
 }
 
 gboolean
@@ -516,7 +516,7 @@ loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node
       feeds[feeding.n_wanted++] = n->input[k];
   p = lower (net, &feeding, (int)node, size, error);
   if (p != NULL)
-    loom_program_forget_commits (p);
+    loom_program_drop_commits (p);
   return p;
 }
 

@@ -47,10 +47,10 @@ drop_repeated_advice (LoomNet *net)
       for (guint k = loom_faults_length (net->faults); k-- > 0;)
         {
           const LoomFault *other = fault_at (net, k);
-          int behind = k != i && other->is_warning ? node_of (net, other) : -1;
+          int later = k != i && other->is_warning ? node_of (net, other) : -1;
 
-          if (behind < 0 || loom_net_node (net, (guint)behind)->op != loom_net_node (net, (guint)at)->op
-              || g_strcmp0 (other->port, first->port) != 0 || !leads_to (net, (guint)at, (guint)behind))
+          if (later < 0 || loom_net_node (net, (guint)later)->op != loom_net_node (net, (guint)at)->op
+              || g_strcmp0 (other->port, first->port) != 0 || !leads_to (net, (guint)at, (guint)later))
             continue;
           g_ptr_array_remove_index (net->faults->items, k);
           i -= k < i;

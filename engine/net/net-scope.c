@@ -49,7 +49,7 @@ new_advice (LoomNet *net, const char *name)
   const LoomOp *const *ops = loom_ops ();
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   Advice *advice = loom_net_alloc (&net->arena, sizeof *advice);
-  const LoomOp *called = loom_op_called (name);
+  const LoomOp *called = loom_op_by_synonym (name);
   g_autofree char *text = NULL;
 
   for (guint i = 0; ops[i] != NULL; i++)

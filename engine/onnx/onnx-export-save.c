@@ -85,7 +85,7 @@ save_data (LoomOnnxWriter *self, const char *path, GError **error)
 gboolean
 loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error)
 {
-  g_autofree char *beside = g_strconcat (path, ".data", NULL), *base = g_path_get_basename (beside);
+  g_autofree char *data_file = g_strconcat (path, ".data", NULL), *base = g_path_get_basename (data_file);
   gboolean outside = external || count_bytes (self) > MESSAGE_LIMIT;
   g_autoptr (GBytes) bytes
       = onnx_export_pack (&self->all, self->name, self->doc, self->metadata, outside ? base : NULL);
@@ -95,10 +95,10 @@ loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external
   /* The weights' file first: a model file without it would seem complete. */
   if (outside && self->all.outside > 0)
     {
-      if (!save_data (self, beside, error))
+      if (!save_data (self, data_file, error))
         return FALSE;
       if (data_path != NULL)
-        *data_path = g_steal_pointer (&beside);
+        *data_path = g_steal_pointer (&data_file);
     }
   return loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
 }

@@ -197,9 +197,10 @@ FORMULA (atan2_of)
 {
   OnnxVar *angle = one (f, "Atan", two (f, "Div", A, B));
   OnnxVar *turn = where (f, two (f, "Less", A, number (f, 0)), number (f, -M_PI), number (f, M_PI));
-  OnnxVar *behind = where (f, two (f, "Less", B, number (f, 0)), two (f, "Add", angle, turn), angle);
+  OnnxVar *half_turned = where (f, two (f, "Less", B, number (f, 0)), two (f, "Add", angle, turn), angle);
 
-  return where (f, two (f, "Equal", B, number (f, 0)), two (f, "Mul", one (f, "Sign", A), number (f, M_PI_2)), behind);
+  return where (f, two (f, "Equal", B, number (f, 0)), two (f, "Mul", one (f, "Sign", A), number (f, M_PI_2)),
+                half_turned);
 }
 
 FORMULA (not_equal)
@@ -244,7 +245,7 @@ FORMULA (tanh_grad)
   return two (f, "Mul", A, two (f, "Sub", number (f, 1), two (f, "Mul", B, B)));
 }
 
-/* As LOOM_GELU_TANH_SLOPE of kernels/scalar.h. */
+/* As LOOM_GELU_TANH_DERIVATIVE of kernels/scalar.h. */
 FORMULA (gelu_tanh_grad)
 {
   OnnxVar *t = tanh_in_gelu (f, B), *half = two (f, "Mul", B, number (f, 0.5));
@@ -266,7 +267,7 @@ static const struct
 {
   const char *op;
   OnnxVar *(*write) (const Formula *f);
-  gboolean gives_bool;
+  gboolean is_bool;
 } formulas[LOOM_N_SCALARS] = {
   [LOOM_SCALAR_NEG] = { "Neg" },
   [LOOM_SCALAR_ABS] = { "Abs" },
@@ -318,12 +319,12 @@ static const struct
   [LOOM_SCALAR_ATAN2] = { NULL, atan2_of },
   [LOOM_SCALAR_MAX] = { "Max" },
   [LOOM_SCALAR_MIN] = { "Min" },
-  [LOOM_SCALAR_EQ] = { "Equal", .gives_bool = TRUE },
+  [LOOM_SCALAR_EQ] = { "Equal", .is_bool = TRUE },
   [LOOM_SCALAR_NE] = { NULL, not_equal, TRUE },
-  [LOOM_SCALAR_LT] = { "Less", .gives_bool = TRUE },
-  [LOOM_SCALAR_LE] = { "LessOrEqual", .gives_bool = TRUE },
-  [LOOM_SCALAR_GT] = { "Greater", .gives_bool = TRUE },
-  [LOOM_SCALAR_GE] = { "GreaterOrEqual", .gives_bool = TRUE },
+  [LOOM_SCALAR_LT] = { "Less", .is_bool = TRUE },
+  [LOOM_SCALAR_LE] = { "LessOrEqual", .is_bool = TRUE },
+  [LOOM_SCALAR_GT] = { "Greater", .is_bool = TRUE },
+  [LOOM_SCALAR_GE] = { "GreaterOrEqual", .is_bool = TRUE },
   [LOOM_SCALAR_AND] = { NULL, both, TRUE },
   [LOOM_SCALAR_OR] = { NULL, either, TRUE },
   [LOOM_SCALAR_XOR] = { NULL, one_of_two, TRUE },
@@ -339,7 +340,7 @@ onnx_formula (OnnxExport *all, LoomScalarOp op, LoomDType dtype, OnnxVar **in, L
 {
   Formula f = { all, dtype, in };
 
-  *result = formulas[op].gives_bool ? LOOM_BOOL : dtype;
+  *result = formulas[op].is_bool ? LOOM_BOOL : dtype;
   if (op == LOOM_SCALAR_ID)
     return in[0];
   if (formulas[op].write != NULL)

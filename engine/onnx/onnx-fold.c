@@ -15,7 +15,7 @@ typedef struct
   double (*number) (double a, double b);
   gint64 (*integer) (gint64 a, gint64 b);
   gboolean (*size) (LoomDim a, LoomDim b, LoomDim *y); /* of dynamic sizes; FALSE where it has no symbol */
-  gboolean asks;                                       /* the result is bool */
+  gboolean is_bool;                                    /* the result is bool */
 } FoldRow;
 
 /* ---- dynamic sizes ------------------------------------------------------- */
@@ -63,7 +63,7 @@ number_of (OnnxImport *all, LoomDim dim, gint64 *number)
   return TRUE;
 }
 
-/* A negative number is no size: -1 asks for what is left, and others are mistakes of the file. */
+/* A negative number is no size: -1 is_bool for what is left, and others are mistakes of the file. */
 static LoomDim
 dim_of (const OnnxImport *all, gint64 number)
 {
@@ -383,7 +383,7 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
   large = b->count > a->count || (b->count == a->count && b->rank > a->rank) ? b : a;
   if (a->dtype != b->dtype || (a->count != b->count && a->count != 1 && b->count != 1) || a->rank > 1 || b->rank > 1)
     return NULL;
-  LoomTensor *y = fold_make (row->asks ? LOOM_BOOL : a->dtype, large->rank, large->dim);
+  LoomTensor *y = fold_make (row->is_bool ? LOOM_BOOL : a->dtype, large->rank, large->dim);
   gboolean whole = row->integer != NULL && !loom_dtype_is_float (a->dtype);
   if (y != NULL && !whole && row->number == NULL)
     g_clear_pointer (&y, loom_tensor_unref);
@@ -401,7 +401,7 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
               || !row->size (dim_of (f->all, onnx_tensor_int (a, ia)), dim_of (f->all, onnx_tensor_int (b, ib)), &size)
               || !number_of (f->all, size, &number))
             g_clear_pointer (&y, loom_tensor_unref);
-          else if (row->asks)
+          else if (row->is_bool)
             loom_tensor_set (y, i, (double)number);
           else
             ((gint64 *)y->data)[i] = number;

@@ -30,13 +30,13 @@ product (Cell *k, const OnnxWire *x, guint input, guint n, const guint *order)
 {
   static const char *const names[] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
   const OnnxRecurrent *r = k->r;
-  guint behind[4];
+  guint bias_order[4];
 
   /* The biases of the state follow those of the input. */
   for (guint i = 0; i < n; i++)
-    behind[i] = order[i] + (input == ONNX_RNN_R ? r->gates : 0);
+    bias_order[i] = order[i] + (input == ONNX_RNN_R ? r->gates : 0);
   OnnxPart weight = onnx_recurrent_part (k->c, r, input, k->direction, n, order);
-  OnnxPart bias = onnx_recurrent_part (k->c, r, ONNX_RNN_B, k->direction, n, behind);
+  OnnxPart bias = onnx_recurrent_part (k->c, r, ONNX_RNN_B, k->direction, n, bias_order);
   guint second = input == ONNX_RNN_R;
   const OnnxWire *w = weight.wire != NULL ? within (k, &weight, names[second]) : NULL;
   const OnnxWire *b = bias.wire != NULL ? within (k, &bias, names[2 + second]) : NULL;

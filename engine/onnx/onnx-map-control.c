@@ -51,7 +51,7 @@ typedef struct
 {
   const Onnx__GraphProto *body;
   gboolean has_trip; /* else only its body says when it ends */
-  gboolean asks;     /* whether there is another step is computed while the model runs */
+  gboolean has_condition; /* whether there is another step is computed while the model runs */
   LoomDim steps;
   guint n_carried, n_stacked;
 } Loop;
@@ -112,8 +112,8 @@ read_loop (OnnxCtx *c, Loop *l)
     l->steps = dim;
   else if (trip != NULL)
     l->steps = loom_dim (CLAMP (onnx_tensor_int (trip, 0), 0, G_MAXINT32));
-  l->asks = onnx_has (c, 1) && condition == NULL;
-  if (l->asks && !is_bounded (l))
+  l->has_condition = onnx_has (c, 1) && condition == NULL;
+  if (l->has_condition && !is_bounded (l))
     {
       fail_unbounded (c, c->node->input[1]);
       return FALSE;
@@ -126,7 +126,7 @@ read_loop (OnnxCtx *c, Loop *l)
   return TRUE;
 }
 
-/* Whether there is another step; where the data say so, l->asks is set. FALSE after a fault. */
+/* Whether there is another step; where the data say so, l->has_condition is set. FALSE after a fault. */
 static gboolean
 goes_on (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
 {
@@ -138,8 +138,8 @@ goes_on (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
     c->failed = TRUE;
   else if (t == NULL || t->count != 1)
     {
-      l->asks = is_bounded (l);
-      if (!l->asks)
+      l->has_condition = is_bounded (l);
+      if (!l->has_condition)
         fail_unbounded (c, name);
     }
   *another = !c->failed && (t == NULL || loom_tensor_get (t, 0) != 0);
@@ -191,8 +191,8 @@ loop_as_scan (OnnxCtx *c, Loop *l)
 {
   OnnxImport *scope = onnx_scope_new (c->all, c->node->name != NULL && *c->node->name ? c->node->name : "loop");
   OnnxCtx within = onnx_scope_ctx (c, scope);
-  const gboolean asks = l->asks;
-  const guint first = asks ? 2 : 1, n = l->n_carried + first;
+  const gboolean has_condition = l->has_condition;
+  const guint first = has_condition ? 2 : 1, n = l->n_carried + first;
   g_autofree const OnnxWire **in = g_new0 (const OnnxWire *, n), **carried = g_new0 (const OnnxWire *, n);
   g_autofree gboolean *is_sequence = g_new0 (gboolean, n);
   const LoomType step = { .dtype = LOOM_I64 }, truth = { .dtype = LOOM_BOOL };
@@ -204,7 +204,7 @@ loop_as_scan (OnnxCtx *c, Loop *l)
   scope->module->step = onnx_scope_input (scope, l->body->input[0]->name, &step);
   scope->module->steps = l->steps;
   declare_constant (scope, l->body->input[1]->name, scalar (LOOM_BOOL, 1));
-  if (!asks)
+  if (!has_condition)
     declare_wire (scope, l->body->input[0], scope->module->step, 0);
   else
     {
@@ -220,7 +220,7 @@ loop_as_scan (OnnxCtx *c, Loop *l)
   for (guint i = 0; i < l->n_carried && !c->failed; i++)
     declare_wire (scope, l->body->input[i + 2], while_going_or_first (&within, going, carried[i], in[i + first]),
                   onnx_elem_type (c, i + 2));
-  if (asks && !c->failed)
+  if (has_condition && !c->failed)
     declare_wire (scope, l->body->input[0],
                   while_going (&within, going, scope->module->step,
                                onnx_tensor_wire (&within, scalar (LOOM_I64, 0), "zero", FALSE)),
@@ -235,13 +235,13 @@ loop_as_scan (OnnxCtx *c, Loop *l)
       c->failed = TRUE;
       return;
     }
-  if (l->asks && !asks)
+  if (l->has_condition && !has_condition)
     return;
   if (another && !l->has_trip)
     fail_endless (c, 1);
   if (!another && !loom_dim_equal (l->steps, loom_dim (1)))
     in[0] = onnx_count (c, loom_dim (1));
-  if (asks)
+  if (has_condition)
     onnx_scope_output (&within, "goes_on",
                        onnx_binary (&within, "logical_and", going,
                                     single (&within, onnx_reach_wire (&within, l->body->output[0]->name))),
@@ -356,7 +356,7 @@ map_loop (OnnxCtx *c)
 
   if (!read_loop (c, &l))
     return;
-  asked = l.asks;
+  asked = l.has_condition;
   if (!l.has_trip)
     l.steps = loom_dim (1); /* which the body may say */
   if (loom_dim_is_known (l.steps) && l.steps.coef == 0)
@@ -364,15 +364,15 @@ map_loop (OnnxCtx *c)
       loop_unrolled (c, &l);
       return;
     }
-  c->all->faults = is_short (&l) && !l.asks ? tried : faults;
+  c->all->faults = is_short (&l) && !l.has_condition ? tried : faults;
   loop_as_scan (c, &l);
-  if (!c->failed && l.asks && !asked)
+  if (!c->failed && l.has_condition && !asked)
     {
       draw_again (c, n_mapped);
       loop_as_scan (c, &l);
     }
   c->all->faults = faults;
-  if (!c->failed || !is_short (&l) || l.asks)
+  if (!c->failed || !is_short (&l) || l.has_condition)
     return;
   draw_again (c, n_mapped);
   loop_unrolled (c, &l);

@@ -230,16 +230,16 @@ map_reverse_sequence (OnnxCtx *c)
   int rank = x->type.shape.rank;
   int batch = onnx_axis (c, onnx_attr_int (c, "batch_axis", 1), rank),
       time = onnx_axis (c, onnx_attr_int (c, "time_axis", 0), rank);
-  LoomShape along = { .rank = rank }, beside = { .rank = rank };
+  LoomShape along = { .rank = rank }, per_row = { .rank = rank };
 
   for (int i = 0; i < rank; i++)
     {
       along.dim[i] = i == time ? x->type.shape.dim[i] : loom_dim (1);
-      beside.dim[i] = i == batch ? x->type.shape.dim[i] : loom_dim (1);
+      per_row.dim[i] = i == batch ? x->type.shape.dim[i] : loom_dim (1);
     }
   const OnnxWire *t = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, onnx_dim (c, x, time)), NULL);
   t = onnx_reshape (c, t, &along);
-  length = onnx_reshape (c, length, &beside);
+  length = onnx_reshape (c, length, &per_row);
   const OnnxWire *back = onnx_with_number (c, "sub", onnx_binary (c, "sub", length, t), 1);
   const OnnxWire *index = onnx_emit (c, "where", ONNX_IN (onnx_binary (c, "lt", t, length), back, t), NULL);
   index = onnx_emit (c, "expand", ONNX_IN (index), "shape", onnx_dims (c, &x->type.shape), NULL);

@@ -14,10 +14,10 @@ onnx_second_operand (OnnxCtx *c, const OnnxWire *a)
     {
       LoomShape shape = b->type.shape;
       int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (a->type.shape.rank, 1));
-      int behind = a->type.shape.rank - axis - shape.rank;
-      if (behind < 0 || shape.rank + behind > LOOM_SHAPE_MAX_RANK)
+      int trailing = a->type.shape.rank - axis - shape.rank;
+      if (trailing < 0 || shape.rank + trailing > LOOM_SHAPE_MAX_RANK)
         onnx_fail (c, "its operands do not fit at axis %d.", axis);
-      for (int i = 0; i < behind && !c->failed; i++)
+      for (int i = 0; i < trailing && !c->failed; i++)
         shape.dim[shape.rank++] = loom_dim (1);
       return onnx_reshape (c, b, &shape);
     }

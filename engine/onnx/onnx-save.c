@@ -21,13 +21,13 @@ name_weights (const LoomOnnx *self, const char *weights)
 {
   LoomGraph *graph = loom_graph_copy (self->graph);
   LoomElement *root = loom_graph_root (graph);
-  g_autofree char *beside = weights != NULL ? g_path_get_basename (weights) : NULL;
+  g_autofree char *weights_file = weights != NULL ? g_path_get_basename (weights) : NULL;
 
   if (weights != NULL && loom_element_find (root, LOOM_TAG_TRAIN) == NULL)
     loom_edit_free (
         loom_graph_apply (graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_TRAIN),
-                                                   loom_element_new (LOOM_TAG_TRAIN, "weights", beside, "optimizer",
-                                                                     "adam", "lr", "0.001", NULL))));
+                                                   loom_element_new (LOOM_TAG_TRAIN, "weights", weights_file,
+                                                                     "optimizer", "adam", "lr", "0.001", NULL))));
   return graph;
 }
 
@@ -35,14 +35,14 @@ name_weights (const LoomOnnx *self, const char *weights)
 gboolean
 loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error)
 {
-  g_autofree char *beside = loom_onnx_weights_path (self, path);
-  g_autoptr (LoomGraph) graph = name_weights (self, beside);
+  g_autofree char *weights_file = loom_onnx_weights_path (self, path);
+  g_autoptr (LoomGraph) graph = name_weights (self, weights_file);
 
-  if (beside != NULL && !loom_safetensors_save (beside, self->weights, NULL, error))
+  if (weights_file != NULL && !loom_safetensors_save (weights_file, self->weights, NULL, error))
     return FALSE;
   if (!loom_graph_write_file (graph, path, error))
     return FALSE;
   if (weights != NULL)
-    *weights = g_steal_pointer (&beside);
+    *weights = g_steal_pointer (&weights_file);
   return TRUE;
 }

@@ -9,7 +9,7 @@
 static LoomValue
 carry_place (LoomProgram *p, const LoomCarry *carry)
 {
-  g_autofree char *name = g_strconcat (carry->prefix, LOOM_CARRY_PLACE, NULL);
+  g_autofree char *name = g_strconcat (carry->prefix, LOOM_CARRY_POSITION, NULL);
 
   return loom_program_scalar_i64 (p, name, 0);
 }
@@ -30,12 +30,12 @@ loom_carry_begin (LoomProgram *p, const LoomCarry *carry, const char *path, cons
 {
   LoomTensorDesc d = loom_value_info (p, first)->desc;
   gint64 dims[LOOM_MAX_RANK];
-  LoomValue anew;
+  LoomValue is_first;
 
   for (int i = 0; i < d.rank; i++)
     dims[i] = d.dim[i];
-  anew = loom_binary (p, LOOM_SCALAR_EQ, carry_place (p, carry), loom_const (p, LOOM_I64, 0));
-  return loom_ternary (p, LOOM_SCALAR_SELECT, anew, first,
+  is_first = loom_binary (p, LOOM_SCALAR_EQ, carry_place (p, carry), loom_const (p, LOOM_I64, 0));
+  return loom_ternary (p, LOOM_SCALAR_SELECT, is_first, first,
                        loom_program_read (p, slot_of (p, carry, path, what, d.dtype, d.rank, dims)));
 }
 
@@ -64,13 +64,13 @@ loom_lower_carries (const LoomLower *ctx)
 }
 
 gint64
-loom_lower_carry_room (const LoomLower *ctx)
+loom_lower_carry_capacity (const LoomLower *ctx)
 {
-  return loom_lower_carries (ctx) ? ctx->carry->room : 0;
+  return loom_lower_carries (ctx) ? ctx->carry->capacity : 0;
 }
 
 LoomValue
-loom_lower_carry_place (LoomLower *ctx)
+loom_lower_carry_position (LoomLower *ctx)
 {
   if (ctx->carry->nodes != NULL)
     g_hash_table_add (ctx->carry->nodes, g_strdup (ctx->infer->path));

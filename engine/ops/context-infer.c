@@ -188,7 +188,7 @@ loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *sh
 }
 
 LoomDim
-loom_infer_own_dim (const LoomInfer *ctx)
+loom_infer_counted_dim (const LoomInfer *ctx)
 {
   return loom_dim_symbol (ctx->own_symbol);
 }

@@ -12,7 +12,7 @@ typedef struct
 {
   LoomProgram *p;
   LoomDType dtype;
-  gint64 n, heads, groups, share, queries, keys, width, depth;
+  gint64 n, heads, groups, heads_per_group, queries, keys, width, depth;
 } Sizes;
 
 static Sizes
@@ -25,7 +25,7 @@ sizes_of (LoomLower *ctx, const LoomAttention *a)
                   .n = q.dim[0],
                   .heads = q.dim[1],
                   .groups = k.dim[1],
-                  .share = k.dim[1] > 0 ? q.dim[1] / k.dim[1] : 1,
+                  .heads_per_group = k.dim[1] > 0 ? q.dim[1] / k.dim[1] : 1,
                   .queries = q.dim[2],
                   .keys = k.dim[2],
                   .width = q.dim[3],
@@ -34,13 +34,13 @@ sizes_of (LoomLower *ctx, const LoomAttention *a)
 
 /* [N or 1, H or 1, T or 1, …] in the shape [N, K, H/K, T, S]. */
 static LoomValue
-beside_scores (LoomLower *ctx, const Sizes *s, LoomValue v)
+like_scores (LoomLower *ctx, const Sizes *s, LoomValue v)
 {
   LoomTensorDesc d = loom_op_desc (ctx, v);
   gboolean each = d.dim[1] == s->heads;
 
   return loom_reshape (s->p, v, 5,
-                       (gint64[]){ d.dim[0], each ? s->groups : 1, each ? s->share : 1, d.dim[2], d.dim[3] });
+                       (gint64[]){ d.dim[0], each ? s->groups : 1, each ? s->heads_per_group : 1, d.dim[2], d.dim[3] });
 }
 
 static LoomValue
@@ -52,11 +52,11 @@ kept (Sizes *s, LoomValue where, LoomValue v, double otherwise)
 /* The attention weights [N, K, H/K, T, S]. A query whose keys are all masked gets scores of 0 in place of -∞, so
  * that its gradient is not NaN, and then weights of 0. */
 static LoomValue
-shares_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
+weights_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
 {
   LoomProgram *p = s->p;
   LoomSoftmaxAttrs last = { .axis = 4 };
-  LoomValue q = loom_reshape (p, a->q, 5, (gint64[]){ s->n, s->groups, s->share, s->queries, s->width });
+  LoomValue q = loom_reshape (p, a->q, 5, (gint64[]){ s->n, s->groups, s->heads_per_group, s->queries, s->width });
   LoomValue k = loom_reshape (p, a->k, 5, (gint64[]){ s->n, s->groups, 1, s->keys, s->width });
   LoomValue v
       = loom_binary (p, LOOM_SCALAR_MUL, loom_matmul (p, q, k, FALSE, TRUE), loom_const (p, s->dtype, a->scale));
@@ -64,7 +64,7 @@ shares_of (LoomLower *ctx, const LoomAttention *a, Sizes *s)
 
   if (a->mask != 0)
     {
-      LoomValue mask = beside_scores (ctx, s, a->mask);
+      LoomValue mask = like_scores (ctx, s, a->mask);
 
       if (loom_op_desc (ctx, mask).dtype == LOOM_BOOL)
         v = kept (s, mask, v, -INFINITY);
@@ -89,12 +89,13 @@ attend_kept (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
 {
   LoomProgram *p = s->p;
   LoomAttentionCachedAttrs attrs = { .scale = a->scale };
-  gint64 room = loom_lower_carry_room (ctx);
-  int slot[2] = { loom_lower_carry_slot (ctx, "keys", s->dtype, 4, (gint64[]){ s->n, s->groups, room, s->width }),
-                  loom_lower_carry_slot (ctx, "values", s->dtype, 4, (gint64[]){ s->n, s->groups, room, s->depth }) };
+  gint64 capacity = loom_lower_carry_capacity (ctx);
+  int slot[2]
+      = { loom_lower_carry_slot (ctx, "keys", s->dtype, 4, (gint64[]){ s->n, s->groups, capacity, s->width }),
+          loom_lower_carry_slot (ctx, "values", s->dtype, 4, (gint64[]){ s->n, s->groups, capacity, s->depth }) };
   LoomValue in[6] = { a->q, a->k, a->v, loom_program_read (p, slot[0]), loom_program_read (p, slot[1]) }, out[3];
 
-  in[5] = loom_lower_carry_place (ctx);
+  in[5] = loom_lower_carry_position (ctx);
   loom_emit (p, loom_prim ("attention_cached"), &attrs, 6, in, out);
   for (int i = 0; i < 2; i++)
     loom_program_commit (p, slot[i], out[i]);
@@ -106,7 +107,7 @@ static gboolean
 can_keep (LoomLower *ctx, const LoomAttention *a, const Sizes *s)
 {
   return a->causal && a->mask == 0 && s->queries == s->keys && s->width <= MOST_FEATURES && s->depth <= MOST_FEATURES
-         && s->queries <= loom_lower_carry_room (ctx);
+         && s->queries <= loom_lower_carry_capacity (ctx);
 }
 
 /* The number of each head among all, [N,H]; it stays with the head if a program is partitioned. */
@@ -128,20 +129,20 @@ loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
   LoomProgram *p = s.p;
   gboolean drops = a->dropout > 0 && loom_lower_is_training (ctx);
   gboolean whole = s.width <= MOST_FEATURES && s.depth <= MOST_FEATURES && !(drops && a->dropout >= 1);
-  LoomValue shares = weights != NULL || !whole ? shares_of (ctx, a, &s) : 0, y;
+  LoomValue probabilities = weights != NULL || !whole ? weights_of (ctx, a, &s) : 0, y;
 
   /* The primitive drops the same weights. */
-  if (drops && shares != 0)
+  if (drops && probabilities != 0)
     {
-      gint64 dims[5] = { s.n, s.groups, s.share, s.queries, s.keys };
+      gint64 dims[5] = { s.n, s.groups, s.heads_per_group, s.queries, s.keys };
       LoomValue keep = loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, LOOM_RANDOM_UNIFORM, 0, 5, dims),
                                     loom_const (p, s.dtype, a->dropout));
 
-      shares = loom_binary (p, LOOM_SCALAR_MUL, kept (&s, keep, shares, 0),
-                            loom_const (p, s.dtype, a->dropout < 1 ? 1 / (1 - a->dropout) : 0));
+      probabilities = loom_binary (p, LOOM_SCALAR_MUL, kept (&s, keep, probabilities, 0),
+                                   loom_const (p, s.dtype, a->dropout < 1 ? 1 / (1 - a->dropout) : 0));
     }
   if (weights != NULL)
-    *weights = loom_reshape (p, shares, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys });
+    *weights = loom_reshape (p, probabilities, 4, (gint64[]){ s.n, s.heads, s.queries, s.keys });
   if (whole && can_keep (ctx, a, &s))
     return attend_kept (ctx, a, &s);
   if (whole)
@@ -158,7 +159,8 @@ loom_op_attend (LoomLower *ctx, const LoomAttention *a, LoomValue *weights)
       loom_emit (p, loom_prim ("attention"), &attrs, drops ? 7 : 4, in, out);
       return out[0];
     }
-  y = loom_matmul (p, shares, loom_reshape (p, a->v, 5, (gint64[]){ s.n, s.groups, 1, s.keys, s.depth }), FALSE, FALSE);
+  y = loom_matmul (p, probabilities, loom_reshape (p, a->v, 5, (gint64[]){ s.n, s.groups, 1, s.keys, s.depth }), FALSE,
+                   FALSE);
   return loom_reshape (p, y, 4, (gint64[]){ s.n, s.heads, s.queries, s.depth });
 }
 

@@ -64,7 +64,7 @@ loom_op_sums (LoomLower *ctx, double *count)
 
 /* ---- spread ----------------------------------------------------------- */
 
-const LoomParamSpec loom_op_param_spread[] = {
+const LoomParamSpec loom_op_param_variance[] = {
   { LOOM_OP_DIMS ("dim"), .def = "", .doc = "The dimensions to reduce; if empty, all of them." },
   { .name = "correction",
     .type = LOOM_PARAM_FLOAT,
@@ -78,7 +78,7 @@ const LoomParamSpec loom_op_param_spread[] = {
   { NULL },
 };
 
-const LoomSample loom_op_samples_spread[] = {
+const LoomSample loom_op_samples_variance[] = {
   { .inputs = { "f32:B,3,4" } },
   { .params = "dim=1", .inputs = { "f32:B,3,4" } },
   { .params = "dim=0,-1 keepdim=true correction=0", .inputs = { "f32:B,3,4" } },
@@ -119,7 +119,7 @@ loom_op_root (LoomProgram *p, LoomValue s)
 
 /* ---- any and all ------------------------------------------------------ */
 
-const LoomSample loom_op_samples_asked_along[] = {
+const LoomSample loom_op_samples_tested_along[] = {
   { .inputs = { "bool:B,3,4" } },
   { .params = "dim=1", .inputs = { "i64:B,3,4" }, .range = "class:2" },
   { .params = "dim=0,-1 keepdim=true", .inputs = { "bool:B,3,4" } },
@@ -130,7 +130,7 @@ const LoomSample loom_op_samples_asked_along[] = {
 };
 
 void
-loom_op_infer_asked_along (LoomInfer *ctx)
+loom_op_infer_tested_along (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape shape;
@@ -143,14 +143,14 @@ loom_op_infer_asked_along (LoomInfer *ctx)
 }
 
 void
-loom_op_lower_asked_along (LoomLower *ctx, LoomScalarOp asks)
+loom_op_lower_tested_along (LoomLower *ctx, LoomScalarOp test_op)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_lower_input (ctx, 0), hits;
 
-  hits = loom_binary (p, asks, x, loom_op_const_like (ctx, x, 0));
+  hits = loom_binary (p, test_op, x, loom_op_const_like (ctx, x, 0));
   hits = loom_op_reduce (ctx, LOOM_REDUCE_SUM, loom_cast (p, hits, LOOM_I64));
-  loom_lower_output (ctx, 0, loom_binary (p, asks, hits, loom_const (p, LOOM_I64, 0)));
+  loom_lower_output (ctx, 0, loom_binary (p, test_op, hits, loom_const (p, LOOM_I64, 0)));
 }
 
 /* ---- softmax ---------------------------------------------------------- */

@@ -62,7 +62,7 @@ const LoomSample loom_op_samples_compared[] = {
   { NULL },
 };
 
-const LoomSample loom_op_samples_asked[] = {
+const LoomSample loom_op_samples_tested[] = {
   { .inputs = { "f32:B,3,4" } }, { .inputs = { "i64:B,3" }, .range = "class:2" },
   { .inputs = { "bool:4" } },    { .inputs = { "f32:" } },
   { .inputs = { "f32:0,3" } },   { NULL },
@@ -195,7 +195,7 @@ loom_op_infer_compare (LoomInfer *ctx)
 }
 
 void
-loom_op_infer_question (LoomInfer *ctx)
+loom_op_infer_predicate (LoomInfer *ctx)
 {
   loom_infer_output (ctx, 0, LOOM_BOOL, &loom_infer_input (ctx, 0)->shape);
 }
@@ -250,7 +250,7 @@ loom_op_lower_binary (LoomLower *ctx)
 }
 
 void
-loom_op_lower_question (LoomLower *ctx)
+loom_op_lower_predicate (LoomLower *ctx)
 {
   loom_lower_output (
       ctx, 0,
@@ -281,7 +281,7 @@ loom_op_lower_compare (LoomLower *ctx)
  * included, pass through a barrier and get none; NaN stays NaN. This is the behaviour of PyTorch 2.15 (earlier
  * versions pass the gradient at the bound). */
 LoomValue
-loom_op_hold (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound)
+loom_op_clamp_to (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue edge = loom_op_const_like (ctx, x, limit);

@@ -6,13 +6,13 @@
 /* ---- ports, parameters, samples --------------------------------------- */
 
 static const LoomPortSpec one[] = { { "out", "The largest or smallest value." }, { NULL } };
-const LoomPortSpec loom_op_port_found[] = {
+const LoomPortSpec loom_op_port_with_index[] = {
   { "out", "The largest or smallest values; without dim, a scalar." },
   { "indices", "The index of each value along dim, i64.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
-const LoomParamSpec loom_op_param_searched[] = {
+const LoomParamSpec loom_op_param_reduced_dim[] = {
   { LOOM_OP_DIM ("dim"), .def = "", .doc = "The dimension to reduce; if not set, all of them." },
   { .name = "keepdim",
     .type = LOOM_PARAM_BOOL,
@@ -21,7 +21,7 @@ const LoomParamSpec loom_op_param_searched[] = {
   { NULL },
 };
 
-const LoomSample loom_op_samples_searched[] = {
+const LoomSample loom_op_samples_reduced_dim[] = {
   { .inputs = { "f32:B,3,4" }, .range = "distinct" },
   { .params = "dim=1", .inputs = { "f32:B,3,4" }, .range = "distinct" },
   { .params = "dim=-1 keepdim=true", .inputs = { "f32:B,3" }, .range = "distinct" },
@@ -62,9 +62,9 @@ loom_op_has_elements (LoomInfer *ctx, guint32 axes)
 }
 
 const LoomPortSpec *
-loom_op_outputs_found (const LoomInfer *ctx)
+loom_op_outputs_with_index (const LoomInfer *ctx)
 {
-  return loom_infer_is_set (ctx, "dim") ? loom_op_port_found : one;
+  return loom_infer_is_set (ctx, "dim") ? loom_op_port_with_index : one;
 }
 
 /* The axes to reduce: one, or all. */
@@ -84,7 +84,7 @@ searched (LoomInfer *ctx, guint32 *axes)
 }
 
 void
-loom_op_infer_found (LoomInfer *ctx)
+loom_op_infer_with_index (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
   gboolean along = loom_infer_is_set (ctx, "dim");
@@ -114,7 +114,7 @@ loom_op_infer_extreme (LoomInfer *ctx)
 }
 
 void
-loom_op_infer_position (LoomInfer *ctx)
+loom_op_infer_arg_extreme (LoomInfer *ctx)
 {
   guint32 axes;
 
@@ -177,7 +177,7 @@ lower_along (LoomLower *ctx, LoomValue x, int axis, gboolean largest)
 }
 
 void
-loom_op_lower_found (LoomLower *ctx, gboolean largest)
+loom_op_lower_with_index (LoomLower *ctx, gboolean largest)
 {
   const LoomInfer *infer = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);
@@ -203,7 +203,7 @@ loom_op_lower_extreme (LoomLower *ctx, gboolean largest)
 
 /* Without a dimension the position counts the elements in row-major order. */
 void
-loom_op_lower_position (LoomLower *ctx, gboolean largest)
+loom_op_lower_arg_extreme (LoomLower *ctx, gboolean largest)
 {
   const LoomInfer *infer = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);

@@ -95,13 +95,13 @@ LoomValue
 loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n)
 {
   LoomTensorDesc d = loom_value_info (p, index)->desc;
-  LoomValue in[2] = { loom_op_count_along (p, LOOM_I64, 1, 0, n, 0, 1), index }, picked, first;
+  LoomValue in[2] = { loom_op_iota_along (p, LOOM_I64, 1, 0, n, 0, 1), index }, picked, first;
   gint64 dims[2] = { 1, loom_desc_count (&d) };
 
   if (outer == 1)
     return loom_reshape (p, index, 1, dims + 1);
   picked = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL);
-  first = loom_op_count_along (p, LOOM_I64, 2, 0, outer, 0, (double)n);
+  first = loom_op_iota_along (p, LOOM_I64, 2, 0, outer, 0, (double)n);
   dims[0] = outer * dims[1];
   return loom_reshape (
       p, loom_binary (p, LOOM_SCALAR_ADD, first, loom_reshape (p, picked, 2, (gint64[]){ 1, dims[1] })), 1, dims);
@@ -194,7 +194,7 @@ running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest)
   LoomTensorDesc d = loom_value_info (p, x)->desc;
   LoomValue best = loom_detach (p, x);
   LoomValue indices
-      = loom_expand_to (p, loom_op_count_along (p, LOOM_I64, d.rank, axis, d.dim[axis], 0, 1), d.rank, d.dim);
+      = loom_expand_to (p, loom_op_iota_along (p, LOOM_I64, d.rank, axis, d.dim[axis], 0, 1), d.rank, d.dim);
 
   for (gint64 by = 1; by < d.dim[axis]; by *= 2)
     {
@@ -265,7 +265,7 @@ loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n)
   order = loom_cumsum (p, loom_cast (p, holds, LOOM_I64), 0, TRUE, FALSE);
   order = loom_ternary (p, LOOM_SCALAR_SELECT, holds, order, loom_const (p, LOOM_I64, (double)n));
   order = loom_scatter (p, loom_fill (p, LOOM_I64, 1, (gint64[]){ n + 1 }, 0), order,
-                        loom_op_count_along (p, LOOM_I64, 1, 0, m, 0, 1), 0, LOOM_SCATTER_REPLACE);
+                        loom_op_iota_along (p, LOOM_I64, 1, 0, m, 0, 1), 0, LOOM_SCATTER_REPLACE);
   return loom_slice (p, order, &zero, NULL, &n);
 }
 
@@ -407,7 +407,7 @@ loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gi
   for (int k = (int)depth - 1; k >= 0; k--)
     {
       gint64 n = d.dim[batch + k];
-      LoomValue at, in[2] = { loom_op_count_along (p, LOOM_I64, 1, 0, n, 0, (double)inner), 0 };
+      LoomValue at, in[2] = { loom_op_iota_along (p, LOOM_I64, 1, 0, n, 0, (double)inner), 0 };
 
       start[i.rank - 1] = k;
       at = loom_reshape (p, loom_slice (p, index, start, NULL, to), 1, &rows);
@@ -425,7 +425,7 @@ loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gi
       gint64 grid[2] = { groups, rows / groups };
 
       place = loom_binary (p, LOOM_SCALAR_ADD, loom_reshape (p, place, 2, grid),
-                           loom_op_count_along (p, LOOM_I64, 2, 0, groups, 0, (double)inner));
+                           loom_op_iota_along (p, LOOM_I64, 2, 0, groups, 0, (double)inner));
       place = loom_reshape (p, place, 1, &rows);
     }
   return place;

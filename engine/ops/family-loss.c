@@ -145,7 +145,7 @@ loom_op_loss_constant (LoomLower *ctx, guint i)
 }
 
 void
-loom_op_put_loss (LoomLower *ctx, LoomValue each)
+loom_op_output_loss (LoomLower *ctx, LoomValue each)
 {
   const char *reduction = loom_infer_string (loom_lower_infer (ctx), "reduction");
   LoomProgram *p = loom_lower_program (ctx);
@@ -154,11 +154,11 @@ loom_op_put_loss (LoomLower *ctx, LoomValue each)
     each = loom_mean_all (p, each);
   else if (g_str_equal (reduction, "sum"))
     each = loom_sum_all (p, each);
-  loom_op_put (ctx, 0, each);
+  loom_op_output_reshaped (ctx, 0, each);
 }
 
 void
-loom_op_put_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count)
+loom_op_output_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count)
 {
   const char *reduction = loom_infer_string (loom_lower_infer (ctx), "reduction");
   LoomProgram *p = loom_lower_program (ctx);
@@ -167,7 +167,7 @@ loom_op_put_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count)
     each = loom_sum_all (p, each);
   if (g_str_equal (reduction, "mean"))
     each = loom_binary (p, LOOM_SCALAR_DIV, each, count);
-  loom_op_put (ctx, 0, each);
+  loom_op_output_reshaped (ctx, 0, each);
 }
 
 LoomValue

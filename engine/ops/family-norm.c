@@ -179,7 +179,7 @@ track (LoomLower *ctx, LoomValue mean, LoomValue var, double count, LoomValue mo
 
 /* [C] as [C,1,…], to broadcast with a tensor of that rank whose axis 1 is the channels. */
 static LoomValue
-beside (LoomProgram *p, LoomValue v, int rank)
+like_channels (LoomProgram *p, LoomValue v, int rank)
 {
   gint64 dims[LOOM_MAX_RANK] = { loom_value_info (p, v)->desc.dim[0], 1, 1, 1, 1, 1, 1, 1 };
 
@@ -192,10 +192,10 @@ loom_op_scale_channels (LoomProgram *p, LoomValue v, LoomValue weight, LoomValue
   int rank = loom_value_info (p, v)->desc.rank;
 
   if (weight != 0 && bias != 0)
-    return loom_ternary (p, LOOM_SCALAR_FMA, v, beside (p, weight, rank), beside (p, bias, rank));
+    return loom_ternary (p, LOOM_SCALAR_FMA, v, like_channels (p, weight, rank), like_channels (p, bias, rank));
   if (weight != 0)
-    return loom_binary (p, LOOM_SCALAR_MUL, v, beside (p, weight, rank));
-  return bias != 0 ? loom_binary (p, LOOM_SCALAR_ADD, v, beside (p, bias, rank)) : v;
+    return loom_binary (p, LOOM_SCALAR_MUL, v, like_channels (p, weight, rank));
+  return bias != 0 ? loom_binary (p, LOOM_SCALAR_ADD, v, like_channels (p, bias, rank)) : v;
 }
 
 /* Evaluation: y = x·a + b for each channel, with a = weight/√(var + eps) and b = bias - mean·a. */

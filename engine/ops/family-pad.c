@@ -38,16 +38,16 @@ repeated (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
 
 /* The padding on one side of the axis: n elements before the first or after the last. */
 static LoomValue
-side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const char *mode)
+side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean is_after, const char *mode)
 {
   gint64 size = loom_value_info (p, v)->desc.dim[axis];
 
   if (g_str_equal (mode, "replicate"))
-    return repeated (p, v, axis, behind ? size - 1 : 0, n);
+    return repeated (p, v, axis, is_after ? size - 1 : 0, n);
   if (g_str_equal (mode, "circular"))
-    return piece (p, v, axis, behind ? 0 : size - n, n);
+    return piece (p, v, axis, is_after ? 0 : size - n, n);
   /* Reflected at the edge, which is not repeated: elements n … 1 before, size - 2 … size - 1 - n after. */
-  return walk (p, v, axis, behind ? size - 2 : n, n, -1);
+  return walk (p, v, axis, is_after ? size - 2 : n, n, -1);
 }
 
 LoomValue

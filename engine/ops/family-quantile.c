@@ -133,7 +133,7 @@ read_quantile (LoomInfer *ctx, double *q, guint *n, guint32 *axes)
 {
   int rank = loom_infer_input (ctx, 0)->shape.rank, axis;
 
-  *n = loom_infer_floats (ctx, "q", q, LOOM_OP_MAX_PARTS);
+  *n = loom_infer_floats (ctx, "q", q, LOOM_OP_MAX_OUTPUTS);
   *axes = (1u << rank) - 1;
   if (!loom_op_needs_float (ctx, 0, "input", "interpolates its elements"))
     return FALSE;
@@ -156,7 +156,7 @@ void
 loom_op_infer_quantile (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
-  double q[LOOM_OP_MAX_PARTS];
+  double q[LOOM_OP_MAX_OUTPUTS];
   LoomShape shape;
   guint32 axes;
   guint n;
@@ -224,10 +224,10 @@ loom_op_lower_quantile (LoomLower *ctx, gboolean skip_nan)
   LoomProgram *p = loom_lower_program (ctx);
   LoomDType dtype = loom_program_get_float (p);
   LoomValue x = loom_cast (p, loom_op_at_least_1d (p, loom_lower_input (ctx, 0)), dtype);
-  LoomValue sorted, last, count, full, y[LOOM_OP_MAX_PARTS], all;
+  LoomValue sorted, last, count, full, y[LOOM_OP_MAX_OUTPUTS], all;
   LoomTensorDesc d = loom_op_desc (ctx, x);
-  double q[LOOM_OP_MAX_PARTS];
-  guint n = loom_infer_floats (infer, "q", q, LOOM_OP_MAX_PARTS);
+  double q[LOOM_OP_MAX_OUTPUTS];
+  guint n = loom_infer_floats (infer, "q", q, LOOM_OP_MAX_OUTPUTS);
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims), axis = 0;
 

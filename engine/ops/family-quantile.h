@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-/* Ports, parameters and types are those of max (loom_op_infer_found). The median of elements with NaN is NaN; if NaN
- * is skipped, only that of elements that are all NaN. */
+/* Ports, parameters and types are those of max (loom_op_infer_with_index). The median of elements with NaN is NaN; if
+ * NaN is skipped, only that of elements that are all NaN. */
 void loom_op_lower_median (LoomLower *ctx, gboolean skip_nan);
 
 extern const LoomParamSpec loom_op_param_quantile[];

@@ -14,9 +14,9 @@ const LoomPortSpec loom_op_port_like[] = {
 static gpointer
 make_ports (gpointer unused)
 {
-  LoomPortSpec *all = g_new0 (LoomPortSpec, (LOOM_OP_MAX_PARTS + 1) * (LOOM_OP_MAX_PARTS + 2) / 2);
+  LoomPortSpec *all = g_new0 (LoomPortSpec, (LOOM_OP_MAX_OUTPUTS + 1) * (LOOM_OP_MAX_OUTPUTS + 2) / 2);
 
-  for (guint n = 1; n <= LOOM_OP_MAX_PARTS; n++)
+  for (guint n = 1; n <= LOOM_OP_MAX_OUTPUTS; n++)
     {
       for (guint i = 0; i < n; i++)
         {
@@ -35,12 +35,12 @@ loom_op_numbered_ports (guint n)
   static GOnce once = G_ONCE_INIT;
   const LoomPortSpec *all = g_once (&once, make_ports, NULL);
 
-  n = MIN (n, LOOM_OP_MAX_PARTS);
+  n = MIN (n, LOOM_OP_MAX_OUTPUTS);
   return all + n * (n + 1) / 2;
 }
 
 gboolean
-loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape)
+loom_op_infer_reshape (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape)
 {
   LoomDim rest = loom_dim (1), count = loom_shape_count (from);
   int dynamic = -1, n_dynamic = 0;
@@ -75,7 +75,7 @@ loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomSh
 /* ---- parts of an axis ------------------------------------------------- */
 
 LoomDim
-loom_op_cut_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first)
+loom_op_slice_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first)
 {
   gint64 n = size.coef, low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1, from, to, count;
 
@@ -96,7 +96,7 @@ loom_op_cut_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 s
 }
 
 LoomValue
-loom_op_cut (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, gint64 step)
+loom_op_slice_axis (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, gint64 step)
 {
   LoomTensorDesc x = loom_value_info (p, v)->desc;
   gint64 starts[LOOM_MAX_RANK] = { 0 }, steps[LOOM_MAX_RANK];
@@ -112,24 +112,24 @@ loom_op_cut (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, 
 /* The axis is paired with an axis of size 1 that is expanded, with all axes before and after merged: rank 3 is
  * enough. */
 LoomValue
-loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each)
+loom_op_repeat (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each)
 {
   LoomTensorDesc x = loom_value_info (p, v)->desc;
-  gint64 before = 1, behind = 1, n = x.dim[axis];
+  gint64 before = 1, trailing = 1, n = x.dim[axis];
 
   if (times == 1)
     return v;
   for (int i = 0; i < axis; i++)
     before *= x.dim[i];
   for (int i = axis + 1; i < x.rank; i++)
-    behind *= x.dim[i];
+    trailing *= x.dim[i];
   if (each)
     {
       before *= n;
       n = 1;
     }
-  v = loom_reshape (p, v, 3, (gint64[]){ before, 1, n * behind });
-  v = loom_expand_to (p, v, 3, (gint64[]){ before, times, n * behind });
+  v = loom_reshape (p, v, 3, (gint64[]){ before, 1, n * trailing });
+  v = loom_expand_to (p, v, 3, (gint64[]){ before, times, n * trailing });
   x.dim[axis] *= times;
   return loom_reshape (p, v, x.rank, x.dim);
 }
@@ -137,7 +137,7 @@ loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean ea
 /* ---- counters and bands ------------------------------------------------ */
 
 LoomValue
-loom_op_count_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step)
+loom_op_iota_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step)
 {
   LoomIotaTo attrs = { .kernel = { .axis = axis, .start = start, .step = step }, .dtype = dtype, .to.rank = rank };
 
@@ -149,9 +149,9 @@ loom_op_count_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64
 LoomValue
 loom_op_band (LoomProgram *p, gint64 rows, gint64 columns, gint64 diagonal, LoomScalarOp op)
 {
-  LoomValue row = loom_op_count_along (p, LOOM_I64, 2, 0, rows, (double)diagonal, 1);
+  LoomValue row = loom_op_iota_along (p, LOOM_I64, 2, 0, rows, (double)diagonal, 1);
 
-  return loom_binary (p, op, row, loom_op_count_along (p, LOOM_I64, 2, 1, columns, 0, 1));
+  return loom_binary (p, op, row, loom_op_iota_along (p, LOOM_I64, 2, 1, columns, 0, 1));
 }
 
 gint64
@@ -173,11 +173,11 @@ loom_op_diagonal_of (LoomProgram *p, LoomValue v, gint64 offset)
   x.rank--;
   x.dim[x.rank - 1] = rows * columns;
   v = loom_reshape (p, v, x.rank, x.dim);
-  return loom_op_cut (p, v, x.rank - 1, n > 0 ? start : 0, n, columns + 1);
+  return loom_op_slice_axis (p, v, x.rank - 1, n > 0 ? start : 0, n, columns + 1);
 }
 
 void
-loom_op_put (LoomLower *ctx, guint i, LoomValue v)
+loom_op_output_reshaped (LoomLower *ctx, guint i, LoomValue v)
 {
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, i, dims);
@@ -192,7 +192,7 @@ const LoomPortSpec loom_op_port_parts[] = {
 };
 
 gboolean
-loom_op_cut_axis (LoomInfer *ctx, int *axis)
+loom_op_split_axis (LoomInfer *ctx, int *axis)
 {
   return loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
                        "A scalar cannot be split.")
@@ -200,7 +200,7 @@ loom_op_cut_axis (LoomInfer *ctx, int *axis)
 }
 
 gboolean
-loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
+loom_op_count_outputs (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
 {
   const LoomShape alone = { .rank = 1, .dim = { size } };
   g_autofree char *text = loom_shape_to_string (&alone);
@@ -210,9 +210,9 @@ loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
         ctx, LOOM_ERROR_SHAPE, "parts",
         "Dimension %d has the size %s, which does not determine the number of outputs. Set parts to their number.",
         axis, text);
-  else if (size.coef < 1 || size.coef > LOOM_OP_MAX_PARTS)
+  else if (size.coef < 1 || size.coef > LOOM_OP_MAX_OUTPUTS)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim", "Dimension %d would give %s outputs, but there can be 1 to %d.",
-                      axis, text, LOOM_OP_MAX_PARTS);
+                      axis, text, LOOM_OP_MAX_OUTPUTS);
   else
     {
       *n = size.coef;
@@ -223,7 +223,7 @@ loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
 }
 
 void
-loom_op_lower_parts (LoomLower *ctx)
+loom_op_lower_split (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_lower_input (ctx, 0);
@@ -235,7 +235,7 @@ loom_op_lower_parts (LoomLower *ctx)
       gint64 dims[LOOM_MAX_RANK];
 
       loom_op_output_dims (ctx, i, dims);
-      loom_lower_output (ctx, i, loom_op_cut (p, x, axis, start, dims[axis], 1));
+      loom_lower_output (ctx, i, loom_op_slice_axis (p, x, axis, start, dims[axis], 1));
       start += dims[axis];
     }
 }
@@ -246,7 +246,7 @@ const LoomPortSpec loom_op_port_image[] = {
 };
 
 void
-loom_op_turn_pixels (LoomLower *ctx, const gint64 split[5], const int order[6])
+loom_op_permute_pixels (LoomLower *ctx, const gint64 split[5], const int order[6])
 {
   LoomProgram *p = loom_lower_program (ctx);
   gint64 dims[LOOM_MAX_RANK], parts[6] = { 1, split[0], split[1], split[2], split[3], split[4] };

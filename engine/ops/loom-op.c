@@ -85,7 +85,7 @@ loom_op_params (const LoomOp *op, const LoomElement *node)
 
 /* TRUE if the word is a synonym of the operator, or its name in PyTorch. */
 static gboolean
-is_called (const LoomOp *op, const char *word)
+has_synonym (const LoomOp *op, const char *word)
 {
   g_auto (GStrv) synonyms = g_strsplit (op->synonyms != NULL ? op->synonyms : "", " ", -1);
   const char *last = op->reference != NULL ? strrchr (op->reference, '.') : NULL;
@@ -97,12 +97,12 @@ is_called (const LoomOp *op, const char *word)
 }
 
 const LoomOp *
-loom_op_called (const char *word)
+loom_op_by_synonym (const char *word)
 {
   const LoomOp *const *ops = loom_ops (), *found = NULL;
 
   for (guint i = 0; ops[i] != NULL; i++)
-    if (ops[i]->category < LOOM_CATEGORY_HIDDEN && is_called (ops[i], word))
+    if (ops[i]->category < LOOM_CATEGORY_HIDDEN && has_synonym (ops[i], word))
       {
         if (found != NULL)
           return NULL;

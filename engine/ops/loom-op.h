@@ -53,14 +53,14 @@ typedef enum
 /* The state that nodes carry from one run of a program to the next. prefix NULL: none. */
 typedef struct
 {
-  const char *prefix; /* of the slots: PREFIXPATH.WHAT, and PREFIX LOOM_CARRY_PLACE, which the caller sets */
+  const char *prefix; /* of the slots: PREFIXPATH.WHAT, and PREFIX LOOM_CARRY_POSITION, which the caller sets */
   gboolean all;       /* every node that supports it; else those with stateful="true" */
-  gint64 room;        /* the number of positions in the cache of attention; 0: no cache */
+  gint64 capacity;    /* the number of positions in the cache of attention; 0: no cache */
   GHashTable *nodes;  /* receives the paths of the nodes that carry state (owned by it); may be NULL */
 } LoomCarry;
 
 /* The i64 scalar that counts the positions read since the beginning; 0 starts a new sequence. */
-#define LOOM_CARRY_PLACE "place"
+#define LOOM_CARRY_POSITION "place"
 
 /* Of op="scheduled": the scalar slot PATH.value, which the trainer sets before each step. */
 #define LOOM_SCHEDULED "value"
@@ -122,7 +122,7 @@ typedef enum
   LOOM_FIRST_FORMULA, /* by the formula, if it is about one element of each operand; else it is not shown */
   LOOM_FIRST_ROWS,    /* the first row of the input times the first row of the weight, plus the bias */
   LOOM_FIRST_PRODUCT, /* the first row of the input times the first column of the other */
-  LOOM_FIRST_SHARE,   /* the first exponential, divided by the sum along the last dimension */
+  LOOM_FIRST_SOFTMAX, /* the first exponential, divided by the sum along the last dimension */
   LOOM_FIRST_SUM,     /* of all elements, if the output is a scalar */
   LOOM_FIRST_MEAN,
   LOOM_N_FIRST
@@ -171,7 +171,7 @@ typedef struct
 } LoomCost;
 
 /* For operators whose parameters or shapes determine the number of outputs. */
-#define LOOM_OP_MAX_PARTS 64
+#define LOOM_OP_MAX_OUTPUTS 64
 
 struct _LoomOp
 {
@@ -182,8 +182,8 @@ struct _LoomOp
   const char *synonyms; /* words of the lecture, other libraries and papers, separated by spaces; or NULL */
   LoomOpRole role;
   const char *metric;                   /* of a loss: the metric that a new training shows with it; NULL for none */
-  LoomOutputKind judges;                /* of a loss: the meaning of its prediction */
-  LoomOutputKind gives;                 /* the meaning of its first output, if the operator determines it */
+  LoomOutputKind prediction_kind;       /* of a loss: the meaning of its prediction */
+  LoomOutputKind output_kind;           /* the meaning of its first output, if the operator determines it */
   gboolean usual;                       /* part of a first course: shown before the others */
   const char *doc;                      /* one line */
   const char *details;                  /* a paragraph: its behaviour and use, not copied from elsewhere */
@@ -221,7 +221,7 @@ struct _LoomOp
    * a clause and a sentence with the remedy. NULL, also as the member: it can be trained. */
   const char *(*untrainable) (const LoomInfer *ctx);
   /* If the size of the output depends on the data (nonzero): an i64 scalar with that size. Such a node has a symbol
-   * of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
+   * of its own, loom_infer_counted_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
   LoomValue (*count_size) (LoomLower *ctx);
   /* For an operator whose outputs are batches of a data set: opens it. Relative paths start at folder (NULL: the
    * working folder). */
@@ -232,9 +232,9 @@ struct _LoomOp
    * the first sample. NULL: it can. */
   const char *example;
   /* For an operator that can be inserted into a wire to make a tensor fit its consumer: candidate nodes for a tensor
-   * of this type, each as "NAME=VALUE …" (values without spaces) or "", the likeliest first; `beside` are the types
+   * of this type, each as "NAME=VALUE …" (values without spaces) or "", the likeliest first; `siblings` are the types
    * of the other inputs of the consumer. NULL-terminated, transfer full. NULL: it is never inserted. */
-  char **(*adapt) (const LoomType *from, const LoomType *const *beside, guint n_beside);
+  char **(*adapt) (const LoomType *from, const LoomType *const *siblings, guint n_siblings);
   /* "16 channels · 3×3 · pad 1": the second row of the card. NULL: the engine lists the parameters that are not at
    * their default. */
   char *(*summary) (const LoomInfer *ctx);
@@ -243,7 +243,7 @@ struct _LoomOp
 const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
 /* The operator with this name in other libraries or papers ("dense", "BCEWithLogitsLoss"); NULL unless it is exactly
  * one. */
-const LoomOp *loom_op_called (const char *word);
+const LoomOp *loom_op_by_synonym (const char *word);
 /* "linear, bilinear": the operators whose name, title or documentation has this word; NULL if there are none. */
 char *loom_ops_mentioning (const char *word);
 const LoomOp *loom_op (const char *name);
@@ -319,7 +319,7 @@ gboolean loom_infer_claim_state (LoomInfer *ctx, const char *name);
 void loom_infer_set_outputs (LoomInfer *ctx, const LoomPortSpec *spec);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
 /* The size that depends on the data, of an operator with count_size(). */
-LoomDim loom_infer_own_dim (const LoomInfer *ctx);
+LoomDim loom_infer_counted_dim (const LoomInfer *ctx);
 const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
 
 /* A way to shard a weight over the ranks of a run, for the attribute split of its node. */
@@ -377,9 +377,9 @@ void loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value);
 /* TRUE if the node resumes from the state of the run before, which it declares with the functions below. */
 gboolean loom_lower_carries (const LoomLower *ctx);
 /* The number of positions in the cache of attention; 0: no cache. */
-gint64 loom_lower_carry_room (const LoomLower *ctx);
+gint64 loom_lower_carry_capacity (const LoomLower *ctx);
 /* The number of positions that earlier runs have read, i64. */
-LoomValue loom_lower_carry_place (LoomLower *ctx);
+LoomValue loom_lower_carry_position (LoomLower *ctx);
 /* A slot for carried state, initialised to zeros. */
 int loom_lower_carry_slot (LoomLower *ctx, const char *what, LoomDType dtype, int rank, const gint64 *dims);
 /* The value that the run before has stored, or `first` at the beginning; and the value for the next run, of the same

@@ -4,7 +4,7 @@
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_asked_along (ctx, LOOM_SCALAR_EQ); /* Every element is true if no element is 0. */
+  loom_op_lower_tested_along (ctx, LOOM_SCALAR_EQ); /* Every element is true if no element is 0. */
 }
 
 const LoomOp loom_op_all = {
@@ -20,8 +20,8 @@ const LoomOp loom_op_all = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_reduced,
-  .infer = loom_op_infer_asked_along,
+  .infer = loom_op_infer_tested_along,
   .lower = lower,
   .flops = loom_op_input_flops,
-  .samples = loom_op_samples_asked_along,
+  .samples = loom_op_samples_tested_along,
 };

@@ -77,8 +77,8 @@ lower (LoomLower *ctx)
 
   loom_op_output_dims (ctx, 0, dims);
   loom_lower_output (ctx, 0,
-                     loom_op_count_along (loom_lower_program (ctx), dtype, 1, 0, dims[0],
-                                          loom_infer_float (infer_ctx, "start"), loom_infer_float (infer_ctx, "step")));
+                     loom_op_iota_along (loom_lower_program (ctx), dtype, 1, 0, dims[0],
+                                         loom_infer_float (infer_ctx, "start"), loom_infer_float (infer_ctx, "step")));
 }
 
 static const LoomSample samples[] = {

@@ -4,7 +4,7 @@
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_position (ctx, TRUE);
+  loom_op_lower_arg_extreme (ctx, TRUE);
 }
 
 const LoomOp loom_op_argmax = {
@@ -21,9 +21,9 @@ const LoomOp loom_op_argmax = {
   .reference = "torch.argmax",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
-  .params = loom_op_param_searched,
-  .infer = loom_op_infer_position,
+  .params = loom_op_param_reduced_dim,
+  .infer = loom_op_infer_arg_extreme,
   .lower = lower,
   .flops = loom_op_input_flops,
-  .samples = loom_op_samples_searched,
+  .samples = loom_op_samples_reduced_dim,
 };

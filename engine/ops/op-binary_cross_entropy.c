@@ -58,7 +58,7 @@ step (LoomFormula *f, LoomScalarOp op, uint8_t a, uint8_t b, double imm)
  * where the derivative of the clamped logarithm would be 0. The derivative in t is the difference of the clamped
  * logarithms. */
 static LoomCustomGradientAttrs
-slopes (void)
+derivative_formula (void)
 {
   enum
   {
@@ -83,7 +83,7 @@ slopes (void)
 static void
 lower (LoomLower *ctx)
 {
-  const LoomCustomGradientAttrs attrs = slopes ();
+  const LoomCustomGradientAttrs attrs = derivative_formula ();
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1), one = loom_op_const_like (ctx, x, 1);
   LoomValue w = loom_op_loss_constant (ctx, 2), loss;
@@ -95,7 +95,7 @@ lower (LoomLower *ctx)
   loss = loom_emit (p, loom_prim ("custom_gradient"), &attrs, 5, (LoomValue[]){ loss, x, t, yes, no }, NULL);
   if (w != 0)
     loss = loom_binary (p, LOOM_SCALAR_MUL, loss, w);
-  loom_op_put_loss (ctx, loss);
+  loom_op_output_loss (ctx, loss);
 }
 
 static const LoomSample samples[] = {
@@ -113,7 +113,7 @@ const LoomOp loom_op_binary_cross_entropy = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-bce-loss-symbolic",
   .synonyms = "bce log loss",
-  .judges = LOOM_OUTPUT_BINARY_PROBABILITIES,
+  .prediction_kind = LOOM_OUTPUT_BINARY_PROBABILITIES,
   .doc = "Computes the binary cross-entropy between predicted and target probabilities.",
   .details = "The input is a probability, usually the output of a sigmoid. Logarithms are clamped to at least −100 and "
              "the derivative to at most 1e12, as in PyTorch. For logits use binary_cross_entropy_with_logits, which is "

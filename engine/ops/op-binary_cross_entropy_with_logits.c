@@ -55,7 +55,7 @@ lower (LoomLower *ctx)
   loss = loom_ternary (p, LOOM_SCALAR_FMA, t, loom_op_logistic_loss (p, x, TRUE), no);
   if (w != 0)
     loss = loom_binary (p, LOOM_SCALAR_MUL, loss, w);
-  loom_op_put_loss (ctx, loss);
+  loom_op_output_loss (ctx, loss);
 }
 
 static const LoomSample samples[] = {
@@ -75,7 +75,7 @@ const LoomOp loom_op_binary_cross_entropy_with_logits = {
   .icon = "loom-bce-loss-symbolic",
   .synonyms = "bce bcewithlogits logistic log loss",
   .usual = TRUE,
-  .judges = LOOM_OUTPUT_BINARY_LOGITS,
+  .prediction_kind = LOOM_OUTPUT_BINARY_LOGITS,
   .doc = "Computes the binary cross-entropy between logits and target probabilities.",
   .details = "Combines a sigmoid with binary cross-entropy (BCE) and is accurate for logits of any size. Several "
              "classes can be positive at once (multi-label classification). pos_weight above 1 penalises false "

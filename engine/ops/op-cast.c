@@ -34,7 +34,7 @@ static const LoomSample samples[] = {
 };
 
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   return loom_dtype_is_float (from->dtype) ? g_strdupv ((char *[]){ "dtype=i64", NULL })
                                            : g_strdupv ((char *[]){ "dtype=f32", "dtype=i64", NULL });

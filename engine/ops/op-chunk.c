@@ -6,7 +6,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_INT,
     .def = "2",
     .minimum = 1,
-    .maximum = LOOM_OP_MAX_PARTS,
+    .maximum = LOOM_OP_MAX_OUTPUTS,
     .doc = "The number of chunks; the last one may be smaller." },
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to split along." },
   { NULL },
@@ -28,7 +28,7 @@ infer (LoomInfer *ctx)
   LoomDim size, each = loom_dim_unknown ();
   int axis;
 
-  if (!loom_op_cut_axis (ctx, &axis))
+  if (!loom_op_split_axis (ctx, &axis))
     return;
   size = shape.dim[axis];
   if (loom_dim_is_known (size))
@@ -84,7 +84,7 @@ const LoomOp loom_op_chunk = {
   .dynamic_outputs = outputs,
   .params = params,
   .infer = infer,
-  .lower = loom_op_lower_parts,
+  .lower = loom_op_lower_split,
   .flops = loom_op_no_flops,
   .samples = samples,
 };

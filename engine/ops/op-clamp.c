@@ -38,9 +38,9 @@ lower (LoomLower *ctx)
   LoomValue y = loom_op_operand (ctx, 0);
 
   if (loom_infer_is_set (bounds, "min"))
-    y = loom_op_hold (ctx, y, loom_infer_float (bounds, "min"), LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+    y = loom_op_clamp_to (ctx, y, loom_infer_float (bounds, "min"), LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
   if (loom_infer_is_set (bounds, "max"))
-    y = loom_op_hold (ctx, y, loom_infer_float (bounds, "max"), LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
+    y = loom_op_clamp_to (ctx, y, loom_infer_float (bounds, "max"), LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
   loom_lower_output (ctx, 0, y);
 }
 

@@ -85,7 +85,7 @@ lower (LoomLower *ctx)
     {
       length = run_length (values + i, n - i, dtype == LOOM_F64 || dtype == LOOM_F32 || dtype == LOOM_I64);
       part[n_parts++] = length > 1 && values[i + 1] != values[i]
-                            ? loom_op_count_along (p, dtype, 1, 0, length, values[i], values[i + 1] - values[i])
+                            ? loom_op_iota_along (p, dtype, 1, 0, length, values[i], values[i + 1] - values[i])
                             : loom_fill (p, dtype, 1, (gint64[]){ length }, values[i]);
     }
   loom_lower_output (ctx, 0, loom_reshape (p, loom_concat (p, n_parts, part, 0), rank, dims));

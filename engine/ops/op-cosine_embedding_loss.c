@@ -66,7 +66,7 @@ lower (LoomLower *ctx)
   near = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_EQ, t, one), near, zero);
   one = loom_op_const_like (ctx, x, -1);
   far = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_EQ, t, one), far, zero);
-  loom_op_put_loss (ctx, loom_binary (p, LOOM_SCALAR_ADD, near, far));
+  loom_op_output_loss (ctx, loom_binary (p, LOOM_SCALAR_ADD, near, far));
 }
 
 static const LoomSample samples[] = {

@@ -57,8 +57,8 @@ lower (LoomLower *ctx)
     }
   for (int i = 0; i < 2; i++)
     x[i] = unit (p, loom_expand_to (p, x[i], d.rank, d.dim), axis, eps);
-  loom_op_put (ctx, 0,
-               loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, x[0], x[1]), 1u << axis, FALSE));
+  loom_op_output_reshaped (
+      ctx, 0, loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, x[0], x[1]), 1u << axis, FALSE));
 }
 
 static const LoomSample samples[] = {

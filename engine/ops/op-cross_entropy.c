@@ -81,7 +81,7 @@ lower_probabilities (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
                       loom_op_const_like (ctx, x, smoothing / (double)d.dim[1]));
   y = loom_unary (p, LOOM_SCALAR_NEG,
                   sum_classes (p, loom_binary (p, LOOM_SCALAR_MUL, t, y), loom_op_class_weight (ctx, 2)));
-  loom_op_put_loss (ctx, y);
+  loom_op_output_loss (ctx, y);
 }
 
 /* As in PyTorch the mean is over the samples that are not ignored; NaN if there are none. The composite supports
@@ -108,7 +108,7 @@ lower_classes (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
       all = loom_binary (p, LOOM_SCALAR_MUL, all, loom_op_const_like (ctx, x, smoothing / (double)d.dim[1]));
       y = loom_ternary (p, LOOM_SCALAR_FMA, y, loom_op_const_like (ctx, x, 1 - smoothing), all);
     }
-  loom_op_put_counted_loss (ctx, y, loom_sum_all (p, w));
+  loom_op_output_counted_loss (ctx, y, loom_sum_all (p, w));
 }
 
 static void
@@ -163,7 +163,7 @@ const LoomOp loom_op_cross_entropy = {
   .synonyms = "ce softmax log likelihood classification xent",
   .metric = "accuracy",
   .usual = TRUE,
-  .judges = LOOM_OUTPUT_LOGITS,
+  .prediction_kind = LOOM_OUTPUT_LOGITS,
   .doc = "Computes the cross-entropy between logits and target classes.",
   .details = "The usual loss for classification: it applies log_softmax to the logits and returns the negative log "
              "probability of the target class. It is 0 for a certain correct prediction and ln(classes) for uniform "

@@ -50,8 +50,8 @@ lower (LoomLower *ctx)
   start = d.dim[0] == 0 ? 0 : k >= 0 ? k : -k * n;
   step = n + 1;
   count = n * n;
-  loom_op_put (ctx, 0,
-               d.dim[0] == 0 ? loom_fill (p, d.dtype, 1, &count, 0) : loom_pad (p, x, &start, &step, &count, 0));
+  loom_op_output_reshaped (
+      ctx, 0, d.dim[0] == 0 ? loom_fill (p, d.dtype, 1, &count, 0) : loom_pad (p, x, &start, &step, &count, 0));
 }
 
 static const LoomSample samples[] = {

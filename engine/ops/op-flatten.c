@@ -51,7 +51,7 @@ static const LoomSample samples[] = {
 
 /* Images become vectors for a linear layer. */
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   return g_strdupv ((char *[]){ from->shape.rank > 2 ? "" : NULL, NULL });
 }

@@ -71,7 +71,7 @@ lower (LoomLower *ctx)
       loom_binary (p, LOOM_SCALAR_DIV, loom_unary (p, LOOM_SCALAR_SQUARE, loom_binary (p, LOOM_SCALAR_SUB, x, t)), v));
   if (loom_infer_bool (infer_ctx, "full"))
     loss = loom_binary (p, LOOM_SCALAR_ADD, loss, loom_op_const_like (ctx, x, log_two_pi));
-  loom_op_put_loss (ctx, loom_binary (p, LOOM_SCALAR_MUL, loss, loom_op_const_like (ctx, x, 0.5)));
+  loom_op_output_loss (ctx, loom_binary (p, LOOM_SCALAR_MUL, loss, loom_op_const_like (ctx, x, 0.5)));
 }
 
 static const LoomSample samples[] = {

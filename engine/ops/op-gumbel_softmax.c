@@ -47,7 +47,7 @@ hardened (LoomLower *ctx, LoomValue soft, int axis)
   LoomValue rest = loom_binary (p, LOOM_SCALAR_SUB, soft, loom_detach (p, soft));
   LoomValue where = loom_emit (p, loom_prim ("argreduce"), &attrs, 1, &soft, NULL);
   LoomValue hit
-      = loom_binary (p, LOOM_SCALAR_EQ, loom_op_count_along (p, LOOM_I64, d.rank, axis, d.dim[axis], 0, 1), where);
+      = loom_binary (p, LOOM_SCALAR_EQ, loom_op_iota_along (p, LOOM_I64, d.rank, axis, d.dim[axis], 0, 1), where);
 
   return loom_binary (p, LOOM_SCALAR_ADD, loom_cast (p, hit, d.dtype), rest);
 }

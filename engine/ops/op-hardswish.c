@@ -8,8 +8,8 @@ lower (LoomLower *ctx)
   LoomValue x = loom_op_operand (ctx, 0), y;
 
   y = loom_binary (p, LOOM_SCALAR_ADD, x, loom_op_const_like (ctx, x, 3));
-  y = loom_op_hold (ctx, y, 0, LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
-  y = loom_op_hold (ctx, y, 6, LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
+  y = loom_op_clamp_to (ctx, y, 0, LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  y = loom_op_clamp_to (ctx, y, 6, LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
   y = loom_binary (p, LOOM_SCALAR_MUL, x, y);
   loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_DIV, y, loom_op_const_like (ctx, x, 6)));
 }

@@ -13,9 +13,9 @@ lower (LoomLower *ctx)
   const LoomInfer *bounds = loom_lower_infer (ctx);
   LoomValue x = loom_op_operand (ctx, 0), y;
 
-  y = loom_op_hold (ctx, x, loom_infer_float (bounds, "min_val"), LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  y = loom_op_clamp_to (ctx, x, loom_infer_float (bounds, "min_val"), LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
   loom_lower_output (ctx, 0,
-                     loom_op_hold (ctx, y, loom_infer_float (bounds, "max_val"), LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
+                     loom_op_clamp_to (ctx, y, loom_infer_float (bounds, "max_val"), LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
 }
 
 static const LoomSample samples[] = {

@@ -24,7 +24,7 @@ lower (LoomLower *ctx)
                         apart, loom_op_const_like (ctx, x, 0));
   near = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_NE, t, loom_op_const_like (ctx, x, -1)), x,
                        loom_op_const_like (ctx, x, 0));
-  loom_op_put_loss (ctx, loom_binary (p, LOOM_SCALAR_ADD, apart, near));
+  loom_op_output_loss (ctx, loom_binary (p, LOOM_SCALAR_ADD, apart, near));
 }
 
 static const LoomSample samples[] = {

@@ -29,7 +29,7 @@ lower (LoomLower *ctx)
       loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SQUARE, d), loom_op_const_like (ctx, x, 0.5)),
       loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, a, loom_op_const_like (ctx, x, delta / 2)),
                    loom_op_const_like (ctx, x, delta)));
-  loom_op_put_loss (ctx, d);
+  loom_op_output_loss (ctx, d);
 }
 
 static const LoomSample samples[] = {

@@ -13,7 +13,7 @@ const LoomOp loom_op_isinf = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .scalar = LOOM_SCALAR_ISINF,
-  .infer = loom_op_infer_question,
-  .lower = loom_op_lower_question,
-  .samples = loom_op_samples_asked,
+  .infer = loom_op_infer_predicate,
+  .lower = loom_op_lower_predicate,
+  .samples = loom_op_samples_tested,
 };

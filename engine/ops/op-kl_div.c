@@ -45,13 +45,13 @@ lower (LoomLower *ctx)
     }
   if (!g_str_equal (loom_infer_string (infer_ctx, "reduction"), "batchmean"))
     {
-      loom_op_put_loss (ctx, loss);
+      loom_op_output_loss (ctx, loss);
       return;
     }
   d = loom_op_desc (ctx, loom_lower_input (ctx, 0));
-  loom_op_put (ctx, 0,
-               loom_binary (p, LOOM_SCALAR_DIV, loom_sum_all (p, loss),
-                            loom_op_const_like (ctx, x, d.rank > 0 ? (double)d.dim[0] : 1)));
+  loom_op_output_reshaped (ctx, 0,
+                           loom_binary (p, LOOM_SCALAR_DIV, loom_sum_all (p, loss),
+                                        loom_op_const_like (ctx, x, d.rank > 0 ? (double)d.dim[0] : 1)));
 }
 
 static const LoomSample samples[] = {

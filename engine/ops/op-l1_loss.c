@@ -8,7 +8,7 @@ lower (LoomLower *ctx)
   LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
   LoomValue d = loom_binary (p, LOOM_SCALAR_SUB, x, t);
 
-  loom_op_put_loss (ctx, loom_unary (p, LOOM_SCALAR_ABS, d));
+  loom_op_output_loss (ctx, loom_unary (p, LOOM_SCALAR_ABS, d));
 }
 
 static const LoomSample samples[] = {

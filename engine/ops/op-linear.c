@@ -139,13 +139,13 @@ static const LoomSample samples[] = {
 
 /* A projection to the number of features of the tensor that the result is combined with. */
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
 
-  for (guint i = 0; i < n_beside && loom_dtype_is_float (from->dtype); i++)
+  for (guint i = 0; i < n_siblings && loom_dtype_is_float (from->dtype); i++)
     {
-      const LoomShape *shape = &beside[i]->shape;
+      const LoomShape *shape = &siblings[i]->shape;
 
       if (shape->rank > 0 && loom_dim_is_known (shape->dim[shape->rank - 1]))
         {

@@ -34,8 +34,8 @@ lower (LoomLower *ctx)
   gint64 n = loom_infer_int (infer_ctx, "steps");
 
   loom_lower_output (ctx, 0,
-                     loom_op_count_along (loom_lower_program (ctx), dtype, 1, 0, n, start,
-                                          n > 1 ? (end - start) / (double)(n - 1) : 0));
+                     loom_op_iota_along (loom_lower_program (ctx), dtype, 1, 0, n, start,
+                                         n > 1 ? (end - start) / (double)(n - 1) : 0));
 }
 
 static const LoomSample samples[] = {

@@ -33,7 +33,7 @@ lower (LoomLower *ctx)
   x = loom_binary (p, LOOM_SCALAR_MUL, loom_op_loss_input (ctx, 2), loom_binary (p, LOOM_SCALAR_SUB, y, x));
   x = loom_binary (p, LOOM_SCALAR_ADD, x,
                    loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "margin")));
-  loom_op_put_loss (ctx, loom_op_at_least_zero (p, x));
+  loom_op_output_loss (ctx, loom_op_at_least_zero (p, x));
 }
 
 static const LoomSample samples[] = {

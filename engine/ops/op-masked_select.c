@@ -10,7 +10,7 @@ static const LoomPortSpec inputs[] = {
 static void
 infer (LoomInfer *ctx)
 {
-  LoomShape shape, list = { .rank = 1, .dim = { loom_infer_own_dim (ctx) } };
+  LoomShape shape, list = { .rank = 1, .dim = { loom_infer_counted_dim (ctx) } };
 
   if (loom_op_with_mask (ctx, &shape))
     loom_infer_output (ctx, 0, loom_infer_input (ctx, 0)->dtype, &list);

@@ -4,7 +4,7 @@
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_lower_found (ctx, FALSE);
+  loom_op_lower_with_index (ctx, FALSE);
 }
 
 const LoomOp loom_op_min = {
@@ -18,11 +18,11 @@ const LoomOp loom_op_min = {
   .formula = "y = min x",
   .reference = "torch.min",
   .inputs = loom_op_port_input,
-  .outputs = loom_op_port_found,
-  .dynamic_outputs = loom_op_outputs_found,
-  .params = loom_op_param_searched,
-  .infer = loom_op_infer_found,
+  .outputs = loom_op_port_with_index,
+  .dynamic_outputs = loom_op_outputs_with_index,
+  .params = loom_op_param_reduced_dim,
+  .infer = loom_op_infer_with_index,
   .lower = lower,
   .flops = loom_op_input_flops,
-  .samples = loom_op_samples_searched,
+  .samples = loom_op_samples_reduced_dim,
 };

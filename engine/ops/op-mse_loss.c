@@ -7,7 +7,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue d = loom_binary (p, LOOM_SCALAR_SUB, loom_op_loss_input (ctx, 0), loom_op_loss_input (ctx, 1));
 
-  loom_op_put_loss (ctx, loom_unary (p, LOOM_SCALAR_SQUARE, d));
+  loom_op_output_loss (ctx, loom_unary (p, LOOM_SCALAR_SQUARE, d));
 }
 
 static double

@@ -56,7 +56,7 @@ lower (LoomLower *ctx)
     gap = loom_unary (p, LOOM_SCALAR_SQUARE, gap);
   /* The target class is not compared with itself. */
   gap = loom_ternary (p, LOOM_SCALAR_SELECT,
-                      loom_binary (p, LOOM_SCALAR_NE, t, loom_op_count_along (p, LOOM_I64, 2, 1, classes, 0, 1)), gap,
+                      loom_binary (p, LOOM_SCALAR_NE, t, loom_op_iota_along (p, LOOM_I64, 2, 1, classes, 0, 1)), gap,
                       loom_op_const_like (ctx, x, 0));
   gap = loom_reduce (p, LOOM_REDUCE_SUM, gap, 1u << 1, FALSE);
   gap = loom_binary (p, LOOM_SCALAR_DIV, gap, loom_op_const_like (ctx, x, (double)classes));
@@ -67,7 +67,7 @@ lower (LoomLower *ctx)
 
       gap = loom_binary (p, LOOM_SCALAR_MUL, gap, loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL));
     }
-  loom_op_put_loss (ctx, gap);
+  loom_op_output_loss (ctx, gap);
 }
 
 static const LoomSample samples[] = {
@@ -86,7 +86,7 @@ const LoomOp loom_op_multi_margin_loss = {
   .icon = "loom-hinge-loss-symbolic",
   .synonyms = "hinge svm support vector machine",
   .usual = TRUE,
-  .judges = LOOM_OUTPUT_SCORES,
+  .prediction_kind = LOOM_OUTPUT_SCORES,
   .doc = "Computes the multi-class hinge loss: the target class should lead by a margin.",
   .details = "The loss of the support vector machine: every other class whose score is above that of the target class "
              "minus the margin adds the difference. With an l2_penalty on the weights it is the usual multi-class SVM, "

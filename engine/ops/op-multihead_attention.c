@@ -284,7 +284,7 @@ project (const Sizes *s, LoomValue x, LoomValue weight, LoomValue bias, gint64 p
       (gint64[]){ s->batch_first ? s->samples : places, s->batch_first ? places : s->samples, kinds, s->heads, width });
   for (guint i = 0; i < kinds; i++)
     {
-      LoomValue part = kinds > 1 ? loom_op_cut (p, y, 2, i, 1, 1) : y;
+      LoomValue part = kinds > 1 ? loom_op_slice_axis (p, y, 2, i, 1, 1) : y;
 
       part = loom_reshape (
           p, part, 4,
@@ -311,9 +311,9 @@ project_all (const Sizes *s, const LoomValue *source, LoomValue *out)
       if (weight == 0)
         w = loom_lower_weight (s->ctx, names[i]);
       else if (kinds < 3)
-        w = loom_op_cut (p, weight, 0, i * s->features, kinds * s->features, 1);
+        w = loom_op_slice_axis (p, weight, 0, i * s->features, kinds * s->features, 1);
       if (bias != 0 && kinds < 3)
-        b = loom_op_cut (p, bias, 0, i * s->features, kinds * s->features, 1);
+        b = loom_op_slice_axis (p, bias, 0, i * s->features, kinds * s->features, 1);
       project (s, source[i], w, b, i == 0 ? s->queries : s->keys, kinds, out + i);
     }
 }

@@ -55,8 +55,8 @@ lower (LoomLower *ctx)
   gint64 start = loom_infer_int (infer_ctx, "start");
 
   loom_lower_output (ctx, 0,
-                     loom_op_cut (loom_lower_program (ctx), x, axis, start < 0 ? start + d.dim[axis] : start,
-                                  loom_infer_int (infer_ctx, "length"), 1));
+                     loom_op_slice_axis (loom_lower_program (ctx), x, axis, start < 0 ? start + d.dim[axis] : start,
+                                         loom_infer_int (infer_ctx, "length"), 1));
 }
 
 static const LoomSample samples[] = {

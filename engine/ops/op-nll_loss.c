@@ -54,7 +54,7 @@ lower (LoomLower *ctx)
   y = loom_unary (p, LOOM_SCALAR_NEG, loom_reshape (p, y, d.rank, d.dim));
   y = loom_ternary (p, LOOM_SCALAR_SELECT, counts, loom_binary (p, LOOM_SCALAR_MUL, y, w),
                     loom_op_const_like (ctx, y, 0));
-  loom_op_put_counted_loss (ctx, y, loom_sum_all (p, w));
+  loom_op_output_counted_loss (ctx, y, loom_sum_all (p, w));
 }
 
 static const LoomSample samples[] = {
@@ -72,7 +72,7 @@ const LoomOp loom_op_nll_loss = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cross-entropy-symbolic",
   .synonyms = "negative log likelihood",
-  .judges = LOOM_OUTPUT_LOG_PROBABILITIES,
+  .prediction_kind = LOOM_OUTPUT_LOG_PROBABILITIES,
   .doc = "Returns the negative log probability of the target class.",
   .details = "With log_softmax before it this equals cross_entropy. Class weights can compensate for rare classes, and "
              "ignore_index skips samples without a label.",

@@ -10,7 +10,7 @@ static void
 infer (LoomInfer *ctx)
 {
   LoomShape shape
-      = { .rank = 2, .dim = { loom_infer_own_dim (ctx), loom_dim (loom_infer_input (ctx, 0)->shape.rank) } };
+      = { .rank = 2, .dim = { loom_infer_counted_dim (ctx), loom_dim (loom_infer_input (ctx, 0)->shape.rank) } };
 
   loom_infer_output (ctx, 0, LOOM_I64, &shape);
 }

@@ -42,7 +42,7 @@ infer (LoomInfer *ctx)
 static void
 lower (LoomLower *ctx)
 {
-  loom_op_put (ctx, 0, loom_op_distance (ctx, loom_op_loss_input (ctx, 0), loom_op_loss_input (ctx, 1)));
+  loom_op_output_reshaped (ctx, 0, loom_op_distance (ctx, loom_op_loss_input (ctx, 0), loom_op_loss_input (ctx, 1)));
 }
 
 static const LoomSample samples[] = {

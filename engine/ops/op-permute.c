@@ -62,7 +62,7 @@ static const LoomSample samples[] = {
 
 /* Sequence and features, or the position of the channels: orders that keep the batch come first. */
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   switch (from->shape.rank)
     {

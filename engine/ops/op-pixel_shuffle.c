@@ -40,7 +40,7 @@ lower (LoomLower *ctx)
   gint64 r = loom_infer_int (loom_lower_infer (ctx), "upscale_factor"), dims[LOOM_MAX_RANK];
   const gint64 *last = dims + loom_op_output_dims (ctx, 0, dims) - 3;
 
-  loom_op_turn_pixels (ctx, (gint64[]){ last[0], r, r, last[1] / r, last[2] / r }, (int[]){ 0, 1, 4, 2, 5, 3 });
+  loom_op_permute_pixels (ctx, (gint64[]){ last[0], r, r, last[1] / r, last[2] / r }, (int[]){ 0, 1, 4, 2, 5, 3 });
 }
 
 static const LoomSample samples[] = {

@@ -41,7 +41,7 @@ lower (LoomLower *ctx)
   gint64 r = loom_infer_int (loom_lower_infer (ctx), "downscale_factor"), dims[LOOM_MAX_RANK];
   const gint64 *last = dims + loom_op_output_dims (ctx, 0, dims) - 3;
 
-  loom_op_turn_pixels (ctx, (gint64[]){ last[0] / (r * r), last[1], r, last[2], r }, (int[]){ 0, 1, 3, 5, 2, 4 });
+  loom_op_permute_pixels (ctx, (gint64[]){ last[0] / (r * r), last[1], r, last[2], r }, (int[]){ 0, 1, 3, 5, 2, 4 });
 }
 
 static const LoomSample samples[] = {

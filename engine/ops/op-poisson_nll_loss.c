@@ -60,7 +60,7 @@ lower (LoomLower *ctx)
                                               loom_op_const_like (ctx, x, loom_infer_float (infer_ctx, "eps"))))));
   if (loom_infer_bool (infer_ctx, "full"))
     loss = loom_binary (p, LOOM_SCALAR_ADD, loss, stirling (ctx, t));
-  loom_op_put_loss (ctx, loss);
+  loom_op_output_loss (ctx, loss);
 }
 
 static const LoomSample samples[] = {

@@ -89,11 +89,11 @@ static LoomValue
 angles (LoomLower *ctx, LoomDType dtype, gint64 places, gint64 pairs, gint64 features, double base)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue place = loom_op_count_along (p, dtype, 2, 0, places, 0, 1);
-  LoomValue pair = loom_op_count_along (p, dtype, 2, 1, pairs, 0, -2 * log (base) / (double)features);
+  LoomValue place = loom_op_iota_along (p, dtype, 2, 0, places, 0, 1);
+  LoomValue pair = loom_op_iota_along (p, dtype, 2, 1, pairs, 0, -2 * log (base) / (double)features);
 
   if (loom_lower_carries (ctx))
-    place = loom_binary (p, LOOM_SCALAR_ADD, place, loom_cast (p, loom_lower_carry_place (ctx), dtype));
+    place = loom_binary (p, LOOM_SCALAR_ADD, place, loom_cast (p, loom_lower_carry_position (ctx), dtype));
   return loom_binary (p, LOOM_SCALAR_MUL, place, loom_unary (p, LOOM_SCALAR_EXP, pair));
 }
 
@@ -105,9 +105,9 @@ rows (LoomLower *ctx, gint64 places)
   LoomValue weight = loom_lower_weight (ctx, "weight"), place;
 
   if (!loom_lower_carries (ctx))
-    return loom_op_cut (p, weight, 0, 0, places, 1);
-  place = loom_binary (p, LOOM_SCALAR_ADD, loom_op_count_along (p, LOOM_I64, 1, 0, places, 0, 1),
-                       loom_lower_carry_place (ctx));
+    return loom_op_slice_axis (p, weight, 0, 0, places, 1);
+  place = loom_binary (p, LOOM_SCALAR_ADD, loom_op_iota_along (p, LOOM_I64, 1, 0, places, 0, 1),
+                       loom_lower_carry_position (ctx));
   return loom_emit (p, loom_prim ("gather_rows"), NULL, 2, (LoomValue[]){ weight, place }, NULL);
 }
 
@@ -132,7 +132,8 @@ rotated (LoomProgram *p, LoomValue x, LoomValue sine, LoomValue cosine, int rank
 {
   gint64 half[LOOM_MAX_RANK];
   int axis = rank - 1;
-  LoomValue even = loom_op_cut (p, x, axis, 0, dims[axis] / 2, 2), odd = loom_op_cut (p, x, axis, 1, dims[axis] / 2, 2);
+  LoomValue even = loom_op_slice_axis (p, x, axis, 0, dims[axis] / 2, 2),
+            odd = loom_op_slice_axis (p, x, axis, 1, dims[axis] / 2, 2);
   LoomValue first = loom_binary (p, LOOM_SCALAR_SUB, loom_binary (p, LOOM_SCALAR_MUL, even, cosine),
                                  loom_binary (p, LOOM_SCALAR_MUL, odd, sine));
   LoomValue second = loom_binary (p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_MUL, even, sine),
@@ -180,7 +181,7 @@ lower (LoomLower *ctx)
     }
   added = interleaved (p, sine, cosine, 2, (gint64[]){ places, pairs });
   if (2 * pairs > features)
-    added = loom_op_cut (p, added, 1, 0, features, 1);
+    added = loom_op_slice_axis (p, added, 1, 0, features, 1);
   loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_ADD, x, added));
 }
 

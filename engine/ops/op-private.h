@@ -17,7 +17,7 @@ extern const LoomSample loom_op_samples_any[], loom_op_samples_away0[], loom_op_
 extern const LoomSample loom_op_samples_unit[], loom_op_samples_above1[];
 extern const LoomSample loom_op_samples_pairs[], loom_op_samples_positive_pairs[];
 /* The same with integers among them, for comparisons and tests. */
-extern const LoomSample loom_op_samples_compared[], loom_op_samples_asked[];
+extern const LoomSample loom_op_samples_compared[], loom_op_samples_tested[];
 /* The attribute "reduction" of losses. */
 extern const char *const loom_op_reductions[];
 
@@ -47,7 +47,7 @@ void loom_op_infer_division (LoomInfer *ctx);
  * run if it comes by wire. */
 void loom_op_infer_rounded_division (LoomInfer *ctx);
 /* The same for a bool of each element, or of each pair. */
-void loom_op_infer_question (LoomInfer *ctx);
+void loom_op_infer_predicate (LoomInfer *ctx);
 void loom_op_infer_compare (LoomInfer *ctx);
 /* TRUE if the number is an integer. */
 gboolean loom_op_is_integer (double value);
@@ -82,12 +82,12 @@ void loom_op_lower_binary (LoomLower *ctx);
 void loom_op_emit_unary (LoomLower *ctx, LoomScalarOp op);
 void loom_op_emit_binary (LoomLower *ctx, LoomScalarOp op);
 /* .scalar of operands that keep their types; the result is bool. */
-void loom_op_lower_question (LoomLower *ctx);
+void loom_op_lower_predicate (LoomLower *ctx);
 void loom_op_lower_compare (LoomLower *ctx);
 /* Input i in the type of output 0 or, if it is not wired, the number in the attribute of its name. */
 LoomValue loom_op_operand (LoomLower *ctx, guint i);
 /* x clamped to at least (GT, MAX) or at most (LT, MIN) the limit; clamped elements get no gradient. */
-LoomValue loom_op_hold (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound);
+LoomValue loom_op_clamp_to (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound);
 /* Output 0 is input 0, or input 0 in the shape of output 0. */
 void loom_op_lower_same (LoomLower *ctx);
 void loom_op_lower_reshape (LoomLower *ctx);
@@ -126,19 +126,19 @@ double loom_op_smooth_flops (const LoomInfer *ctx);
 /* ---- extremes, see family-extreme.c ----------------------------------- */
 
 /* Ports, parameters and samples of max and min, which return indices too if they reduce one dimension. */
-extern const LoomPortSpec loom_op_port_found[];
-extern const LoomParamSpec loom_op_param_searched[];
-extern const LoomSample loom_op_samples_searched[];
-const LoomPortSpec *loom_op_outputs_found (const LoomInfer *ctx);
-void loom_op_infer_found (LoomInfer *ctx);
-void loom_op_lower_found (LoomLower *ctx, gboolean largest);
+extern const LoomPortSpec loom_op_port_with_index[];
+extern const LoomParamSpec loom_op_param_reduced_dim[];
+extern const LoomSample loom_op_samples_reduced_dim[];
+const LoomPortSpec *loom_op_outputs_with_index (const LoomInfer *ctx);
+void loom_op_infer_with_index (LoomInfer *ctx);
+void loom_op_lower_with_index (LoomLower *ctx, gboolean largest);
 /* amax and amin: reduce any dimensions; equal elements share the gradient. */
 extern const LoomSample loom_op_samples_extreme[];
 void loom_op_infer_extreme (LoomInfer *ctx);
 void loom_op_lower_extreme (LoomLower *ctx, gboolean largest);
 /* argmax and argmin. */
-void loom_op_infer_position (LoomInfer *ctx);
-void loom_op_lower_position (LoomLower *ctx, gboolean largest);
+void loom_op_infer_arg_extreme (LoomInfer *ctx);
+void loom_op_lower_arg_extreme (LoomLower *ctx, gboolean largest);
 /* FALSE with a fault if a reduction over these axes would take the extreme of no elements. */
 gboolean loom_op_has_elements (LoomInfer *ctx, guint32 axes);
 
@@ -154,16 +154,17 @@ LoomValue loom_op_sums (LoomLower *ctx, double *count);
 /* Reduces x, in the type of output 0, along the dimensions of "dim". */
 LoomValue loom_op_reduce (LoomLower *ctx, LoomReduceOp op, LoomValue x);
 /* The variance of var and std; "correction" is subtracted from the number of elements. */
-extern const LoomParamSpec loom_op_param_spread[];
-extern const LoomSample loom_op_samples_spread[];
+extern const LoomParamSpec loom_op_param_variance[];
+extern const LoomSample loom_op_samples_variance[];
 LoomValue loom_op_variance (LoomLower *ctx);
 /* √s for s ≥ 0, with derivative 0 at 0. */
 LoomValue loom_op_root (LoomProgram *p, LoomValue s);
 /* any and all: bool along dimensions. */
-extern const LoomSample loom_op_samples_asked_along[];
-void loom_op_infer_asked_along (LoomInfer *ctx);
-/* all and any: counts the elements that compare as `asks` with 0, then compares that count with 0 in the same way. */
-void loom_op_lower_asked_along (LoomLower *ctx, LoomScalarOp asks);
+extern const LoomSample loom_op_samples_tested_along[];
+void loom_op_infer_tested_along (LoomInfer *ctx);
+/* all and any: counts the elements that compare as `test_op` with 0, then compares that count with 0 in the same way.
+ */
+void loom_op_lower_tested_along (LoomLower *ctx, LoomScalarOp test_op);
 /* Softmax along "dim", or its logarithm; softmin is that of the negated input. */
 extern const LoomSample loom_op_samples_softmax[];
 void loom_op_infer_softmax (LoomInfer *ctx);
@@ -173,20 +174,19 @@ double loom_op_softmax_flops (const LoomInfer *ctx);
 
 /* ---- parts and copies of tensors, see family-shape.c ------------------- */
 
-/* Ports "0" … "n-1" for dynamic_outputs, at most LOOM_OP_MAX_PARTS. */
+/* Ports "0" … "n-1" for dynamic_outputs, at most LOOM_OP_MAX_OUTPUTS. */
 const LoomPortSpec *loom_op_numbered_ports (guint n);
 /* The optional input "like", which sets the shape (and type) of a new tensor. */
 extern const LoomPortSpec loom_op_port_like[];
 /* The size of Python's start:end:step, NULL for omitted parts, and the first index if it is known. The size is
  * unknown for a symbol, unless the slice is the whole dimension. step is not 0. */
-LoomDim loom_op_cut_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first);
+LoomDim loom_op_slice_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first);
 /* `count` elements along one axis from start on; a negative step walks backwards. */
-LoomValue loom_op_cut (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, gint64 step);
+LoomValue loom_op_slice_axis (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, gint64 step);
 /* Repeats a tensor along an axis: copy after copy, or each element. */
-LoomValue loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each);
+LoomValue loom_op_repeat (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each);
 /* start, start + step, … along one axis of a tensor whose other sizes are 1. */
-LoomValue
-loom_op_count_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step);
+LoomValue loom_op_iota_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step);
 /* bool [rows, columns]: where row + diagonal `op` column. */
 LoomValue loom_op_band (LoomProgram *p, gint64 rows, gint64 columns, gint64 diagonal, LoomScalarOp op);
 /* The diagonal of the last two axes of [ …, rows, columns] as the last axis. */
@@ -194,22 +194,22 @@ LoomValue loom_op_diagonal_of (LoomProgram *p, LoomValue v, gint64 offset);
 gint64 loom_op_diagonal_size (gint64 rows, gint64 columns, gint64 offset);
 /* Infers the size of −1 in the parameter of that name from the elements of `from`, if possible; FALSE with a fault
  * if the number of elements does not match. */
-gboolean loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape);
+gboolean loom_op_infer_reshape (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape);
 /* v reshaped to the dims of output i. */
-void loom_op_put (LoomLower *ctx, guint i, LoomValue v);
+void loom_op_output_reshaped (LoomLower *ctx, guint i, LoomValue v);
 /* Slices input 0 along the axis of the parameter dim: output i begins at the end of output i - 1. Output shapes are
  * known here. */
-void loom_op_lower_parts (LoomLower *ctx);
+void loom_op_lower_split (LoomLower *ctx);
 /* The input as [n, split…] with its dimensions permuted, as the output: n is the product of all dimensions before
  * the channels. */
 extern const LoomPortSpec loom_op_port_image[];
-void loom_op_turn_pixels (LoomLower *ctx, const gint64 split[5], const int order[6]);
+void loom_op_permute_pixels (LoomLower *ctx, const gint64 split[5], const int order[6]);
 extern const LoomPortSpec loom_op_port_parts[];
 /* The number of outputs of a dimension of this size, if no parameter sets it. FALSE with a fault if that is unknown,
  * 0, or too large. */
-gboolean loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n);
+gboolean loom_op_count_outputs (LoomInfer *ctx, int axis, LoomDim size, gint64 *n);
 /* The axis of the parameter dim; FALSE with a fault if the input is a scalar. */
-gboolean loom_op_cut_axis (LoomInfer *ctx, int *axis);
+gboolean loom_op_split_axis (LoomInfer *ctx, int *axis);
 /* tril and triu: `kept` compares row + diagonal with column. */
 extern const LoomParamSpec loom_op_param_diagonal[];
 extern const LoomSample loom_op_samples_triangle[];
@@ -301,9 +301,9 @@ void loom_op_infer_pair_loss (LoomInfer *ctx);
 LoomValue loom_op_loss_input (LoomLower *ctx, guint i);
 LoomValue loom_op_loss_constant (LoomLower *ctx, guint i);
 /* Output 0 from the losses of the elements; the mean is over all of them. */
-void loom_op_put_loss (LoomLower *ctx, LoomValue each);
+void loom_op_output_loss (LoomLower *ctx, LoomValue each);
 /* The same if the mean is a sum divided by a count that depends on the data, a scalar. */
-void loom_op_put_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count);
+void loom_op_output_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count);
 /* ln(1 + exp(-x)), the loss of a logit x with a positive target, or ln(1 + exp(x)), with a negative one: without
  * overflow, with the correct derivative everywhere. */
 LoomValue loom_op_logistic_loss (LoomProgram *p, LoomValue x, gboolean large);

@@ -6,8 +6,8 @@ lower (LoomLower *ctx)
 {
   LoomValue x = loom_op_operand (ctx, 0), y;
 
-  y = loom_op_hold (ctx, x, 0, LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
-  loom_lower_output (ctx, 0, loom_op_hold (ctx, y, 6, LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
+  y = loom_op_clamp_to (ctx, x, 0, LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  loom_lower_output (ctx, 0, loom_op_clamp_to (ctx, y, 6, LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
 }
 
 const LoomOp loom_op_relu6 = {

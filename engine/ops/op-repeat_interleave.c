@@ -45,7 +45,7 @@ lower (LoomLower *ctx)
     axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), d.rank);
   else
     x = loom_reshape (p, x, 1, (gint64[]){ loom_desc_count (&d) });
-  loom_lower_output (ctx, 0, loom_op_copies (p, x, axis, loom_infer_int (infer_ctx, "repeats"), TRUE));
+  loom_lower_output (ctx, 0, loom_op_repeat (p, x, axis, loom_infer_int (infer_ctx, "repeats"), TRUE));
 }
 
 static const LoomSample samples[] = {

@@ -19,7 +19,7 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape shape = loom_infer_shape (ctx, "shape");
 
-  if (!loom_op_fill_in (ctx, "shape", &x->shape, &shape))
+  if (!loom_op_infer_reshape (ctx, "shape", &x->shape, &shape))
     return;
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
@@ -34,17 +34,17 @@ static const LoomSample samples[] = {
 
 /* The shape of another input of the node, or rows of pixels as square images of one or three channels. */
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
   LoomDim count = loom_shape_count (&from->shape);
   gint64 pixels = 0;
 
-  for (guint i = 0; i < n_beside; i++)
-    if (loom_dim_equal (loom_shape_count (&beside[i]->shape), count)
-        && !loom_shape_equal (&beside[i]->shape, &from->shape))
+  for (guint i = 0; i < n_siblings; i++)
+    if (loom_dim_equal (loom_shape_count (&siblings[i]->shape), count)
+        && !loom_shape_equal (&siblings[i]->shape, &from->shape))
       {
-        g_autofree char *shape = loom_shape_to_attribute (&beside[i]->shape);
+        g_autofree char *shape = loom_shape_to_attribute (&siblings[i]->shape);
         g_autofree char *attributes = g_strconcat ("shape=", shape, NULL);
 
         g_strv_builder_add (list, attributes);

@@ -41,8 +41,8 @@ roll (LoomProgram *p, LoomValue x, int axis, gint64 n, gint64 shift)
     return x;
   /* The elements that leave at the end are concatenated before the others. */
   head = n - (shift % n + n) % n;
-  part[0] = loom_op_cut (p, x, axis, head, n - head, 1);
-  part[1] = loom_op_cut (p, x, axis, 0, head, 1);
+  part[0] = loom_op_slice_axis (p, x, axis, head, n - head, 1);
+  part[1] = loom_op_slice_axis (p, x, axis, 0, head, 1);
   return loom_concat (p, 2, part, axis);
 }
 
@@ -58,7 +58,7 @@ lower (LoomLower *ctx)
 
   if (!loom_infer_is_set (infer_ctx, "dims"))
     {
-      loom_op_put (ctx, 0, roll (p, loom_reshape (p, x, 1, &count), 0, count, shifts[0]));
+      loom_op_output_reshaped (ctx, 0, roll (p, loom_reshape (p, x, 1, &count), 0, count, shifts[0]));
       return;
     }
   loom_infer_ints (infer_ctx, "dims", dims, LOOM_MAX_RANK);

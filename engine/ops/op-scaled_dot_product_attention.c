@@ -58,18 +58,18 @@ static gboolean
 check_leading (LoomInfer *ctx, guint i, const char *port)
 {
   const LoomShape *q = &loom_infer_input (ctx, QUERY)->shape, *x = &loom_infer_input (ctx, i)->shape;
-  gboolean shares = loom_infer_bool (ctx, "enable_gqa");
+  gboolean may_share = loom_infer_bool (ctx, "enable_gqa");
   g_autofree char *one = loom_shape_to_string (q), *two = loom_shape_to_string (x);
   gboolean fits = x->rank == q->rank;
   LoomDim quotient;
 
   for (int d = 0; fits && d + 2 < q->rank; d++)
-    fits = shares && d == q->rank - 3 ? loom_dim_div (q->dim[d], x->dim[d], &quotient)
-                                      : loom_dim_compatible (q->dim[d], x->dim[d]);
+    fits = may_share && d == q->rank - 3 ? loom_dim_div (q->dim[d], x->dim[d], &quotient)
+                                         : loom_dim_compatible (q->dim[d], x->dim[d]);
   if (!fits)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
                       "Attention needs equal sizes before the last two for queries %s and %s %s%s.", one,
-                      i == KEY ? "keys" : "values", two, shares ? ", except for heads that share keys" : "");
+                      i == KEY ? "keys" : "values", two, may_share ? ", except for heads that share keys" : "");
   return fits;
 }
 

@@ -44,7 +44,8 @@ lower (LoomLower *ctx)
   int axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), d.rank);
   gint64 index = loom_infer_int (infer_ctx, "index");
 
-  loom_op_put (ctx, 0, loom_op_cut (loom_lower_program (ctx), x, axis, index < 0 ? index + d.dim[axis] : index, 1, 1));
+  loom_op_output_reshaped (
+      ctx, 0, loom_op_slice_axis (loom_lower_program (ctx), x, axis, index < 0 ? index + d.dim[axis] : index, 1, 1));
 }
 
 static const LoomSample samples[] = {

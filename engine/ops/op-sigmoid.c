@@ -8,7 +8,7 @@ const LoomOp loom_op_sigmoid = {
   .icon = "loom-sigmoid-symbolic",
   .synonyms = "logistic",
   .usual = TRUE,
-  .gives = LOOM_OUTPUT_BINARY_PROBABILITIES,
+  .output_kind = LOOM_OUTPUT_BINARY_PROBABILITIES,
   .doc = "Applies the sigmoid: maps all numbers to the range from 0 to 1.",
   .details = "Used for probabilities and gates. Its derivative is nearly 0 for large |x|, so gradients vanish through "
              "many of them; between layers relu or gelu usually work better.",

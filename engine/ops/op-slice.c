@@ -55,8 +55,8 @@ read_cut (const LoomInfer *ctx, Cut *cut, guint *wrong)
 static LoomDim
 size_of (const Cut *cut, guint i, LoomDim size, gint64 *first)
 {
-  return loom_op_cut_size (size, cut->has_start ? &cut->start[i] : NULL, cut->has_end ? &cut->end[i] : NULL,
-                           cut->step[i], first);
+  return loom_op_slice_size (size, cut->has_start ? &cut->start[i] : NULL, cut->has_end ? &cut->end[i] : NULL,
+                             cut->step[i], first);
 }
 
 static void

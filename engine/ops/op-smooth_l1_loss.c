@@ -32,7 +32,7 @@ lower (LoomLower *ctx)
       d = loom_ternary (p, LOOM_SCALAR_SELECT, near, bowl,
                         loom_binary (p, LOOM_SCALAR_SUB, a, loom_op_const_like (ctx, x, beta / 2)));
     }
-  loom_op_put_loss (ctx, beta > 0 ? d : a);
+  loom_op_output_loss (ctx, beta > 0 ? d : a);
 }
 
 static const LoomSample samples[] = {

@@ -7,7 +7,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_constant (ctx, 1);
 
-  loom_op_put_loss (ctx, loom_op_logistic_loss (p, loom_binary (p, LOOM_SCALAR_MUL, x, t), TRUE));
+  loom_op_output_loss (ctx, loom_op_logistic_loss (p, loom_binary (p, LOOM_SCALAR_MUL, x, t), TRUE));
 }
 
 static const LoomSample samples[] = {

@@ -19,12 +19,12 @@ const LoomOp loom_op_softmax = {
   .icon = "loom-softmax-symbolic",
   .synonyms = "probability attention",
   .usual = TRUE,
-  .gives = LOOM_OUTPUT_PROBABILITIES,
+  .output_kind = LOOM_OUTPUT_PROBABILITIES,
   .doc = "Converts logits to probabilities that sum to 1 along a dimension.",
   .details = "All results are positive, and the largest logit has the largest probability. Attention weights are "
              "computed with it. Do not use it before cross_entropy, which takes logits.",
   .formula = "yᵢ = eˣⁱ / Σⱼ eˣʲ",
-  .first = LOOM_FIRST_SHARE,
+  .first = LOOM_FIRST_SOFTMAX,
   .reference = "torch.nn.Softmax",
   .source = "Bridle, “Probabilistic Interpretation of Feedforward Classification Network Outputs”, in "
             "“Neurocomputing”, Springer 1990",

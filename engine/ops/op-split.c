@@ -14,7 +14,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_INT,
     .def = "",
     .minimum = 1,
-    .maximum = LOOM_OP_MAX_PARTS,
+    .maximum = LOOM_OP_MAX_OUTPUTS,
     .doc = "The number of parts of that size; if not set, it is inferred from the shape." },
   { .name = "sections",
     .type = LOOM_PARAM_INTS,
@@ -29,25 +29,25 @@ static const LoomParamSpec params[] = {
 static const LoomPortSpec *
 outputs (const LoomInfer *ctx)
 {
-  gint64 sizes[LOOM_OP_MAX_PARTS];
+  gint64 sizes[LOOM_OP_MAX_OUTPUTS];
 
   return loom_op_numbered_ports (loom_infer_is_set (ctx, "sections")
-                                     ? loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_PARTS)
+                                     ? loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_OUTPUTS)
                                  : loom_infer_is_set (ctx, "parts") ? (guint)loom_infer_int (ctx, "parts")
-                                                                    : LOOM_OP_MAX_PARTS);
+                                                                    : LOOM_OP_MAX_OUTPUTS);
 }
 
 static void
 infer_sections (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
 {
-  gint64 sizes[LOOM_OP_MAX_PARTS], sum = 0;
-  guint n = loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_PARTS);
+  gint64 sizes[LOOM_OP_MAX_OUTPUTS], sum = 0;
+  guint n = loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_OUTPUTS);
   LoomDim size = shape.dim[axis];
 
-  if (n > LOOM_OP_MAX_PARTS)
+  if (n > LOOM_OP_MAX_OUTPUTS)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "sections", "%u parts are too many; split makes at most %d.", n,
-                        LOOM_OP_MAX_PARTS);
+                        LOOM_OP_MAX_OUTPUTS);
       return;
     }
   for (guint i = 0; i < n; i++)
@@ -71,8 +71,8 @@ infer_sizes (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
 
   if (loom_infer_is_set (ctx, "parts"))
     n = loom_infer_int (ctx, "parts");
-  else if (!loom_op_count_parts (ctx, axis,
-                                 loom_dim_is_known (size) ? loom_dim (MAX ((size.coef - 1) / part + 1, 1)) : size, &n))
+  else if (!loom_op_count_outputs (
+               ctx, axis, loom_dim_is_known (size) ? loom_dim (MAX ((size.coef - 1) / part + 1, 1)) : size, &n))
     return;
   if (loom_dim_is_known (size) && MAX ((size.coef - 1) / part + 1, 1) != n)
     {
@@ -106,7 +106,7 @@ infer (LoomInfer *ctx)
                         "split needs either the size of its parts (split_size) or the size of each (sections).");
       return;
     }
-  if (!loom_op_cut_axis (ctx, &axis))
+  if (!loom_op_split_axis (ctx, &axis))
     return;
   if (loom_infer_is_set (ctx, "sections"))
     infer_sections (ctx, x->shape, x->dtype, axis);
@@ -139,7 +139,7 @@ const LoomOp loom_op_split = {
   .counts_outputs = "parts",
   .params = params,
   .infer = infer,
-  .lower = loom_op_lower_parts,
+  .lower = loom_op_lower_split,
   .flops = loom_op_no_flops,
   .samples = samples,
 };

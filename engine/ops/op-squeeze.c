@@ -37,7 +37,7 @@ static const LoomSample samples[] = {
 
 /* One dimension at a time: the batch is kept even if it is 1, and images keep their channel. */
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   g_autoptr (GStrvBuilder) list = g_strv_builder_new ();
 

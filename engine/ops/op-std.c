@@ -26,9 +26,9 @@ const LoomOp loom_op_std = {
   .reference = "torch.std",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
-  .params = loom_op_param_spread,
+  .params = loom_op_param_variance,
   .infer = infer,
   .lower = lower,
   .flops = loom_op_input_flops,
-  .samples = loom_op_samples_spread,
+  .samples = loom_op_samples_variance,
 };

@@ -59,7 +59,7 @@ lower (LoomLower *ctx)
     dims[i] = i < lead ? 1 : d.dim[i - lead];
   x = loom_reshape (p, x, rank, dims);
   for (int i = 0; i < rank; i++)
-    x = loom_op_copies (p, x, i, times[i], FALSE);
+    x = loom_op_repeat (p, x, i, times[i], FALSE);
   loom_lower_output (ctx, 0, x);
 }
 

@@ -63,7 +63,7 @@ lower (LoomLower *ctx)
       = loom_op_at_least_zero (p, loom_binary (p, LOOM_SCALAR_ADD, loss,
                                                loom_op_const_like (ctx, loss, loom_infer_float (infer_ctx, "margin"))));
   d = loom_op_desc (ctx, loss);
-  loom_op_put_loss (ctx, loom_reshape (p, loss, d.rank - 1, d.dim));
+  loom_op_output_loss (ctx, loom_reshape (p, loss, d.rank - 1, d.dim));
 }
 
 static const LoomSample samples[] = {

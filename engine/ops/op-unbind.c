@@ -12,7 +12,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_INT,
     .def = "",
     .minimum = 1,
-    .maximum = LOOM_OP_MAX_PARTS,
+    .maximum = LOOM_OP_MAX_OUTPUTS,
     .doc = "The size of the dimension and number of outputs; if not set, it is inferred from the shape." },
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to remove." },
   { NULL },
@@ -22,7 +22,7 @@ static const LoomPortSpec *
 outputs (const LoomInfer *ctx)
 {
   return loom_op_numbered_ports (loom_infer_is_set (ctx, "parts") ? (guint)loom_infer_int (ctx, "parts")
-                                                                  : LOOM_OP_MAX_PARTS);
+                                                                  : LOOM_OP_MAX_OUTPUTS);
 }
 
 static void
@@ -34,12 +34,12 @@ infer (LoomInfer *ctx)
   LoomDim size;
   int axis;
 
-  if (!loom_op_cut_axis (ctx, &axis))
+  if (!loom_op_split_axis (ctx, &axis))
     return;
   size = x->shape.dim[axis];
   if (n == 0)
     {
-      if (!loom_op_count_parts (ctx, axis, size, &n))
+      if (!loom_op_count_outputs (ctx, axis, size, &n))
         return;
     }
   else if (loom_dim_is_known (size) && size.coef != n)
@@ -66,7 +66,7 @@ lower (LoomLower *ctx)
   int axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_op_desc (ctx, x).rank);
 
   for (guint i = 0; loom_infer_get_output (infer_ctx, i) != NULL; i++)
-    loom_op_put (ctx, i, loom_op_cut (p, x, axis, i, 1, 1));
+    loom_op_output_reshaped (ctx, i, loom_op_slice_axis (p, x, axis, i, 1, 1));
 }
 
 static const LoomSample samples[] = {

@@ -24,7 +24,7 @@ infer (LoomInfer *ctx)
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
     return;
   one.dim[0] = x->shape.dim[axis];
-  if (!loom_op_fill_in (ctx, "sizes", &one, &sizes))
+  if (!loom_op_infer_reshape (ctx, "sizes", &one, &sizes))
     return;
   if (x->shape.rank - 1 + sizes.rank > LOOM_SHAPE_MAX_RANK)
     {

@@ -44,7 +44,7 @@ static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
-  LoomShape list = { .rank = 1, .dim = { loom_infer_own_dim (ctx) } };
+  LoomShape list = { .rank = 1, .dim = { loom_infer_counted_dim (ctx) } };
   guint port = 1;
 
   loom_infer_output (ctx, 0, x->dtype, &list);

@@ -38,7 +38,7 @@ static const LoomSample samples[] = {
 
 /* Samples without a channel, or numbers without a dimension for it. */
 static char **
-adapt (const LoomType *from, const LoomType *const *beside, guint n_beside)
+adapt (const LoomType *from, const LoomType *const *siblings, guint n_siblings)
 {
   if (from->shape.rank > 3)
     return g_strdupv ((char *[]){ NULL });

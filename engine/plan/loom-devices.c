@@ -327,7 +327,7 @@ loom_devices_find_tools (LoomDevices *devices, const char *name)
 }
 
 const char *
-loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type)
+loom_devices_for_dtype (LoomDevices *devices, const char *name, LoomDType float_type)
 {
   g_autofree char *backend = NULL, *exact = NULL;
   const char *only = loom_dtype_backend (float_type);
@@ -385,7 +385,7 @@ loom_processors (void)
 int
 loom_processors_of_rank (const LoomComm *comm)
 {
-  return MAX (1, loom_processors () / (comm != NULL ? comm->sharing : 1));
+  return MAX (1, loom_processors () / (comm != NULL ? comm->cpu_sharers : 1));
 }
 
 char *
@@ -404,7 +404,7 @@ loom_threads_warning (int threads)
 #define SMALL (64u << 20)
 
 void
-loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error)
+loom_plan_device_out_of_memory (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error)
 {
   g_autofree char *wanted = loom_bytes_to_string ((double)bytes), *there = NULL;
   LoomDeviceInfo now;
@@ -461,7 +461,7 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
 }
 
 gboolean
-loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
+loom_plan_device_fits (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
 {
   LoomDeviceInfo now; /* not the device's own: several threads may query it */
 
@@ -470,6 +470,6 @@ loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what
   device->backend->device_info (device->device, &now);
   if (now.memory_free == 0 || bytes <= now.memory_free)
     return TRUE;
-  loom_plan_device_no_room (device, bytes, what, NULL, error);
+  loom_plan_device_out_of_memory (device, bytes, what, NULL, error);
   return FALSE;
 }

@@ -52,9 +52,9 @@ line_receive (LoomComm *self, void *data, gint64 bytes, int from, int tag, LoomM
 }
 
 static LoomStatus
-line_await (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message)
+line_probe (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message)
 {
-  return REAL (self)->await (REAL (self), tag, come, from, message);
+  return REAL (self)->probe (REAL (self), tag, come, from, message);
 }
 
 static LoomStatus
@@ -102,7 +102,7 @@ line_new (LoomComm *all, int rank, int size)
                            .size = size,
                            .local_rank = rank,
                            .local_size = size,
-                           .sharing = size,
+                           .cpu_sharers = size,
                            .name = all->name,
                            .timeout = all->timeout,
                            .all_reduce = all_reduce,
@@ -111,7 +111,7 @@ line_new (LoomComm *all, int rank, int size)
                            .broadcast = broadcast,
                            .send = line_send,
                            .receive = line_receive,
-                           .await = line_await,
+                           .probe = line_probe,
                            .barrier = barrier,
                            .split = split,
                            .abort = line_abort,

@@ -2,7 +2,7 @@
  *
  * The plan keeps only what the executor and the listings read: instructions with kernels, values with addresses, and
  * memory figures. */
-#include "engine/plan/plan-lane.h"
+#include "engine/plan/plan-comm-thread.h"
 #include "engine/plan/plan-private.h"
 
 static void
@@ -18,58 +18,58 @@ clear_instr (LoomPlanInstr *instr)
 
 /* An operand that occurs several times is in memory once. */
 static gboolean
-is_named_before (const WorkInstr *instr, guint k)
+is_repeated_operand (const PlanNode *instr, guint k)
 {
   for (guint i = 0; i < k; i++)
-    if (work_in (instr, i) == work_in (instr, k))
+    if (node_in (instr, i) == node_in (instr, k))
       return TRUE;
   return FALSE;
 }
 
 static double
-bytes_of (Work *g, const WorkInstr *instr)
+bytes_of (PlanGraph *g, const PlanNode *instr)
 {
   double sum = 0;
 
   for (guint k = 0; k < instr->in->len; k++)
-    if (work_in (instr, k) != 0 && !is_named_before (instr, k))
-      sum += (double)loom_desc_bytes (&work_value (g, work_in (instr, k))->desc);
+    if (node_in (instr, k) != 0 && !is_repeated_operand (instr, k))
+      sum += (double)loom_desc_bytes (&graph_value (g, node_in (instr, k))->desc);
   for (guint k = 0; k < instr->out->len; k++)
-    if (work_out (instr, k) != 0)
-      sum += (double)loom_desc_bytes (&work_value (g, work_out (instr, k))->desc);
+    if (node_out (instr, k) != 0)
+      sum += (double)loom_desc_bytes (&graph_value (g, node_out (instr, k))->desc);
   return sum;
 }
 
 static double
-flops_of (Work *g, const WorkInstr *instr)
+flops_of (PlanGraph *g, const PlanNode *instr)
 {
   g_autofree LoomTensorDesc *in = NULL, *out = NULL;
 
   if (instr->prim == NULL || instr->out->len == 0)
     return 0;
   if (instr->steps != NULL)
-    return (double)instr->steps->len * (double)loom_desc_count (&work_value (g, work_out (instr, 0))->desc);
+    return (double)instr->steps->len * (double)loom_desc_count (&graph_value (g, node_out (instr, 0))->desc);
   if (instr->prim->flags & LOOM_PRIM_CONVERTS
-      && work_value (g, work_in (instr, 0))->desc.dtype == work_value (g, work_out (instr, 0))->desc.dtype)
+      && graph_value (g, node_in (instr, 0))->desc.dtype == graph_value (g, node_out (instr, 0))->desc.dtype)
     return 0; /* another layout, or a copy of state */
   if (instr->prim->flops == NULL)
-    return work_out (instr, 0) != 0 ? (double)loom_desc_count (&work_value (g, work_out (instr, 0))->desc) : 0;
+    return node_out (instr, 0) != 0 ? (double)loom_desc_count (&graph_value (g, node_out (instr, 0))->desc) : 0;
   in = g_new0 (LoomTensorDesc, instr->in->len + 1);
   out = g_new0 (LoomTensorDesc, instr->out->len + 1);
   for (guint k = 0; k < instr->in->len; k++)
-    in[k] = work_value (g, work_in (instr, k))->desc;
+    in[k] = graph_value (g, node_in (instr, k))->desc;
   for (guint k = 0; k < instr->out->len; k++)
-    out[k] = work_value (g, work_out (instr, k))->desc;
+    out[k] = graph_value (g, node_out (instr, k))->desc;
   return instr->prim->flops (instr->attrs, instr->in->len, in, out);
 }
 
 static void
-finalise_instr (LoomPlan *plan, Work *g, WorkInstr *from)
+finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
 {
   guint n = from->in->len + from->out->len;
   guint *value = g_new (guint, n + 1);
   LoomPlanInstr to = { .is_gate = from->prim != NULL && (from->prim->flags & LOOM_PRIM_GATE) != 0,
-                       .primitive = work_kernel (from),
+                       .primitive = node_kernel (from),
                        .origin = from->origin,
                        .region = from->region,
                        .pass = from->pass,
@@ -81,9 +81,9 @@ finalise_instr (LoomPlan *plan, Work *g, WorkInstr *from)
                        .until = G_MAXUINT };
 
   for (guint k = 0; k < from->in->len; k++)
-    value[k] = work_in (from, k) != 0 ? work_in (from, k) : G_MAXUINT;
+    value[k] = node_in (from, k) != 0 ? node_in (from, k) : G_MAXUINT;
   for (guint k = 0; k < from->out->len; k++)
-    value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
+    value[from->in->len + k] = node_out (from, k) != 0 ? node_out (from, k) : G_MAXUINT;
   to.kernel = g_steal_pointer (&from->kernel);
   if (from->prim != NULL && from->prim->n_distinct != NULL)
     {
@@ -100,7 +100,7 @@ finalise_instr (LoomPlan *plan, Work *g, WorkInstr *from)
     }
   to.waits = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
   for (guint k = 0; k < to.n_bodies; k++)
-    to.waits |= loom_plan_waits (to.body[k]);
+    to.waits |= loom_plan_syncs_host (to.body[k]);
   if (from->prim != NULL && (from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0)
     to.along = loom_collective_along (from->prim, from->attrs);
   to.algorithm = from->algorithm;
@@ -112,17 +112,18 @@ finalise_instr (LoomPlan *plan, Work *g, WorkInstr *from)
 }
 
 static void
-finalise_values (LoomPlan *plan, Work *g)
+finalise_values (LoomPlan *plan, PlanGraph *g)
 {
   for (guint v = 0; v < g->values->len; v++)
     {
-      const WorkValue *from = work_value (g, v);
-      const WorkValue *root = work_value (g, work_root (g, v));
-      LoomPlanValue to = { .desc = from->desc, .owner = root->owner, .origin = from->origin, .root = work_root (g, v) };
+      const PlanValue *from = graph_value (g, v);
+      const PlanValue *root = graph_value (g, graph_root (g, v));
+      LoomPlanValue to
+          = { .desc = from->desc, .owner = root->owner, .origin = from->origin, .root = graph_root (g, v) };
 
       if (v > 0 && root->storage >= 0)
         {
-          const WorkStorage *s = &g_array_index (g->storages, WorkStorage, (guint)root->storage);
+          const PlanStorage *s = &g_array_index (g->storages, PlanStorage, (guint)root->storage);
 
           to.location.device = (guint)s->device;
           to.location.offset = s->offset;
@@ -148,12 +149,12 @@ finalise_values (LoomPlan *plan, Work *g)
 
 /* The device of each slot: a slot that is never read is on the plan's own device, which is the first. */
 static void
-finalise_slots (LoomPlan *plan, Work *g)
+finalise_slots (LoomPlan *plan, PlanGraph *g)
 {
   for (guint i = 0; i < loom_program_n_slots (g->program); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (g->program, i);
-      guint device = slot->read != 0 ? (guint)work_value (g, slot->read)->device : 0;
+      guint device = slot->read != 0 ? (guint)graph_value (g, slot->read)->device : 0;
 
       g_array_append_val (plan->slot_device, device);
     }
@@ -161,7 +162,7 @@ finalise_slots (LoomPlan *plan, Work *g)
 
 /* The area of each device; empty if the device has none. */
 static void
-finalise_areas (GArray *areas, Work *g, const GArray *storages)
+finalise_areas (GArray *areas, PlanGraph *g, const GArray *storages)
 {
   for (guint d = 0; d < g->plan_devices->len; d++)
     {
@@ -170,7 +171,7 @@ finalise_areas (GArray *areas, Work *g, const GArray *storages)
 
       if (at >= 0)
         {
-          const WorkStorage *s = &g_array_index (g->storages, WorkStorage, (guint)at);
+          const PlanStorage *s = &g_array_index (g->storages, PlanStorage, (guint)at);
 
           area = (LoomPlanArea){ s->offset, s->bytes };
         }
@@ -179,17 +180,17 @@ finalise_areas (GArray *areas, Work *g, const GArray *storages)
 }
 
 static void
-finalise (LoomPlan *plan, Work *g)
+finalise (LoomPlan *plan, PlanGraph *g)
 {
   for (guint i = 0; i < g->plan_devices->len; i++)
     g_ptr_array_add (plan->plan_devices, g_ptr_array_index (g->plan_devices, i));
   for (guint i = 0; i < g->schedule->len; i++)
     finalise_instr (plan, g, g_ptr_array_index (g->schedule, i));
-  work_tell_waits (g, plan);
-  work_tell_sends (g, plan);
+  graph_export_waits (g, plan);
+  graph_export_sends (g, plan);
   finalise_values (plan, g);
   finalise_slots (plan, g);
-  work_tell_memory (g, plan);
+  graph_export_memory (g, plan);
   g_array_append_vals (plan->uploads, g->uploads->data, g->uploads->len);
   finalise_areas (plan->staging, g, g->staging);
   finalise_areas (plan->results, g, g->results);
@@ -197,18 +198,18 @@ finalise (LoomPlan *plan, Work *g)
     {
       guint v = loom_program_get_input (g->program, i)->value;
 
-      v = work_is_used (g, v) ? v : G_MAXUINT;
+      v = graph_is_used (g, v) ? v : G_MAXUINT;
       g_array_append_val (plan->input_value, v);
     }
   g_array_append_vals (plan->output_value, g->output_value->data, g->output_value->len);
   for (guint v = 1; v < g->values->len; v++)
     {
-      const WorkValue *value = work_value (g, v);
-      const WorkStorage *s;
+      const PlanValue *value = graph_value (g, v);
+      const PlanStorage *s;
 
       if (value->commit < 0)
         continue;
-      s = &g_array_index (g->storages, WorkStorage, (guint)work_value (g, work_root (g, v))->storage);
+      s = &g_array_index (g->storages, PlanStorage, (guint)graph_value (g, graph_root (g, v))->storage);
       if (s->slot != value->commit)
         {
           guint pair[2] = { v, (guint)value->commit };
@@ -227,7 +228,7 @@ copy_fault (LoomFaults *to, const LoomFault *f)
 }
 
 static void
-tell_of_program (const LoomProgram *program, const LoomPlanOptions *options)
+report_program (const LoomProgram *program, const LoomPlanOptions *options)
 {
   LoomPlanPass whole
       = { "program", "The unchanged program.", TRUE, loom_program_n_instrs (program), loom_program_bytes (program) };
@@ -245,15 +246,15 @@ tell_of_program (const LoomProgram *program, const LoomPlanOptions *options)
 }
 
 static void
-tell_of_pass (Work *g, const WorkPass *pass, gboolean ran, gpointer data)
+report_pass (PlanGraph *g, const PlanPass *pass, gboolean ran, gpointer data)
 {
-  LoomPlanPass left = { pass->name, pass->doc, ran, work_n_instrs (g), 0 };
+  LoomPlanPass left = { pass->name, pass->doc, ran, graph_n_nodes (g), 0 };
 
-  if (pass->gives & WORK_HAS_MEMORY)
+  if (pass->provides & GRAPH_HAS_MEMORY)
     for (guint d = 0; d < g->plan_devices->len; d++)
-      left.bytes += work_arena (g, d);
+      left.bytes += graph_arena_bytes (g, d);
   else
-    left.bytes = work_bytes (g);
+    left.bytes = graph_bytes (g);
   g->options.on_pass (&left, g->options.on_pass_data);
 }
 
@@ -262,7 +263,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
 {
   LoomPlanOptions defaults = { .device = "cpu" };
   LoomPlan *plan;
-  Work *g;
+  PlanGraph *g;
 
   g_return_val_if_fail (program != NULL && devices != NULL, NULL);
 
@@ -272,13 +273,13 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
     defaults.device = "cpu";
   if (!loom_program_is_countable (program, error))
     return NULL;
-  tell_of_program (program, &defaults);
-  g = work_new (program, devices, &defaults);
-  if (!work_run_passes (g, defaults.on_pass != NULL ? tell_of_pass : NULL, NULL, error))
+  report_program (program, &defaults);
+  g = graph_new (program, devices, &defaults);
+  if (!graph_run_passes (g, defaults.on_pass != NULL ? report_pass : NULL, NULL, error))
     {
       for (guint i = 0; defaults.faults != NULL && i < loom_faults_length (g->faults); i++)
         copy_fault (defaults.faults, loom_faults_get (g->faults, i));
-      work_free (g);
+      graph_free (g);
       return NULL;
     }
 
@@ -299,19 +300,19 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   finalise (plan, g);
-  work_free (g);
+  graph_free (g);
   return plan;
 }
 
 void
-loom_plan_settle (LoomPlan *plan)
+loom_plan_drain (LoomPlan *plan)
 {
   for (guint i = 0; i < plan->instrs->len; i++)
     {
       LoomKernel *kernel = g_array_index (plan->instrs, LoomPlanInstr, i).kernel;
 
       if (kernel != NULL)
-        plan_collective_settle (kernel);
+        plan_collective_drain (kernel);
     }
 }
 
@@ -453,12 +454,12 @@ loom_plan_commit_copies (const LoomPlan *plan)
 }
 
 const char *
-loom_plan_why_by_host (const LoomPlan *plan)
+loom_plan_why_via_host (const LoomPlan *plan)
 {
   for (guint i = 0; i < plan->instrs->len; i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
-      const char *why = instr->kernel != NULL ? plan_collective_why_by_host (instr->kernel) : NULL;
+      const char *why = instr->kernel != NULL ? plan_collective_why_via_host (instr->kernel) : NULL;
 
       if (why != NULL)
         return why;
@@ -467,13 +468,13 @@ loom_plan_why_by_host (const LoomPlan *plan)
 }
 
 gboolean
-loom_plan_waits (const LoomPlan *plan)
+loom_plan_syncs_host (const LoomPlan *plan)
 {
   for (guint i = 0; i < plan->instrs->len; i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
 
-      if (instr->waits || (instr->kernel != NULL && plan_collective_waits (instr->kernel)))
+      if (instr->waits || (instr->kernel != NULL && plan_collective_syncs_host (instr->kernel)))
         return TRUE;
     }
   return FALSE;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "engine/core/loom-fault.h"
-#include "engine/plan/loom-costs.h"
+#include "engine/plan/loom-cost-table.h"
 #include "engine/plan/loom-mesh.h"
 #include "engine/program/loom-prim.h"
 #include "kernels/tools.h"
@@ -49,7 +49,7 @@ const LoomBackendTools *loom_devices_find_tools (LoomDevices *devices, const cha
 /* The device for a node that requests the device `name` and computes in float_type: `name` itself, except in f64, which
  * only ref computes: there ref's device of the same number. NULL, the plan's own device, if name is NULL or ref has no
  * such number: a graph that is inspected in f64 may name devices that this machine lacks. */
-const char *loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type);
+const char *loom_devices_for_dtype (LoomDevices *devices, const char *name, LoomDType float_type);
 /* The maximum number of threads of a CPU device: the processors that the process may use (affinity, control group). */
 int loom_processors (void);
 /* The processors for each rank of this machine; comm NULL: a single rank. */
@@ -62,9 +62,10 @@ void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer d
 
 /* FALSE with OUT_OF_MEMORY if the device has less than `bytes` free. An overcommitting system would grant them and kill
  * the process on access. what: the subject of the error, "A step". */
-gboolean loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
+gboolean loom_plan_device_fits (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
 /* Sets the same error after a failed allocation; why: the back end's message, or NULL. */
-void loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
+void
+loom_plan_device_out_of_memory (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
 /* Converts a back end's status into an error with a remedy. where: the subject, "A step on cuda:0"; why: the back end's
  * sentence without a full stop. */
 void loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error);
@@ -85,8 +86,8 @@ LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as
 
 /* Receives each call that a device can compute in several ways: the call with plain layouts, its attributes as text,
  * and the options. All arguments are valid only during the call. */
-typedef void (*LoomPlanVisit) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
-                               const LoomKernelOption *option, guint n, gpointer data);
+typedef void (*LoomPlanOptionFunc) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                                    const LoomKernelOption *option, guint n, gpointer data);
 
 /* The state of the program after a pass. */
 typedef struct
@@ -123,7 +124,7 @@ typedef struct
   gboolean strict_devices;  /* a wire across devices is an error */
   const LoomMesh *mesh;     /* for a partitioned program; open, and must outlive the plan */
   gboolean resident_inputs; /* inputs are in the device's memory already, as a body's are */
-  LoomPlanVisit visit;      /* may be NULL */
+  LoomPlanOptionFunc visit; /* may be NULL */
   gpointer visit_data;
   LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program itself, the planner's */
   gpointer on_pass_data;
@@ -200,8 +201,8 @@ typedef struct
  * The work of a step on a device is divided into lanes, each with its own stream if the device has streams:
  * compute: the instructions, in order
  * upload: the inputs of the next step, from page-locked memory to a staging area
- * exchange: exchanges of ranks during the computation (plan-lane.c)
- * send: copies to other devices of the same back end that the device makes without the host (plan-send.c)
+ * exchange: exchanges of ranks during the computation (plan-comm-thread.c)
+ * send: copies to other devices of the same back end that the device makes without the host (plan-device-copies.c)
  *
  * Only events order lanes. Two values share bytes of the arena only if lanes and events order all accesses of one
  * before all accesses of the other (plan-order.c).
@@ -226,7 +227,7 @@ typedef struct
 /* Keeps a reference to program. A NO_KERNEL error names node, primitive, device and dtype. */
 LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error);
 /* Waits for exchanges that a failed step has left running; call it before their memory is freed. */
-void loom_plan_settle (LoomPlan *plan);
+void loom_plan_drain (LoomPlan *plan);
 /* TRUE if every further exchange of this collective fails on all ranks (LoomComm.has_ended). */
 gboolean loom_plan_ranks_have_ended (const LoomPlanInstr *instr);
 
@@ -300,18 +301,18 @@ LoomStatus loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelS
 /* Instructions whose kernels the planner makes itself: those with bodies (LoomPrim.bodies), whose run() is the loop,
  * and those that the host computes (LoomPrim.on_host), for which desc has operands, then results. Only the switches of
  * options are used. */
-gboolean loom_plan_is_own (const LoomPrim *prim);
-LoomKernel *loom_plan_own_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
-                               const LoomPrim *prim, const void *attrs, guint n_in, guint n_out,
-                               const LoomTensorDesc *desc, GError **error);
+gboolean loom_plan_is_internal (const LoomPrim *prim);
+LoomKernel *loom_plan_internal_kernel_new (LoomDevices *devices, const LoomPlanDevice *device,
+                                           const LoomPlanOptions *options, const LoomPrim *prim, const void *attrs,
+                                           guint n_in, guint n_out, const LoomTensorDesc *desc, GError **error);
 LoomKernel *loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                 const LoomPrim *prim, const void *attrs, GError **error);
 const LoomPlan *loom_plan_of_body (const LoomKernel *kernel);
 /* TRUE if a kernel synchronises with the device to read numbers, so that a step cannot be recorded and replayed. */
-gboolean loom_plan_waits (const LoomPlan *plan);
+gboolean loom_plan_syncs_host (const LoomPlan *plan);
 /* Why exchanges of values on devices go through the host, which is known only after the first step; NULL: they do
  * not. */
-const char *loom_plan_why_by_host (const LoomPlan *plan);
+const char *loom_plan_why_via_host (const LoomPlan *plan);
 
 /* The text of `gradloom plan`. (transfer full) */
 char *loom_plan_print (const LoomPlan *plan);

@@ -10,7 +10,7 @@
 static int
 compare_size (gconstpointer a, gconstpointer b)
 {
-  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+  const PlanStorage *x = *(PlanStorage *const *)a, *y = *(PlanStorage *const *)b;
 
   if (x->bytes != y->bytes)
     return x->bytes < y->bytes ? 1 : -1;
@@ -20,7 +20,7 @@ compare_size (gconstpointer a, gconstpointer b)
 static int
 compare_area (gconstpointer a, gconstpointer b)
 {
-  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+  const PlanStorage *x = *(PlanStorage *const *)a, *y = *(PlanStorage *const *)b;
   double ax = (double)x->bytes * (x->last - x->first + 1), ay = (double)y->bytes * (y->last - y->first + 1);
 
   return ax != ay ? (ax < ay ? 1 : -1) : compare_size (a, b);
@@ -29,7 +29,7 @@ compare_area (gconstpointer a, gconstpointer b)
 static int
 compare_birth (gconstpointer a, gconstpointer b)
 {
-  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+  const PlanStorage *x = *(PlanStorage *const *)a, *y = *(PlanStorage *const *)b;
 
   return x->first != y->first ? (x->first < y->first ? -1 : 1) : compare_size (a, b);
 }
@@ -37,13 +37,13 @@ compare_birth (gconstpointer a, gconstpointer b)
 static int
 compare_death (gconstpointer a, gconstpointer b)
 {
-  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+  const PlanStorage *x = *(PlanStorage *const *)a, *y = *(PlanStorage *const *)b;
 
   return x->last != y->last ? (x->last < y->last ? -1 : 1) : compare_size (a, b);
 }
 
 gboolean
-work_in_arena (Work *g, const WorkStorage *s)
+graph_in_arena (PlanGraph *g, const PlanStorage *s)
 {
   if (s->slot >= 0 || s->once)
     return FALSE;
@@ -60,15 +60,15 @@ fit (GPtrArray *blocks)
 
   for (guint i = 0; i < blocks->len; i++)
     {
-      WorkStorage *s = g_ptr_array_index (blocks, i);
+      PlanStorage *s = g_ptr_array_index (blocks, i);
       gsize best = G_MAXSIZE, best_gap = G_MAXSIZE, cursor = 0;
       guint at = 0;
 
       for (guint k = 0; k < placed->len; k++)
         {
-          WorkStorage *o = g_ptr_array_index (placed, k);
+          PlanStorage *o = g_ptr_array_index (placed, k);
 
-          if (work_span_in_turn (&o->span, &s->span))
+          if (plan_spans_are_disjoint (&o->span, &s->span))
             continue;
           if (o->offset >= cursor + s->bytes && o->offset - cursor < best_gap)
             {
@@ -79,7 +79,7 @@ fit (GPtrArray *blocks)
         }
       s->offset = best != G_MAXSIZE ? best : cursor;
       top = MAX (top, s->offset + s->bytes);
-      while (at < placed->len && ((WorkStorage *)g_ptr_array_index (placed, at))->offset <= s->offset)
+      while (at < placed->len && ((PlanStorage *)g_ptr_array_index (placed, at))->offset <= s->offset)
         at++;
       g_ptr_array_insert (placed, (int)at, s);
     }
@@ -139,12 +139,12 @@ fit_in_time (GPtrArray *blocks, gboolean backwards)
   g_ptr_array_sort (leaving, backwards ? compare_birth : compare_death);
   for (guint i = 0; i < blocks->len; i++)
     {
-      WorkStorage *s = g_ptr_array_index (blocks, backwards ? blocks->len - 1 - i : i);
+      PlanStorage *s = g_ptr_array_index (blocks, backwards ? blocks->len - 1 - i : i);
       guint best;
 
       for (; next < leaving->len; next++)
         {
-          const WorkStorage *o = g_ptr_array_index (leaving, backwards ? leaving->len - 1 - next : next);
+          const PlanStorage *o = g_ptr_array_index (leaving, backwards ? leaving->len - 1 - next : next);
 
           if (backwards ? o->first <= s->last : o->last >= s->first)
             break;
@@ -180,7 +180,7 @@ most_alive (GPtrArray *blocks, int end)
 
   for (guint i = 0; i < blocks->len; i++)
     {
-      const WorkStorage *s = g_ptr_array_index (blocks, i);
+      const PlanStorage *s = g_ptr_array_index (blocks, i);
 
       change[s->first + 1] += (gint64)s->bytes;
       change[s->last + 2] -= (gint64)s->bytes;
@@ -195,7 +195,7 @@ most_alive (GPtrArray *blocks, int end)
 
 typedef struct
 {
-  Work *g;
+  PlanGraph *g;
   GPtrArray *blocks;
   gsize least;
   gsize *kept; /* offset of each storage in the smallest arena so far */
@@ -209,7 +209,7 @@ keep_if_better (Fitting *f, gsize top)
     return FALSE;
   f->least = top;
   for (guint i = 0; i < f->g->storages->len; i++)
-    f->kept[i] = g_array_index (f->g->storages, WorkStorage, i).offset;
+    f->kept[i] = g_array_index (f->g->storages, PlanStorage, i).offset;
   return TRUE;
 }
 
@@ -238,9 +238,9 @@ improve (Fitting *f, gsize goal)
       /* In every second trial, one of the blocks at the top. */
       for (guint k = 0; t % 2 == 0 && k < n; k++)
         {
-          const WorkStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
+          const PlanStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
 
-          if (f->kept[s - (WorkStorage *)(gpointer)f->g->storages->data] + s->bytes != f->least)
+          if (f->kept[s - (PlanStorage *)(gpointer)f->g->storages->data] + s->bytes != f->least)
             continue;
           from = (from + k) % n;
           break;
@@ -260,7 +260,7 @@ improve (Fitting *f, gsize goal)
 /* Largest first is nearly always best; otherwise lifetime times size, or order of birth, may be. A plan is made once,
  * so all three are tried and the smallest arena is kept. */
 void
-work_assign_offsets (Work *g, int device)
+graph_assign_offsets (PlanGraph *g, int device)
 {
   static int (*const orders[]) (gconstpointer, gconstpointer) = { compare_size, compare_area, compare_birth };
   g_autoptr (GPtrArray) blocks = g_ptr_array_new ();
@@ -271,9 +271,9 @@ work_assign_offsets (Work *g, int device)
 
   for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
+      PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
 
-      if (s->device == device && work_in_arena (g, s) && s->bytes > 0 && s->block < 0)
+      if (s->device == device && graph_in_arena (g, s) && s->bytes > 0 && s->block < 0)
         g_ptr_array_add (blocks, s);
     }
   f.kept = kept = g_new (gsize, g->storages->len + 1);
@@ -298,22 +298,22 @@ work_assign_offsets (Work *g, int device)
     }
   for (guint i = 0; i < blocks->len; i++)
     {
-      WorkStorage *s = g_ptr_array_index (blocks, i);
+      PlanStorage *s = g_ptr_array_index (blocks, i);
 
-      s->offset = kept[s - (WorkStorage *)(gpointer)g->storages->data];
+      s->offset = kept[s - (PlanStorage *)(gpointer)g->storages->data];
     }
 }
 
 gsize
-work_arena (Work *g, guint device)
+graph_arena_bytes (PlanGraph *g, guint device)
 {
   gsize bytes = 0;
 
   for (guint i = 0; i < g->storages->len; i++)
     {
-      const WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
+      const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
 
-      if (s->device == (int)device && work_in_arena (g, s))
+      if (s->device == (int)device && graph_in_arena (g, s))
         bytes = MAX (bytes, s->offset + s->bytes);
     }
   return bytes;

@@ -7,51 +7,51 @@
 #include "engine/plan/plan-private.h"
 
 static gboolean
-is_cast (const WorkInstr *instr)
+is_cast (const PlanNode *instr)
 {
-  return work_is_step (instr, LOOM_SCALAR_ID);
+  return node_is_step (instr, LOOM_SCALAR_ID);
 }
 
 /* The conversion of v from a smaller type, if that is its whole producer; else NULL. */
-static WorkInstr *
-widening (Work *g, guint v)
+static PlanNode *
+find_upcast (PlanGraph *g, guint v)
 {
-  WorkInstr *instr = work_value (g, v)->producer;
+  PlanNode *instr = graph_value (g, v)->producer;
 
   if (instr == NULL || !is_cast (instr)
-      || loom_dtype_size (work_value (g, work_in (instr, 0))->desc.dtype)
-             >= loom_dtype_size (work_value (g, v)->desc.dtype))
+      || loom_dtype_size (graph_value (g, node_in (instr, 0))->desc.dtype)
+             >= loom_dtype_size (graph_value (g, v)->desc.dtype))
     return NULL;
   return instr;
 }
 
 /* Makes operand k the cast's operand. Returns FALSE and changes nothing if the device has no such kernel. */
 static gboolean
-absorb (Work *g, WorkInstr *instr, guint k, WorkInstr *cast)
+fuse_cast (PlanGraph *g, PlanNode *instr, guint k, PlanNode *cast)
 {
-  guint v = work_in (instr, k), narrow = work_in (cast, 0), n = 0;
+  guint v = node_in (instr, k), narrow = node_in (cast, 0), n = 0;
   g_autofree guint *in = g_new (guint, instr->in->len + 1);
-  WorkStep step = *work_step (cast, 0);
+  PlanStep step = *node_step (cast, 0);
   GArray *before = instr->steps;
   gboolean seen = FALSE;
 
   /* A result of its own: the f32 value may have another reader. */
-  step.result = work_new_value (g, &work_value (g, v)->desc, work_value (g, v));
-  instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
+  step.result = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
+  instr->steps = g_array_new (FALSE, FALSE, sizeof (PlanStep));
   g_array_append_val (instr->steps, step);
   g_array_append_vals (instr->steps, before->data, before->len);
   for (guint s = 1; s < instr->steps->len; s++)
-    for (int a = 0; a < loom_scalar_arity (work_step (instr, s)->op); a++)
-      if (work_step (instr, s)->arg[a] == v)
-        work_step (instr, s)->arg[a] = step.result;
+    for (int a = 0; a < loom_scalar_arity (node_step (instr, s)->op); a++)
+      if (node_step (instr, s)->arg[a] == v)
+        node_step (instr, s)->arg[a] = step.result;
   for (guint i = 0; i < instr->in->len; i++)
-    seen |= work_in (instr, i) == narrow;
+    seen |= node_in (instr, i) == narrow;
   for (guint i = 0; i < instr->in->len; i++)
     if (i != k)
-      in[n++] = work_in (instr, i);
+      in[n++] = node_in (instr, i);
     else if (!seen)
       in[n++] = narrow;
-  if (!work_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+  if (!graph_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
     {
       g_array_unref (instr->steps);
       instr->steps = before;
@@ -59,27 +59,27 @@ absorb (Work *g, WorkInstr *instr, guint k, WorkInstr *cast)
     }
   g_array_unref (before);
   if (seen)
-    work_drop_in (g, instr, k);
+    graph_drop_in (g, instr, k);
   else
-    work_set_in (g, instr, k, narrow);
+    graph_set_in (g, instr, k, narrow);
   return TRUE;
 }
 
 void
-work_absorb_casts (Work *g)
+pass_fuse_operand_casts (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       if (instr->steps == NULL || instr->compute != LOOM_F32)
         continue;
       for (guint k = 0; k < instr->in->len;)
         {
-          WorkInstr *cast = widening (g, work_in (instr, k));
+          PlanNode *cast = find_upcast (g, node_in (instr, k));
           guint n = instr->in->len;
 
           /* Repeats for a cast of a cast, down to the smallest type. */
           if (cast == NULL || cast == instr || instr->steps->len == LOOM_EW_MAX_STEPS
-              || cast->device_name != instr->device_name || !absorb (g, instr, k, cast))
+              || cast->device_name != instr->device_name || !fuse_cast (g, instr, k, cast))
             k++;
           else if (instr->in->len == n)
             continue;
@@ -87,133 +87,134 @@ work_absorb_casts (Work *g)
     }
 }
 
-WorkInstr *
-work_only_widening (Work *g, guint v, const char *device_name)
+PlanNode *
+graph_only_upcast (PlanGraph *g, guint v, const char *device_name)
 {
-  const LoomTensorDesc *d = &work_value (g, v)->desc, *wide;
-  WorkInstr *reader;
+  const LoomTensorDesc *d = &graph_value (g, v)->desc, *wide;
+  PlanNode *reader;
 
   if (d->dtype != LOOM_BF16 && d->dtype != LOOM_F16)
     return NULL;
-  reader = work_only_reader (g, v, TRUE);
+  reader = graph_only_reader (g, v, TRUE);
   if (reader == NULL || !is_cast (reader) || reader->device_name != device_name)
     return NULL;
-  wide = &work_value (g, work_out (reader, 0))->desc;
-  return wide->dtype == LOOM_F32 && work_same_dims (wide, d) ? reader : NULL;
+  wide = &graph_value (g, node_out (reader, 0))->desc;
+  return wide->dtype == LOOM_F32 && plan_same_dims (wide, d) ? reader : NULL;
 }
 
 /* If result o of a product is only converted to f32, makes the product store f32, which it has before it rounds. For
  * other primitives rounding is part of the result. */
 static void
-take_wide_result (Work *g, WorkInstr *instr, guint o)
+store_f32 (PlanGraph *g, PlanNode *instr, guint o)
 {
-  const guint v = work_out (instr, o);
-  WorkInstr *reader = v != 0 ? work_only_widening (g, v, instr->device_name) : NULL;
+  const guint v = node_out (instr, o);
+  PlanNode *reader = v != 0 ? graph_only_upcast (g, v, instr->device_name) : NULL;
   g_autofree guint *in = g_new (guint, instr->in->len + 1), *out = g_new (guint, instr->out->len + 1);
 
   if (reader == NULL)
     return;
   for (guint k = 0; k < instr->in->len; k++)
-    in[k] = work_in (instr, k);
+    in[k] = node_in (instr, k);
   for (guint k = 0; k < instr->out->len; k++)
-    out[k] = k == o ? work_out (reader, 0) : work_out (instr, k);
-  if (!work_has_kernel (g, instr, instr->in->len, in, instr->out->len, out))
+    out[k] = k == o ? node_out (reader, 0) : node_out (instr, k);
+  if (!graph_has_kernel (g, instr, instr->in->len, in, instr->out->len, out))
     return;
-  work_set_out (g, instr, o, work_out (reader, 0));
-  work_erase (g, reader);
+  graph_set_out (g, instr, o, node_out (reader, 0));
+  graph_erase (g, reader);
 }
 
 void
-work_widen_results (Work *g)
+pass_f32_results (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "conv2d_weight_grad")
-        || (work_is (instr, "matmul") && ((const LoomMatmulAttrs *)instr->attrs)->act == LOOM_SCALAR_ID))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    if (node_is (instr, "conv2d_weight_grad")
+        || (node_is (instr, "matmul") && ((const LoomMatmulAttrs *)instr->attrs)->act == LOOM_SCALAR_ID))
       for (guint o = 0; o < instr->out->len; o++)
-        take_wide_result (g, instr, o);
+        store_f32 (g, instr, o);
 }
 
 /* A new value of v's shape in another type. */
 static guint
-value_in_type (Work *g, guint v, LoomDType dtype)
+value_in_type (PlanGraph *g, guint v, LoomDType dtype)
 {
-  LoomTensorDesc desc = work_value (g, v)->desc;
+  LoomTensorDesc desc = graph_value (g, v)->desc;
 
   desc.dtype = dtype;
-  return work_new_value (g, &desc, work_value (g, v));
+  return graph_new_value (g, &desc, graph_value (g, v));
 }
 
 /* Makes a sum read 16-bit floats that were converted to f32 for it alone, perhaps in another shape. */
 static void
-read_narrow (Work *g, WorkInstr *instr)
+read_16bit (PlanGraph *g, PlanNode *instr)
 {
-  guint seen = work_in (instr, 0), wide = work_root (g, seen), narrow, out = work_out (instr, 0);
-  WorkInstr *cast = widening (g, wide);
-  LoomDType from = cast != NULL ? work_value (g, work_in (cast, 0))->desc.dtype : LOOM_F32;
+  guint seen = node_in (instr, 0), wide = graph_root (g, seen), narrow, out = node_out (instr, 0);
+  PlanNode *cast = find_upcast (g, wide);
+  LoomDType from = cast != NULL ? graph_value (g, node_in (cast, 0))->desc.dtype : LOOM_F32;
 
-  if (cast == NULL || cast->device_name != instr->device_name || work_only_reader (g, wide, TRUE) != instr
+  if (cast == NULL || cast->device_name != instr->device_name || graph_only_reader (g, wide, TRUE) != instr
       || (from != LOOM_BF16 && from != LOOM_F16))
     return;
   narrow = value_in_type (g, seen, from);
-  if (!work_has_small_kernel (g, instr, 1, &narrow, 1, &out, loom_desc_bytes (&work_value (g, wide)->desc)))
+  if (!graph_has_small_kernel (g, instr, 1, &narrow, 1, &out, loom_desc_bytes (&graph_value (g, wide)->desc)))
     return;
-  work_set_alias (g, narrow, work_in (cast, 0));
-  work_set_in (g, instr, 0, narrow);
+  graph_set_alias (g, narrow, node_in (cast, 0));
+  graph_set_in (g, instr, 0, narrow);
 }
 
 /* Makes a layer norm, or a gradient of logits, write the 16-bit floats to which its f32 result is only converted,
  * perhaps in another shape. */
 static void
-write_narrow (Work *g, WorkInstr *instr)
+write_16bit (PlanGraph *g, PlanNode *instr)
 {
-  guint wide = work_out (instr, 0), narrow, rounded;
-  WorkInstr *reader = wide != 0 ? work_only_reader (g, wide, TRUE) : NULL;
+  guint wide = node_out (instr, 0), narrow, rounded;
+  PlanNode *reader = wide != 0 ? graph_only_reader (g, wide, TRUE) : NULL;
   g_autofree guint *in = NULL, *out = NULL;
   LoomDType to;
 
   if (reader == NULL || !is_cast (reader) || reader->device_name != instr->device_name
-      || work_value (g, wide)->desc.dtype != LOOM_F32)
+      || graph_value (g, wide)->desc.dtype != LOOM_F32)
     return;
-  rounded = work_out (reader, 0);
-  to = work_value (g, rounded)->desc.dtype;
-  if ((to != LOOM_BF16 && to != LOOM_F16) || work_value (g, rounded)->is_output || work_value (g, rounded)->commit >= 0)
+  rounded = node_out (reader, 0);
+  to = graph_value (g, rounded)->desc.dtype;
+  if ((to != LOOM_BF16 && to != LOOM_F16) || graph_value (g, rounded)->is_output
+      || graph_value (g, rounded)->commit >= 0)
     return;
   narrow = value_in_type (g, wide, to);
   in = g_new (guint, instr->in->len + 1);
   out = g_new (guint, instr->out->len + 1);
   for (guint k = 0; k < instr->in->len; k++)
-    in[k] = work_in (instr, k);
+    in[k] = node_in (instr, k);
   for (guint k = 0; k < instr->out->len; k++)
-    out[k] = k == 0 ? narrow : work_out (instr, k);
-  if (!work_has_small_kernel (g, instr, instr->in->len, in, instr->out->len, out,
-                              loom_desc_bytes (&work_value (g, wide)->desc)))
+    out[k] = k == 0 ? narrow : node_out (instr, k);
+  if (!graph_has_small_kernel (g, instr, instr->in->len, in, instr->out->len, out,
+                               loom_desc_bytes (&graph_value (g, wide)->desc)))
     return;
-  work_set_out (g, instr, 0, narrow);
-  work_erase (g, reader);
-  work_set_alias (g, rounded, narrow);
+  graph_set_out (g, instr, 0, narrow);
+  graph_erase (g, reader);
+  graph_set_alias (g, rounded, narrow);
 }
 
 void
-work_join_casts (Work *g)
+pass_fuse_sum_casts (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "reduce"))
-      read_narrow (g, instr);
-    else if (work_is (instr, "layer_norm"))
-      write_narrow (g, instr);
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    if (node_is (instr, "reduce"))
+      read_16bit (g, instr);
+    else if (node_is (instr, "layer_norm"))
+      write_16bit (g, instr);
 }
 
 /* ---- logits ----------------------------------------------------------------------------------- */
 
 /* Adds all readers of v or its views; FALSE if not all are instructions. */
 static gboolean
-add_readers (Work *g, guint v, GPtrArray *readers)
+add_readers (PlanGraph *g, guint v, GPtrArray *readers)
 {
-  const WorkValue *value = work_value (g, v);
+  const PlanValue *value = graph_value (g, v);
 
   if (value->is_output || value->commit >= 0)
     return FALSE;
-  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+  for (const PlanUse *use = value->first_use; use != NULL; use = use->next)
     if (use->instr != NULL)
       g_ptr_array_add (readers, use->instr);
     else if (!add_readers (g, use->at, readers))
@@ -223,63 +224,63 @@ add_readers (Work *g, guint v, GPtrArray *readers)
 
 /* TRUE if the reader of a loss's converted logits has a kernel for the unconverted ones. */
 static gboolean
-takes_narrow_scores (Work *g, const WorkInstr *reader, const WorkInstr *cast)
+can_read_16bit_logits (PlanGraph *g, const PlanNode *reader, const PlanNode *cast)
 {
-  const guint wide = work_out (cast, 0), v = work_in (reader, 0);
+  const guint wide = node_out (cast, 0), v = node_in (reader, 0);
   g_autofree guint *in = g_new (guint, reader->in->len + 1);
 
   if (reader->device_name != cast->device_name
-      || (!work_is (reader, "cross_entropy") && !work_is (reader, "cross_entropy_grad")
-          && !work_is (reader, "argreduce")))
+      || (!node_is (reader, "cross_entropy") && !node_is (reader, "cross_entropy_grad")
+          && !node_is (reader, "argreduce")))
     return FALSE;
   for (guint k = 0; k < reader->in->len; k++)
     {
-      in[k] = work_in (reader, k);
-      if ((in[k] != 0 && work_root (g, in[k]) == wide) != (k == 0))
+      in[k] = node_in (reader, k);
+      if ((in[k] != 0 && graph_root (g, in[k]) == wide) != (k == 0))
         return FALSE;
     }
-  in[0] = value_in_type (g, v, work_value (g, work_in (cast, 0))->desc.dtype);
-  return work_has_small_kernel (g, reader, reader->in->len, in, reader->out->len,
-                                (const guint *)(const void *)reader->out->data,
-                                loom_desc_bytes (&work_value (g, wide)->desc));
+  in[0] = value_in_type (g, v, graph_value (g, node_in (cast, 0))->desc.dtype);
+  return graph_has_small_kernel (g, reader, reader->in->len, in, reader->out->len,
+                                 (const guint *)(const void *)reader->out->data,
+                                 loom_desc_bytes (&graph_value (g, wide)->desc));
 }
 
 /* Makes a loss read 16-bit logits if nothing needs them in f32: the product writes 2 bytes a logit instead of 4, and
- * each reader reads 2. The numbers are those of the unfused plan, although take_wide_result() would give them more
+ * each reader reads 2. The numbers are those of the unfused plan, although store_f32() would give them more
  * digits. */
 static void
-read_narrow_scores (Work *g, const WorkInstr *loss)
+read_16bit_logits (PlanGraph *g, const PlanNode *loss)
 {
-  const guint wide = work_root (g, work_in (loss, 0));
-  const WorkInstr *cast = widening (g, wide);
+  const guint wide = graph_root (g, node_in (loss, 0));
+  const PlanNode *cast = find_upcast (g, wide);
   g_autoptr (GPtrArray) readers = g_ptr_array_new ();
   LoomDType from;
 
   if (cast == NULL || !add_readers (g, wide, readers))
     return;
-  from = work_value (g, work_in (cast, 0))->desc.dtype;
-  if ((from != LOOM_BF16 && from != LOOM_F16) || work_value (g, wide)->desc.dtype != LOOM_F32)
+  from = graph_value (g, node_in (cast, 0))->desc.dtype;
+  if ((from != LOOM_BF16 && from != LOOM_F16) || graph_value (g, wide)->desc.dtype != LOOM_F32)
     return;
   for (guint i = 0; i < readers->len; i++)
-    if (!takes_narrow_scores (g, readers->pdata[i], cast))
+    if (!can_read_16bit_logits (g, readers->pdata[i], cast))
       return;
   for (guint i = 0; i < readers->len; i++)
     {
-      WorkInstr *reader = readers->pdata[i];
-      const guint narrow = value_in_type (g, work_in (reader, 0), from);
+      PlanNode *reader = readers->pdata[i];
+      const guint narrow = value_in_type (g, node_in (reader, 0), from);
 
-      work_set_alias (g, narrow, work_in (cast, 0));
-      work_set_in (g, reader, 0, narrow);
+      graph_set_alias (g, narrow, node_in (cast, 0));
+      graph_set_in (g, reader, 0, narrow);
     }
 }
 
 void
-work_narrow_scores (Work *g)
+pass_read_16bit_logits (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "cross_entropy_grad"))
-      write_narrow (g, instr);
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
-    if (work_is (instr, "cross_entropy"))
-      read_narrow_scores (g, instr);
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    if (node_is (instr, "cross_entropy_grad"))
+      write_16bit (g, instr);
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    if (node_is (instr, "cross_entropy"))
+      read_16bit_logits (g, instr);
 }

@@ -20,7 +20,7 @@ event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
 /* Runs in the first step, which is never recorded: ranks open a link together and have agreed to begin by then. Of a
  * group of transfers the first one waits for the operands, and the last one is waited for. */
 static LoomStatus
-join_device (Collective *c, LoomMessage *message)
+connect_device (Collective *c, LoomMessage *message)
 {
   LoomStatus status = c->first == c ? event_new (c->device, &c->ready, message) : LOOM_STATUS_OK;
 
@@ -33,8 +33,8 @@ join_device (Collective *c, LoomMessage *message)
     return LOOM_STATUS_DEVICE;
   if (c->link->comm != NULL)
     c->comm = c->link->comm;
-  else if (c->may_go_by_host)
-    c->goes_by_host = TRUE;
+  else if (c->can_go_via_host)
+    c->is_via_host = TRUE;
   else
     {
       *message = c->link->why_not;
@@ -54,7 +54,7 @@ close_group (LoomComm *comm, LoomStatus status, LoomMessage *message)
 }
 
 static LoomStatus
-exchange_as_one (Collective *c, void *const *buffers, LoomMessage *message)
+exchange_group (Collective *c, void *const *buffers, LoomMessage *message)
 {
   LoomComm *comm = c->comm;
   LoomStatus status = LOOM_STATUS_OK;
@@ -72,42 +72,42 @@ exchange_as_one (Collective *c, void *const *buffers, LoomMessage *message)
 /* ---- by way of the host ---------------------------------------------------- */
 
 static gsize
-letter_bytes (const Collective *c)
+host_buffer_bytes (const Collective *c)
 {
   return c->count != NULL ? (gsize)c->count[0] * loom_dtype_size (c->dtype) : c->bytes;
 }
 
 static LoomStatus
-open_letter (Collective *c, LoomMessage *message)
+alloc_host_buffer (Collective *c, LoomMessage *message)
 {
   const LoomBackend *b = c->device->backend;
-  const gsize bytes = MAX (letter_bytes (c), 1);
+  const gsize bytes = MAX (host_buffer_bytes (c), 1);
 
   if (b->alloc_host != NULL)
-    return b->alloc_host (c->device->device, bytes, &c->letter, message);
-  c->letter = g_malloc (bytes);
+    return b->alloc_host (c->device->device, bytes, &c->host_buffer, message);
+  c->host_buffer = g_malloc (bytes);
   return LOOM_STATUS_OK;
 }
 
 /* Exchanges one value, sent, received, or both. The host waits for the device until it has the value, or until the
  * previous step has read the host buffer. */
 static LoomStatus
-run_by_host (Collective *c, LoomStream *stream, void *const *buffers, LoomMessage *message)
+run_via_host (Collective *c, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   const LoomBackend *b = c->device->backend;
   LoomDevice *device = c->device->device;
-  const gsize bytes = letter_bytes (c);
-  LoomStatus status = c->letter == NULL ? open_letter (c, message) : LOOM_STATUS_OK;
-  void *const letters[] = { c->letter, c->letter };
+  const gsize bytes = host_buffer_bytes (c);
+  LoomStatus status = c->host_buffer == NULL ? alloc_host_buffer (c, message) : LOOM_STATUS_OK;
+  void *const letters[] = { c->host_buffer, c->host_buffer };
 
   if (status == LOOM_STATUS_OK && c->n > 0)
-    status = b->copy (device, stream, c->letter, buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST, message);
+    status = b->copy (device, stream, c->host_buffer, buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST, message);
   if (status == LOOM_STATUS_OK)
     status = b->stream_sync (device, stream, message);
   if (status == LOOM_STATUS_OK)
     status = c->exchange (c, letters, message);
-  if (status == LOOM_STATUS_OK && !c->only_gives)
-    status = b->copy (device, stream, buffers[c->n], c->letter, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+  if (status == LOOM_STATUS_OK && !c->is_send_only)
+    status = b->copy (device, stream, buffers[c->n], c->host_buffer, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
   return status;
 }
 
@@ -119,50 +119,50 @@ plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const
   Collective *c = (Collective *)self;
   const LoomBackend *b = c->device->backend;
   LoomDevice *device = c->device->device;
-  LoomStatus status = c->link == NULL ? join_device (c, message) : LOOM_STATUS_OK;
+  LoomStatus status = c->link == NULL ? connect_device (c, message) : LOOM_STATUS_OK;
 
   if (status != LOOM_STATUS_OK && c->first != c && c->first->link != NULL && c->first->link->comm != NULL)
     return close_group (c->first->comm, status, message);
-  if (c->goes_by_host)
-    return run_by_host (c, stream, buffers, message);
+  if (c->is_via_host)
+    return run_via_host (c, stream, buffers, message);
   if (status == LOOM_STATUS_OK && c->first == c)
     status = b->event_record (device, c->ready, stream, message);
   if (status == LOOM_STATUS_OK && c->first == c)
     status = b->event_wait (device, c->link->stream, c->ready, message);
   if (status == LOOM_STATUS_OK)
-    status = exchange_as_one (c, buffers, message);
+    status = exchange_group (c, buffers, message);
   if (status != LOOM_STATUS_OK || c->last != c)
     return status;
   status = b->event_record (device, c->over, c->link->stream, message);
-  return status == LOOM_STATUS_OK && !c->goes_ahead ? b->event_wait (device, stream, c->over, message) : status;
+  return status == LOOM_STATUS_OK && !c->is_async ? b->event_wait (device, stream, c->over, message) : status;
 }
 
 LoomStatus
 plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message)
 {
-  return c->goes_by_host ? LOOM_STATUS_OK
-                         : c->device->backend->event_wait (c->device->device, stream, c->last->over, message);
+  return c->is_via_host ? LOOM_STATUS_OK
+                        : c->device->backend->event_wait (c->device->device, stream, c->last->over, message);
 }
 
 gboolean
-plan_collective_waits (const LoomKernel *kernel)
+plan_collective_syncs_host (const LoomKernel *kernel)
 {
-  return kernel->run == plan_collective_run_on_device && ((const Collective *)kernel)->goes_by_host;
+  return kernel->run == plan_collective_run_on_device && ((const Collective *)kernel)->is_via_host;
 }
 
 const char *
-plan_collective_why_by_host (const LoomKernel *kernel)
+plan_collective_why_via_host (const LoomKernel *kernel)
 {
-  return plan_collective_waits (kernel) ? ((const Collective *)kernel)->link->why_not.text : NULL;
+  return plan_collective_syncs_host (kernel) ? ((const Collective *)kernel)->link->why_not.text : NULL;
 }
 
 void
-plan_collective_leave_device (Collective *c)
+plan_collective_close_device (Collective *c)
 {
-  if (c->letter != NULL && c->device->backend->alloc_host != NULL)
-    c->device->backend->free_host (c->device->device, c->letter);
+  if (c->host_buffer != NULL && c->device->backend->alloc_host != NULL)
+    c->device->backend->free_host (c->device->device, c->host_buffer);
   else
-    g_free (c->letter);
+    g_free (c->host_buffer);
   if (c->ready != NULL)
     c->device->backend->event_free (c->device->device, c->ready);
   if (c->over != NULL)
@@ -173,13 +173,13 @@ plan_collective_leave_device (Collective *c)
 /* ---- several transfers as one ------------------------------------------------ */
 
 int
-plan_collective_meeting (const LoomKernel *kernel)
+plan_collective_exchange_slot (const LoomKernel *kernel)
 {
-  return kernel->run == plan_collective_run_on_device ? ((const Collective *)kernel)->meeting : 0;
+  return kernel->run == plan_collective_run_on_device ? ((const Collective *)kernel)->exchange_slot : 0;
 }
 
 void
-plan_collective_join (LoomKernel *kernel, LoomKernel *first, LoomKernel *last)
+plan_collective_set_group (LoomKernel *kernel, LoomKernel *first, LoomKernel *last)
 {
   Collective *c = (Collective *)kernel;
 

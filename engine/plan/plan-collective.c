@@ -21,10 +21,10 @@ is_packed (const Collective *c, guint k)
   return c->n > 1 && c->device == NULL && (gsize)c->count[k] * element (c) < LARGE;
 }
 
-static LoomCommPart
+static LoomCommShard
 part (const Collective *c, gint64 count, int rank)
 {
-  return loom_comm_part (count, rank, c->comm->size);
+  return loom_comm_shard (count, rank, c->comm->size);
 }
 
 /* Every rank's part of one value, in units of this many bytes. */
@@ -62,7 +62,7 @@ pack (const Collective *c, char *at, void *const *values, int rank, gboolean val
   for (guint k = 0; k < c->n; k++)
     if (is_packed (c, k))
       {
-        LoomCommPart p = part (c, c->count[k], rank);
+        LoomCommShard p = part (c, c->count[k], rank);
 
         at = copy_bytes (at, (char *)values[k] + (values_are_parts ? 0 : (gsize)p.first * element (c)), p.count, c);
       }
@@ -75,7 +75,7 @@ unpack (const Collective *c, const char *at, void *const *values, int rank, gboo
   for (guint k = 0; k < c->n; k++)
     if (is_packed (c, k))
       {
-        LoomCommPart p = part (c, c->count[k], rank);
+        LoomCommShard p = part (c, c->count[k], rank);
 
         copy_bytes ((char *)values[k] + (values_are_parts ? 0 : (gsize)p.first * element (c)), at, p.count, c);
         at += (gsize)p.count * element (c);
@@ -87,8 +87,8 @@ static LoomStatus
 all_reduce (Collective *c, void *const *buffers, LoomMessage *message)
 {
   LoomComm *comm = c->comm;
-  char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = room;
-  const char *from = room;
+  char *packing = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = packing;
+  const char *from = packing;
   LoomStatus status = LOOM_STATUS_OK;
 
   for (guint k = 0; k < c->n && status == LOOM_STATUS_OK; k++)
@@ -98,7 +98,7 @@ all_reduce (Collective *c, void *const *buffers, LoomMessage *message)
     return status;
   for (int r = 0; r < comm->size; r++)
     to = pack (c, to, buffers, r, FALSE);
-  status = comm->all_reduce (comm, room, room, c->packed, c->dtype, c->op, message);
+  status = comm->all_reduce (comm, packing, packing, c->packed, c->dtype, c->op, message);
   for (int r = 0; r < comm->size && status == LOOM_STATUS_OK; r++)
     from = unpack (c, from, buffers + c->n, r, FALSE);
   return status;
@@ -108,7 +108,7 @@ static LoomStatus
 reduce_scatter (Collective *c, void *const *buffers, LoomMessage *message)
 {
   LoomComm *comm = c->comm;
-  char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = room, *own = room;
+  char *packing = c->packed > 0 ? buffers[2 * c->n] : NULL, *to = packing, *own = packing;
   LoomStatus status = LOOM_STATUS_OK;
 
   for (guint k = 0; k < c->n && status == LOOM_STATUS_OK; k++)
@@ -122,7 +122,7 @@ reduce_scatter (Collective *c, void *const *buffers, LoomMessage *message)
       own = r == comm->rank ? to : own;
       to = pack (c, to, buffers, r, FALSE);
     }
-  status = comm->reduce_scatter (comm, room, own, packed_parts (c, 1), c->dtype, c->op, message);
+  status = comm->reduce_scatter (comm, packing, own, packed_parts (c, 1), c->dtype, c->op, message);
   if (status == LOOM_STATUS_OK)
     unpack (c, own, buffers + c->n, comm->rank, TRUE);
   return status;
@@ -132,8 +132,8 @@ static LoomStatus
 unshard (Collective *c, void *const *buffers, LoomMessage *message)
 {
   LoomComm *comm = c->comm;
-  char *room = c->packed > 0 ? buffers[2 * c->n] : NULL, *own = room;
-  const char *from = room;
+  char *packing = c->packed > 0 ? buffers[2 * c->n] : NULL, *own = packing;
+  const char *from = packing;
   gint64 bytes = (gint64)element (c);
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -146,7 +146,7 @@ unshard (Collective *c, void *const *buffers, LoomMessage *message)
   for (int r = 0; r < comm->rank; r++)
     own += c->by_rank[r];
   pack (c, own, buffers, comm->rank, TRUE);
-  status = comm->all_gather (comm, own, room, c->by_rank, message);
+  status = comm->all_gather (comm, own, packing, c->by_rank, message);
   for (int r = 0; r < comm->size && status == LOOM_STATUS_OK; r++)
     from = unpack (c, from, buffers + c->n, r, FALSE);
   return status;
@@ -205,37 +205,37 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 
   if (c->lane == NULL)
     return c->exchange (c, buffers, message);
-  plan_lane_wait (c->lane, &c->job, NULL); /* left by a failed step */
+  plan_comm_thread_wait (c->lane, &c->job, NULL); /* left by a failed step */
   c->buffers = buffers;
-  plan_lane_post (c->lane, &c->job);
-  return c->goes_ahead ? LOOM_STATUS_OK : plan_lane_wait (c->lane, &c->job, message);
+  plan_comm_thread_post (c->lane, &c->job);
+  return c->is_async ? LOOM_STATUS_OK : plan_comm_thread_wait (c->lane, &c->job, message);
 }
 
 /* ---- overlap with the computation ---------------------------------------- */
 
 void
-plan_collective_settle (LoomKernel *kernel)
+plan_collective_drain (LoomKernel *kernel)
 {
   Collective *c = (Collective *)kernel;
 
   if (kernel->run == run && c->lane != NULL)
-    plan_lane_wait (c->lane, &c->job, NULL);
+    plan_comm_thread_wait (c->lane, &c->job, NULL);
 }
 
 void
-plan_collective_set_lane (LoomKernel *kernel, PlanLane *lane)
+plan_collective_set_lane (LoomKernel *kernel, PlanCommThread *lane)
 {
   Collective *c = (Collective *)kernel;
 
-  c->lane = plan_lane_ref (lane);
-  c->job = (PlanJob){ .run = run_job, .data = c };
+  c->lane = plan_comm_thread_ref (lane);
+  c->job = (PlanCommJob){ .run = run_job, .data = c };
 }
 
 typedef struct
 {
   LoomKernel base;
-  PlanLane *lane;
-  PlanJob *job;
+  PlanCommThread *lane;
+  PlanCommJob *job;
   const Collective *of; /* on a device */
 } Wait;
 
@@ -250,28 +250,28 @@ run_wait (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessag
 {
   Wait *wait = (Wait *)self;
 
-  return plan_lane_wait (wait->lane, wait->job, message);
+  return plan_comm_thread_wait (wait->lane, wait->job, message);
 }
 
 static void
 wait_free (LoomKernel *self)
 {
-  plan_lane_unref (((Wait *)self)->lane);
+  plan_comm_thread_unref (((Wait *)self)->lane);
   g_free (self);
 }
 
 LoomKernel *
-plan_collective_go_ahead (LoomKernel *kernel)
+plan_collective_make_async (LoomKernel *kernel)
 {
   Collective *c = (Collective *)kernel;
   Wait *wait = g_new0 (Wait, 1);
 
-  c->goes_ahead = TRUE;
+  c->is_async = TRUE;
   wait->base = (LoomKernel){ .run = c->device != NULL ? run_wait_on_device : run_wait,
                              .free = wait_free,
                              .name = "until it is over" };
   wait->of = c;
-  wait->lane = c->lane != NULL ? plan_lane_ref (c->lane) : NULL;
+  wait->lane = c->lane != NULL ? plan_comm_thread_ref (c->lane) : NULL;
   wait->job = &c->job;
   return &wait->base;
 }
@@ -299,7 +299,7 @@ loom_plan_exchange_times (const LoomPlanInstr *instr, LoomPlanExchange *times)
 {
   const Collective *c = (const Collective *)instr->kernel;
 
-  if (instr->until == G_MAXUINT || instr->is_send || c->goes_by_host)
+  if (instr->until == G_MAXUINT || instr->is_send || c->is_via_host)
     return FALSE;
   *times = c->device != NULL ? (LoomPlanExchange){ .ready = c->first->ready, .over = c->last->over }
                              : (LoomPlanExchange){ .begin = c->job.begin, .end = c->job.end };
@@ -311,10 +311,10 @@ collective_free (LoomKernel *self)
 {
   Collective *c = (Collective *)self;
 
-  plan_collective_settle (self);
-  plan_lane_unref (c->lane);
+  plan_collective_drain (self);
+  plan_comm_thread_unref (c->lane);
   if (c->device != NULL)
-    plan_collective_leave_device (c);
+    plan_collective_close_device (c);
   g_free (c->count);
   g_free (c->by_rank);
   g_free (c->name);
@@ -380,7 +380,7 @@ prepare_transfer (Collective *c, const LoomKernelSpec *spec,
 
   c->peer = attrs->rank;
   c->tag = attrs->tag;
-  c->meeting = attrs->meeting;
+  c->exchange_slot = attrs->exchange_slot;
   c->n = (guint)spec->n_in;
   c->bytes = loom_desc_bytes (spec->n_in > 0 ? &spec->in[0] : &spec->out[0]);
   c->exchange = exchange;
@@ -390,7 +390,7 @@ static void
 prepare_send (Collective *c, const LoomKernelSpec *spec)
 {
   prepare_transfer (c, spec, send);
-  c->only_gives = TRUE;
+  c->is_send_only = TRUE;
 }
 
 static void
@@ -420,7 +420,7 @@ static const struct
               { "stage_reduce", prepare_all_reduce } };
 
 LoomKernel *
-work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
+plan_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
                      const LoomKernelSpec *spec, LoomMessage *message)
 {
   const LoomMeshAxis along = loom_collective_along (prim, spec->attrs);
@@ -437,7 +437,7 @@ work_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
   c->comm = comm;
   c->first = c->last = c;
   c->device = on_host ? NULL : device;
-  c->may_go_by_host = along == LOOM_MESH_PIPELINE;
+  c->can_go_via_host = along == LOOM_MESH_PIPELINE;
   c->dtype = spec->n_in > 0 ? spec->in[0].dtype : spec->out[0].dtype;
   c->by_rank = g_new0 (gint64, (gsize)comm->size + 1);
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)

@@ -1,8 +1,8 @@
 /* The kernel of a collective, shared by the files that implement it. */
 #pragma once
 
-#include "engine/plan/plan-lane.h"
-#include "engine/plan/plan-link.h"
+#include "engine/plan/plan-comm-thread.h"
+#include "engine/plan/plan-device-link.h"
 #include "kernels/comm.h"
 
 G_BEGIN_DECLS
@@ -16,14 +16,14 @@ struct _Collective
   const LoomPlanDevice *device; /* the device that holds the values; NULL: the host */
   PlanLink *link;               /* of the device, after the first run() */
   LoomEvent *ready, *over;      /* the operands are ready; the exchange is finished */
-  gboolean may_go_by_host;      /* if there is no link */
-  gboolean goes_by_host;        /* there is no link */
-  int meeting;                  /* of a transfer, see LoomTransferAttrs */
+  gboolean can_go_via_host;     /* if there is no link */
+  gboolean is_via_host;         /* there is no link */
+  int exchange_slot;            /* of a transfer, see LoomTransferAttrs */
   Collective *first, *last;     /* of the transfers of one group; itself */
-  PlanLane *lane;               /* the thread that makes the calls; NULL: the caller's */
-  PlanJob job;
+  PlanCommThread *lane;         /* the thread that makes the calls; NULL: the caller's */
+  PlanCommJob job;
   void *const *buffers; /* of the job */
-  gboolean goes_ahead;  /* another kernel waits for the job or for `over` */
+  gboolean is_async;    /* another kernel waits for the job or for `over` */
   LoomDType dtype;
   LoomReduceOp op;
   guint n;             /* values */
@@ -32,8 +32,8 @@ struct _Collective
   gint64 *by_rank;     /* each rank's part of the exchange: elements or bytes */
   int peer, tag;       /* of a transfer with one rank */
   gsize bytes;         /* of the transfer */
-  gboolean only_gives; /* nothing is received */
-  void *letter;        /* the host buffer of an exchange through the host, page-locked if possible */
+  gboolean is_send_only; /* nothing is received */
+  void *host_buffer;     /* the host buffer of an exchange through the host, page-locked if possible */
   char *name;
 };
 
@@ -43,6 +43,6 @@ struct _Collective
 LoomStatus
 plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
 LoomStatus plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message);
-void plan_collective_leave_device (Collective *c);
+void plan_collective_close_device (Collective *c);
 
 G_END_DECLS

@@ -13,39 +13,39 @@
 typedef struct
 {
   guint value;       /* the padded part */
-  WorkInstr *pad;    /* its producer */
-  WorkInstr *reader; /* the sum that adds it */
+  PlanNode *pad;     /* its producer */
+  PlanNode *reader;  /* the sum that adds it */
   gint64 first, n;   /* its range along the axis */
 } Part;
 
 static gboolean
-is_narrow (LoomDType dtype)
+is_16bit (LoomDType dtype)
 {
   return dtype == LOOM_BF16 || dtype == LOOM_F16;
 }
 
 static gboolean
-is_sum (Work *g, const WorkInstr *instr)
+is_sum (PlanGraph *g, const PlanNode *instr)
 {
   const LoomTensorDesc *out;
 
-  if (instr == NULL || !work_is_step (instr, LOOM_SCALAR_ADD))
+  if (instr == NULL || !node_is_step (instr, LOOM_SCALAR_ADD))
     return FALSE;
-  out = &work_value (g, work_out (instr, 0))->desc;
-  return instr->in->len == 2 && (instr->compute == out->dtype || (instr->compute == LOOM_F32 && is_narrow (out->dtype)))
-         && work_same_dims (&work_value (g, work_in (instr, 0))->desc, out)
-         && work_same_dims (&work_value (g, work_in (instr, 1))->desc, out)
-         && work_value (g, work_in (instr, 0))->desc.dtype == out->dtype
-         && work_value (g, work_in (instr, 1))->desc.dtype == out->dtype;
+  out = &graph_value (g, node_out (instr, 0))->desc;
+  return instr->in->len == 2 && (instr->compute == out->dtype || (instr->compute == LOOM_F32 && is_16bit (out->dtype)))
+         && plan_same_dims (&graph_value (g, node_in (instr, 0))->desc, out)
+         && plan_same_dims (&graph_value (g, node_in (instr, 1))->desc, out)
+         && graph_value (g, node_in (instr, 0))->desc.dtype == out->dtype
+         && graph_value (g, node_in (instr, 1))->desc.dtype == out->dtype;
 }
 
 /* The axis along which a pad extends its operand with zeros, if there is exactly one and no interior padding; else
  * -1. */
 static int
-axis_of (Work *g, const WorkInstr *pad)
+axis_of (PlanGraph *g, const PlanNode *pad)
 {
   const LoomPadTo *a = pad->attrs;
-  const LoomTensorDesc *part = &work_value (g, work_in (pad, 0))->desc;
+  const LoomTensorDesc *part = &graph_value (g, node_in (pad, 0))->desc;
   int axis = -1;
 
   if (a->kernel.value != 0)
@@ -65,20 +65,20 @@ axis_of (Work *g, const WorkInstr *pad)
 
 /* Collects the padded parts of a sum of sums in the order of addition, and counts the other summands. */
 static void
-collect (Work *g, WorkInstr *sum, GArray *parts, guint *n_others)
+collect (PlanGraph *g, PlanNode *sum, GArray *parts, guint *n_others)
 {
   for (guint k = 0; k < 2; k++)
     {
-      guint v = work_in (sum, k);
-      WorkInstr *producer = work_value (g, v)->producer;
+      guint v = node_in (sum, k);
+      PlanNode *producer = graph_value (g, v)->producer;
 
       if (producer == NULL || producer->device_name != sum->device_name)
         ++*n_others;
       /* A part may belong to several sums, and then to several concatenations: of a GRU's gates two parts are the same
        * in the gradients of the input's and the state's product. */
-      else if (is_sum (g, producer) && work_only_reader (g, v, FALSE) == sum)
+      else if (is_sum (g, producer) && graph_only_reader (g, v, FALSE) == sum)
         collect (g, producer, parts, n_others);
-      else if (work_is (producer, "pad") && axis_of (g, producer) >= 0)
+      else if (node_is (producer, "pad") && axis_of (g, producer) >= 0)
         {
           Part part = { .value = v, .pad = producer, .reader = sum };
 
@@ -99,7 +99,7 @@ compare_places (const void *a, const void *b)
 
 /* Sorts the parts by position; FALSE if they do not fill the axis exactly. */
 static gboolean
-are_whole (Work *g, GArray *parts, int axis)
+fill_axis (PlanGraph *g, GArray *parts, int axis)
 {
   gint64 end = 0;
 
@@ -110,7 +110,7 @@ are_whole (Work *g, GArray *parts, int axis)
       if (axis_of (g, part->pad) != axis)
         return FALSE;
       part->first = ((const LoomPadTo *)part->pad->attrs)->kernel.start[axis];
-      part->n = work_value (g, work_in (part->pad, 0))->desc.dim[axis];
+      part->n = graph_value (g, node_in (part->pad, 0))->desc.dim[axis];
     }
   g_array_sort (parts, compare_places);
   for (guint i = 0; i < parts->len; i++)
@@ -121,71 +121,71 @@ are_whole (Work *g, GArray *parts, int axis)
         return FALSE;
       end += part->n;
     }
-  return end == work_value (g, g_array_index (parts, Part, 0).value)->desc.dim[axis];
+  return end == graph_value (g, g_array_index (parts, Part, 0).value)->desc.dim[axis];
 }
 
 /* Replaces a sum by its other operand, which is read by the sum's reader from now on if it is a part. */
 static void
-leave_out (Work *g, GArray *parts, const Part *part)
+drop_summand (PlanGraph *g, GArray *parts, const Part *part)
 {
-  WorkInstr *sum = part->reader;
-  guint other = work_in (sum, work_in (sum, 0) == part->value ? 1 : 0), out = work_out (sum, 0);
+  PlanNode *sum = part->reader;
+  guint other = node_in (sum, node_in (sum, 0) == part->value ? 1 : 0), out = node_out (sum, 0);
 
   for (guint i = 0; i < parts->len; i++)
     if (g_array_index (parts, Part, i).value == other)
-      g_array_index (parts, Part, i).reader = work_only_reader (g, out, FALSE);
-  work_erase (g, sum);
-  work_replace (g, out, other);
+      g_array_index (parts, Part, i).reader = graph_only_reader (g, out, FALSE);
+  graph_erase (g, sum);
+  graph_replace (g, out, other);
 }
 
 /* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part; the other
  * parts leave their sums. */
 static void
-join (Work *g, GArray *parts, int axis)
+join (PlanGraph *g, GArray *parts, int axis)
 {
   LoomConcatAttrs attrs = { .axis = axis };
   const Part *last = &g_array_index (parts, Part, 0);
   g_autofree guint *in = g_new (guint, parts->len);
-  WorkInstr *concat;
+  PlanNode *concat;
   guint result;
 
   for (guint i = 1; i < parts->len; i++)
-    if (!work_is_before (g_array_index (parts, Part, i).reader, last->reader))
+    if (!node_is_before (g_array_index (parts, Part, i).reader, last->reader))
       last = &g_array_index (parts, Part, i);
-  concat = work_insert_like (g, last->reader, last->pad, loom_prim ("concat"), &attrs, "concat");
-  result = work_new_value (g, &work_value (g, last->value)->desc, work_value (g, last->value));
+  concat = graph_insert_like (g, last->reader, last->pad, loom_prim ("concat"), &attrs, "concat");
+  result = graph_new_value (g, &graph_value (g, last->value)->desc, graph_value (g, last->value));
   for (guint i = 0; i < parts->len; i++)
     {
-      in[i] = work_in (g_array_index (parts, Part, i).pad, 0);
-      work_add_in (g, concat, in[i]);
+      in[i] = node_in (g_array_index (parts, Part, i).pad, 0);
+      graph_add_in (g, concat, in[i]);
     }
-  work_add_out (g, concat, result);
-  if (!work_has_kernel (g, concat, parts->len, in, 1, &result))
+  graph_add_out (g, concat, result);
+  if (!graph_has_kernel (g, concat, parts->len, in, 1, &result))
     {
-      work_erase (g, concat);
+      graph_erase (g, concat);
       return;
     }
-  work_set_in (g, last->reader, work_in (last->reader, 0) == last->value ? 0 : 1, result);
+  graph_set_in (g, last->reader, node_in (last->reader, 0) == last->value ? 0 : 1, result);
   for (guint i = 0; i < parts->len; i++)
     if (g_array_index (parts, Part, i).value != last->value)
-      leave_out (g, parts, &g_array_index (parts, Part, i));
+      drop_summand (g, parts, &g_array_index (parts, Part, i));
 }
 
 /* A sum whose reader is a sum is handled with that one. */
 static gboolean
-is_outermost (Work *g, const WorkInstr *sum)
+is_outermost (PlanGraph *g, const PlanNode *sum)
 {
-  const WorkInstr *reader = work_only_reader (g, work_out (sum, 0), FALSE);
+  const PlanNode *reader = graph_only_reader (g, node_out (sum, 0), FALSE);
 
   return reader == NULL || reader->device_name != sum->device_name || !is_sum (g, reader);
 }
 
 void
-work_join_parts (Work *g)
+pass_fuse_padded_parts (PlanGraph *g)
 {
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
 
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       guint n_others = 0;
 
@@ -193,11 +193,11 @@ work_join_parts (Work *g)
         continue;
       g_array_set_size (parts, 0);
       collect (g, instr, parts, &n_others);
-      if (parts->len >= 2 && (n_others <= 1 || !is_narrow (work_value (g, work_out (instr, 0))->desc.dtype)))
+      if (parts->len >= 2 && (n_others <= 1 || !is_16bit (graph_value (g, node_out (instr, 0))->desc.dtype)))
         {
           int axis = axis_of (g, g_array_index (parts, Part, 0).pad);
 
-          if (are_whole (g, parts, axis))
+          if (fill_axis (g, parts, axis))
             join (g, parts, axis);
         }
     }

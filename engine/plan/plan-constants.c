@@ -55,20 +55,20 @@ evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 
 /* Marks results whose elements are all one number. */
 static void
-find_uniform (Work *g, const WorkInstr *instr)
+find_uniform (PlanGraph *g, const PlanNode *instr)
 {
-  WorkValue *out = work_value (g, work_out (instr, 0));
+  PlanValue *out = graph_value (g, node_out (instr, 0));
 
   if (instr->out->len != 1)
     return;
   if (instr->steps != NULL && loom_dtype_is_float (out->desc.dtype))
     {
-      const WorkStep *step = work_step (instr, 0);
+      const PlanStep *step = node_step (instr, 0);
       double x[3] = { 0 };
 
       for (int i = 0; i < loom_scalar_arity (step->op); i++)
         {
-          const WorkValue *arg = work_value (g, step->arg[i]);
+          const PlanValue *arg = graph_value (g, step->arg[i]);
 
           if (!arg->is_uniform)
             return;
@@ -84,7 +84,7 @@ find_uniform (Work *g, const WorkInstr *instr)
     }
   else if (instr->steps == NULL && (instr->prim->flags & LOOM_PRIM_REARRANGES) && loom_dtype_is_float (out->desc.dtype))
     {
-      const WorkValue *in = work_value (g, work_in (instr, 0));
+      const PlanValue *in = graph_value (g, node_in (instr, 0));
 
       out->is_uniform = in->is_uniform;
       out->uniform = in->uniform;
@@ -93,15 +93,15 @@ find_uniform (Work *g, const WorkInstr *instr)
 
 /* Replaces the computation of a uniform value by one fill. */
 static void
-make_fill (Work *g, WorkInstr *instr)
+make_fill (PlanGraph *g, PlanNode *instr)
 {
-  const WorkValue *out = work_value (g, work_out (instr, 0));
+  const PlanValue *out = graph_value (g, node_out (instr, 0));
   LoomFillTo fill = { .kernel.value = out->uniform, .dtype = out->desc.dtype, .to.rank = out->desc.rank };
 
   for (int r = 0; r < out->desc.rank; r++)
     fill.to.dim[r] = out->desc.dim[r];
   while (instr->in->len > 0)
-    work_drop_in (g, instr, instr->in->len - 1);
+    graph_drop_in (g, instr, instr->in->len - 1);
   instr->prim = loom_prim ("fill");
   g_free (instr->attrs);
   instr->attrs = g_memdup2 (&fill, sizeof fill);
@@ -111,36 +111,36 @@ make_fill (Work *g, WorkInstr *instr)
 
 /* Replaces uniform operands with immediates. Every back end has these scalar operations, so no device is queried. */
 static void
-inline_operands (Work *g, WorkInstr *instr)
+inline_operands (PlanGraph *g, PlanNode *instr)
 {
   for (guint s = 0; s < instr->steps->len; s++)
-    for (int k = 0; k < loom_scalar_arity (work_step (instr, s)->op); k++)
+    for (int k = 0; k < loom_scalar_arity (node_step (instr, s)->op); k++)
       {
-        guint v = work_step (instr, s)->arg[k];
-        WorkStep constant = { .op = LOOM_SCALAR_CONST };
+        guint v = node_step (instr, s)->arg[k];
+        PlanStep constant = { .op = LOOM_SCALAR_CONST };
 
-        if (!work_value (g, v)->is_uniform)
+        if (!graph_value (g, v)->is_uniform)
           continue;
-        constant.imm = work_value (g, v)->uniform;
-        constant.result = work_new_value (g, &work_value (g, v)->desc, work_value (g, v));
-        work_step (instr, s)->arg[k] = constant.result;
+        constant.imm = graph_value (g, v)->uniform;
+        constant.result = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
+        node_step (instr, s)->arg[k] = constant.result;
         g_array_insert_val (instr->steps, s, constant);
         s++;
         for (guint x = 0; x < instr->in->len;)
-          if (work_in (instr, x) == v)
-            work_drop_in (g, instr, x);
+          if (node_in (instr, x) == v)
+            graph_drop_in (g, instr, x);
           else
             x++;
       }
 }
 
 void
-work_fold_constants (Work *g)
+pass_fold_constants (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       find_uniform (g, instr);
-      if (instr->out->len == 1 && work_value (g, work_out (instr, 0))->is_uniform)
+      if (instr->out->len == 1 && graph_value (g, node_out (instr, 0))->is_uniform)
         {
           if (instr->steps != NULL || instr->prim->constant == NULL)
             make_fill (g, instr);

@@ -51,14 +51,14 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
  * and a 16-bit float, to which a step can round. A float register would lose a truncation to an integer, so that stays
  * a kernel of its own. */
 static gboolean
-is_mergeable_cast (Work *g, const LoomInstr *instr)
+is_mergeable_cast (PlanGraph *g, const LoomInstr *instr)
 {
   const LoomTensorDesc *from, *to;
 
   if (!(instr->prim->flags & LOOM_PRIM_CONVERTS))
     return FALSE;
-  from = &work_value (g, instr->in[0])->desc;
-  to = &work_value (g, instr->out[0])->desc;
+  from = &graph_value (g, instr->in[0])->desc;
+  to = &graph_value (g, instr->out[0])->desc;
   return from->dtype != to->dtype
          && (to->dtype == loom_program_get_float (g->program)
              || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
@@ -67,46 +67,46 @@ is_mergeable_cast (Work *g, const LoomInstr *instr)
 /* NULL for the plan's own device, however it is spelled, so that names can be compared by address: a program stores
  * each once. */
 static const char *
-device_asked_for (const Work *g, const char *name)
+device_asked_for (const PlanGraph *g, const char *name)
 {
-  name = loom_devices_for (g->devices, name, loom_program_get_float (g->program));
+  name = loom_devices_for_dtype (g->devices, name, loom_program_get_float (g->program));
   return g_strcmp0 (name, g->options.device) == 0 ? NULL : name;
 }
 
 /* Each operand once: fusion relies on it. */
 static void
-add_operand_once (Work *g, WorkInstr *instr, guint v)
+add_operand_once (PlanGraph *g, PlanNode *instr, guint v)
 {
   for (guint k = 0; k < instr->in->len; k++)
-    if (work_in (instr, k) == v)
+    if (node_in (instr, k) == v)
       return;
-  work_add_in (g, instr, v);
+  graph_add_in (g, instr, v);
 }
 
 static void
-import_elementwise (Work *g, WorkInstr *instr, const LoomInstr *from, LoomScalarOp op)
+import_elementwise (PlanGraph *g, PlanNode *instr, const LoomInstr *from, LoomScalarOp op)
 {
-  WorkStep step = { .op = op, .result = from->out[0] };
+  PlanStep step = { .op = op, .result = from->out[0] };
   LoomDType in[3];
 
   for (guint i = 0; i < from->n_in; i++)
     {
       add_operand_once (g, instr, from->in[i]);
       step.arg[i] = from->in[i];
-      in[i] = work_value (g, from->in[i])->desc.dtype;
+      in[i] = graph_value (g, from->in[i])->desc.dtype;
     }
   instr->compute
-      = compute_type (loom_program_get_float (g->program), from->n_in, in, work_value (g, from->out[0])->desc.dtype);
-  instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
+      = compute_type (loom_program_get_float (g->program), from->n_in, in, graph_value (g, from->out[0])->desc.dtype);
+  instr->steps = g_array_new (FALSE, FALSE, sizeof (PlanStep));
   g_array_append_val (instr->steps, step);
 }
 
 static void
-import_instr (Work *g, const LoomInstr *from)
+import_instr (PlanGraph *g, const LoomInstr *from)
 {
   const LoomPrim *prim = from->prim;
   gboolean cast = is_mergeable_cast (g, from), elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 || cast;
-  WorkInstr *instr = work_insert (g, NULL, prim, elementwise ? NULL : from->attrs);
+  PlanNode *instr = graph_insert (g, NULL, prim, elementwise ? NULL : from->attrs);
   /* The further operands of a view are for its gradient, which has been computed already. */
   guint n = prim->view == LOOM_VIEW_ALWAYS ? 1 : loom_instr_n_operands (from);
 
@@ -116,7 +116,7 @@ import_instr (Work *g, const LoomInstr *from)
   instr->recomputation = from->recomputation;
   instr->pass = from->pass;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
-  if (prim->flags & LOOM_PRIM_KEPT)
+  if (prim->flags & LOOM_PRIM_SIDE_EFFECT)
     {
       g_autofree char *whom = prim->describe (from->attrs);
 
@@ -126,24 +126,24 @@ import_instr (Work *g, const LoomInstr *from)
     import_elementwise (g, instr, from, cast ? LOOM_SCALAR_ID : prim->scalar);
   else
     for (guint i = 0; i < n; i++)
-      work_add_in (g, instr, from->in[i]);
+      graph_add_in (g, instr, from->in[i]);
   for (guint i = 0; i < from->n_out; i++)
-    work_add_out (g, instr, from->out[i]);
+    graph_add_out (g, instr, from->out[i]);
 }
 
-Work *
-work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
+PlanGraph *
+graph_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
 {
-  Work *g = g_new0 (Work, 1);
-  WorkValue none = { .slot = -1, .input = -1, .commit = -1, .storage = -1 };
+  PlanGraph *g = g_new0 (PlanGraph, 1);
+  PlanValue none = { .slot = -1, .input = -1, .commit = -1, .storage = -1 };
 
   g->program = program;
   g->devices = devices;
   g->options = *options;
   g->faults = loom_faults_new ();
-  g->values = g_array_new (FALSE, FALSE, sizeof (WorkValue));
+  g->values = g_array_new (FALSE, FALSE, sizeof (PlanValue));
   g->schedule = g_ptr_array_new ();
-  g->storages = g_array_new (FALSE, FALSE, sizeof (WorkStorage));
+  g->storages = g_array_new (FALSE, FALSE, sizeof (PlanStorage));
   g->plan_devices = g_ptr_array_new ();
   g->input_copied = g_array_new (FALSE, TRUE, sizeof (gboolean));
   g_array_set_size (g->input_copied, loom_program_n_inputs (program));
@@ -153,7 +153,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
   for (guint v = 1; v <= loom_program_n_values (program); v++)
     {
       const LoomValueInfo *info = loom_value_info (program, v);
-      WorkValue value = none;
+      PlanValue value = none;
 
       value.desc = info->desc;
       value.slot = info->slot;
@@ -169,7 +169,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
     {
       guint v = loom_program_get_output (program, o)->value;
 
-      work_value (g, v)->is_output = TRUE;
+      graph_value (g, v)->is_output = TRUE;
       g_array_append_val (g->output_value, v);
     }
   for (guint s = 0; s < loom_program_n_slots (program); s++)
@@ -177,7 +177,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       const LoomSlot *slot = loom_program_get_slot (program, s);
 
       if (slot->commit != 0 && slot->commit != slot->read)
-        work_commit (g, slot->commit, (int)s);
+        graph_commit (g, slot->commit, (int)s);
     }
   for (guint i = 0; i < loom_program_n_instrs (program); i++)
     import_instr (g, loom_program_instr (program, i));

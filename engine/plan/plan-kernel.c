@@ -22,8 +22,8 @@ estimate (const LoomCosts *costs, const LoomKernelSpec *spec, const LoomKernelOp
 /* ---- options --------------------------------------------------------------- */
 
 gboolean
-work_take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
-                        LoomKernelOption *option, guint n)
+plan_use_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                       LoomKernelOption *option, guint n)
 {
   g_autofree char *call = NULL;
   double seconds[LOOM_MAX_OPTIONS];
@@ -45,8 +45,8 @@ work_take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec
 }
 
 guint
-work_estimates (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernelOption option[LOOM_MAX_OPTIONS],
-                LoomMessage *message)
+plan_estimate_options (const LoomPlanDevice *device, const LoomKernelSpec *spec,
+                       LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message)
 {
   DeviceCosts costs = { { estimate }, device };
   int n;
@@ -62,9 +62,9 @@ guint
 loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                    LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message)
 {
-  guint n = work_estimates (device, spec, option, message);
+  guint n = plan_estimate_options (device, spec, option, message);
 
-  work_take_measurements (device, spec, attributes, option, n);
+  plan_use_measurements (device, spec, attributes, option, n);
   return n;
 }
 
@@ -95,10 +95,10 @@ layouts_of (const LoomKernelSpec *spec)
 /* ---- calls ------------------------------------------------------------------ */
 
 static gboolean
-is_result (const WorkInstr *instr, guint v)
+is_result (const PlanNode *instr, guint v)
 {
   for (guint o = 0; o < instr->out->len; o++)
-    if (work_out (instr, o) == v)
+    if (node_out (instr, o) == v)
       return TRUE;
   return FALSE;
 }
@@ -106,35 +106,35 @@ is_result (const WorkInstr *instr, guint v)
 /* The type to which a step's result must be rounded before another step reads it: the 16-bit float in which it would
  * have been stored. So a fused chain has the bits of its unfused instructions. */
 static LoomDType
-rounding (Work *g, const WorkInstr *instr, guint s)
+rounding (PlanGraph *g, const PlanNode *instr, guint s)
 {
-  guint result = work_step (instr, s)->result;
-  LoomDType dtype = work_value (g, result)->desc.dtype;
+  guint result = node_step (instr, s)->result;
+  LoomDType dtype = graph_value (g, result)->desc.dtype;
 
   if (dtype != LOOM_BF16 && dtype != LOOM_F16)
     return LOOM_F64;
   for (guint k = s + 1; k < instr->steps->len; k++)
-    for (int a = 0; a < loom_scalar_arity (work_step (instr, k)->op); a++)
-      if (work_step (instr, k)->arg[a] == result)
+    for (int a = 0; a < loom_scalar_arity (node_step (instr, k)->op); a++)
+      if (node_step (instr, k)->arg[a] == result)
         return dtype;
   return LOOM_F64;
 }
 
 /* TRUE for a conversion that the registers (f32) or the store make anyway. It stays if it is all the kernel does. */
 static gboolean
-is_free_cast (Work *g, const WorkInstr *instr, guint s)
+is_free_cast (PlanGraph *g, const PlanNode *instr, guint s)
 {
-  const WorkStep *step = work_step (instr, s);
-  const LoomTensorDesc *from = &work_value (g, step->arg[0])->desc, *to = &work_value (g, step->result)->desc;
+  const PlanStep *step = node_step (instr, s);
+  const LoomTensorDesc *from = &graph_value (g, step->arg[0])->desc, *to = &graph_value (g, step->result)->desc;
 
-  return step->kind == WORK_STEP_SCALAR && step->op == LOOM_SCALAR_ID && instr->steps->len > 1
+  return step->kind == PLAN_STEP_SCALAR && step->op == LOOM_SCALAR_ID && instr->steps->len > 1
          && loom_dtype_is_float (to->dtype) && from->dtype != to->dtype && instr->compute == LOOM_F32
          && rounding (g, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
 }
 
 /* The part of operand or result i that a step reads or writes. */
 static LoomElementwisePart
-part_of (const WorkStep *step, guint i)
+part_of (const PlanStep *step, guint i)
 {
   return (LoomElementwisePart){
     .tensor = (uint8_t)i, .axis = (int8_t)step->axis, .start = step->start, .length = step->length
@@ -154,21 +154,21 @@ find (guint v, guint n, const guint *values)
 
 /* Fills the steps over registers: first the operands, then their parts, then each step's result. */
 static void
-fill_elementwise (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
+fill_elementwise (PlanGraph *g, const PlanNode *instr, guint n_in, const guint *in, guint n_out, const guint *out,
                   LoomElementwiseAttrs *attrs)
 {
   g_autoptr (GHashTable) reg = g_hash_table_new (NULL, NULL);
   guint first;
 
-  g_assert (n_out <= LOOM_EW_MAX_OUT && work_steps_fit (instr->steps));
+  g_assert (n_out <= LOOM_EW_MAX_OUT && plan_steps_fit (instr->steps));
   attrs->compute = instr->compute;
   for (guint i = 0; i < n_in; i++)
     g_hash_table_insert (reg, GUINT_TO_POINTER (in[i]), GUINT_TO_POINTER (i));
   for (guint s = 0; s < instr->steps->len; s++)
     {
-      const WorkStep *step = work_step (instr, s);
+      const PlanStep *step = node_step (instr, s);
 
-      if (step->kind != WORK_STEP_TAKE)
+      if (step->kind != PLAN_STEP_LOAD_SLICE)
         continue;
       g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (n_in + (guint)attrs->n_in_parts));
       attrs->in_part[attrs->n_in_parts++] = part_of (step, find (step->arg[0], n_in, in));
@@ -176,12 +176,12 @@ fill_elementwise (Work *g, const WorkInstr *instr, guint n_in, const guint *in, 
   first = n_in + (guint)attrs->n_in_parts;
   for (guint s = 0; s < instr->steps->len; s++)
     {
-      const WorkStep *step = work_step (instr, s);
+      const PlanStep *step = node_step (instr, s);
       LoomElementwiseStep *to = &attrs->step[attrs->n_steps];
 
-      if (step->kind == WORK_STEP_TAKE)
+      if (step->kind == PLAN_STEP_LOAD_SLICE)
         continue;
-      if (step->kind == WORK_STEP_PUT)
+      if (step->kind == PLAN_STEP_STORE_SLICE)
         {
           LoomElementwisePart part = part_of (step, find (step->result, n_out, out));
 
@@ -207,7 +207,8 @@ fill_elementwise (Work *g, const WorkInstr *instr, guint n_in, const guint *in, 
 }
 
 static void
-call_init (Work *g, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
+call_init (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr, guint n_in, const guint *in, guint n_out,
+           const guint *out)
 {
   memset (call, 0, sizeof *call);
   call->desc = g_new0 (LoomTensorDesc, n_in + n_out + 1);
@@ -216,11 +217,11 @@ call_init (Work *g, WorkCall *call, const WorkInstr *instr, guint n_in, const gu
       guint v = i < n_in ? in[i] : out[i - n_in];
 
       if (v != 0)
-        call->desc[i] = work_value (g, v)->desc;
+        call->desc[i] = graph_value (g, v)->desc;
       else
         call->desc[i].dtype = LOOM_N_DTYPES;
     }
-  call->spec = (LoomKernelSpec){ .primitive = work_kernel (instr),
+  call->spec = (LoomKernelSpec){ .primitive = node_kernel (instr),
                                  .attrs = instr->attrs,
                                  .n_in = (int)n_in,
                                  .n_out = (int)n_out,
@@ -234,23 +235,23 @@ call_init (Work *g, WorkCall *call, const WorkInstr *instr, guint n_in, const gu
 }
 
 void
-work_call_of (Work *g, WorkCall *call, const WorkInstr *instr)
+node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr)
 {
   g_autofree guint *in = g_new (guint, instr->in->len + 1);
 
   for (guint k = 0; k < instr->in->len; k++)
-    in[k] = work_in (instr, k);
+    in[k] = node_in (instr, k);
   call_init (g, call, instr, instr->in->len, in, instr->out->len, (const guint *)(const void *)instr->out->data);
 }
 
 void
-work_call_clear (WorkCall *call)
+plan_kernel_call_clear (PlanKernelCall *call)
 {
   g_clear_pointer (&call->desc, g_free);
 }
 
 char *
-work_describe (const WorkInstr *instr)
+node_describe (const PlanNode *instr)
 {
   GString *s;
 
@@ -258,7 +259,7 @@ work_describe (const WorkInstr *instr)
     return instr->prim != NULL && instr->prim->describe != NULL ? instr->prim->describe (instr->attrs) : NULL;
   s = g_string_new (NULL);
   for (guint i = 0; i < instr->steps->len; i++)
-    g_string_append_printf (s, "%s%s", i > 0 ? "," : "", loom_scalar_name (work_step (instr, i)->op));
+    g_string_append_printf (s, "%s%s", i > 0 ? "," : "", loom_scalar_name (node_step (instr, i)->op));
   return g_string_free (s, FALSE);
 }
 
@@ -266,7 +267,7 @@ work_describe (const WorkInstr *instr)
 
 /* Reports that a device failed during a query for a kernel; FALSE if the status is of another kind. */
 static gboolean
-refuse_failure (Work *g, const LoomPlanDevice *device, const char *origin, LoomStatus status,
+report_failure (PlanGraph *g, const LoomPlanDevice *device, const char *origin, LoomStatus status,
                 const LoomMessage *message)
 {
   g_autofree char *where = g_strdup_printf ("Planning on %s", device->name);
@@ -275,54 +276,54 @@ refuse_failure (Work *g, const LoomPlanDevice *device, const char *origin, LoomS
   if (status != LOOM_STATUS_OUT_OF_MEMORY && status != LOOM_STATUS_DEVICE && status != LOOM_STATUS_DEVICE_LOST)
     return FALSE;
   loom_plan_device_error (status, where, message->text, &error);
-  work_refuse (g, error->code, origin, NULL, NULL, g_strdup (error->message));
+  graph_report_fault (g, error->code, origin, NULL, NULL, g_strdup (error->message));
   return TRUE;
 }
 
 guint
-work_options (Work *g, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
-              LoomKernelOption option[LOOM_MAX_OPTIONS])
+graph_options (PlanGraph *g, const LoomPlanDevice *device, const PlanNode *instr, const LoomKernelSpec *spec,
+               LoomKernelOption option[LOOM_MAX_OPTIONS])
 {
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
   LoomStatus status;
-  guint n = work_estimates (device, spec, option, &message);
+  guint n = plan_estimate_options (device, spec, option, &message);
 
   if (n > 0)
     return n;
   status = try_kernel (device, spec, &kernel, &message);
-  refuse_failure (g, device, instr->origin, status, &message);
+  report_failure (g, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
   /* The device returns options again: its failure was temporary. */
   kernel->free (kernel);
-  return work_estimates (device, spec, option, &message);
+  return plan_estimate_options (device, spec, option, &message);
 }
 
 gboolean
-work_has_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
+graph_has_kernel (PlanGraph *g, const PlanNode *instr, guint n_in, const guint *in, guint n_out, const guint *out)
 {
   const char *name = instr->device_name != NULL ? instr->device_name : g->options.device;
   const LoomPlanDevice *device = loom_devices_get (g->devices, name, NULL);
   LoomKernelOption option[LOOM_MAX_OPTIONS];
-  g_auto (WorkCall) call = { 0 };
+  g_auto (PlanKernelCall) call = { 0 };
 
   /* A missing device is reported by the placement pass. */
   if (device == NULL)
     return FALSE;
   call_init (g, &call, instr, n_in, in, n_out, out);
-  return work_options (g, device, instr, &call.spec, option) > 0;
+  return graph_options (g, device, instr, &call.spec, option) > 0;
 }
 
 gboolean
-work_has_small_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
-                       gsize limit)
+graph_has_small_kernel (PlanGraph *g, const PlanNode *instr, guint n_in, const guint *in, guint n_out, const guint *out,
+                        gsize limit)
 {
   const char *name = instr->device_name != NULL ? instr->device_name : g->options.device;
   const LoomPlanDevice *device = loom_devices_get (g->devices, name, NULL);
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
-  g_auto (WorkCall) call = { 0 };
+  g_auto (PlanKernelCall) call = { 0 };
   gboolean small;
 
   if (device == NULL)
@@ -336,7 +337,7 @@ work_has_small_kernel (Work *g, const WorkInstr *instr, guint n_in, const guint 
 }
 
 gboolean
-work_is_on_gpu (Work *g, const char *device_name)
+graph_is_on_gpu (PlanGraph *g, const char *device_name)
 {
   const LoomPlanDevice *device
       = loom_devices_get (g->devices, device_name != NULL ? device_name : g->options.device, NULL);
@@ -400,24 +401,25 @@ loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, 
 }
 
 static void
-refuse_kernel (Work *g, const WorkInstr *instr, const LoomMessage *message, LoomStatus status)
+report_no_kernel (PlanGraph *g, const PlanNode *instr, const LoomMessage *message, LoomStatus status)
 {
-  const LoomPlanDevice *device = work_device (g, instr->device);
-  const char *dtype = instr->out->len > 0 && work_out (instr, 0) != 0
-                          ? loom_dtype_name (work_value (g, work_out (instr, 0))->desc.dtype)
+  const LoomPlanDevice *device = graph_device (g, instr->device);
+  const char *dtype = instr->out->len > 0 && node_out (instr, 0) != 0
+                          ? loom_dtype_name (graph_value (g, node_out (instr, 0))->desc.dtype)
                           : "?";
-  g_autofree char *purpose = work_purpose (g, instr);
+  g_autofree char *purpose = graph_purpose (g, instr);
 
-  if (!refuse_failure (g, device, instr->origin, status, message))
-    work_refuse (g, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
-                 message->text[0] != '\0' ? "Another device may have it." : "Give it another device.",
-                 g_strdup_printf ("%s%she device %s cannot compute %s in %s%s%s.", purpose != NULL ? purpose : "",
-                                  purpose != NULL ? ": t" : "T", device->name, instr->label->str, dtype,
-                                  message->text[0] != '\0' ? ": " : "", message->text));
+  if (!report_failure (g, device, instr->origin, status, message))
+    graph_report_fault (g, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
+                        message->text[0] != '\0' ? "Another device may have it." : "Give it another device.",
+                        g_strdup_printf ("%s%she device %s cannot compute %s in %s%s%s.",
+                                         purpose != NULL ? purpose : "", purpose != NULL ? ": t" : "T", device->name,
+                                         instr->label->str, dtype, message->text[0] != '\0' ? ": " : "",
+                                         message->text));
 }
 
 static void
-make_own (Work *g, WorkInstr *instr)
+make_own (PlanGraph *g, PlanNode *instr)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GError) error = NULL;
@@ -427,24 +429,24 @@ make_own (Work *g, WorkInstr *instr)
 
   for (guint k = 0; k < n_in + n_out; k++)
     {
-      guint v = k < n_in ? work_in (instr, k) : work_out (instr, k - n_in);
+      guint v = k < n_in ? node_in (instr, k) : node_out (instr, k - n_in);
 
       if (v != 0)
-        desc[k] = work_value (g, v)->desc;
+        desc[k] = graph_value (g, v)->desc;
       else
         desc[k].dtype = LOOM_N_DTYPES;
     }
   options.faults = faults;
-  instr->kernel = loom_plan_own_new (g->devices, work_device (g, instr->device), &options, instr->prim, instr->attrs,
-                                     n_in, n_out, desc, &error);
+  instr->kernel = loom_plan_internal_kernel_new (g->devices, graph_device (g, instr->device), &options, instr->prim,
+                                                 instr->attrs, n_in, n_out, desc, &error);
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       const LoomFault *f = loom_faults_get (faults, i);
 
-      work_refuse (g, f->code, f->node, f->port, f->fix, g_strdup (f->message));
+      graph_report_fault (g, f->code, f->node, f->port, f->fix, g_strdup (f->message));
     }
   if (error != NULL && loom_faults_length (faults) == 0)
-    work_refuse (g, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
+    graph_report_fault (g, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
 }
 
 static void
@@ -455,10 +457,10 @@ add_node (GPtrArray *nodes, const char *origin)
 }
 
 static void
-tell_of_call (Work *g, const WorkInstr *instr, const LoomKernelSpec *spec)
+report_call (PlanGraph *g, const PlanNode *instr, const LoomKernelSpec *spec)
 {
   g_autoptr (GPtrArray) nodes = NULL;
-  LoomPlanCall call = { .device = work_device (g, instr->device),
+  LoomPlanCall call = { .device = graph_device (g, instr->device),
                         .spec = spec,
                         .kernel = instr->kernel,
                         .label = instr->label->str,
@@ -470,48 +472,48 @@ tell_of_call (Work *g, const WorkInstr *instr, const LoomKernelSpec *spec)
   nodes = g_ptr_array_new ();
   add_node (nodes, instr->origin);
   for (guint o = 0; o < instr->out->len; o++)
-    if (work_out (instr, o) != 0)
-      add_node (nodes, work_value (g, work_out (instr, o))->origin);
+    if (node_out (instr, o) != 0)
+      add_node (nodes, graph_value (g, node_out (instr, o))->origin);
   for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
-    add_node (nodes, work_value (g, work_step (instr, s)->result)->origin);
+    add_node (nodes, graph_value (g, node_step (instr, s)->result)->origin);
   call.n_nodes = nodes->len;
   call.node = (const char *const *)nodes->pdata;
   g->options.on_call (&call, g->options.on_call_data);
 }
 
 void
-work_make_kernels (Work *g)
+pass_make_kernels (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       LoomMessage message = { "" };
-      g_auto (WorkCall) call = { 0 };
+      g_auto (PlanKernelCall) call = { 0 };
       LoomStatus status;
 
       if (instr->prim == NULL)
         continue;
-      work_call_of (g, &call, instr);
-      if (loom_plan_is_own (instr->prim))
+      node_kernel_call (g, &call, instr);
+      if (loom_plan_is_internal (instr->prim))
         {
           make_own (g, instr);
-          tell_of_call (g, instr, &call.spec);
+          report_call (g, instr, &call.spec);
           continue;
         }
       if (instr->prim->flags & LOOM_PRIM_COLLECTIVE)
         {
-          instr->kernel = work_collective_new (g->options.mesh, work_device (g, instr->device), instr->prim, &call.spec,
-                                               &message);
+          instr->kernel = plan_collective_new (g->options.mesh, graph_device (g, instr->device), instr->prim,
+                                               &call.spec, &message);
           if (instr->kernel == NULL)
-            refuse_kernel (g, instr, &message, LOOM_STATUS_UNSUPPORTED);
-          tell_of_call (g, instr, &call.spec);
+            report_no_kernel (g, instr, &message, LOOM_STATUS_UNSUPPORTED);
+          report_call (g, instr, &call.spec);
           continue;
         }
       call.spec.algorithm = instr->algorithm;
-      status = loom_plan_kernel_new (work_device (g, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
+      status = loom_plan_kernel_new (graph_device (g, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
                                      &message);
       if (status != LOOM_STATUS_OK)
-        refuse_kernel (g, instr, &message, status);
-      tell_of_call (g, instr, &call.spec);
+        report_no_kernel (g, instr, &message, status);
+      report_call (g, instr, &call.spec);
     }
-  work_faults_to_error (g);
+  graph_faults_to_error (g);
 }

@@ -2,13 +2,13 @@
  *
  * A device returns the options of an instruction, each with its algorithm, the layouts of operands and results, and an
  * estimated cost. If a value is needed in another layout than it is made in, a reorder costs something, once for all
- * its readers. plan-choose.c minimises the sum of both: its variables are the instructions, with a state for each
+ * its readers. plan-cost-solver.c minimises the sum of both: its variables are the instructions, with a state for each
  * combination of layouts, and the values between them, with a state for the layout they are made in and those that
  * exist. Inputs and state have plain layout, and slots take plain values.
  *
  * Nothing is measured here. Choices are recorded in the cost table, and earlier choices, from a checkpoint, are used
  * again. */
-#include "engine/plan/plan-choose.h"
+#include "engine/plan/plan-cost-solver.h"
 #include "engine/plan/plan-private.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 
 typedef struct
 {
-  WorkInstr *instr;
+  PlanNode *instr;
   guint number;
   guint n; /* options; 0: no kernel */
   LoomKernelOption option[LOOM_MAX_OPTIONS];
@@ -43,7 +43,7 @@ static const guint value_states[]
 
 typedef struct
 {
-  Work *g;
+  PlanGraph *g;
   GArray *nodes; /* Node */
   PlanChoice *choice;
   gint *variable;    /* by value; -1: it has one layout */
@@ -61,11 +61,11 @@ layouts_coincide (const LoomTensorDesc *d)
 
 /* The value that determines v's layout: its root if that has v's shape; a reshape of plain bytes is its own. */
 static guint
-layout_of (Work *g, guint v)
+layout_of (PlanGraph *g, guint v)
 {
-  guint root = work_root (g, v);
+  guint root = graph_root (g, v);
 
-  return work_same_dims (&work_value (g, v)->desc, &work_value (g, root)->desc) ? root : v;
+  return plan_same_dims (&graph_value (g, v)->desc, &graph_value (g, root)->desc) ? root : v;
 }
 
 /* ---- options ------------------------------------------------------------- */
@@ -79,10 +79,10 @@ clear_node (Node *node)
 
 /* A copy between devices works in any layout. */
 static void
-fill_transfer (Work *g, Node *node)
+fill_transfer (PlanGraph *g, Node *node)
 {
   node->option[node->n++] = (LoomKernelOption){ .algorithm = "copy" };
-  if (work_value (g, work_in (node->instr, 0))->desc.rank == 4)
+  if (graph_value (g, node_in (node->instr, 0))->desc.rank == 4)
     node->option[node->n++] = (LoomKernelOption){ .algorithm = "copy", .nhwc = 3 };
 }
 
@@ -98,7 +98,7 @@ drop_option (Node *node, guint i)
 
 /* Replaces estimates with measurements, and records their ratio. */
 static void
-weigh_node (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *words)
+use_node_measurements (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *words)
 {
   GArray *ratios = g_ptr_array_index (self->ratios, (guint)node->instr->device);
   double estimate[LOOM_MAX_OPTIONS];
@@ -106,7 +106,7 @@ weigh_node (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *w
   for (guint i = 0; i < node->n; i++)
     estimate[i] = node->option[i].seconds;
   node->measured
-      = work_take_measurements (work_device (self->g, node->instr->device), spec, words, node->option, node->n);
+      = plan_use_measurements (graph_device (self->g, node->instr->device), spec, words, node->option, node->n);
   for (guint i = 0; i < node->n && node->measured; i++)
     {
       double ratio = node->option[i].seconds / estimate[i];
@@ -138,16 +138,16 @@ scale_of (GArray *ratios)
 static void
 fill_node (Layouts *self, Node *node, GChecksum *sum)
 {
-  const LoomPlanDevice *device = work_device (self->g, node->instr->device);
-  g_autofree char *words = work_describe (node->instr), *key = NULL;
-  g_auto (WorkCall) call = { 0 };
+  const LoomPlanDevice *device = graph_device (self->g, node->instr->device);
+  g_autofree char *words = node_describe (node->instr), *key = NULL;
+  g_auto (PlanKernelCall) call = { 0 };
 
   if (node->instr->prim == NULL)
     {
       fill_transfer (self->g, node);
       return;
     }
-  if (loom_plan_is_own (node->instr->prim))
+  if (loom_plan_is_internal (node->instr->prim))
     {
       /* Rows are plain; the body's own plan chooses layouts inside it. */
       node->option[node->n++] = (LoomKernelOption){ .algorithm = node->instr->prim->bodies != NULL ? "loop" : "host" };
@@ -160,9 +160,9 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
       return;
     }
-  work_call_of (self->g, &call, node->instr);
-  node->n = work_options (self->g, device, node->instr, &call.spec, node->option);
-  weigh_node (self, node, &call.spec, words);
+  node_kernel_call (self->g, &call, node->instr);
+  node->n = graph_options (self->g, device, node->instr, &call.spec, node->option);
+  use_node_measurements (self, node, &call.spec, words);
   for (guint i = 0; i < node->n && self->g->options.no_layout;)
     if (node->option[i].nhwc != 0)
       drop_option (node, i);
@@ -189,21 +189,21 @@ keep_option (Node *node, guint i)
 
 /* An option that the device does not list but has when requested by name. */
 static gboolean
-ask_by_name (Layouts *self, Node *node, const char *name)
+request_by_name (Layouts *self, Node *node, const char *name)
 {
-  g_autofree char *algorithm = g_strdup (name), *words = work_describe (node->instr);
+  g_autofree char *algorithm = g_strdup (name), *words = node_describe (node->instr);
   LoomKernelOption option[LOOM_MAX_OPTIONS];
   char *space = strrchr (algorithm, ' ');
-  g_auto (WorkCall) call = { 0 };
+  g_auto (PlanKernelCall) call = { 0 };
   LoomMessage message;
   guint n;
 
   if (space == NULL)
     return FALSE;
   *space = '\0';
-  work_call_of (self->g, &call, node->instr);
+  node_kernel_call (self->g, &call, node->instr);
   call.spec.algorithm = algorithm;
-  n = loom_plan_options (work_device (self->g, node->instr->device), &call.spec, words, option, &message);
+  n = loom_plan_options (graph_device (self->g, node->instr->device), &call.spec, words, option, &message);
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *key = loom_cost_option_key (&call.spec, &option[i]);
@@ -224,7 +224,7 @@ ask_by_name (Layouts *self, Node *node, const char *name)
 static void
 keep_choice (Layouts *self, Node *node)
 {
-  const LoomPlanDevice *device = work_device (self->g, node->instr->device);
+  const LoomPlanDevice *device = graph_device (self->g, node->instr->device);
   g_autofree char *before
       = node->n > 0 && node->name[0] != NULL ? loom_cost_table_choice (device->costs, self->id, node->number) : NULL;
 
@@ -236,7 +236,7 @@ keep_choice (Layouts *self, Node *node)
         keep_option (node, i);
         return;
       }
-  if (!ask_by_name (self, node, before))
+  if (!request_by_name (self, node, before))
     {
       g_autofree char *note
           = g_strdup_printf ("The kernel “%s” that the run used before is not on %s any more, so another "
@@ -271,13 +271,13 @@ mask_of (const Node *node, guint m)
 }
 
 static guint
-operand (const WorkInstr *instr, guint i)
+operand (const PlanNode *instr, guint i)
 {
-  return i < instr->in->len ? work_in (instr, i) : work_out (instr, i - instr->in->len);
+  return i < instr->in->len ? node_in (instr, i) : node_out (instr, i - instr->in->len);
 }
 
 static guint
-n_operands (const WorkInstr *instr)
+n_operands (const PlanNode *instr)
 {
   return MIN (instr->in->len + instr->out->len, 64);
 }
@@ -288,9 +288,9 @@ n_operands (const WorkInstr *instr)
 static double
 reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 {
-  Work *g = self->g;
-  int place = work_value (g, work_root (g, v))->device;
-  const LoomTensorDesc *d = &work_value (g, v)->desc;
+  PlanGraph *g = self->g;
+  int place = graph_value (g, graph_root (g, v))->device;
+  const LoomTensorDesc *d = &graph_value (g, v)->desc;
   LoomCopyTo attrs = { d->dtype };
   LoomKernelSpec spec = { .primitive = "copy", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = d, .out = d };
   LoomKernelOption option[LOOM_MAX_OPTIONS];
@@ -300,8 +300,8 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 
   if (layouts_coincide (d))
     return 0;
-  n = work_estimates (work_device (g, place), &spec, option, &message);
-  if (!work_take_measurements (work_device (g, place), &spec, NULL, option, n))
+  n = plan_estimate_options (graph_device (g, place), &spec, option, &message);
+  if (!plan_use_measurements (graph_device (g, place), &spec, NULL, option, n))
     for (guint i = 0; i < n; i++)
       option[i].seconds *= self->scale[place];
   for (guint i = 0; i < n; i++)
@@ -312,23 +312,23 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 
 /* TRUE if an instruction reads v in another shape, which needs the plain layout. */
 static gboolean
-is_reshaped (Work *g, guint v)
+is_reshaped (PlanGraph *g, guint v)
 {
-  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
-    if (use->instr == NULL && !work_same_dims (&work_value (g, use->at)->desc, &work_value (g, v)->desc)
-        && work_is_used (g, use->at))
+  for (const PlanUse *use = graph_value (g, v)->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL && !plan_same_dims (&graph_value (g, use->at)->desc, &graph_value (g, v)->desc)
+        && graph_is_used (g, use->at))
       return TRUE;
   return FALSE;
 }
 
 /* TRUE if a slot takes v, or a view of the same shape. */
 static gboolean
-is_committed (Work *g, guint v)
+is_committed (PlanGraph *g, guint v)
 {
-  if (work_value (g, v)->commit >= 0)
+  if (graph_value (g, v)->commit >= 0)
     return TRUE;
-  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
-    if (use->instr == NULL && work_value (g, use->at)->commit >= 0)
+  for (const PlanUse *use = graph_value (g, v)->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL && graph_value (g, use->at)->commit >= 0)
       return TRUE;
   return FALSE;
 }
@@ -336,8 +336,8 @@ is_committed (Work *g, guint v)
 static void
 add_value (Layouts *self, guint v)
 {
-  Work *g = self->g;
-  gboolean made = work_root (g, v) == v && work_value (g, v)->producer != NULL;
+  PlanGraph *g = self->g;
+  gboolean made = graph_root (g, v) == v && graph_value (g, v)->producer != NULL;
   gboolean plain = is_reshaped (g, v) || is_committed (g, v);
   double cost[N_VALUE_STATES];
 
@@ -358,7 +358,7 @@ add_value (Layouts *self, guint v)
 
 /* The cost of a value's state for an instruction that takes operand i in a layout: 0 or INFINITY. */
 static double
-fits (const WorkInstr *instr, guint i, gboolean nhwc, guint state)
+fits (const PlanNode *instr, guint i, gboolean nhwc, guint state)
 {
   gboolean ok
       = i < instr->in->len ? (state & (nhwc ? EXISTS_NHWC : EXISTS_PLAIN)) != 0 : nhwc == ((state & MADE_NHWC) != 0);
@@ -437,28 +437,28 @@ solve (Layouts *self)
 
 /* v, a root or a reshape of plain bytes, in the wanted layout, which is made before `at`. */
 static guint
-in_layout (Work *g, WorkInstr *at, guint v, LoomLayout layout)
+in_layout (PlanGraph *g, PlanNode *at, guint v, LoomLayout layout)
 {
-  LoomTensorDesc desc = work_value (g, v)->desc;
+  LoomTensorDesc desc = graph_value (g, v)->desc;
   LoomCopyTo to = { desc.dtype };
-  WorkInstr *reorder;
+  PlanNode *reorder;
   guint other;
 
   if (desc.layout == layout || desc.rank != 4)
     return v;
-  if (work_value (g, v)->other_layout != 0)
-    return work_value (g, v)->other_layout;
+  if (graph_value (g, v)->other_layout != 0)
+    return graph_value (g, v)->other_layout;
   desc.layout = layout;
-  other = work_new_value (g, &desc, work_value (g, v));
-  work_value (g, v)->other_layout = other;
-  work_value (g, other)->other_layout = v;
+  other = graph_new_value (g, &desc, graph_value (g, v));
+  graph_value (g, v)->other_layout = other;
+  graph_value (g, other)->other_layout = v;
   if (layouts_coincide (&desc))
     {
-      work_set_alias (g, other, v);
-      work_value (g, other)->device = work_value (g, work_root (g, v))->device;
+      graph_set_alias (g, other, v);
+      graph_value (g, other)->device = graph_value (g, graph_root (g, v))->device;
       return other;
     }
-  reorder = work_insert_copy (g, at, loom_prim ("copy"), &to, v, other, work_value (g, work_root (g, v))->device);
+  reorder = graph_insert_copy (g, at, loom_prim ("copy"), &to, v, other, graph_value (g, graph_root (g, v))->device);
   g_string_assign (reorder->label, layout == LOOM_LAYOUT_NHWC ? "reorder→NHWC" : "reorder→NCHW");
   return other;
 }
@@ -466,37 +466,37 @@ in_layout (Work *g, WorkInstr *at, guint v, LoomLayout layout)
 /* A reshaped view needs plain bytes: if its root is NHWC, the view becomes a reshape of a plain copy. A view of the
  * root's own shape has the root's layout. */
 static void
-settle_view (Work *g, WorkInstr *at, guint v)
+fix_view_layout (PlanGraph *g, PlanNode *at, guint v)
 {
-  guint root = work_root (g, v);
+  guint root = graph_root (g, v);
 
-  if (root == v || work_value (g, root)->desc.layout == LOOM_LAYOUT_PLAIN
-      || work_value (g, v)->desc.layout != LOOM_LAYOUT_PLAIN)
+  if (root == v || graph_value (g, root)->desc.layout == LOOM_LAYOUT_PLAIN
+      || graph_value (g, v)->desc.layout != LOOM_LAYOUT_PLAIN)
     return;
   if (layout_of (g, v) == root)
-    work_value (g, v)->desc.layout = work_value (g, root)->desc.layout;
+    graph_value (g, v)->desc.layout = graph_value (g, root)->desc.layout;
   else
-    work_set_alias (g, v, in_layout (g, at, root, LOOM_LAYOUT_PLAIN));
+    graph_set_alias (g, v, in_layout (g, at, root, LOOM_LAYOUT_PLAIN));
 }
 
 static void
-apply_to_operand (Work *g, WorkInstr *instr, guint k, LoomLayout layout)
+apply_to_operand (PlanGraph *g, PlanNode *instr, guint k, LoomLayout layout)
 {
-  guint v = work_in (instr, k), wanted;
+  guint v = node_in (instr, k), wanted;
 
   if (v == 0)
     return;
-  settle_view (g, instr, v);
+  fix_view_layout (g, instr, v);
   /* A view of the same shape in the wanted layout stays; otherwise the root gets a copy that all readers share. */
-  wanted = work_value (g, v)->desc.layout == layout ? v : in_layout (g, instr, layout_of (g, v), layout);
+  wanted = graph_value (g, v)->desc.layout == layout ? v : in_layout (g, instr, layout_of (g, v), layout);
   if (wanted != v)
-    work_set_in (g, instr, k, wanted);
+    graph_set_in (g, instr, k, wanted);
 }
 
 static void
-apply (Work *g, const Node *node)
+apply (PlanGraph *g, const Node *node)
 {
-  WorkInstr *instr = node->instr;
+  PlanNode *instr = node->instr;
   guint64 nhwc = mask_of (node, node->chosen);
 
   if (node->n > 0 && instr->prim != NULL)
@@ -504,29 +504,29 @@ apply (Work *g, const Node *node)
   for (guint k = 0; k < instr->in->len; k++)
     apply_to_operand (g, instr, k, k < 64 && ((nhwc >> k) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN);
   for (guint o = 0; o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && instr->in->len + o < 64 && ((nhwc >> (instr->in->len + o)) & 1))
-      work_value (g, work_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
+    if (node_out (instr, o) != 0 && instr->in->len + o < 64 && ((nhwc >> (instr->in->len + o)) & 1))
+      graph_value (g, node_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
 }
 
 /* Outputs that are reshapes of an NHWC value need plain bytes, and so do values for slots. */
 static void
-settle_results (Work *g)
+fix_result_layouts (PlanGraph *g)
 {
   guint n = g->values->len;
 
   for (guint v = 1; v < n; v++)
     {
-      int commit = work_value (g, v)->commit;
+      int commit = graph_value (g, v)->commit;
       guint moved;
 
-      if (!work_value (g, v)->is_output && commit < 0)
+      if (!graph_value (g, v)->is_output && commit < 0)
         continue;
-      settle_view (g, NULL, v);
-      if (commit < 0 || work_value (g, v)->desc.layout == LOOM_LAYOUT_PLAIN)
+      fix_view_layout (g, NULL, v);
+      if (commit < 0 || graph_value (g, v)->desc.layout == LOOM_LAYOUT_PLAIN)
         continue;
       moved = in_layout (g, NULL, layout_of (g, v), LOOM_LAYOUT_PLAIN);
-      work_value (g, v)->commit = -1;
-      work_commit (g, moved, commit);
+      graph_value (g, v)->commit = -1;
+      graph_commit (g, moved, commit);
     }
 }
 
@@ -535,7 +535,7 @@ settle_results (Work *g)
 static void
 remember (Layouts *self, const Node *node)
 {
-  const LoomPlanDevice *device = work_device (self->g, node->instr->device);
+  const LoomPlanDevice *device = graph_device (self->g, node->instr->device);
   guint best = node->best[node->chosen];
 
   if (node->name[best] != NULL)
@@ -543,7 +543,7 @@ remember (Layouts *self, const Node *node)
 }
 
 void
-work_choose_layouts (Work *g)
+pass_choose_layouts (PlanGraph *g)
 {
   g_autoptr (GArray) nodes = g_array_new (FALSE, TRUE, sizeof (Node));
   g_autoptr (PlanChoice) choice = plan_choice_new ();
@@ -559,7 +559,7 @@ work_choose_layouts (Work *g)
   for (guint d = 0; d < g->plan_devices->len; d++)
     g_ptr_array_add (ratios, g_array_new (FALSE, FALSE, sizeof (double)));
   memset (variable, -1, (g->values->len + 1) * sizeof *variable);
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       Node node = { .instr = instr, .number = number++, .variable = -1 };
 
@@ -584,5 +584,5 @@ work_choose_layouts (Work *g)
       remember (&self, &g_array_index (nodes, Node, k));
       apply (g, &g_array_index (nodes, Node, k));
     }
-  settle_results (g);
+  fix_result_layouts (g);
 }

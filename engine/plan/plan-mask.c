@@ -7,43 +7,43 @@
 /* The threshold of u >= threshold, an f32 scalar; 0 for another comparison. A constant threshold is a preceding step
  * and needs a value of its own: *number. */
 static guint
-least_of (Work *g, const WorkInstr *compare, const WorkStep **number)
+threshold_of (PlanGraph *g, const PlanNode *compare, const PlanStep **number)
 {
-  const WorkStep *last;
+  const PlanStep *last;
 
   if (compare->steps == NULL || compare->steps->len > 2 || compare->compute != LOOM_F32)
     return 0;
-  last = work_step (compare, compare->steps->len - 1);
-  *number = compare->steps->len == 2 ? work_step (compare, 0) : NULL;
+  last = node_step (compare, compare->steps->len - 1);
+  *number = compare->steps->len == 2 ? node_step (compare, 0) : NULL;
   if (last->op != LOOM_SCALAR_GE
       || (*number != NULL && ((*number)->op != LOOM_SCALAR_CONST || (*number)->result != last->arg[1])))
     return 0;
-  return loom_desc_count (&work_value (g, last->arg[1])->desc) == 1
-                 && work_value (g, last->arg[1])->desc.dtype == LOOM_F32
+  return loom_desc_count (&graph_value (g, last->arg[1])->desc) == 1
+                 && graph_value (g, last->arg[1])->desc.dtype == LOOM_F32
              ? last->arg[1]
              : 0;
 }
 
 /* Makes one call of u >= threshold if u are uniform f32 numbers that nothing else reads. */
 static void
-draw_mask (Work *g, WorkInstr *compare)
+draw_mask (PlanGraph *g, PlanNode *compare)
 {
-  const WorkStep *number = NULL;
-  const guint least = least_of (g, compare, &number);
+  const PlanStep *number = NULL;
+  const guint least = threshold_of (g, compare, &number);
   guint mask, u, in[4] = { 0 };
-  WorkInstr *draw, *call, *fill = NULL;
+  PlanNode *draw, *call, *fill = NULL;
   LoomRandomTo attrs;
 
   if (least == 0)
     return;
-  mask = work_out (compare, 0);
-  u = work_step (compare, compare->steps->len - 1)->arg[0];
-  draw = work_value (g, u)->producer;
-  if (u == least || draw == NULL || !work_is (draw, "random") || work_only_reader (g, u, FALSE) != compare
-      || work_value (g, u)->desc.rank == 4 || work_value (g, u)->desc.dtype != LOOM_F32
-      || work_value (g, mask)->desc.dtype != LOOM_BOOL
-      || !work_same_dims (&work_value (g, u)->desc, &work_value (g, mask)->desc)
-      || draw->device_name != compare->device_name || work_value (g, least)->device_name != compare->device_name)
+  mask = node_out (compare, 0);
+  u = node_step (compare, compare->steps->len - 1)->arg[0];
+  draw = graph_value (g, u)->producer;
+  if (u == least || draw == NULL || !node_is (draw, "random") || graph_only_reader (g, u, FALSE) != compare
+      || graph_value (g, u)->desc.rank == 4 || graph_value (g, u)->desc.dtype != LOOM_F32
+      || graph_value (g, mask)->desc.dtype != LOOM_BOOL
+      || !plan_same_dims (&graph_value (g, u)->desc, &graph_value (g, mask)->desc)
+      || draw->device_name != compare->device_name || graph_value (g, least)->device_name != compare->device_name)
     return;
   attrs = *(const LoomRandomTo *)draw->attrs;
   if (attrs.kernel.kind != LOOM_RANDOM_UNIFORM)
@@ -51,36 +51,36 @@ draw_mask (Work *g, WorkInstr *compare)
   attrs.kernel.kind = LOOM_RANDOM_MASK;
   attrs.dtype = LOOM_BOOL;
   for (guint k = 0; k < draw->in->len; k++)
-    in[k] = work_in (draw, k);
+    in[k] = node_in (draw, k);
   in[3] = least;
   if (number != NULL)
     {
       const LoomFillTo to = { .kernel.value = number->imm, .dtype = LOOM_F32 };
       const LoomTensorDesc scalar = { .dtype = LOOM_F32 };
 
-      fill = work_insert_like (g, compare, compare, loom_prim ("fill"), &to, "fill");
-      in[3] = work_new_value (g, &scalar, work_value (g, least));
-      work_add_out (g, fill, in[3]);
+      fill = graph_insert_like (g, compare, compare, loom_prim ("fill"), &to, "fill");
+      in[3] = graph_new_value (g, &scalar, graph_value (g, least));
+      graph_add_out (g, fill, in[3]);
     }
-  call = work_insert_like (g, compare, compare, draw->prim, &attrs, "");
-  if (!work_has_kernel (g, call, G_N_ELEMENTS (in), in, 1, &mask))
+  call = graph_insert_like (g, compare, compare, draw->prim, &attrs, "");
+  if (!graph_has_kernel (g, call, G_N_ELEMENTS (in), in, 1, &mask))
     {
-      work_erase (g, call);
+      graph_erase (g, call);
       if (fill != NULL)
-        work_erase (g, fill);
+        graph_erase (g, fill);
       return;
     }
   for (guint k = 0; k < G_N_ELEMENTS (in); k++)
-    work_add_in (g, call, in[k]);
+    graph_add_in (g, call, in[k]);
   g_string_printf (call->label, "%s+ge", draw->label->str);
-  work_erase (g, compare);
-  work_add_out (g, call, mask);
-  work_erase (g, draw);
+  graph_erase (g, compare);
+  graph_add_out (g, call, mask);
+  graph_erase (g, draw);
 }
 
 void
-work_draw_masks (Work *g)
+pass_draw_masks (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     draw_mask (g, instr);
 }

@@ -7,18 +7,18 @@
 
 #define ALIGNMENT 64
 
-static WorkStorage *
-storage_of (Work *g, guint v)
+static PlanStorage *
+storage_of (PlanGraph *g, guint v)
 {
-  int s = work_value (g, work_root (g, v))->storage;
+  int s = graph_value (g, graph_root (g, v))->storage;
 
-  return s < 0 ? NULL : &g_array_index (g->storages, WorkStorage, (guint)s);
+  return s < 0 ? NULL : &g_array_index (g->storages, PlanStorage, (guint)s);
 }
 
 int
-work_new_storage (Work *g, gsize bytes, int device, int first, LoomOwner owner)
+graph_new_storage (PlanGraph *g, gsize bytes, int device, int first, LoomOwner owner)
 {
-  WorkStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
+  PlanStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
                     .first = first,
                     .last = first,
                     .device = device,
@@ -32,52 +32,52 @@ work_new_storage (Work *g, gsize bytes, int device, int first, LoomOwner owner)
 }
 
 /* When each root value is read; outputs for ever. */
-static WorkSpan *
-find_uses (Work *g)
+static PlanSpan *
+find_uses (PlanGraph *g)
 {
-  WorkSpan *uses = g_new0 (WorkSpan, g->values->len);
+  PlanSpan *uses = g_new0 (PlanSpan, g->values->len);
 
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0)
-          work_span_touch (&uses[work_root (g, work_in (instr, k))], g->order, work_reads_at (g->order, i));
+        if (node_in (instr, k) != 0)
+          plan_span_touch (&uses[graph_root (g, node_in (instr, k))], g->order, plan_order_reads_at (g->order, i));
     }
   for (guint v = 1; v < g->values->len; v++)
-    if (work_value (g, v)->is_output)
-      uses[work_root (g, v)].ends[WORK_COMPUTE] = WORK_FOREVER;
+    if (graph_value (g, v)->is_output)
+      uses[graph_root (g, v)].ends[PLAN_STREAM_COMPUTE] = PLAN_FOREVER;
   return uses;
 }
 
 static gboolean
-is_update (const WorkInstr *instr)
+is_update (const PlanNode *instr)
 {
   return instr->prim != NULL && instr->prim->updates != NULL;
 }
 
 /* TRUE for the update, and for what the ranks of a batch exchange before it. */
 static gboolean
-takes_gradients (const WorkInstr *instr)
+takes_gradients (const PlanNode *instr)
 {
   return is_update (instr) || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0
                                  && loom_collective_along (instr->prim, instr->attrs) == LOOM_MESH_DATA);
 }
 
 static void
-classify_owners (Work *g)
+classify_owners (PlanGraph *g)
 {
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       if (!takes_gradients (instr))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0)
+        if (node_in (instr, k) != 0)
           {
-            WorkValue *v = work_value (g, work_root (g, work_in (instr, k)));
+            PlanValue *v = graph_value (g, graph_root (g, node_in (instr, k)));
 
             if (v->slot < 0 && v->region == LOOM_REGION_BACKWARD)
               v->owner = LOOM_OWNER_GRADIENTS;
@@ -87,23 +87,23 @@ classify_owners (Work *g)
 
 /* The slot that a new value can be written to directly, because all reads of the old value are finished. */
 static gboolean
-may_write_slot (Work *g, const WorkInstr *instr, guint op, guint result, const WorkSpan *uses)
+may_write_slot (PlanGraph *g, const PlanNode *instr, guint op, guint result, const PlanSpan *uses)
 {
-  const WorkValue *v = work_value (g, work_out (instr, result));
+  const PlanValue *v = graph_value (g, node_out (instr, result));
   const LoomSlot *slot = loom_program_get_slot (g->program, (guint)v->commit);
   guint old;
 
   if (slot->read == 0)
     return TRUE;
-  old = work_root (g, slot->read);
-  if (work_value (g, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
+  old = graph_root (g, slot->read);
+  if (graph_value (g, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
     return FALSE;
-  if (work_span_is_over (&uses[old], g->order, op, FALSE))
+  if (plan_span_is_over (&uses[old], g->order, op, FALSE))
     return TRUE;
-  if (!work_span_is_over (&uses[old], g->order, op, TRUE) || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
+  if (!plan_span_is_over (&uses[old], g->order, op, TRUE) || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
     return FALSE;
   for (guint k = 0; k < instr->in->len; k++)
-    if (work_in (instr, k) != 0 && work_root (g, work_in (instr, k)) == old
+    if (node_in (instr, k) != 0 && graph_root (g, node_in (instr, k)) == old
         && (k >= 32 || !(instr->kernel->inplace[result] & (1u << k))))
       return FALSE;
   return TRUE;
@@ -111,149 +111,150 @@ may_write_slot (Work *g, const WorkInstr *instr, guint op, guint result, const W
 
 /* Gives result o the memory of the operand that it updates. */
 static void
-stay_in_place (Work *g, WorkInstr *instr, guint position, guint o, const WorkSpan *uses)
+update_in_place (PlanGraph *g, PlanNode *instr, guint position, guint o, const PlanSpan *uses)
 {
-  WorkValue *value = work_value (g, work_out (instr, o));
-  guint old = work_root (g, work_in (instr, instr->prim->updates (instr->attrs, o)));
-  WorkStorage *s = storage_of (g, old);
+  PlanValue *value = graph_value (g, node_out (instr, o));
+  guint old = graph_root (g, node_in (instr, instr->prim->updates (instr->attrs, o)));
+  PlanStorage *s = storage_of (g, old);
 
   /* An optimizer's step comes after every use of its parameters. */
-  g_assert (work_span_is_over (&uses[old], g->order, work_writes_at (g->order, position), TRUE));
-  value->storage = work_value (g, old)->storage;
+  g_assert (plan_span_is_over (&uses[old], g->order, plan_order_writes_at (g->order, position), TRUE));
+  value->storage = graph_value (g, old)->storage;
   if (s->slot >= 0)
     {
       int slot = s->slot;
 
-      value->storage = work_new_storage (g, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
-      g_array_index (g->storages, WorkStorage, (guint)value->storage).slot = slot;
+      value->storage
+          = graph_new_storage (g, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
+      g_array_index (g->storages, PlanStorage, (guint)value->storage).slot = slot;
     }
 }
 
 /* Gives result `o` the memory of an operand that nothing else uses after the instruction begins, if the kernel can work
  * in place. */
 static gboolean
-take_over (Work *g, WorkInstr *instr, guint op, guint o)
+reuse_operand (PlanGraph *g, PlanNode *instr, guint op, guint o)
 {
-  guint out = work_out (instr, o);
+  guint out = node_out (instr, o);
 
   if (g->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
     return FALSE;
   for (guint k = 0; k < instr->in->len && k < 32; k++)
     {
-      guint v = work_in (instr, k);
-      WorkStorage *s;
+      guint v = node_in (instr, k);
+      PlanStorage *s;
       gboolean safe = TRUE;
 
       if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)))
         continue;
       /* A gradient cannot take the memory of anything else, which may be elsewhere or live shorter. */
-      if (work_value (g, out)->owner == LOOM_OWNER_GRADIENTS
-          && (g->options.flat_gradients || work_value (g, work_root (g, v))->owner != LOOM_OWNER_GRADIENTS))
+      if (graph_value (g, out)->owner == LOOM_OWNER_GRADIENTS
+          && (g->options.flat_gradients || graph_value (g, graph_root (g, v))->owner != LOOM_OWNER_GRADIENTS))
         continue;
       s = storage_of (g, v);
       if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0
-          || !work_span_is_over (&s->span, g->order, op, TRUE)
-          || loom_desc_bytes (&work_value (g, v)->desc) != loom_desc_bytes (&work_value (g, out)->desc))
+          || !plan_span_is_over (&s->span, g->order, op, TRUE)
+          || loom_desc_bytes (&graph_value (g, v)->desc) != loom_desc_bytes (&graph_value (g, out)->desc))
         continue;
       /* Every other operand in the same bytes must allow it too, and no other result may have taken them. */
       for (guint j = 0; j < instr->in->len; j++)
-        if (j != k && work_in (instr, j) != 0 && storage_of (g, work_in (instr, j)) == s
+        if (j != k && node_in (instr, j) != 0 && storage_of (g, node_in (instr, j)) == s
             && (j >= 32 || !(instr->kernel->inplace[o] & (1u << j))))
           safe = FALSE;
       for (guint j = 0; j < o; j++)
-        if (work_out (instr, j) != 0 && storage_of (g, work_out (instr, j)) == s)
+        if (node_out (instr, j) != 0 && storage_of (g, node_out (instr, j)) == s)
           safe = FALSE;
       if (!safe)
         continue;
-      work_value (g, out)->storage = work_value (g, work_root (g, v))->storage;
+      graph_value (g, out)->storage = graph_value (g, graph_root (g, v))->storage;
       return TRUE;
     }
   return FALSE;
 }
 
-static WorkStorage *
-storage_at (Work *g, int storage)
+static PlanStorage *
+storage_at (PlanGraph *g, int storage)
 {
-  return &g_array_index (g->storages, WorkStorage, (guint)storage);
+  return &g_array_index (g->storages, PlanStorage, (guint)storage);
 }
 
 /* Extends the life of v's storage to the operation that makes v and those that read it. */
 static void
-extend (Work *g, guint v, guint op, const WorkSpan *uses)
+extend (PlanGraph *g, guint v, guint op, const PlanSpan *uses)
 {
-  WorkStorage *s = storage_of (g, v);
+  PlanStorage *s = storage_of (g, v);
 
-  work_span_touch (&s->span, g->order, op);
-  for (guint k = 0; k < WORK_N_STREAMS; k++)
+  plan_span_touch (&s->span, g->order, op);
+  for (guint k = 0; k < PLAN_N_STREAMS; k++)
     s->span.ends[k] = MAX (s->span.ends[k], uses[v].ends[k]);
 }
 
 /* Keeps v's storage beyond the step. */
 static void
-keep (Work *g, guint v)
+keep (PlanGraph *g, guint v)
 {
-  WorkStorage *s = storage_of (g, v);
+  PlanStorage *s = storage_of (g, v);
 
   if (s != NULL)
-    s->span.ends[WORK_COMPUTE] = WORK_FOREVER;
+    s->span.ends[PLAN_STREAM_COMPUTE] = PLAN_FOREVER;
 }
 
 /* Computes first and last positions for code that treats the schedule as a sequence. */
 static void
-find_times (Work *g)
+find_positions (PlanGraph *g)
 {
   for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = storage_at (g, (int)i);
-      gboolean stays = s->span.ends[WORK_COMPUTE] == WORK_FOREVER || s->device < 0;
+      PlanStorage *s = storage_at (g, (int)i);
+      gboolean stays = s->span.ends[PLAN_STREAM_COMPUTE] == PLAN_FOREVER || s->device < 0;
 
-      s->last = stays ? (int)g->schedule->len : work_span_last (&s->span, g->order, (guint)s->device);
+      s->last = stays ? (int)g->schedule->len : plan_span_last (&s->span, g->order, (guint)s->device);
     }
 }
 
 static void
-make_storages (Work *g)
+make_storages (PlanGraph *g)
 {
-  g_autofree WorkSpan *uses = find_uses (g);
+  g_autofree PlanSpan *uses = find_uses (g);
 
   for (guint v = 1; v < g->values->len; v++)
     {
-      WorkValue *value = work_value (g, v);
+      PlanValue *value = graph_value (g, v);
 
       if (value->alias != 0 || (value->slot < 0 && value->input < 0))
         continue;
-      value->storage = work_new_storage (g, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
+      value->storage = graph_new_storage (g, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
       storage_at (g, value->storage)->slot = value->slot;
       storage_at (g, value->storage)->input = value->input;
       storage_at (g, value->storage)->origin = value->origin;
       if (value->device >= 0)
-        extend (g, v, work_begins_at (value->device), uses); /* inputs are copied there at the step's start */
+        extend (g, v, plan_order_begins_at (value->device), uses); /* inputs are copied there at the step's start */
     }
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
-      const guint op = work_writes_at (g->order, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
+      const guint op = plan_order_writes_at (g->order, i);
 
       for (guint o = 0; o < instr->out->len; o++)
         {
-          guint v = work_out (instr, o);
-          WorkValue *value;
+          guint v = node_out (instr, o);
+          PlanValue *value;
 
           if (v == 0)
             continue;
-          value = work_value (g, v);
+          value = graph_value (g, v);
           if (is_update (instr) && instr->prim->updates (instr->attrs, o) != LOOM_UPDATES_NOTHING)
-            stay_in_place (g, instr, i, o, uses);
+            update_in_place (g, instr, i, o, uses);
           else if (value->commit >= 0 && may_write_slot (g, instr, op, o, uses))
             {
               value->storage
-                  = work_new_storage (g, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
+                  = graph_new_storage (g, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
               storage_at (g, value->storage)->slot = value->commit;
             }
-          else if (value->commit >= 0 || !take_over (g, instr, op, o))
+          else if (value->commit >= 0 || !reuse_operand (g, instr, op, o))
             {
-              value->storage = work_new_storage (g, loom_desc_bytes (&value->desc), value->device,
-                                                 instr->setup ? -1 : (int)i, value->owner);
+              value->storage = graph_new_storage (g, loom_desc_bytes (&value->desc), value->device,
+                                                  instr->setup ? -1 : (int)i, value->owner);
               storage_at (g, value->storage)->once = instr->setup;
               storage_at (g, value->storage)->origin = value->origin != NULL ? value->origin : instr->origin;
             }
@@ -264,33 +265,33 @@ make_storages (Work *g)
     }
   /* A commit may name a reshape of a computed value. */
   for (guint v = 1; v < g->values->len; v++)
-    if (work_value (g, v)->commit >= 0)
+    if (graph_value (g, v)->commit >= 0)
       keep (g, v);
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
         {
-          int s = work_new_storage (g, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
-                                    LOOM_OWNER_WORKSPACE);
+          int s = graph_new_storage (g, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
+                                     LOOM_OWNER_WORKSPACE);
 
-          work_span_touch (&storage_at (g, s)->span, g->order, work_writes_at (g->order, i));
+          plan_span_touch (&storage_at (g, s)->span, g->order, plan_order_writes_at (g->order, i));
           storage_at (g, s)->origin = instr->origin;
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }
-  find_times (g);
+  find_positions (g);
 }
 
 /* Puts the gradients that one update reads into one block, in the parameters' order, so that a collective, a norm or a
  * kernel sees one flat buffer. The block lives from the first gradient to the update. */
 static void
-flatten_gradients (Work *g)
+flatten_gradients (PlanGraph *g)
 {
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
       int block = -1;
       gsize at = 0;
 
@@ -298,19 +299,19 @@ flatten_gradients (Work *g)
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         {
-          WorkStorage *s = work_in (instr, k) != 0 ? storage_of (g, work_in (instr, k)) : NULL;
-          WorkStorage *b;
+          PlanStorage *s = node_in (instr, k) != 0 ? storage_of (g, node_in (instr, k)) : NULL;
+          PlanStorage *b;
 
           if (s == NULL || s->owner != LOOM_OWNER_GRADIENTS || s->slot >= 0 || s->input >= 0 || s->first < 0
               || s->block >= 0)
             continue;
           if (block < 0)
             {
-              block = work_new_storage (g, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
-              s = storage_of (g, work_in (instr, k)); /* the array may be reallocated */
+              block = graph_new_storage (g, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
+              s = storage_of (g, node_in (instr, k)); /* the array may be reallocated */
               storage_at (g, block)->span = s->span;
             }
-          b = &g_array_index (g->storages, WorkStorage, (guint)block);
+          b = &g_array_index (g->storages, PlanStorage, (guint)block);
           if (s->device != b->device)
             continue;
           s->block = block;
@@ -319,20 +320,20 @@ flatten_gradients (Work *g)
           b->bytes = at;
           b->first = MIN (b->first, s->first);
           b->last = MAX (b->last, s->last);
-          work_span_join (&b->span, &s->span);
+          plan_span_join (&b->span, &s->span);
         }
     }
 }
 
 /* Assigns offsets to the results of setup instructions. */
 static void
-assign_once (Work *g, int device)
+assign_once (PlanGraph *g, int device)
 {
   gsize at = 0;
 
   for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
+      PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
 
       if (s->device != device || !s->once)
         continue;
@@ -342,19 +343,19 @@ assign_once (Work *g, int device)
 }
 
 void
-work_assign_memory (Work *g)
+pass_assign_memory (PlanGraph *g)
 {
   classify_owners (g);
   /* An input is read in place on a host device. On other devices, and if a kernel needs fixed addresses, it is copied
    * into the arena at the step's start. */
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0)
+        if (node_in (instr, k) != 0)
           {
-            const WorkValue *v = work_value (g, work_root (g, work_in (instr, k)));
+            const PlanValue *v = graph_value (g, graph_root (g, node_in (instr, k)));
 
             if (v->input >= 0 && instr->kernel != NULL && instr->kernel->bind != NULL)
               g_array_index (g->input_copied, gboolean, (guint)v->input) = TRUE;
@@ -362,35 +363,35 @@ work_assign_memory (Work *g)
     }
   for (guint v = 1; v < g->values->len; v++)
     {
-      const WorkValue *value = work_value (g, v);
+      const PlanValue *value = graph_value (g, v);
 
       if (value->input >= 0 && value->device >= 0 && !g->options.resident_inputs
           && !((LoomPlanDevice *)g_ptr_array_index (g->plan_devices, (guint)value->device))->info.host_memory)
         g_array_index (g->input_copied, gboolean, (guint)value->input) = TRUE;
     }
-  g->order = work_order_new (g);
+  g->order = plan_order_new (g);
   make_storages (g);
   if (g->options.flat_gradients)
     flatten_gradients (g);
-  work_stage_uploads (g);
-  work_join_results (g);
+  graph_stage_uploads (g);
+  graph_pack_results (g);
   for (guint d = 0; d < g->plan_devices->len; d++)
     {
-      work_assign_offsets (g, (int)d);
+      graph_assign_offsets (g, (int)d);
       assign_once (g, (int)d);
     }
   for (guint i = 0; i < g->storages->len; i++)
     {
-      WorkStorage *s = &g_array_index (g->storages, WorkStorage, i);
+      PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
 
       if (s->block >= 0)
-        s->offset += g_array_index (g->storages, WorkStorage, (guint)s->block).offset;
+        s->offset += g_array_index (g->storages, PlanStorage, (guint)s->block).offset;
     }
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
-        instr->scratch_offset = g_array_index (g->storages, WorkStorage, (guint)instr->scratch_offset).offset;
+        instr->scratch_offset = g_array_index (g->storages, PlanStorage, (guint)instr->scratch_offset).offset;
     }
 }

@@ -15,95 +15,95 @@
 #include "kernels/norm.h"
 
 static gboolean
-is_norm (const WorkInstr *instr)
+is_norm (const PlanNode *instr)
 {
-  return work_is (instr, "batch_norm") || work_is (instr, "batch_norm_apply");
+  return node_is (instr, "batch_norm") || node_is (instr, "batch_norm_apply");
 }
 
 /* The number of operands of the call with nothing fused. */
 static guint
-n_own (const WorkInstr *instr)
+n_unfused_operands (const PlanNode *instr)
 {
   return (guint)loom_norm_operands (instr->prim->name, ((const LoomNormAttrs *)instr->attrs)->affine);
 }
 
 guint
-work_norm_residual (const WorkInstr *norm)
+node_norm_residual (const PlanNode *norm)
 {
-  guint own = n_own (norm);
+  guint own = n_unfused_operands (norm);
 
-  return norm->in->len > own ? work_in (norm, own) : 0;
+  return norm->in->len > own ? node_in (norm, own) : 0;
 }
 
 /* TRUE if v has like's size and type, so that it can replace it. */
 static gboolean
-is_alike (Work *g, guint v, guint like)
+has_same_type (PlanGraph *g, guint v, guint like)
 {
-  const WorkValue *a = work_value (g, v), *b = work_value (g, like);
+  const PlanValue *a = graph_value (g, v), *b = graph_value (g, like);
 
-  return !a->is_uniform && a->desc.dtype == b->desc.dtype && work_same_dims (&a->desc, &b->desc);
+  return !a->is_uniform && a->desc.dtype == b->desc.dtype && plan_same_dims (&a->desc, &b->desc);
 }
 
 /* TRUE if grad is the gradient of exactly this normalisation, with nothing fused into it yet. */
 static gboolean
-is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
+is_gradient_of (const PlanNode *grad, const PlanNode *norm)
 {
   const LoomNormAttrs *a = norm->attrs, *b = grad->attrs;
 
-  return work_is (grad, "batch_norm_grad") && b->act == LOOM_SCALAR_ID && a->affine == b->affine && a->eps == b->eps
-         && grad->device_name == norm->device_name && work_in (grad, 1) == work_in (norm, 0)
-         && work_in (grad, 2) == work_out (norm, 1) && work_in (grad, 3) == work_out (norm, 2)
-         && (!a->affine || work_in (grad, 4) == work_in (norm, 1));
+  return node_is (grad, "batch_norm_grad") && b->act == LOOM_SCALAR_ID && a->affine == b->affine && a->eps == b->eps
+         && grad->device_name == norm->device_name && node_in (grad, 1) == node_in (norm, 0)
+         && node_in (grad, 2) == node_out (norm, 1) && node_in (grad, 3) == node_out (norm, 2)
+         && (!a->affine || node_in (grad, 4) == node_in (norm, 1));
 }
 
 /* TRUE if the device has the call with these attributes, operands and results. */
 static gboolean
-has_joined (Work *g, const WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out)
+has_fused_kernel (PlanGraph *g, const PlanNode *instr, LoomNormAttrs with, const GArray *in, const GArray *out)
 {
   LoomNormAttrs *attrs = instr->attrs, before = *attrs;
   gboolean has;
 
   *attrs = with;
-  has = work_has_kernel (g, instr, in->len, (const guint *)(const void *)in->data, out->len,
-                         (const guint *)(const void *)out->data);
+  has = graph_has_kernel (g, instr, in->len, (const guint *)(const void *)in->data, out->len,
+                          (const guint *)(const void *)out->data);
   *attrs = before;
   return has;
 }
 
 /* Gives the call these attributes, operands and results; FALSE if the device has no such kernel. */
 static gboolean
-join (Work *g, WorkInstr *instr, LoomNormAttrs with, const GArray *in, const GArray *out, WorkInstr *gone,
+join (PlanGraph *g, PlanNode *instr, LoomNormAttrs with, const GArray *in, const GArray *out, PlanNode *gone,
       const char *label)
 {
-  if (!has_joined (g, instr, with, in, out))
+  if (!has_fused_kernel (g, instr, with, in, out))
     return FALSE;
   *(LoomNormAttrs *)instr->attrs = with;
-  work_erase (g, gone);
+  graph_erase (g, gone);
   while (instr->in->len > in->len)
-    work_drop_in (g, instr, instr->in->len - 1);
+    graph_drop_in (g, instr, instr->in->len - 1);
   for (guint k = 0; k < in->len; k++)
     if (k < instr->in->len)
-      work_set_in (g, instr, k, g_array_index (in, guint, k));
+      graph_set_in (g, instr, k, g_array_index (in, guint, k));
     else
-      work_add_in (g, instr, g_array_index (in, guint, k));
+      graph_add_in (g, instr, g_array_index (in, guint, k));
   for (guint o = 0; o < out->len; o++)
     if (o == instr->out->len)
-      work_add_out (g, instr, g_array_index (out, guint, o));
-    else if (work_out (instr, o) != g_array_index (out, guint, o))
-      work_set_out (g, instr, o, g_array_index (out, guint, o));
+      graph_add_out (g, instr, g_array_index (out, guint, o));
+    else if (node_out (instr, o) != g_array_index (out, guint, o))
+      graph_set_out (g, instr, o, g_array_index (out, guint, o));
   g_string_append (instr->label, label);
   return TRUE;
 }
 
 /* Its first n operands. */
 static GArray *
-operands (const WorkInstr *instr, guint n)
+operands (const PlanNode *instr, guint n)
 {
   GArray *in = g_array_new (FALSE, FALSE, sizeof (guint));
 
   for (guint k = 0; k < n; k++)
     {
-      guint v = work_in (instr, k);
+      guint v = node_in (instr, k);
 
       g_array_append_val (in, v);
     }
@@ -112,7 +112,7 @@ operands (const WorkInstr *instr, guint n)
 
 /* Its results, with v (if not 0) instead of the first. */
 static GArray *
-results (const WorkInstr *instr, guint v)
+results (const PlanNode *instr, guint v)
 {
   GArray *out = g_array_new (FALSE, FALSE, sizeof (guint));
 
@@ -127,23 +127,23 @@ results (const WorkInstr *instr, guint v)
 /* Makes the gradient of a normalisation take the ReLU's cotangent. relu_grad(g, y) must have no other reader, and g
  * must have its size and type. */
 static void
-open_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate)
+fuse_relu_gradient (PlanGraph *g, const PlanNode *norm, guint y, PlanNode *gate)
 {
-  WorkInstr *grad = work_only_reader (g, work_out (gate, 0), FALSE);
-  guint dy = work_step (gate, 0)->arg[0];
+  PlanNode *grad = graph_only_reader (g, node_out (gate, 0), FALSE);
+  guint dy = node_step (gate, 0)->arg[0];
   g_autoptr (GArray) in = NULL, out = NULL;
   LoomNormAttrs with;
 
-  if (grad == NULL || work_in (grad, 0) != work_out (gate, 0) || !is_gradient_of (grad, norm))
+  if (grad == NULL || node_in (grad, 0) != node_out (gate, 0) || !is_gradient_of (grad, norm))
     return;
-  in = operands (grad, n_own (grad));
+  in = operands (grad, n_unfused_operands (grad));
   out = results (grad, 0);
   g_array_index (in, guint, 0) = dy;
   with = *(const LoomNormAttrs *)grad->attrs;
   with.act = LOOM_SCALAR_RELU;
   if (with.affine)
     {
-      guint bias = work_in (norm, 2);
+      guint bias = node_in (norm, 2);
 
       g_array_append_val (in, bias);
     }
@@ -152,46 +152,46 @@ open_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate)
 
 /* TRUE if v is element-wise work with one reader, which fusion will join. */
 static gboolean
-will_fuse (Work *g, guint v)
+will_fuse (PlanGraph *g, guint v)
 {
-  const WorkInstr *producer = work_value (g, v)->producer;
+  const PlanNode *producer = graph_value (g, v)->producer;
 
-  return producer != NULL && producer->steps != NULL && work_only_reader (g, v, FALSE) != NULL;
+  return producer != NULL && producer->steps != NULL && graph_only_reader (g, v, FALSE) != NULL;
 }
 
 /* The two summands of g, if nothing else reads g and neither summand would be fused into the sum; FALSE if g is no such
  * sum. */
 static gboolean
-is_sum (Work *g, guint dy, const WorkInstr *gate, guint of[2])
+is_sum (PlanGraph *g, guint dy, const PlanNode *gate, guint of[2])
 {
-  const WorkInstr *sum = work_value (g, dy)->producer;
+  const PlanNode *sum = graph_value (g, dy)->producer;
 
-  if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != gate->device_name
-      || work_only_reader (g, dy, FALSE) != gate)
+  if (sum == NULL || !node_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != gate->device_name
+      || graph_only_reader (g, dy, FALSE) != gate)
     return FALSE;
   for (int k = 0; k < 2; k++)
-    of[k] = work_step (sum, 0)->arg[k];
-  return of[0] != of[1] && is_alike (g, of[0], dy) && is_alike (g, of[1], dy) && !will_fuse (g, of[0])
+    of[k] = node_step (sum, 0)->arg[k];
+  return of[0] != of[1] && has_same_type (g, of[0], dy) && has_same_type (g, of[1], dy) && !will_fuse (g, of[0])
          && !will_fuse (g, of[1]);
 }
 
 /* Does the same after a residual sum, where dr = relu_grad(g, y) has further readers. The gradient moves to the
  * position at which dr was made. */
 static void
-open_residual_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate)
+fuse_residual_gradient (PlanGraph *g, const PlanNode *norm, guint y, PlanNode *gate)
 {
-  guint dy = work_step (gate, 0)->arg[0], dr = work_out (gate, 0), of[2];
+  guint dy = node_step (gate, 0)->arg[0], dr = node_out (gate, 0), of[2];
   g_autoptr (GArray) in = NULL, out = NULL;
-  WorkInstr *grad = NULL;
+  PlanNode *grad = NULL;
   gboolean two = is_sum (g, dy, gate, of);
   LoomNormAttrs with;
 
-  for (const WorkUse *use = work_value (g, dr)->first_use; use != NULL && grad == NULL; use = use->next)
+  for (const PlanUse *use = graph_value (g, dr)->first_use; use != NULL && grad == NULL; use = use->next)
     if (use->instr != NULL && use->at == 0 && is_gradient_of (use->instr, norm))
       grad = use->instr;
-  if (grad == NULL || work_value (g, dr)->is_output || work_value (g, dr)->commit >= 0 || (!two && will_fuse (g, dy)))
+  if (grad == NULL || graph_value (g, dr)->is_output || graph_value (g, dr)->commit >= 0 || (!two && will_fuse (g, dy)))
     return;
-  in = operands (grad, n_own (grad));
+  in = operands (grad, n_unfused_operands (grad));
   out = results (grad, 0);
   g_array_index (in, guint, 0) = two ? of[0] : dy;
   g_array_append_val (in, y);
@@ -199,12 +199,12 @@ open_residual_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate
     g_array_append_val (in, of[1]);
   g_array_append_val (out, dr);
   for (guint k = 0; k < in->len; k++)
-    if (!work_is_ready (g, g_array_index (in, guint, k), gate))
+    if (!graph_is_ready (g, g_array_index (in, guint, k), gate))
       return;
   with = *(const LoomNormAttrs *)grad->attrs;
   with.act = LOOM_SCALAR_RELU;
   if (join (g, grad, with, in, out, gate, two ? "+relu+add" : "+relu"))
-    work_move (g, grad, gate);
+    graph_move (g, grad, gate);
 }
 
 /* ---- forward ----------------------------------------------------------- */
@@ -212,68 +212,68 @@ open_residual_gradient (Work *g, const WorkInstr *norm, guint y, WorkInstr *gate
 /* Fuses a summand of the first result, of a residual block or around a layer norm, which must be available at the
  * call. */
 static void
-fuse_sum (Work *g, WorkInstr *call)
+fuse_sum (PlanGraph *g, PlanNode *call)
 {
-  const guint v = work_out (call, 0);
-  WorkInstr *sum = work_only_reader (g, v, FALSE);
+  const guint v = node_out (call, 0);
+  PlanNode *sum = graph_only_reader (g, v, FALSE);
   g_autoptr (GArray) in = NULL, out = NULL;
-  const WorkStep *step;
+  const PlanStep *step;
   guint r, y;
 
-  if (sum == NULL || !work_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != call->device_name)
+  if (sum == NULL || !node_is_step (sum, LOOM_SCALAR_ADD) || sum->device_name != call->device_name)
     return;
-  step = work_step (sum, 0);
+  step = node_step (sum, 0);
   r = step->arg[0] == v ? step->arg[1] : step->arg[0];
-  y = work_out (sum, 0);
-  if (r == v || !is_alike (g, r, v) || !is_alike (g, y, v) || !work_is_ready (g, r, call))
+  y = node_out (sum, 0);
+  if (r == v || !has_same_type (g, r, v) || !has_same_type (g, y, v) || !graph_is_ready (g, r, call))
     return;
-  in = operands (call, n_own (call));
+  in = operands (call, n_unfused_operands (call));
   out = results (call, y);
   g_array_append_val (in, r);
   join (g, call, *(const LoomNormAttrs *)call->attrs, in, out, sum, "+add");
 }
 
 static void
-fuse_relu (Work *g, WorkInstr *norm)
+fuse_relu (PlanGraph *g, PlanNode *norm)
 {
-  WorkInstr *relu = work_only_reader (g, work_out (norm, 0), FALSE);
+  PlanNode *relu = graph_only_reader (g, node_out (norm, 0), FALSE);
   LoomNormAttrs with = *(const LoomNormAttrs *)norm->attrs;
   g_autoptr (GArray) in = NULL, out = NULL;
-  guint r = work_norm_residual (norm), y;
+  guint r = node_norm_residual (norm), y;
 
-  if (relu == NULL || !work_is_step (relu, LOOM_SCALAR_RELU) || relu->device_name != norm->device_name)
+  if (relu == NULL || !node_is_step (relu, LOOM_SCALAR_RELU) || relu->device_name != norm->device_name)
     return;
-  y = work_out (relu, 0);
-  in = operands (norm, n_own (norm) + (r != 0));
+  y = node_out (relu, 0);
+  in = operands (norm, n_unfused_operands (norm) + (r != 0));
   out = results (norm, y);
   with.act = LOOM_SCALAR_RELU;
-  if (!is_alike (g, y, work_out (norm, 0)) || !join (g, norm, with, in, out, relu, "+relu")
-      || !work_is (norm, "batch_norm"))
+  if (!has_same_type (g, y, node_out (norm, 0)) || !join (g, norm, with, in, out, relu, "+relu")
+      || !node_is (norm, "batch_norm"))
     return;
-  for (WorkUse *use = work_value (g, y)->first_use, *next; use != NULL; use = next)
+  for (PlanUse *use = graph_value (g, y)->first_use, *next; use != NULL; use = next)
     {
-      WorkInstr *gate = use->instr;
+      PlanNode *gate = use->instr;
 
       next = use->next;
-      if (gate == NULL || !work_is_step (gate, LOOM_SCALAR_RELU_GRAD) || work_step (gate, 0)->arg[1] != y
-          || !is_alike (g, work_step (gate, 0)->arg[0], work_out (gate, 0)))
+      if (gate == NULL || !node_is_step (gate, LOOM_SCALAR_RELU_GRAD) || node_step (gate, 0)->arg[1] != y
+          || !has_same_type (g, node_step (gate, 0)->arg[0], node_out (gate, 0)))
         continue;
       if (r != 0)
-        open_residual_gradient (g, norm, y, gate);
+        fuse_residual_gradient (g, norm, y, gate);
       else
-        open_gradient (g, norm, y, gate);
+        fuse_relu_gradient (g, norm, y, gate);
     }
 }
 
 void
-work_fuse_norms (Work *g)
+pass_fuse_norms (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     if (is_norm (instr))
       {
         fuse_sum (g, instr);
         fuse_relu (g, instr);
       }
-    else if (work_is (instr, "layer_norm_grad") && work_value (g, work_out (instr, 0))->desc.dtype == LOOM_F32)
+    else if (node_is (instr, "layer_norm_grad") && graph_value (g, node_out (instr, 0))->desc.dtype == LOOM_F32)
       fuse_sum (g, instr);
 }

@@ -15,11 +15,11 @@ typedef struct
 {
   int position;                /* in the schedule; -1: the beginning */
   guint op;
-  guint least[WORK_N_STREAMS]; /* for each stream the minimum of `before` over this and all later operations of the
+  guint least[PLAN_N_STREAMS]; /* for each stream the minimum of `before` over this and all later operations of the
                                   schedule */
-} Moment;
+} TimelineEntry;
 
-struct _WorkOrder
+struct _PlanOrder
 {
   guint n_lanes;
   GArray *lane, *number; /* guint by operation: its lane, and its number there, from 1 */
@@ -27,31 +27,31 @@ struct _WorkOrder
   guint *newest;         /* operation by lane; NONE */
   guint *reads, *writes; /* operation by position in the schedule */
   guint *over;           /* likewise, its last operation */
-  GArray **moments;      /* Moment, by device */
+  GArray **timeline;     /* TimelineEntry, by device */
 };
 
 #define NONE G_MAXUINT
 
 static guint *
-before (const WorkOrder *order, guint op)
+before (const PlanOrder *order, guint op)
 {
   return &g_array_index (order->before, guint, (gsize)op * order->n_lanes);
 }
 
 static guint
-lane_of (const WorkOrder *order, guint op)
+lane_of (const PlanOrder *order, guint op)
 {
   return g_array_index (order->lane, guint, op);
 }
 
 static guint
-number_of (const WorkOrder *order, guint op)
+number_of (const PlanOrder *order, guint op)
 {
   return g_array_index (order->number, guint, op);
 }
 
 static void
-wait_for (WorkOrder *order, guint op, guint other)
+wait_for (PlanOrder *order, guint op, guint other)
 {
   guint *own = before (order, op);
   const guint *his = before (order, other);
@@ -63,11 +63,11 @@ wait_for (WorkOrder *order, guint op, guint other)
 
 /* Adds an operation to the end of its lane. */
 static guint
-add (WorkOrder *order, guint lane, int position)
+add (PlanOrder *order, guint lane, int position)
 {
   const guint op = order->lane->len, newest = order->newest[lane];
   const guint number = newest == NONE ? 1 : number_of (order, newest) + 1;
-  const Moment moment = { .position = position, .op = op };
+  const TimelineEntry entry = { .position = position, .op = op };
 
   g_array_append_val (order->lane, lane);
   g_array_append_val (order->number, number);
@@ -75,34 +75,35 @@ add (WorkOrder *order, guint lane, int position)
   if (newest != NONE)
     wait_for (order, op, newest);
   order->newest[lane] = op;
-  g_array_append_val (order->moments[lane / WORK_N_STREAMS], moment);
+  g_array_append_val (order->timeline[lane / PLAN_N_STREAMS], entry);
   return op;
 }
 
 static guint
 lane_number (int device, int stream)
 {
-  return (guint)device * WORK_N_STREAMS + (guint)stream;
+  return (guint)device * PLAN_N_STREAMS + (guint)stream;
 }
 
 static gboolean
-is_copy (const WorkInstr *instr)
+is_copy (const PlanNode *instr)
 {
   return instr->prim == NULL;
 }
 
 /* Adds the instruction at a position; `position` has the earlier ones. */
 static void
-add_instr (Work *g, WorkOrder *order, const WorkInstr *instr, guint at, GHashTable *position)
+add_instr (PlanGraph *g, PlanOrder *order, const PlanNode *instr, guint at, GHashTable *position)
 {
-  const int from = is_copy (instr) ? work_value (g, work_root (g, work_in (instr, 0)))->device : instr->device;
-  const guint place = work_is_send (instr) ? add (order, lane_number (instr->device, WORK_COMPUTE), (int)at) : NONE;
+  const int from = is_copy (instr) ? graph_value (g, graph_root (g, node_in (instr, 0)))->device : instr->device;
+  const guint place
+      = node_is_send (instr) ? add (order, lane_number (instr->device, PLAN_STREAM_COMPUTE), (int)at) : NONE;
   guint op = add (order, lane_number (from, instr->stream), (int)at);
 
-  wait_for (order, op, work_begins_at (from));
+  wait_for (order, op, plan_order_begins_at (from));
   if (place != NONE)
     {
-      wait_for (order, op, order->newest[lane_number (from, WORK_COMPUTE)]);
+      wait_for (order, op, order->newest[lane_number (from, PLAN_STREAM_COMPUTE)]);
       wait_for (order, op, place);
     }
   for (guint k = 0; instr->after != NULL && k < instr->after->len; k++)
@@ -120,33 +121,33 @@ add_instr (Work *g, WorkOrder *order, const WorkInstr *instr, guint at, GHashTab
   wait_for (order, order->writes[at], op);
 }
 
-/* Computes `least` of each moment, from the last to the first. */
+/* Computes `least` of each entry, from the last to the first. */
 static void
-find_least (WorkOrder *order, guint n_devices)
+find_least (PlanOrder *order, guint n_devices)
 {
   for (guint d = 0; d < n_devices; d++)
-    for (guint i = order->moments[d]->len; i-- > 0;)
+    for (guint i = order->timeline[d]->len; i-- > 0;)
       {
-        Moment *moment = &g_array_index (order->moments[d], Moment, i);
-        const guint *own = before (order, moment->op);
+        TimelineEntry *entry = &g_array_index (order->timeline[d], TimelineEntry, i);
+        const guint *own = before (order, entry->op);
 
-        for (guint k = 0; k < WORK_N_STREAMS; k++)
+        for (guint k = 0; k < PLAN_N_STREAMS; k++)
           {
-            moment->least[k] = own[d * WORK_N_STREAMS + k];
-            if (i + 1 < order->moments[d]->len)
-              moment->least[k] = MIN (moment->least[k], (moment + 1)->least[k]);
+            entry->least[k] = own[d * PLAN_N_STREAMS + k];
+            if (i + 1 < order->timeline[d]->len)
+              entry->least[k] = MIN (entry->least[k], (entry + 1)->least[k]);
           }
       }
 }
 
-WorkOrder *
-work_order_new (Work *g)
+PlanOrder *
+plan_order_new (PlanGraph *g)
 {
   const guint n_devices = g->plan_devices->len;
-  WorkOrder *order = g_new0 (WorkOrder, 1);
+  PlanOrder *order = g_new0 (PlanOrder, 1);
   g_autoptr (GHashTable) position = g_hash_table_new (NULL, NULL);
 
-  order->n_lanes = n_devices * WORK_N_STREAMS;
+  order->n_lanes = n_devices * PLAN_N_STREAMS;
   order->lane = g_array_new (FALSE, FALSE, sizeof (guint));
   order->number = g_array_new (FALSE, FALSE, sizeof (guint));
   order->before = g_array_new (FALSE, TRUE, sizeof (guint));
@@ -154,21 +155,21 @@ work_order_new (Work *g)
   order->reads = g_new (guint, g->schedule->len + 1);
   order->writes = g_new (guint, g->schedule->len + 1);
   order->over = g_new (guint, g->schedule->len + 1);
-  order->moments = g_new0 (GArray *, n_devices + 1);
+  order->timeline = g_new0 (GArray *, n_devices + 1);
   for (guint l = 0; l < order->n_lanes; l++)
     order->newest[l] = NONE;
   for (guint d = 0; d < n_devices; d++)
     {
-      order->moments[d] = g_array_new (FALSE, TRUE, sizeof (Moment));
-      add (order, lane_number ((int)d, WORK_COMPUTE), -1);
+      order->timeline[d] = g_array_new (FALSE, TRUE, sizeof (TimelineEntry));
+      add (order, lane_number ((int)d, PLAN_STREAM_COMPUTE), -1);
     }
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      const WorkInstr *instr = g_ptr_array_index (g->schedule, i);
+      const PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       g_hash_table_insert (position, (gpointer)instr, GUINT_TO_POINTER (i));
       /* What runs before the first step is part of the beginning. */
-      order->reads[i] = order->writes[i] = order->over[i] = work_begins_at (instr->device);
+      order->reads[i] = order->writes[i] = order->over[i] = plan_order_begins_at (instr->device);
       if (!instr->setup)
         add_instr (g, order, instr, i, position);
     }
@@ -177,10 +178,10 @@ work_order_new (Work *g)
 }
 
 void
-work_order_free (WorkOrder *order, const Work *g)
+plan_order_free (PlanOrder *order, const PlanGraph *g)
 {
   for (guint d = 0; d < g->plan_devices->len; d++)
-    g_array_unref (order->moments[d]);
+    g_array_unref (order->timeline[d]);
   g_array_unref (order->lane);
   g_array_unref (order->number);
   g_array_unref (order->before);
@@ -188,75 +189,75 @@ work_order_free (WorkOrder *order, const Work *g)
   g_free (order->reads);
   g_free (order->writes);
   g_free (order->over);
-  g_free (order->moments);
+  g_free (order->timeline);
   g_free (order);
 }
 
 guint
-work_begins_at (int device)
+plan_order_begins_at (int device)
 {
   return (guint)device;
 }
 
 guint
-work_reads_at (const WorkOrder *order, guint position)
+plan_order_reads_at (const PlanOrder *order, guint position)
 {
   return order->reads[position];
 }
 
 guint
-work_writes_at (const WorkOrder *order, guint position)
+plan_order_writes_at (const PlanOrder *order, guint position)
 {
   return order->writes[position];
 }
 
 /* Its `before` for the streams of its own device. */
 static const guint *
-before_here (const WorkOrder *order, guint op)
+before_here (const PlanOrder *order, guint op)
 {
-  return before (order, op) + lane_of (order, op) / WORK_N_STREAMS * WORK_N_STREAMS;
+  return before (order, op) + lane_of (order, op) / PLAN_N_STREAMS * PLAN_N_STREAMS;
 }
 
 void
-work_span_touch (WorkSpan *span, const WorkOrder *order, guint op)
+plan_span_touch (PlanSpan *span, const PlanOrder *order, guint op)
 {
-  const guint *over = before_here (order, op), stream = lane_of (order, op) % WORK_N_STREAMS;
-  const gboolean is_first = work_span_is_empty (span);
+  const guint *over = before_here (order, op), stream = lane_of (order, op) % PLAN_N_STREAMS;
+  const gboolean is_first = plan_span_is_empty (span);
 
-  for (guint k = 0; k < WORK_N_STREAMS; k++)
+  for (guint k = 0; k < PLAN_N_STREAMS; k++)
     span->begins[k] = is_first ? over[k] : MIN (span->begins[k], over[k]);
   span->ends[stream] = MAX (span->ends[stream], number_of (order, op));
 }
 
 gboolean
-work_span_is_over (const WorkSpan *span, const WorkOrder *order, guint op, gboolean but_for_itself)
+plan_span_is_over (const PlanSpan *span, const PlanOrder *order, guint op, gboolean but_for_itself)
 {
-  const guint *over = before_here (order, op), stream = lane_of (order, op) % WORK_N_STREAMS;
+  const guint *over = before_here (order, op), stream = lane_of (order, op) % PLAN_N_STREAMS;
 
-  for (guint k = 0; k < WORK_N_STREAMS; k++)
+  for (guint k = 0; k < PLAN_N_STREAMS; k++)
     if (span->ends[k] > over[k] + (but_for_itself && k == stream))
       return FALSE;
   return TRUE;
 }
 
 int
-work_span_last (const WorkSpan *span, const WorkOrder *order, guint device)
+plan_span_last (const PlanSpan *span, const PlanOrder *order, guint device)
 {
-  const GArray *moments = order->moments[device];
-  guint low = 0, high = moments->len;
+  const GArray *timeline = order->timeline[device];
+  guint low = 0, high = timeline->len;
 
   while (low < high)
     {
       const guint middle = (low + high) / 2;
-      const Moment *moment = &g_array_index (moments, Moment, middle);
-      gboolean is_behind = TRUE;
+      const TimelineEntry *entry = &g_array_index (timeline, TimelineEntry, middle);
+      gboolean is_after = TRUE;
 
-      for (guint k = 0; k < WORK_N_STREAMS; k++)
-        is_behind = is_behind && span->ends[k] <= moment->least[k];
-      if (is_behind)
+      for (guint k = 0; k < PLAN_N_STREAMS; k++)
+        is_after = is_after && span->ends[k] <= entry->least[k];
+      if (is_after)
         high = middle;
       else
         low = middle + 1;
     }
-  return low > 0 ? g_array_index (moments, Moment, low - 1).position : -1;
+  return low > 0 ? g_array_index (timeline, TimelineEntry, low - 1).position : -1;
 }

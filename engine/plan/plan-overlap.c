@@ -5,18 +5,18 @@
  * use no lane: a send is asynchronous anyway, and a receive waits. On devices the transfers after one slot of the
  * schedule are one group, which overlaps the computation until one of them is read or the next exchange begins. */
 #include "engine/core/loom-env.h"
-#include "engine/plan/plan-lane.h"
+#include "engine/plan/plan-comm-thread.h"
 #include "engine/plan/plan-private.h"
 
 static gboolean
-is_collective (const WorkInstr *instr)
+is_collective (const PlanNode *instr)
 {
   return instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && instr->kernel != NULL
-         && instr->stream == WORK_COMPUTE && instr->after == NULL;
+         && instr->stream == PLAN_STREAM_COMPUTE && instr->after == NULL;
 }
 
-static WorkInstr *
-at (const Work *g, guint i)
+static PlanNode *
+at (const PlanGraph *g, guint i)
 {
   return g_ptr_array_index (g->schedule, i);
 }
@@ -24,7 +24,7 @@ at (const Work *g, guint i)
 /* On CPUs a lane needs a processor of its own: if the ranks keep all of them busy, it would compete with the
  * computation. */
 static gboolean
-has_processor (Work *g)
+has_processor (PlanGraph *g)
 {
   const char *wanted = loom_env ("GRADLOOM_COMM_LANE");
   const LoomComm *comm = g->options.mesh != NULL ? g->options.mesh->all : NULL;
@@ -33,36 +33,37 @@ has_processor (Work *g)
     return FALSE;
   if (wanted != NULL)
     return g_str_equal (wanted, "1");
-  if (!work_device (g, 0)->info.host_memory)
+  if (!graph_device (g, 0)->info.host_memory)
     return TRUE;
-  return comm->sharing * (work_device (g, 0)->info.threads + 1) <= loom_processors ();
+  return comm->cpu_sharers * (graph_device (g, 0)->info.threads + 1) <= loom_processors ();
 }
 
 /* The first position after `i` that reads a result, or the end. */
 static guint
-first_reader (Work *g, guint i)
+first_reader (PlanGraph *g, guint i)
 {
-  const WorkInstr *instr = at (g, i);
+  const PlanNode *instr = at (g, i);
 
   for (guint j = i + 1; j < g->schedule->len; j++)
     for (guint k = 0; k < at (g, j)->in->len; k++)
       for (guint o = 0; o < instr->out->len; o++)
-        if (work_in (at (g, j), k) != 0 && work_out (instr, o) != 0
-            && work_root (g, work_in (at (g, j), k)) == work_root (g, work_out (instr, o)))
+        if (node_in (at (g, j), k) != 0 && node_out (instr, o) != 0
+            && graph_root (g, node_in (at (g, j), k)) == graph_root (g, node_out (instr, o)))
           return j;
   return g->schedule->len;
 }
 
 /* The first position at which all operands of an instruction are available. */
 static guint
-first_ready (Work *g, const WorkInstr *instr)
+first_ready (PlanGraph *g, const PlanNode *instr)
 {
   guint ready = 0;
 
   for (guint i = 0; i < g->schedule->len && at (g, i) != instr; i++)
     for (guint k = 0; k < instr->in->len; k++)
       for (guint o = 0; o < at (g, i)->out->len; o++)
-        if (work_out (at (g, i), o) != 0 && work_root (g, work_in (instr, k)) == work_root (g, work_out (at (g, i), o)))
+        if (node_out (at (g, i), o) != 0
+            && graph_root (g, node_in (instr, k)) == graph_root (g, node_out (at (g, i), o)))
           ready = i + 1;
   return ready;
 }
@@ -70,13 +71,13 @@ first_ready (Work *g, const WorkInstr *instr)
 /* Moves an exchange whose operands are available early, such as the shards of parameters, to just after the first
  * reader of the previous exchange. */
 static void
-gather_ahead (Work *g)
+gather_ahead (PlanGraph *g)
 {
   guint earliest = 0;
 
   for (guint i = 0; i < g->schedule->len; i++)
     {
-      WorkInstr *instr = at (g, i);
+      PlanNode *instr = at (g, i);
       guint to;
 
       if (instr->setup || !is_collective (instr))
@@ -97,27 +98,27 @@ gather_ahead (Work *g)
     }
 }
 
-static WorkInstr *
-wait_before (Work *g, WorkInstr *instr, guint position)
+static PlanNode *
+wait_before (PlanGraph *g, PlanNode *instr, guint position)
 {
-  WorkInstr *before = position < g->schedule->len ? at (g, position) : NULL;
-  WorkInstr *wait = work_insert (g, before, instr->prim, instr->attrs);
+  PlanNode *before = position < g->schedule->len ? at (g, position) : NULL;
+  PlanNode *wait = graph_insert (g, before, instr->prim, instr->attrs);
 
   g_string_printf (wait->label, "wait for %s", instr->label->str);
-  wait->kernel = plan_collective_go_ahead (instr->kernel);
+  wait->kernel = plan_collective_make_async (instr->kernel);
   wait->device = instr->device;
   wait->device_name = instr->device_name;
   wait->region = before != NULL ? before->region : instr->region;
-  work_wait_for (wait, instr);
-  instr->stream = WORK_EXCHANGE; /* on the host one thread makes all calls */
-  if (!work_device (g, instr->device)->info.host_memory)
+  node_wait_for (wait, instr);
+  instr->stream = PLAN_STREAM_EXCHANGE; /* on the host one thread makes all calls */
+  if (!graph_device (g, instr->device)->info.host_memory)
     instr->stream += (int)loom_collective_along (instr->prim, instr->attrs);
   g_ptr_array_insert (g->schedule, (int)position, wait);
   return wait;
 }
 
 void
-work_wait_for (WorkInstr *instr, WorkInstr *other)
+node_wait_for (PlanNode *instr, PlanNode *other)
 {
   if (instr->after == NULL)
     instr->after = g_ptr_array_new ();
@@ -126,33 +127,33 @@ work_wait_for (WorkInstr *instr, WorkInstr *other)
 
 /* An exchange begins after all earlier instructions of its device. */
 static void
-begin_behind (Work *g)
+wait_for_earlier (PlanGraph *g)
 {
-  g_autofree WorkInstr **newest = g_new0 (WorkInstr *, g->plan_devices->len + 1);
+  g_autofree PlanNode **newest = g_new0 (PlanNode *, g->plan_devices->len + 1);
 
   for (guint i = 0; i < g->schedule->len; i++)
-    if (at (g, i)->stream == WORK_COMPUTE)
+    if (at (g, i)->stream == PLAN_STREAM_COMPUTE)
       newest[at (g, i)->device] = at (g, i);
     else if (newest[at (g, i)->device] != NULL)
-      work_wait_for (at (g, i), newest[at (g, i)->device]);
+      node_wait_for (at (g, i), newest[at (g, i)->device]);
 }
 
 /* The end of the group of transfers that begins at position `first`. */
 static guint
-end_of_meeting (Work *g, guint first)
+end_of_group (PlanGraph *g, guint first)
 {
   guint end = first;
-  const int meeting = plan_collective_meeting (at (g, first)->kernel);
+  const int exchange_slot = plan_collective_exchange_slot (at (g, first)->kernel);
 
   while (end < g->schedule->len && at (g, end)->kernel != NULL && is_collective (at (g, end))
-         && plan_collective_meeting (at (g, end)->kernel) == meeting)
+         && plan_collective_exchange_slot (at (g, end)->kernel) == exchange_slot)
     end++;
   return end;
 }
 
 /* The position at which a group is waited for: the first reader, or the next exchange. */
 static guint
-end_of_meeting_beside (Work *g, guint first, guint end)
+group_wait_position (PlanGraph *g, guint first, guint end)
 {
   guint until = end;
 
@@ -164,25 +165,25 @@ end_of_meeting_beside (Work *g, guint first, guint end)
 }
 
 static void
-meet_beside (Work *g)
+overlap_groups (PlanGraph *g)
 {
   for (guint i = 0; i < g->schedule->len; i++)
     {
       guint end;
 
-      if (!is_collective (at (g, i)) || plan_collective_meeting (at (g, i)->kernel) == 0)
+      if (!is_collective (at (g, i)) || plan_collective_exchange_slot (at (g, i)->kernel) == 0)
         continue;
-      end = end_of_meeting (g, i);
+      end = end_of_group (g, i);
       for (guint k = i; k < end; k++)
-        plan_collective_join (at (g, k)->kernel, at (g, i)->kernel, at (g, end - 1)->kernel);
+        plan_collective_set_group (at (g, k)->kernel, at (g, i)->kernel, at (g, end - 1)->kernel);
       if (has_processor (g))
         {
-          WorkInstr *wait = wait_before (g, at (g, end - 1), end_of_meeting_beside (g, i, end));
+          PlanNode *wait = wait_before (g, at (g, end - 1), group_wait_position (g, i, end));
 
           for (guint k = i; k + 1 < end; k++)
             {
               at (g, k)->stream = at (g, end - 1)->stream;
-              work_wait_for (wait, at (g, k));
+              node_wait_for (wait, at (g, k));
             }
         }
       i = end - 1;
@@ -192,50 +193,51 @@ meet_beside (Work *g)
 /* TRUE for a pipeline stage. It waits for results that another stage has yet to make, and on a lane a later send would
  * wait too. */
 static gboolean
-is_stage (Work *g)
+is_stage (PlanGraph *g)
 {
   for (guint i = 0; i < g->schedule->len; i++)
-    if (at (g, i)->prim != NULL && (at (g, i)->prim->flags & LOOM_PRIM_KEPT) != 0)
+    if (at (g, i)->prim != NULL && (at (g, i)->prim->flags & LOOM_PRIM_SIDE_EFFECT) != 0)
       return TRUE;
   return FALSE;
 }
 
 void
-work_overlap_exchanges (Work *g)
+pass_overlap_exchanges (PlanGraph *g)
 {
-  PlanLane *lane = NULL; /* a device's collectives have a stream instead */
+  PlanCommThread *lane = NULL; /* a device's collectives have a stream instead */
 
   if (is_stage (g))
     {
-      meet_beside (g);
-      begin_behind (g);
+      overlap_groups (g);
+      wait_for_earlier (g);
       return;
     }
   if (!has_processor (g))
     return;
   gather_ahead (g);
-  if (work_device (g, 0)->info.host_memory)
-    lane = plan_lane_new ();
+  if (graph_device (g, 0)->info.host_memory)
+    lane = plan_comm_thread_new ();
   for (guint i = 0; i < g->schedule->len && lane != NULL; i++)
     if (is_collective (at (g, i)))
       plan_collective_set_lane (at (g, i)->kernel, lane);
   for (guint i = 0; i < g->schedule->len; i++)
     if (is_collective (at (g, i)) && first_reader (g, i) > i + 1)
       wait_before (g, at (g, i), first_reader (g, i));
-  begin_behind (g);
-  plan_lane_unref (lane);
+  wait_for_earlier (g);
+  plan_comm_thread_unref (lane);
 }
 
 void
-work_tell_waits (Work *g, LoomPlan *plan)
+graph_export_waits (PlanGraph *g, LoomPlan *plan)
 {
   for (guint i = 0; i < g->schedule->len; i++)
     for (guint k = 0; at (g, i)->after != NULL && k < at (g, i)->after->len; k++)
       {
-        const WorkInstr *other = g_ptr_array_index (at (g, i)->after, k);
+        const PlanNode *other = g_ptr_array_index (at (g, i)->after, k);
         guint position;
 
-        if (other->stream != WORK_COMPUTE && !work_is_send (other) && g_ptr_array_find (g->schedule, other, &position))
+        if (other->stream != PLAN_STREAM_COMPUTE && !node_is_send (other)
+            && g_ptr_array_find (g->schedule, other, &position))
           g_array_index (plan->instrs, LoomPlanInstr, position).until = i;
       }
 }

@@ -11,24 +11,24 @@
 #define MIN_BYTES (1 << 20)
 
 static gboolean
-is_norm (const WorkInstr *instr)
+is_norm (const PlanNode *instr)
 {
-  return work_is (instr, "batch_norm");
+  return node_is (instr, "batch_norm");
 }
 
 /* TRUE for a conversion to a smaller type, as of weights for products. */
 static gboolean
-is_narrowing (Work *g, const WorkInstr *instr)
+is_narrowing (PlanGraph *g, const PlanNode *instr)
 {
-  return work_is_step (instr, LOOM_SCALAR_ID)
-         && loom_dtype_size (work_value (g, work_out (instr, 0))->desc.dtype)
-                < loom_dtype_size (work_value (g, work_in (instr, 0))->desc.dtype);
+  return node_is_step (instr, LOOM_SCALAR_ID)
+         && loom_dtype_size (graph_value (g, node_out (instr, 0))->desc.dtype)
+                < loom_dtype_size (graph_value (g, node_in (instr, 0))->desc.dtype);
 }
 
 /* TRUE for one pass over memory. A conversion is one too, but its result is smaller than its operand, or its operand
  * has no other reader. */
 static gboolean
-is_pass (Work *g, const WorkInstr *instr)
+is_pass (PlanGraph *g, const PlanNode *instr)
 {
   return (instr->steps != NULL && !is_narrowing (g, instr)) || is_norm (instr)
          || (instr->prim != NULL && (instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_ONE_PASS)) != 0
@@ -38,9 +38,9 @@ is_pass (Work *g, const WorkInstr *instr)
 /* TRUE if an instruction after the forward pass reads v or a view of it. Uses are in order, so the list is walked from
  * its end. */
 static gboolean
-is_read_later (Work *g, guint v)
+is_read_later (PlanGraph *g, guint v)
 {
-  for (const WorkUse *use = work_value (g, v)->last_use; use != NULL; use = use->prev)
+  for (const PlanUse *use = graph_value (g, v)->last_use; use != NULL; use = use->prev)
     if (use->instr != NULL ? use->instr->region != LOOM_REGION_FORWARD : is_read_later (g, use->at))
       return TRUE;
   return FALSE;
@@ -48,21 +48,21 @@ is_read_later (Work *g, guint v)
 
 /* TRUE if v is a vector of parameters that is sharded over ranks (ZeRO-3): small, and not worth a second exchange. */
 static gboolean
-is_gathered_vector (Work *g, guint v)
+is_gathered_vector (PlanGraph *g, guint v)
 {
-  const WorkInstr *producer = work_value (g, v)->producer;
+  const PlanNode *producer = graph_value (g, v)->producer;
 
-  return producer != NULL && work_is (producer, "unshard") && work_value (g, v)->desc.rank <= 1;
+  return producer != NULL && node_is (producer, "unshard") && graph_value (g, v)->desc.rank <= 1;
 }
 
 /* TRUE if v is alive until the backward pass in any case, or costs nothing to keep. */
 static gboolean
-is_kept (Work *g, guint v)
+is_kept (PlanGraph *g, guint v)
 {
-  const WorkValue *value;
+  const PlanValue *value;
 
-  v = work_root (g, v);
-  value = work_value (g, v);
+  v = graph_root (g, v);
+  value = graph_value (g, v);
   return is_gathered_vector (g, v) || value->slot >= 0 || value->input >= 0 || value->is_uniform || value->is_output
          || is_read_later (g, v);
 }
@@ -70,70 +70,70 @@ is_kept (Work *g, guint v)
 /* The operands of the batch_norm_apply that recomputes the normalisation's result from its statistics; returns their
  * number. */
 static guint
-apply_operands (const WorkInstr *norm, guint in[6])
+apply_operands (const PlanNode *norm, guint in[6])
 {
   guint n = 3;
 
-  in[0] = work_in (norm, 0);
-  in[1] = work_out (norm, 1);
-  in[2] = work_out (norm, 2);
+  in[0] = node_in (norm, 0);
+  in[1] = node_out (norm, 1);
+  in[2] = node_out (norm, 2);
   for (guint k = 1; k < norm->in->len; k++)
-    if (work_in (norm, k) != 0)
-      in[n++] = work_in (norm, k);
+    if (node_in (norm, k) != 0)
+      in[n++] = node_in (norm, k);
   return n;
 }
 
 static gboolean
-has_apply_kernel (Work *g, const WorkInstr *norm)
+has_apply_kernel (PlanGraph *g, const PlanNode *norm)
 {
-  WorkInstr apply = { .prim = loom_prim ("batch_norm_apply"), .attrs = norm->attrs, .device_name = norm->device_name };
-  guint in[6], n = apply_operands (norm, in), out = work_out (norm, 0);
+  PlanNode apply = { .prim = loom_prim ("batch_norm_apply"), .attrs = norm->attrs, .device_name = norm->device_name };
+  guint in[6], n = apply_operands (norm, in), out = node_out (norm, 0);
 
-  return work_has_kernel (g, &apply, n, in, 1, &out);
+  return graph_has_kernel (g, &apply, n, in, 1, &out);
 }
 
 /* The normalisation that the sum of a residual block adds to this one, if it is not kept but can be recomputed with one
  * more pass. */
-static WorkInstr *
-residual_norm (Work *g, const WorkInstr *norm)
+static PlanNode *
+residual_norm (PlanGraph *g, const PlanNode *norm)
 {
-  guint r = work_norm_residual (norm);
-  WorkInstr *p = r != 0 && !is_kept (g, r) ? work_value (g, r)->producer : NULL;
+  guint r = node_norm_residual (norm);
+  PlanNode *p = r != 0 && !is_kept (g, r) ? graph_value (g, r)->producer : NULL;
 
-  return p != NULL && is_norm (p) && work_out (p, 0) == r && work_norm_residual (p) == 0 ? p : NULL;
+  return p != NULL && is_norm (p) && node_out (p, 0) == r && node_norm_residual (p) == 0 ? p : NULL;
 }
 
 static gboolean
-can_rematerialise_norm (Work *g, const WorkInstr *norm)
+can_rematerialise_norm (PlanGraph *g, const PlanNode *norm)
 {
   for (guint k = 0; k < norm->in->len; k++)
-    if (work_in (norm, k) != 0 && !is_kept (g, work_in (norm, k)))
+    if (node_in (norm, k) != 0 && !is_kept (g, node_in (norm, k)))
       {
-        const WorkInstr *added = work_in (norm, k) == work_norm_residual (norm) ? residual_norm (g, norm) : NULL;
+        const PlanNode *added = node_in (norm, k) == node_norm_residual (norm) ? residual_norm (g, norm) : NULL;
 
         if (added == NULL || !can_rematerialise_norm (g, added))
           return FALSE;
       }
-  return is_kept (g, work_out (norm, 1)) && is_kept (g, work_out (norm, 2)) && has_apply_kernel (g, norm);
+  return is_kept (g, node_out (norm, 1)) && is_kept (g, node_out (norm, 2)) && has_apply_kernel (g, norm);
 }
 
 /* TRUE if an operand of element-wise work is kept, or is a normalisation's result that one more pass recomputes. */
 static gboolean
-can_rematerialise_operand (Work *g, guint v)
+can_rematerialise_operand (PlanGraph *g, guint v)
 {
-  const WorkInstr *p = work_value (g, v)->producer;
+  const PlanNode *p = graph_value (g, v)->producer;
 
   return v == 0 || is_kept (g, v)
-         || (p != NULL && is_norm (p) && work_out (p, 0) == v && can_rematerialise_norm (g, p));
+         || (p != NULL && is_norm (p) && node_out (p, 0) == v && can_rematerialise_norm (g, p));
 }
 
 static gboolean
-can_rematerialise (Work *g, const WorkInstr *instr)
+can_rematerialise (PlanGraph *g, const PlanNode *instr)
 {
   if (is_norm (instr))
     return can_rematerialise_norm (g, instr);
   for (guint k = 0; k < instr->in->len; k++)
-    if (!can_rematerialise_operand (g, work_in (instr, k)))
+    if (!can_rematerialise_operand (g, node_in (instr, k)))
       return FALSE;
   return instr->in->len > 0;
 }
@@ -141,13 +141,13 @@ can_rematerialise (Work *g, const WorkInstr *instr)
 /* Finds the first instruction of the backward pass that reads y or a view of it; *first is NULL at the outset. FALSE if
  * y must be kept: the update, the caller or a slot reads it. */
 static gboolean
-find_first_reader (Work *g, guint y, WorkInstr **first)
+find_first_reader (PlanGraph *g, guint y, PlanNode **first)
 {
-  const WorkValue *value = work_value (g, y);
+  const PlanValue *value = graph_value (g, y);
 
   if (value->is_output || value->commit >= 0 || value->is_uniform)
     return FALSE;
-  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+  for (const PlanUse *use = value->first_use; use != NULL; use = use->next)
     if (use->instr == NULL)
       {
         if (!find_first_reader (g, use->at, first))
@@ -155,26 +155,26 @@ find_first_reader (Work *g, guint y, WorkInstr **first)
       }
     else if (use->instr->region == LOOM_REGION_UPDATE)
       return FALSE;
-    else if (use->instr->region == LOOM_REGION_BACKWARD && (*first == NULL || work_is_before (use->instr, *first)))
+    else if (use->instr->region == LOOM_REGION_BACKWARD && (*first == NULL || node_is_before (use->instr, *first)))
       *first = use->instr;
   return TRUE;
 }
 
 /* A new value of v's type and device that the backward pass computes. */
 static guint
-value_like (Work *g, guint v)
+value_like (PlanGraph *g, guint v)
 {
-  LoomTensorDesc desc = work_value (g, v)->desc;
-  WorkValue like = *work_value (g, v);
+  LoomTensorDesc desc = graph_value (g, v)->desc;
+  PlanValue like = *graph_value (g, v);
 
   like.region = LOOM_REGION_BACKWARD;
-  return work_new_value (g, &desc, &like);
+  return graph_new_value (g, &desc, &like);
 }
 
-static WorkInstr *
-copy_of (Work *g, const WorkInstr *instr, const LoomPrim *prim, WorkInstr *before)
+static PlanNode *
+copy_of (PlanGraph *g, const PlanNode *instr, const LoomPrim *prim, PlanNode *before)
 {
-  WorkInstr *copy = work_insert (g, before, prim, instr->attrs);
+  PlanNode *copy = graph_insert (g, before, prim, instr->attrs);
 
   copy->compute = instr->compute;
   copy->pass = before->pass;
@@ -187,87 +187,87 @@ copy_of (Work *g, const WorkInstr *instr, const LoomPrim *prim, WorkInstr *befor
 
 /* Recomputes the normalised values from the statistics, which are kept. */
 static guint
-make_norm (Work *g, const WorkInstr *norm, WorkInstr *before)
+make_norm (PlanGraph *g, const PlanNode *norm, PlanNode *before)
 {
-  guint out = value_like (g, work_out (norm, 0)), in[6], n = apply_operands (norm, in);
-  const WorkInstr *added = residual_norm (g, norm);
-  WorkInstr *apply;
+  guint out = value_like (g, node_out (norm, 0)), in[6], n = apply_operands (norm, in);
+  const PlanNode *added = residual_norm (g, norm);
+  PlanNode *apply;
 
   if (added != NULL)
     in[n - 1] = make_norm (g, added, before);
   apply = copy_of (g, norm, loom_prim ("batch_norm_apply"), before);
   for (guint k = 0; k < n; k++)
-    work_add_in (g, apply, in[k]);
-  work_add_out (g, apply, out);
+    graph_add_in (g, apply, in[k]);
+  graph_add_out (g, apply, out);
   return out;
 }
 
 /* Repeats the instruction for its first result. */
 static guint
-make_pass (Work *g, const WorkInstr *instr, WorkInstr *before)
+make_pass (PlanGraph *g, const PlanNode *instr, PlanNode *before)
 {
   g_autofree guint *now = g_new (guint, instr->in->len);
-  WorkInstr *copy;
-  guint out = value_like (g, work_out (instr, 0));
+  PlanNode *copy;
+  guint out = value_like (g, node_out (instr, 0));
 
   for (guint k = 0; k < instr->in->len; k++)
     {
-      guint v = work_in (instr, k);
+      guint v = node_in (instr, k);
 
-      now[k] = v == 0 || is_kept (g, v) ? v : make_norm (g, work_value (g, v)->producer, before);
+      now[k] = v == 0 || is_kept (g, v) ? v : make_norm (g, graph_value (g, v)->producer, before);
     }
   copy = copy_of (g, instr, instr->prim, before);
   if (instr->steps != NULL)
     {
-      copy->steps = g_array_sized_new (FALSE, FALSE, sizeof (WorkStep), instr->steps->len);
+      copy->steps = g_array_sized_new (FALSE, FALSE, sizeof (PlanStep), instr->steps->len);
       g_array_append_vals (copy->steps, instr->steps->data, instr->steps->len);
     }
   for (guint k = 0; k < instr->in->len; k++)
     {
-      work_add_in (g, copy, work_in (instr, k));
-      work_set_in (g, copy, k, now[k]);
+      graph_add_in (g, copy, node_in (instr, k));
+      graph_set_in (g, copy, k, now[k]);
     }
   /* The inner results are names of registers and may be shared; the last one is the value. */
   for (guint s = 0; copy->steps != NULL && s < copy->steps->len; s++)
-    if (work_step (copy, s)->result == work_out (instr, 0))
-      work_step (copy, s)->result = out;
-  work_add_out (g, copy, out);
+    if (node_step (copy, s)->result == node_out (instr, 0))
+      node_step (copy, s)->result = out;
+  graph_add_out (g, copy, out);
   for (guint o = 1; o < instr->out->len; o++)
-    work_add_out (g, copy, work_out (instr, o) != 0 ? value_like (g, work_out (instr, o)) : 0);
+    graph_add_out (g, copy, node_out (instr, o) != 0 ? value_like (g, node_out (instr, o)) : 0);
   return out;
 }
 
 /* Makes readers after the forward pass read `now` instead of y. */
 static void
-replace_later (Work *g, guint y, guint now)
+replace_later (PlanGraph *g, guint y, guint now)
 {
-  for (WorkUse *use = work_value (g, y)->first_use, *next; use != NULL; use = next)
+  for (PlanUse *use = graph_value (g, y)->first_use, *next; use != NULL; use = next)
     {
       next = use->next;
       if (use->instr == NULL && is_read_later (g, use->at))
         {
           guint view = value_like (g, use->at);
 
-          work_set_alias (g, view, now);
+          graph_set_alias (g, view, now);
           replace_later (g, use->at, view);
         }
       else if (use->instr != NULL && use->instr->region != LOOM_REGION_FORWARD)
-        work_set_in (g, use->instr, use->at, now);
+        graph_set_in (g, use->instr, use->at, now);
     }
 }
 
 void
-work_rematerialise (Work *g)
+pass_rematerialise (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
-      WorkInstr *first = NULL;
+      PlanNode *first = NULL;
       guint y;
 
-      if (instr->region != LOOM_REGION_FORWARD || !is_pass (g, instr) || work_out (instr, 0) == 0)
+      if (instr->region != LOOM_REGION_FORWARD || !is_pass (g, instr) || node_out (instr, 0) == 0)
         continue;
-      y = work_out (instr, 0);
-      if (loom_desc_bytes (&work_value (g, y)->desc) >= MIN_BYTES && find_first_reader (g, y, &first) && first != NULL
+      y = node_out (instr, 0);
+      if (loom_desc_bytes (&graph_value (g, y)->desc) >= MIN_BYTES && find_first_reader (g, y, &first) && first != NULL
           && can_rematerialise (g, instr))
         replace_later (g, y, is_norm (instr) ? make_norm (g, instr, first) : make_pass (g, instr, first));
     }

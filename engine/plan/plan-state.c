@@ -7,9 +7,9 @@
 
 /* TRUE if v is state that the step changes, or a view of it. */
 static gboolean
-is_changing_state (Work *g, guint v)
+is_changing_state (PlanGraph *g, guint v)
 {
-  int slot = work_value (g, work_root (g, v))->slot;
+  int slot = graph_value (g, graph_root (g, v))->slot;
   const LoomSlot *s = slot >= 0 ? loom_program_get_slot (g->program, (guint)slot) : NULL;
 
   return s != NULL && s->commit != 0 && s->commit != s->read;
@@ -17,30 +17,30 @@ is_changing_state (Work *g, guint v)
 
 /* A copy of v before an instruction. */
 static guint
-copy_before (Work *g, WorkInstr *at, guint v)
+copy_before (PlanGraph *g, PlanNode *at, guint v)
 {
-  const LoomTensorDesc desc = work_value (g, v)->desc;
+  const LoomTensorDesc desc = graph_value (g, v)->desc;
   const LoomCopyTo to = { desc.dtype };
-  WorkValue like = *work_value (g, v);
-  WorkInstr *instr;
+  PlanValue like = *graph_value (g, v);
+  PlanNode *instr;
   guint copy;
 
   like.owner = LOOM_OWNER_ACTIVATIONS;
-  copy = work_new_value (g, &desc, &like);
-  instr = work_insert (g, at, loom_prim ("copy"), &to);
+  copy = graph_new_value (g, &desc, &like);
+  instr = graph_insert (g, at, loom_prim ("copy"), &to);
   instr->origin = like.origin;
   instr->device_name = like.device_name;
   instr->region = at != NULL ? at->region : LOOM_REGION_FORWARD;
   g_string_assign (instr->label, "copy");
-  work_add_in (g, instr, v);
-  work_add_out (g, instr, copy);
+  graph_add_in (g, instr, v);
+  graph_add_out (g, instr, copy);
   return copy;
 }
 
 static void
-copy_outputs (Work *g)
+copy_outputs (PlanGraph *g)
 {
-  WorkInstr *first = work_first (g);
+  PlanNode *first = graph_first (g);
 
   for (guint o = 0; o < g->output_value->len; o++)
     {
@@ -49,8 +49,8 @@ copy_outputs (Work *g)
       if (!is_changing_state (g, v))
         continue;
       copy = copy_before (g, first, v);
-      work_value (g, copy)->is_output = TRUE;
-      work_value (g, v)->is_output = FALSE;
+      graph_value (g, copy)->is_output = TRUE;
+      graph_value (g, v)->is_output = FALSE;
       g_array_index (g->output_value, guint, o) = copy;
     }
 }
@@ -58,13 +58,13 @@ copy_outputs (Work *g)
 /* For each operand of an update, whether one of its results replaces it. One list serves all operands, since an update
  * of all parameters has as many results as operands. */
 static gboolean *
-find_updated (const WorkInstr *instr)
+find_updated (const PlanNode *instr)
 {
   gboolean *updated = g_new0 (gboolean, instr->in->len);
 
   for (guint o = 0; o < instr->out->len; o++)
     {
-      const guint k = work_out (instr, o) != 0 ? instr->prim->updates (instr->attrs, o) : instr->in->len;
+      const guint k = node_out (instr, o) != 0 ? instr->prim->updates (instr->attrs, o) : instr->in->len;
 
       if (k < instr->in->len)
         updated[k] = TRUE;
@@ -74,11 +74,11 @@ find_updated (const WorkInstr *instr)
 
 /* Copies come before the first update, since a later update may read what an earlier one has written. */
 static void
-copy_operands_of_updates (Work *g)
+copy_operands_of_updates (PlanGraph *g)
 {
-  WorkInstr *first = NULL;
+  PlanNode *first = NULL;
 
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       if (instr->prim == NULL || instr->prim->updates == NULL)
         continue;
@@ -86,13 +86,13 @@ copy_operands_of_updates (Work *g)
         first = instr;
       g_autofree gboolean *updated = find_updated (instr);
       for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0 && !updated[k] && is_changing_state (g, work_in (instr, k)))
-          work_set_in (g, instr, k, copy_before (g, first, work_in (instr, k)));
+        if (node_in (instr, k) != 0 && !updated[k] && is_changing_state (g, node_in (instr, k)))
+          graph_set_in (g, instr, k, copy_before (g, first, node_in (instr, k)));
     }
 }
 
 void
-work_copy_state (Work *g)
+pass_copy_state (PlanGraph *g)
 {
   copy_outputs (g);
   copy_operands_of_updates (g);

@@ -13,32 +13,32 @@ swaps_last_axes (const LoomPermuteAttrs *p, int rank)
 
 /* Reads v transposed as operand k; changes nothing if the device has no such product. */
 static void
-fold (Work *g, WorkInstr *instr, guint k, guint v)
+fold (PlanGraph *g, PlanNode *instr, guint k, guint v)
 {
   LoomMatmulAttrs *attrs = instr->attrs;
   bool *trans = k == 0 ? &attrs->trans_a : &attrs->trans_b;
   guint in[3] = { 0 }, n = MIN (instr->in->len, 3);
 
   for (guint i = 0; i < n; i++)
-    in[i] = i == k ? v : work_in (instr, i);
+    in[i] = i == k ? v : node_in (instr, i);
   *trans = !*trans;
-  if (work_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
-    work_set_in (g, instr, k, v);
+  if (graph_has_kernel (g, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+    graph_set_in (g, instr, k, v);
   else
     *trans = !*trans;
 }
 
 void
-work_fold_transposes (Work *g)
+pass_fold_transposes (PlanGraph *g)
 {
-  for (WorkInstr *instr = work_first (g); instr != NULL; instr = work_next (instr))
-    for (guint k = 0; k < 2 && work_is (instr, "matmul"); k++)
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    for (guint k = 0; k < 2 && node_is (instr, "matmul"); k++)
       {
-        const WorkValue *v = work_value (g, work_in (instr, k));
+        const PlanValue *v = graph_value (g, node_in (instr, k));
 
-        if (v->producer == NULL || !work_is (v->producer, "permute")
+        if (v->producer == NULL || !node_is (v->producer, "permute")
             || !swaps_last_axes (v->producer->attrs, v->desc.rank))
           continue;
-        fold (g, instr, k, work_in (v->producer, 0));
+        fold (g, instr, k, node_in (v->producer, 0));
       }
 }

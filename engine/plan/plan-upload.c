@@ -15,13 +15,13 @@ storage_at (GArray *of_devices, int device)
 }
 
 static gboolean
-has_own_memory (Work *g, int device)
+has_own_memory (PlanGraph *g, int device)
 {
-  return device >= 0 && !work_device (g, device)->info.host_memory;
+  return device >= 0 && !graph_device (g, device)->info.host_memory;
 }
 
 static GArray *
-no_storages (const Work *g)
+no_storages (const PlanGraph *g)
 {
   GArray *storages = g_array_new (FALSE, FALSE, sizeof (int));
   const int none = -1;
@@ -32,25 +32,25 @@ no_storages (const Work *g)
 }
 
 void
-work_stage_uploads (Work *g)
+graph_stage_uploads (PlanGraph *g)
 {
   g->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
   g->staging = no_storages (g);
   for (guint i = 0; i < g->input_copied->len; i++)
     {
       guint v = loom_program_get_input (g->program, i)->value;
-      const WorkValue *value = work_value (g, v);
-      WorkStorage *s;
+      const PlanValue *value = graph_value (g, v);
+      PlanStorage *s;
       int *staging;
 
       /* A body's inputs are on the device already. */
-      if (g->options.resident_inputs || !g_array_index (g->input_copied, gboolean, i) || !work_is_used (g, v)
+      if (g->options.resident_inputs || !g_array_index (g->input_copied, gboolean, i) || !graph_is_used (g, v)
           || !has_own_memory (g, value->device))
         continue;
       staging = storage_at (g->staging, value->device);
       if (*staging < 0)
-        *staging = work_new_storage (g, 0, value->device, -1, LOOM_OWNER_DATA);
-      s = &g_array_index (g->storages, WorkStorage, (guint)*staging);
+        *staging = graph_new_storage (g, 0, value->device, -1, LOOM_OWNER_DATA);
+      s = &g_array_index (g->storages, PlanStorage, (guint)*staging);
       s->once = TRUE;
       LoomPlanUpload upload
           = { .input = i, .device = (guint)value->device, .offset = s->bytes, .bytes = loom_desc_bytes (&value->desc) };
@@ -61,29 +61,29 @@ work_stage_uploads (Work *g)
 }
 
 void
-work_join_results (Work *g)
+graph_pack_results (PlanGraph *g)
 {
   g->results = no_storages (g);
   for (guint o = 0; o < g->output_value->len && !g->options.resident_inputs; o++)
     {
-      const WorkValue *value = work_value (g, work_root (g, g_array_index (g->output_value, guint, o)));
-      WorkStorage *s, *all;
+      const PlanValue *value = graph_value (g, graph_root (g, g_array_index (g->output_value, guint, o)));
+      PlanStorage *s, *all;
       int *results;
 
       if (value->storage < 0 || !has_own_memory (g, value->device))
         continue;
-      s = &g_array_index (g->storages, WorkStorage, (guint)value->storage);
-      if (!work_in_arena (g, s) || s->block >= 0 || s->first < 0 || s->bytes > LARGEST_BYTES)
+      s = &g_array_index (g->storages, PlanStorage, (guint)value->storage);
+      if (!graph_in_arena (g, s) || s->block >= 0 || s->first < 0 || s->bytes > LARGEST_BYTES)
         continue;
       results = storage_at (g->results, value->device);
       if (*results < 0)
         {
-          *results = work_new_storage (g, 0, value->device, s->first, s->owner);
-          s = &g_array_index (g->storages, WorkStorage, (guint)value->storage); /* the array may be reallocated */
-          g_array_index (g->storages, WorkStorage, (guint)*results).span = s->span;
+          *results = graph_new_storage (g, 0, value->device, s->first, s->owner);
+          s = &g_array_index (g->storages, PlanStorage, (guint)value->storage); /* the array may be reallocated */
+          g_array_index (g->storages, PlanStorage, (guint)*results).span = s->span;
         }
-      all = &g_array_index (g->storages, WorkStorage, (guint)*results);
-      work_span_join (&all->span, &s->span);
+      all = &g_array_index (g->storages, PlanStorage, (guint)*results);
+      plan_span_join (&all->span, &s->span);
       s->block = *results;
       s->offset = all->bytes;
       all->bytes += s->bytes;

@@ -115,15 +115,15 @@ fix_addresses (Visit *v, char *scratch, LoomMessage *message)
 
 /* ---- links ------------------------------------------------------------------------ */
 
-static VisitMover *
-mover_of (const Visit *v, guint body, guint link)
+static VisitLinkKernels *
+link_kernels_of (const Visit *v, guint body, guint link)
 {
-  return &v->movers[body / v->attrs.n_branches * v->attrs.n_links + link];
+  return &v->link_kernels[body / v->attrs.n_branches * v->attrs.n_links + link];
 }
 
 /* Writes the parents' table rows of the n rows from `first` on; padding rows get the unused row. */
 static LoomStatus
-write_list (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
+write_parent_rows (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
 {
   gint64 *list = v->device->info.host_memory ? (gint64 *)(gpointer)(v->scratch + v->index) : v->list;
 
@@ -148,7 +148,7 @@ run_kernel (const Visit *v, LoomKernel *kernel, LoomStream *stream, guint n, voi
 
 /* Copies the rows of a group from its links' tables to the body's inputs. */
 static LoomStatus
-take_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
+load_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
 {
   const LoomVisitAttrs *a = &v->attrs;
   gint64 size = a->size[body / a->n_branches];
@@ -165,7 +165,7 @@ take_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
         {
           void *buffers[] = { table, v->scratch + v->index, to };
 
-          status = run_kernel (v, mover_of (v, body, link)->take, stream, 3, buffers, message);
+          status = run_kernel (v, link_kernels_of (v, body, link)->take, stream, 3, buffers, message);
           continue;
         }
       status = copy (v, stream, to, table + (gsize)(i % a->slots * visit_n_rows (v) + first) * bytes, (gsize)n * bytes,
@@ -177,7 +177,7 @@ take_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
 }
 
 static LoomStatus
-give_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
+store_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
 {
   const LoomVisitAttrs *a = &v->attrs;
   const VisitChoice *c = &v->choices[body];
@@ -196,9 +196,9 @@ give_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
           void *spread[] = { v->scratch + v->index, v->scratch + v->wide };
           void *add[] = { table, v->scratch + v->wide, from, table };
 
-          status = run_kernel (v, mover_of (v, body, link)->spread, stream, 2, spread, message);
+          status = run_kernel (v, link_kernels_of (v, body, link)->spread, stream, 2, spread, message);
           if (status == LOOM_STATUS_OK)
-            status = run_kernel (v, mover_of (v, body, link)->add, stream, 4, add, message);
+            status = run_kernel (v, link_kernels_of (v, body, link)->add, stream, 4, add, message);
         }
     }
   return status;
@@ -267,8 +267,8 @@ set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint
         set_input (c, i, from);
     }
   if (status == LOOM_STATUS_OK && a->n_links > 0)
-    status = write_list (v, stream, first, n, size, message);
-  return status == LOOM_STATUS_OK ? take_links (v, stream, body, first, n, message) : status;
+    status = write_parent_rows (v, stream, first, n, size, message);
+  return status == LOOM_STATUS_OK ? load_links (v, stream, body, first, n, message) : status;
 }
 
 static LoomStatus
@@ -278,7 +278,7 @@ take_outputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gi
   const LoomVisitAttrs *a = &v->attrs;
   const VisitChoice *c = &v->choices[body];
   guint links = visit_n_links_out (a);
-  LoomStatus status = give_links (v, stream, body, first, n, message);
+  LoomStatus status = store_links (v, stream, body, first, n, message);
 
   for (guint o = links; o < v->n_out && status == LOOM_STATUS_OK; o++)
     {

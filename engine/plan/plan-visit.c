@@ -47,14 +47,14 @@ visit_free (LoomKernel *self)
     }
   for (guint k = 0; k < MAX (v->attrs.n_sizes, 1) * v->attrs.n_links; k++)
     {
-      kernel_free (v->movers[k].spread);
-      kernel_free (v->movers[k].add);
-      kernel_free (v->movers[k].take);
+      kernel_free (v->link_kernels[k].spread);
+      kernel_free (v->link_kernels[k].add);
+      kernel_free (v->link_kernels[k].take);
     }
   for (guint k = 0; k < v->attrs.n_sums; k++)
     kernel_free (v->add[k]);
   g_free (v->choices);
-  g_free (v->movers);
+  g_free (v->link_kernels);
   g_free (v->add);
   g_free (v->in_bytes);
   g_free (v->out_bytes);
@@ -107,7 +107,7 @@ make_choice (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *opt
   VisitChoice *c = &v->choices[k];
   guint links = visit_n_links_out (&v->attrs);
 
-  c->plan = work_plan_body (devices, v->device, options, v->attrs.body[k], error);
+  c->plan = plan_body_new (devices, v->device, options, v->attrs.body[k], error);
   if (c->plan == NULL)
     return FALSE;
   c->in = g_new (guint, v->n_in + 1);
@@ -152,7 +152,8 @@ make_kernel (const Visit *v, LoomKernelSpec *spec, gsize *most, GError **error)
 
 /* Makes the kernels that copy a link's rows, [rows, width], to rows of its table, [table, width], and back. */
 static gboolean
-make_mover (const Visit *v, VisitMover *m, gint64 rows, const LoomTensorDesc *d, gsize *most, GError **error)
+make_link_kernel (const Visit *v, VisitLinkKernels *m, gint64 rows, const LoomTensorDesc *d, gsize *most,
+                  GError **error)
 {
   gint64 width = loom_desc_count (d) / MAX (d->dim[0], 1), table = visit_table_rows (v);
   const LoomTensorDesc value = { .dtype = d->dtype, .rank = 2, .dim = { rows, width } };
@@ -204,18 +205,18 @@ output_desc (const Visit *v, guint body, guint o)
 }
 
 static gboolean
-make_movers (Visit *v, gsize *most, GError **error)
+make_link_kernels (Visit *v, gsize *most, GError **error)
 {
   const LoomVisitAttrs *a = &v->attrs;
   guint links = visit_n_links_out (a);
   gboolean ok = TRUE;
 
-  v->movers = g_new0 (VisitMover, MAX (a->n_sizes, 1) * a->n_links + 1);
+  v->link_kernels = g_new0 (VisitLinkKernels, MAX (a->n_sizes, 1) * a->n_links + 1);
   v->add = g_new0 (LoomKernel *, a->n_sums + 1);
   for (guint size = 0; size < a->n_sizes; size++)
     for (guint l = 0; ok && l < a->n_links; l++)
-      ok = make_mover (v, &v->movers[size * a->n_links + l], a->size[size],
-                       output_desc (v, size * a->n_branches, a->down ? l * a->slots : l), most, error);
+      ok = make_link_kernel (v, &v->link_kernels[size * a->n_links + l], a->size[size],
+                             output_desc (v, size * a->n_branches, a->down ? l * a->slots : l), most, error);
   for (guint s = 0; ok && visit_has_rows (v) && s < a->n_sums; s++)
     {
       v->add[s] = make_add (v, output_desc (v, 0, links + s), most, error);
@@ -247,7 +248,7 @@ measure (Visit *v)
 
 /* Computes all offsets in scratch, and its size. */
 static gsize
-lay_out (Visit *v, gsize most)
+assign_offsets (Visit *v, gsize most)
 {
   const LoomVisitAttrs *a = &v->attrs;
   gsize scratch = 0, arena = 0, once = 0, widest = 0, largest = 0;
@@ -325,19 +326,21 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
   measure (v);
   for (guint k = 0; k < v->n_bodies && ok; k++)
     ok = make_choice (v, k, devices, options, error);
-  ok = ok && make_movers (v, &most, error);
+  ok = ok && make_link_kernels (v, &most, error);
   if (!ok)
     {
-      if (v->movers == NULL)
+      if (v->link_kernels == NULL)
         {
-          v->movers = g_new0 (VisitMover, MAX (v->attrs.n_sizes, 1) * v->attrs.n_links + 1);
+          v->link_kernels = g_new0 (VisitLinkKernels, MAX (v->attrs.n_sizes, 1) * v->attrs.n_links + 1);
           v->add = g_new0 (LoomKernel *, v->attrs.n_sums + 1);
         }
       visit_free (&v->base);
       return NULL;
     }
   v->name = g_strdup_printf ("%s of %u bodies", prim->name, v->attrs.n_branches);
-  v->base = (LoomKernel){ .run = visit_run, .free = visit_free, .scratch_bytes = lay_out (v, most), .name = v->name };
+  v->base = (LoomKernel){
+    .run = visit_run, .free = visit_free, .scratch_bytes = assign_offsets (v, most), .name = v->name
+  };
   return &v->base;
 }
 

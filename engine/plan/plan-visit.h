@@ -33,7 +33,7 @@ typedef struct
 typedef struct
 {
   LoomKernel *spread, *add, *take;
-} VisitMover;
+} VisitLinkKernels;
 
 typedef struct
 {
@@ -43,7 +43,7 @@ typedef struct
   guint n_operands, n_in, n_out, n_bodies;
   VisitChoice *choices;
   gsize *in_bytes, *out_bytes; /* by input and output of a body: of a row, or of the whole */
-  VisitMover *movers;          /* by size and link */
+  VisitLinkKernels *link_kernels; /* by size and link */
   LoomKernel **add;            /* by sum */
   /* Offsets in scratch. */
   gsize arena, once, kernel, index, wide;

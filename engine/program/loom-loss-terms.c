@@ -2,7 +2,7 @@
  * all batches) to divisions by a count. */
 #include "engine/program/loom-loss-terms.h"
 
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 #define MAX_COMPARED 4096 /* instructions; larger counts are taken to differ */
 
@@ -75,7 +75,7 @@ is_number (const Terms *t, LoomValue v)
 static gboolean
 passes (const LoomInstr *instr)
 {
-  return (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 || instr->prim->share == loom_share_reshape;
+  return (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 || instr->prim->sharding == loom_shard_reshape;
 }
 
 /* TRUE for a sum over all elements, in any type and any shape of one element. */
@@ -89,7 +89,7 @@ is_sum (const Terms *t, LoomValue v)
       v = instr->in[0];
       instr = maker (t, v);
     }
-  return instr != NULL && is_number (t, v) && instr->prim->share == loom_share_reduce
+  return instr != NULL && is_number (t, v) && instr->prim->sharding == loom_shard_reduce
          && ((const LoomReduceAttrs *)instr->attrs)->op == LOOM_REDUCE_SUM;
 }
 

@@ -62,8 +62,8 @@ typedef struct
 } LoomUpdateGroup;
 
 /* Outputs of a step that ends with update_gate: 1 if it wrote anything, and 1 if no fault was raised. */
-#define LOOM_OUTPUT_GO    "go"
-#define LOOM_OUTPUT_SOUND "sound"
+#define LOOM_OUTPUT_STEP_WRITES "go"
+#define LOOM_OUTPUT_NO_FAULT    "sound"
 
 /* Emits the whole update region: grad_stats over all gradients, the finite flag (1 if all gradients and the loss are
  * finite), the gate that must pass before a step writes, clipping, the step counter, and the optimizer's step. Clipping

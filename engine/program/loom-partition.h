@@ -4,8 +4,8 @@
  * (each rank has a summand, and the value is their sum). Inputs may be split along their first axis, so that each rank
  * has some of the samples (data parallel), or weights along one of theirs, so that each rank has some of the features
  * (Shoeybi et al. 2019, arXiv:1909.08053). With both, ranks form a mesh, and a program is partitioned twice: first by
- * weights, then, with the exchanges, by samples. A primitive's sharding rule (LoomPrim.share) chooses the shardings of
- * its operands and results; a primitive without one takes whole operands. A value that is needed in another sharding
+ * weights, then, with the exchanges, by samples. A primitive's sharding rule (LoomPrim.sharding) chooses the shardings
+ * of its operands and results; a primitive without one takes whole operands. A value that is needed in another sharding
  * gets a collective or a slice. So counts, means and losses are those of the whole batch, however values are
  * partitioned.
  *
@@ -37,7 +37,7 @@ typedef struct
   gint64 blocks;
 } LoomSplitWeight;
 
-#define LOOM_PARTITION_TOLD "own"
+#define LOOM_PARTITION_LOCAL "own"
 
 typedef struct
 {
@@ -50,8 +50,9 @@ typedef struct
   gsize bucket;             /* bytes of gradients in one exchange; 0: each gradient separately */
   gboolean bf16;            /* f32 gradients are sent as bf16; sums are computed in f32 and rounded once */
   gboolean sync_batch_norm; /* batch norms use statistics of the whole batch; else of the rank's samples */
-  const char *told; /* an output of which each rank with its own samples also reports a local version, computed as if
-                       the whole batch were like the rank's samples: the last output, LOOM_PARTITION_TOLD; NULL: none */
+  const char
+      *local_output; /* an output of which each rank with its own samples also reports a local version, computed as if
+                the whole batch were like the rank's samples: the last output, LOOM_PARTITION_LOCAL; NULL: none */
 } LoomPartition;
 
 /* The program of one rank. Slots and outputs keep their indices. They are whole on every rank, except slots that are

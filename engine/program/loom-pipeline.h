@@ -64,7 +64,7 @@ int loom_stages_get (const LoomStages *stages, const char *path); /* -1: it has 
 
 /* Assigns slots to stages with the unpartitioned program, so that all ranks of a stage agree: after partitioning each
  * rank may read different slots. Errors: see loom_program_pipeline(). */
-gboolean loom_stages_own (LoomStages *stages, const LoomProgram *p, GError **error);
+gboolean loom_stages_assign_slots (LoomStages *stages, const LoomProgram *p, GError **error);
 
 typedef struct
 {

@@ -27,17 +27,17 @@ typedef enum
   LOOM_PRIM_COLLECTIVE
   = 1 << 6,                /* all ranks call it together, in one order: a single rank must not merge, move or drop it */
   LOOM_PRIM_LOOP = 1 << 7, /* its attributes are LoomScanAttrs, whose body runs for each row */
-  LOOM_PRIM_KEPT = 1 << 8, /* another rank waits for it: kept even if its result is unused */
-  LOOM_PRIM_PRODUCT = 1 << 5, /* sums of products of its operands, for which the program may allow TF32 */
-  LOOM_PRIM_ONE_PASS = 1 << 9 /* its first result costs little more than reading the operands and writing it */
+  LOOM_PRIM_SIDE_EFFECT = 1 << 8, /* another rank waits for it: kept even if its result is unused */
+  LOOM_PRIM_PRODUCT = 1 << 5,     /* sums of products of its operands, for which the program may allow TF32 */
+  LOOM_PRIM_ONE_PASS = 1 << 9     /* its first result costs little more than reading the operands and writing it */
 } LoomPrimFlags;
 
 /* Whether the result is a view of operand 0's bytes, in plain layout. */
 typedef enum
 {
   LOOM_VIEW_NEVER,
-  LOOM_VIEW_WHERE_EQUAL, /* if both have the same type and number of elements; otherwise it needs a kernel */
-  LOOM_VIEW_ALWAYS       /* it has no kernel; further operands are for its gradient */
+  LOOM_VIEW_IF_SAME_SIZE, /* if both have the same type and number of elements; otherwise it needs a kernel */
+  LOOM_VIEW_ALWAYS        /* it has no kernel; further operands are for its gradient */
 } LoomView;
 
 /* The type in which mixed precision computes a primitive (program-precision.c). */
@@ -63,7 +63,7 @@ typedef struct
   GError **error; /* for a specific error if it returns FALSE; else the caller sets a general one */
 } LoomGradCall;
 
-typedef struct _LoomShareCall LoomShareCall;
+typedef struct _LoomShardingCall LoomShardingCall;
 
 struct _LoomPrim
 {
@@ -104,16 +104,16 @@ struct _LoomPrim
   /* Emits the sum of a result over all iterations of a loop (such as a weight's gradient) as one call on stacked
    * operands: stack[k] is [iterations, …in[k]…]; *sum has the result's shape, or can be reshaped to it. FALSE: there is
    * no such call. p NULL: only returns whether there is. */
-  gboolean (*sum_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
-                        LoomValue *sum);
+  gboolean (*sum_over_iterations) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                                   const LoomValue *stack, LoomValue *sum);
   /* Emits one call for all iterations of a loop. in[]: an iteration's operands. value[k] has a row for each iteration
    * if is_stack[k], which at least one does, and is the same for every iteration otherwise. all[] receives the results,
    * stacked. FALSE: there is no such call. p NULL: only returns whether there is. */
-  gboolean (*over_runs) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
-                         const gboolean *is_stack, const LoomValue *value, LoomValue *all);
+  gboolean (*over_iterations) (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                               const gboolean *is_stack, const LoomValue *value, LoomValue *all);
   /* Chooses the shardings of operands and results if values are partitioned among ranks (loom-partition.h). NULL: whole
    * operands, and every rank computes all results. */
-  void (*share) (LoomShareCall *call);
+  void (*sharding) (LoomShardingCall *call);
   /* The offset in the attributes, plus 1, of the LoomDims with the first result's shape; 0: none. */
   gsize dims_at;
   /* The programs in the attributes: n pointers, each of which holds a reference. NULL: none. Code that walks programs
@@ -258,7 +258,7 @@ typedef struct
 } LoomReduceScatterAttrs;
 
 /* unshard: part… → whole…, of one type. Each operand is the rank's shard of a result, flat, as divided by
- * loom_comm_part(). */
+ * loom_comm_shard(). */
 #define LOOM_UNSHARD_MAX 32
 typedef struct
 {
@@ -268,7 +268,7 @@ typedef struct
 } LoomUnshardTo;
 
 /* all_gather: part → whole. The first axis of `to` is `samples` groups of equally many rows, of which every rank has a
- * part (loom_comm_part() in kernels/comm.h). */
+ * part (loom_comm_shard() in kernels/comm.h). */
 typedef struct
 {
   gint64 samples;
@@ -282,8 +282,8 @@ typedef struct
 {
   int rank, tag;
   int micro;   /* its micro-batch, for listings; -1: none */
-  int meeting; /* 1 + the schedule slot after which all stages exchange that slot's results; 0: not part of such an
-                  exchange */
+  int exchange_slot; /* 1 + the schedule slot after which all stages exchange that slot's results; 0: not part of such
+                  an exchange */
   LoomDType dtype;
   LoomDims to; /* the value's shape */
 } LoomTransferAttrs;

@@ -13,7 +13,7 @@ struct _LoomProgram
   LoomRegion region;
   const char *origin, *device;
   guint recomputation, pass;
-  gboolean is_remade;
+  gboolean is_recomputed;
   GPtrArray *values;   /* LoomValueInfo; index 0 is the value 0 and NULL */
   GPtrArray *instrs;   /* LoomInstr */
   GPtrArray *slots;    /* LoomSlot */
@@ -194,15 +194,15 @@ loom_program_set_pass (LoomProgram *p, guint pass)
 }
 
 void
-loom_program_set_remade (LoomProgram *p, gboolean is_remade)
+loom_program_set_recomputed (LoomProgram *p, gboolean is_recomputed)
 {
-  p->is_remade = is_remade;
+  p->is_recomputed = is_recomputed;
 }
 
 gboolean
-loom_program_get_remade (const LoomProgram *p)
+loom_program_get_recomputed (const LoomProgram *p)
 {
-  return p->is_remade;
+  return p->is_recomputed;
 }
 
 /* A broadcast value inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a value is
@@ -301,7 +301,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
   instr->device = p->device;
   instr->recomputation = p->recomputation;
   instr->pass = p->pass;
-  instr->is_remade = p->is_remade;
+  instr->is_recomputed = p->is_recomputed;
   for (guint i = 0; i < n_out; i++)
     {
       LoomValueInfo *info;
@@ -494,7 +494,7 @@ loom_program_rename_slot (LoomProgram *p, int index, const char *name)
 }
 
 void
-loom_program_forget_commits (LoomProgram *p)
+loom_program_drop_commits (LoomProgram *p)
 {
   for (guint i = 0; i < p->slots->len; i++)
     ((LoomSlot *)p->slots->pdata[i])->commit = 0;

@@ -124,7 +124,7 @@ typedef struct
   LoomRegion region;
   const char *origin;
   const char *device;
-  gboolean is_remade; /* in a loop's body: its results are not kept but recomputed by the backward pass */
+  gboolean is_recomputed; /* in a loop's body: its results are not kept but recomputed by the backward pass */
   guint pass; /* 0, or 1 + 2·micro-batch of a pipeline stage, plus 1 for its backward pass; instructions of different
                  passes are never merged */
   guint recomputation; /* 0, or the number of the scope that recomputes; never merged with instructions of other numbers
@@ -154,8 +154,8 @@ void loom_program_get_origin (const LoomProgram *p, const char **path, const cha
 void loom_program_set_recomputation (LoomProgram *p, guint number);
 /* The pass (LoomInstr.pass) of instructions appended from here on. */
 void loom_program_set_pass (LoomProgram *p, guint pass);
-void loom_program_set_remade (LoomProgram *p, gboolean is_remade);
-gboolean loom_program_get_remade (const LoomProgram *p);
+void loom_program_set_recomputed (LoomProgram *p, gboolean is_recomputed);
+gboolean loom_program_get_recomputed (const LoomProgram *p);
 
 /* ---- building --------------------------------------------------------- */
 
@@ -188,7 +188,7 @@ void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
 /* Makes the program use the state under another name, which must be unused. */
 void loom_program_rename_slot (LoomProgram *p, int slot, const char *name);
 /* Drops all commits, so that the program changes no state. */
-void loom_program_forget_commits (LoomProgram *p);
+void loom_program_drop_commits (LoomProgram *p);
 /* A scalar slot of the program's float type (i64 for "seed" and "step") with its start value. */
 LoomValue loom_program_scalar (LoomProgram *p, const char *name, double initial);
 LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 initial);

@@ -3,17 +3,18 @@
  * The shardings of a body's results follow from its inputs'; carried values must have the same sharding before and
  * after an iteration, so shardings are iterated to a fixed point. A body that would need an exchange in each iteration
  * is not split: its operands are gathered once before the loop. */
-#include "engine/program/partition-forms.h"
+#include "engine/program/partition-state.h"
 
 gboolean
-partition_is_near (LoomShare have, LoomShare want)
+partition_is_local_conversion (LoomSharding have, LoomSharding want)
 {
-  return loom_share_equal (have, want)
-         || (have.kind == LOOM_SHARE_WHOLE && (want.kind == LOOM_SHARE_SPLIT || want.kind == LOOM_SHARE_PENDING));
+  return loom_sharding_equal (have, want)
+         || (have.kind == LOOM_SHARDING_REPLICATED
+             && (want.kind == LOOM_SHARDING_SPLIT || want.kind == LOOM_SHARDING_PARTIAL));
 }
 
 gboolean
-partition_decide_body (const Partition *outer, const LoomProgram *body, const LoomShare *input, LoomShare *output)
+partition_choose_body (const Partition *outer, const LoomProgram *body, const LoomSharding *input, LoomSharding *output)
 {
   Partition self = { 0 };
   gboolean ok = TRUE;
@@ -26,9 +27,9 @@ partition_decide_body (const Partition *outer, const LoomProgram *body, const Lo
     {
       const LoomInstr *instr = loom_program_instr (body, i);
 
-      partition_decide (&self, i);
+      partition_choose (&self, i);
       for (guint k = 0; k < instr->n_in && ok; k++)
-        ok = instr->in[k] == 0 || partition_is_near (self.have[instr->in[k]], self.want[i][k]);
+        ok = instr->in[k] == 0 || partition_is_local_conversion (self.have[instr->in[k]], self.want[i][k]);
     }
   for (guint o = 0; o < loom_program_n_outputs (body) && ok; o++)
     output[o] = self.have[loom_program_get_output (body, o)->value];
@@ -37,30 +38,30 @@ partition_decide_body (const Partition *outer, const LoomProgram *body, const Lo
 }
 
 /* The sharding of a row, and the sharding of a tensor with rows of this one. */
-static LoomShare
-row_of (LoomShare share)
+static LoomSharding
+row_of (LoomSharding sharding)
 {
-  share.axis -= share.kind == LOOM_SHARE_SPLIT;
-  return share;
+  sharding.axis -= sharding.kind == LOOM_SHARDING_SPLIT;
+  return sharding;
 }
 
-static LoomShare
-rows_of (LoomShare share)
+static LoomSharding
+rows_of (LoomSharding sharding)
 {
-  share.axis += share.kind == LOOM_SHARE_SPLIT;
-  return share;
+  sharding.axis += sharding.kind == LOOM_SHARDING_SPLIT;
+  return sharding;
 }
 
 /* Takes the shardings of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
  * agree. */
 static gboolean
-settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *output, gboolean *changed)
+unify_carried (const LoomScanAttrs *a, LoomSharding *input, const LoomSharding *output, gboolean *changed)
 {
   *changed = FALSE;
   for (guint k = 0; k < a->n_carried; k++)
-    if (!partition_is_near (output[k], input[k]))
+    if (!partition_is_local_conversion (output[k], input[k]))
       {
-        if (!partition_is_near (input[k], output[k]))
+        if (!partition_is_local_conversion (input[k], output[k]))
           return FALSE;
         input[k] = output[k];
         *changed = TRUE;
@@ -69,26 +70,26 @@ settle_carried (const LoomScanAttrs *a, LoomShare *input, const LoomShare *outpu
 }
 
 void
-partition_decide_loop (Partition *self, guint i, LoomShareCall *call)
+partition_choose_loop (Partition *self, guint i, LoomShardingCall *call)
 {
   const LoomScanAttrs *a = call->attrs;
   guint sequences = a->n_carried + a->n_sequences;
-  g_autofree LoomShare *forms = g_new0 (LoomShare, call->n_in + call->n_out + 1);
-  LoomShare *output = forms + call->n_in;
+  g_autofree LoomSharding *forms = g_new0 (LoomSharding, call->n_in + call->n_out + 1);
+  LoomSharding *output = forms + call->n_in;
   gboolean changed = FALSE, any = FALSE;
 
   for (guint k = 0; k < call->n_in; k++)
     {
       gboolean is_sequence = k >= a->n_carried && k < sequences;
 
-      if (call->have[k].kind != LOOM_SHARE_SPLIT || (is_sequence && call->have[k].axis == 0))
+      if (call->have[k].kind != LOOM_SHARDING_SPLIT || (is_sequence && call->have[k].axis == 0))
         continue;
       forms[k] = is_sequence ? row_of (call->have[k]) : call->have[k];
       any = TRUE;
     }
   for (guint round = 0; any && round <= a->n_carried + 1; round++)
     {
-      if (!partition_decide_body (self, a->body, forms, output) || !settle_carried (a, forms, output, &changed))
+      if (!partition_choose_body (self, a->body, forms, output) || !unify_carried (a, forms, output, &changed))
         return;
       if (!changed)
         break;
@@ -96,7 +97,7 @@ partition_decide_loop (Partition *self, guint i, LoomShareCall *call)
   if (!any || changed)
     return;
   for (guint o = 0; o < call->n_out; o++)
-    if (output[o].kind > LOOM_SHARE_PENDING)
+    if (output[o].kind > LOOM_SHARDING_PARTIAL)
       return;
   for (guint k = 0; k < call->n_in; k++)
     call->want[k] = k >= a->n_carried && k < sequences ? rows_of (forms[k]) : forms[k];
@@ -111,7 +112,7 @@ partition_decide_loop (Partition *self, guint i, LoomShareCall *call)
 }
 
 LoomProgram *
-partition_body (const Partition *outer, LoomProgram *of, const LoomShare *forms)
+partition_body (const Partition *outer, LoomProgram *of, const LoomSharding *forms)
 {
   guint n_in = loom_program_n_inputs (of), n_out = loom_program_n_outputs (of);
   Partition body = { 0 };
@@ -123,7 +124,7 @@ partition_body (const Partition *outer, LoomProgram *of, const LoomShare *forms)
     body.have[loom_program_get_input (of, k)->value] = forms[k];
   loom_rewrite_begin (&body.r, of, "partition", "Each rank runs a body for its samples.");
   for (guint k = 0; k < loom_program_n_instrs (of); k++)
-    partition_decide (&body, k);
+    partition_choose (&body, k);
   for (guint k = 0; k < loom_program_n_instrs (of); k++)
     partition_write (&body, k);
   for (guint o = 0; o < n_out; o++)
@@ -142,7 +143,7 @@ LoomProgram *
 partition_loop_body (Partition *self, guint i)
 {
   const LoomScanAttrs *a = loom_program_instr (self->r.from, i)->attrs;
-  const LoomShare *forms = g_hash_table_lookup (self->loops, GUINT_TO_POINTER (i));
+  const LoomSharding *forms = g_hash_table_lookup (self->loops, GUINT_TO_POINTER (i));
 
   return forms != NULL ? partition_body (self, a->body, forms) : loom_program_ref (a->body);
 }

@@ -2,15 +2,15 @@
  * et al. 2019, arXiv:1909.08053, section 3). The logits are never gathered: each rank computes ln Σ exp of its own
  * logits, and the target's logit if it has that class. The ranks exchange three numbers for each sample: the maximum of
  * ln Σ exp, and two sums. */
-#include "engine/program/partition-forms.h"
+#include "engine/program/partition-state.h"
 
 /* No class: replaces targets whose class another rank has. Exact in a double. */
 #define NO_CLASS (-9007199254740992)
 
 gboolean
-partition_loss_decide (LoomShareCall *call)
+partition_loss_choose (LoomShardingCall *call)
 {
-  if (call->have[0].kind != LOOM_SHARE_SPLIT || call->have[0].axis != 1 || call->have[0].blocks > 1)
+  if (call->have[0].kind != LOOM_SHARDING_SPLIT || call->have[0].axis != 1 || call->have[0].blocks > 1)
     return FALSE;
   call->want[0] = call->have[0];
   if (call->n_out == 1)
@@ -123,9 +123,9 @@ write_gradient (Partition *self, const LoomInstr *instr, const LoomValue *in, Lo
 }
 
 gboolean
-partition_loss_write (Partition *self, const LoomInstr *instr, LoomShare logits, const LoomValue *in, LoomValue *out)
+partition_loss_write (Partition *self, const LoomInstr *instr, LoomSharding logits, const LoomValue *in, LoomValue *out)
 {
-  if (logits.kind != LOOM_SHARE_SPLIT || logits.axis != 1)
+  if (logits.kind != LOOM_SHARDING_SPLIT || logits.axis != 1)
     return FALSE;
   (instr->n_out == 1 ? write_gradient : write_loss) (self, instr, in, out);
   return TRUE;

@@ -1,38 +1,38 @@
 /* The sharding rules of primitives: each rule reads the shardings of the operands and chooses, for each, one with which
  * a rank can compute alone. The default is whole. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
-static const LoomShare pending = { .kind = LOOM_SHARE_PENDING };
+static const LoomSharding pending = { .kind = LOOM_SHARDING_PARTIAL };
 
-static LoomShare
+static LoomSharding
 split (int axis)
 {
-  return (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
+  return (LoomSharding){ .kind = LOOM_SHARDING_SPLIT, .axis = axis };
 }
 
 /* The same sharding along another axis. */
-static LoomShare
-split_like (LoomShare share, int axis)
+static LoomSharding
+split_like (LoomSharding sharding, int axis)
 {
-  return (LoomShare){ LOOM_SHARE_SPLIT, axis, share.blocks };
+  return (LoomSharding){ LOOM_SHARDING_SPLIT, axis, sharding.blocks };
 }
 
 static gboolean
-is_split (const LoomShareCall *call, guint k)
+is_split (const LoomShardingCall *call, guint k)
 {
-  return k < call->n_in && call->have[k].kind == LOOM_SHARE_SPLIT;
+  return k < call->n_in && call->have[k].kind == LOOM_SHARDING_SPLIT;
 }
 
 static gboolean
-is_split_at (const LoomShareCall *call, guint k, int axis)
+is_split_at (const LoomShardingCall *call, guint k, int axis)
 {
   return is_split (call, k) && call->have[k].axis == axis && call->have[k].blocks <= 1;
 }
 
 static gboolean
-is_pending (const LoomShareCall *call, guint k)
+is_pending (const LoomShardingCall *call, guint k)
 {
-  return k < call->n_in && call->have[k].kind == LOOM_SHARE_PENDING;
+  return k < call->n_in && call->have[k].kind == LOOM_SHARDING_PARTIAL;
 }
 
 static gboolean
@@ -42,24 +42,24 @@ is_present (const LoomTensorDesc *d)
 }
 
 static void
-set_results (LoomShareCall *call, LoomShare share)
+set_results (LoomShardingCall *call, LoomSharding sharding)
 {
   for (guint o = 0; o < call->n_out; o++)
-    call->result[o] = share;
+    call->result[o] = sharding;
 }
 
 /* ---- element by element ------------------------------------------------------ */
 
 /* The axis of the result along which operand k is split, counted from the last one, as in broadcasting; 0: none. */
 static int
-axis_from_end (const LoomShareCall *call, guint k)
+axis_from_end (const LoomShardingCall *call, guint k)
 {
   return is_split (call, k) ? call->in[k].rank - call->have[k].axis : 0;
 }
 
 /* Partial values pass through linear operations: a sum of partial values, or the product of one with a whole scalar. */
 static gboolean
-passes_sums (const LoomShareCall *call, LoomScalarOp op)
+passes_sums (const LoomShardingCall *call, LoomScalarOp op)
 {
   switch (op)
     {
@@ -70,23 +70,23 @@ passes_sums (const LoomShareCall *call, LoomScalarOp op)
     case LOOM_SCALAR_SUB:
       return is_pending (call, 0) && is_pending (call, 1);
     case LOOM_SCALAR_MUL:
-      return (is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE)
-             || (is_pending (call, 1) && call->have[0].kind == LOOM_SHARE_WHOLE);
+      return (is_pending (call, 0) && call->have[1].kind == LOOM_SHARDING_REPLICATED)
+             || (is_pending (call, 1) && call->have[0].kind == LOOM_SHARDING_REPLICATED);
     case LOOM_SCALAR_DIV:
-      return is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE;
+      return is_pending (call, 0) && call->have[1].kind == LOOM_SHARDING_REPLICATED;
     default:
       return FALSE;
     }
 }
 
 void
-loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
+loom_shard_elementwise (LoomShardingCall *call, LoomScalarOp op)
 {
-  LoomShare share = { 0 };
+  LoomSharding sharding = { 0 };
   gboolean passes = loom_dtype_is_float (call->out[0].dtype) && passes_sums (call, op);
   int from_end = 0;
 
-  if (loom_share_update (call, op, passes))
+  if (loom_shard_update (call, op, passes))
     return;
   if (passes)
     {
@@ -98,7 +98,7 @@ loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
   for (guint k = 0; k < call->n_in && from_end == 0; k++)
     {
       from_end = axis_from_end (call, k);
-      share = call->have[k];
+      sharding = call->have[k];
     }
   if (from_end == 0)
     return;
@@ -107,13 +107,13 @@ loom_share_elementwise (LoomShareCall *call, LoomScalarOp op)
       int axis = call->in[k].rank - from_end;
 
       if (axis >= 0 && call->in[k].dim[axis] != 1)
-        call->want[k] = split_like (share, axis);
+        call->want[k] = split_like (sharding, axis);
     }
-  call->result[0] = split_like (share, call->out[0].rank - from_end);
+  call->result[0] = split_like (sharding, call->out[0].rank - from_end);
 }
 
 void
-loom_share_same (LoomShareCall *call)
+loom_shard_same (LoomShardingCall *call)
 {
   gboolean stays = is_split (call, 0)
                    || (is_pending (call, 0) && loom_dtype_is_float (call->in[0].dtype)
@@ -127,21 +127,21 @@ loom_share_same (LoomShareCall *call)
 }
 
 void
-loom_share_convert (LoomShareCall *call)
+loom_shard_convert (LoomShardingCall *call)
 {
-  if (call->have[0].kind == LOOM_SHARE_SHARD)
+  if (call->have[0].kind == LOOM_SHARDING_FLAT)
     {
       call->want[0] = call->have[0];
       set_results (call, call->have[0]);
     }
   else
-    loom_share_same (call);
+    loom_shard_same (call);
 }
 
 /* ---- reductions ---------------------------------------------------------------- */
 
 void
-loom_share_reduce (LoomShareCall *call)
+loom_shard_reduce (LoomShardingCall *call)
 {
   const LoomReduceAttrs *a = call->attrs;
 
@@ -166,7 +166,7 @@ loom_share_reduce (LoomShareCall *call)
 
 /* Along the operation's axis every rank needs all elements. */
 static void
-share_but_axis (LoomShareCall *call, int axis)
+shard_except_axis (LoomShardingCall *call, int axis)
 {
   if (!is_split (call, 0) || call->have[0].axis == axis)
     return;
@@ -177,53 +177,53 @@ share_but_axis (LoomShareCall *call, int axis)
 }
 
 void
-loom_share_argreduce (LoomShareCall *call)
+loom_shard_argreduce (LoomShardingCall *call)
 {
-  share_but_axis (call, ((const LoomArgReduceAttrs *)call->attrs)->axis);
+  shard_except_axis (call, ((const LoomArgReduceAttrs *)call->attrs)->axis);
 }
 
 void
-loom_share_cumsum (LoomShareCall *call)
+loom_shard_cumsum (LoomShardingCall *call)
 {
-  share_but_axis (call, ((const LoomCumsumAttrs *)call->attrs)->axis);
+  shard_except_axis (call, ((const LoomCumsumAttrs *)call->attrs)->axis);
 }
 
 /* Operands that are indexed along an axis and split alike along another one. */
 static void
-share_by_index (LoomShareCall *call, int axis)
+shard_by_index (LoomShardingCall *call, int axis)
 {
   for (guint k = 0; k < call->n_in; k++)
     {
-      LoomShare share = call->have[k];
-      gboolean same = share.kind == LOOM_SHARE_SPLIT && share.axis != axis;
+      LoomSharding sharding = call->have[k];
+      gboolean same = sharding.kind == LOOM_SHARDING_SPLIT && sharding.axis != axis;
 
       for (guint i = 0; same && i < call->n_in; i++)
-        same = call->in[i].rank == call->in[k].rank && call->in[i].dim[share.axis] == call->in[k].dim[share.axis];
+        same = call->in[i].rank == call->in[k].rank && call->in[i].dim[sharding.axis] == call->in[k].dim[sharding.axis];
       if (!same)
         continue;
       for (guint i = 0; i < call->n_in; i++)
-        call->want[i] = share;
-      call->result[0] = share;
+        call->want[i] = sharding;
+      call->result[0] = sharding;
       return;
     }
 }
 
 void
-loom_share_gather (LoomShareCall *call)
+loom_shard_gather (LoomShardingCall *call)
 {
-  share_by_index (call, ((const LoomGatherAttrs *)call->attrs)->axis);
+  shard_by_index (call, ((const LoomGatherAttrs *)call->attrs)->axis);
 }
 
 void
-loom_share_scatter (LoomShareCall *call)
+loom_shard_scatter (LoomShardingCall *call)
 {
-  share_by_index (call, ((const LoomScatterAttrs *)call->attrs)->axis);
+  shard_by_index (call, ((const LoomScatterAttrs *)call->attrs)->axis);
 }
 
 void
-loom_share_softmax (LoomShareCall *call)
+loom_shard_softmax (LoomShardingCall *call)
 {
-  share_but_axis (call, ((const LoomSoftmaxAttrs *)call->attrs)->axis);
+  shard_except_axis (call, ((const LoomSoftmaxAttrs *)call->attrs)->axis);
 }
 
 /* ---- products ------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ summed_axis (const LoomTensorDesc *d, gboolean second, gboolean transposed)
 }
 
 static void
-share_lead (LoomShareCall *call, int from_end)
+shard_leading (LoomShardingCall *call, int from_end)
 {
   for (guint k = 0; k < 2; k++)
     {
@@ -250,13 +250,13 @@ share_lead (LoomShareCall *call, int from_end)
 
 /* The operand whose sharding takes precedence: weights are not exchanged, the other operand is. */
 static guint
-first_factor (const LoomShareCall *call)
+first_factor (const LoomShardingCall *call)
 {
   return call->is_weight[1] && !call->is_weight[0] ? 1 : 0;
 }
 
 void
-loom_share_matmul (LoomShareCall *call)
+loom_shard_matmul (LoomShardingCall *call)
 {
   const LoomMatmulAttrs *a = call->attrs;
   const gboolean trans[2] = { a->trans_a, a->trans_b };
@@ -273,7 +273,7 @@ loom_share_matmul (LoomShareCall *call)
         {
           if (call->have[k].blocks > 1)
             return;
-          share_lead (call, d->rank - axis);
+          shard_leading (call, d->rank - axis);
           return;
         }
       if (axis == summed_axis (d, k == 1, trans[k]))
@@ -297,7 +297,8 @@ loom_share_matmul (LoomShareCall *call)
         call->want[2] = split_like (call->have[k], call->in[2].rank - 1);
       return;
     }
-  if (is_pending (call, 0) && call->have[1].kind == LOOM_SHARE_WHOLE && !a->has_bias && a->act == LOOM_SCALAR_ID)
+  if (is_pending (call, 0) && call->have[1].kind == LOOM_SHARDING_REPLICATED && !a->has_bias
+      && a->act == LOOM_SCALAR_ID)
     {
       call->want[0] = pending;
       call->result[0] = pending;
@@ -306,7 +307,7 @@ loom_share_matmul (LoomShareCall *call)
 
 /* x or g, w, [bias] → y or dx */
 void
-loom_share_conv (LoomShareCall *call)
+loom_shard_conv (LoomShardingCall *call)
 {
   if (!is_split_at (call, 0, 0))
     return;
@@ -316,7 +317,7 @@ loom_share_conv (LoomShareCall *call)
 
 /* g, x → dw, [dbias] */
 void
-loom_share_conv_weight_grad (LoomShareCall *call)
+loom_shard_conv_weight_grad (LoomShardingCall *call)
 {
   if (!is_split_at (call, 0, 0) && !is_split_at (call, 1, 0))
     return;
@@ -327,7 +328,7 @@ loom_share_conv_weight_grad (LoomShareCall *call)
 /* ---- samples on the first axis ------------------------------------------------- */
 
 void
-loom_share_samples (LoomShareCall *call)
+loom_shard_samples (LoomShardingCall *call)
 {
   gint64 n = call->in[0].rank > 0 ? call->in[0].dim[0] : 0;
   gboolean any = FALSE;
@@ -344,7 +345,7 @@ loom_share_samples (LoomShareCall *call)
 
 /* logits [N, C, d…], target [N, d…], [lse, g of the targets' shape] */
 void
-loom_share_cross_entropy (LoomShareCall *call)
+loom_shard_cross_entropy (LoomShardingCall *call)
 {
   int axis = is_split (call, 0) ? call->have[0].axis : -1;
   int of_samples;
@@ -369,24 +370,24 @@ loom_share_cross_entropy (LoomShareCall *call)
 /* x, [weight, bias] → y, mean, var: statistics of the rank's samples, as torch.nn.BatchNorm2d under
  * DistributedDataParallel. */
 void
-loom_share_batch_norm (LoomShareCall *call)
+loom_shard_batch_norm (LoomShardingCall *call)
 {
   if (call->of_weights || !is_split_at (call, 0, 0))
     return;
   call->want[0] = split (0);
   call->result[0] = split (0);
-  call->result[1] = call->result[2] = (LoomShare){ .kind = LOOM_SHARE_LOCAL };
+  call->result[1] = call->result[2] = (LoomSharding){ .kind = LOOM_SHARDING_LOCAL };
 }
 
 /* g, x, mean, var, [weight], [bias] → dx, [dweight, dbias] */
 void
-loom_share_batch_norm_grad (LoomShareCall *call)
+loom_shard_batch_norm_grad (LoomShardingCall *call)
 {
   if (call->of_weights || !is_split_at (call, 1, 0))
     return;
   call->want[0] = call->want[1] = split (0);
   for (guint k = 2; k < 4; k++)
-    if (call->have[k].kind == LOOM_SHARE_LOCAL)
+    if (call->have[k].kind == LOOM_SHARDING_LOCAL)
       call->want[k] = call->have[k];
   call->result[0] = split (0);
   for (guint o = 1; o < call->n_out; o++)
@@ -395,19 +396,19 @@ loom_share_batch_norm_grad (LoomShareCall *call)
 
 /* x, mean, var, [weight, bias] → y */
 void
-loom_share_batch_norm_apply (LoomShareCall *call)
+loom_shard_batch_norm_apply (LoomShardingCall *call)
 {
   if (!is_split_at (call, 0, 0))
     return;
   call->want[0] = split (0);
   for (guint k = 1; k < 3; k++)
-    if (call->have[k].kind == LOOM_SHARE_LOCAL)
+    if (call->have[k].kind == LOOM_SHARDING_LOCAL)
       call->want[k] = call->have[k];
   call->result[0] = split (0);
 }
 
 static gboolean
-is_leading (const LoomShareCall *call, guint k)
+is_leading (const LoomShardingCall *call, guint k)
 {
   const LoomNormAttrs *a = call->attrs;
 
@@ -416,7 +417,7 @@ is_leading (const LoomShareCall *call, guint k)
 
 /* x, [weight, bias] → y, mean, rstd; these have the leading axes of x */
 void
-loom_share_layer_norm (LoomShareCall *call)
+loom_shard_layer_norm (LoomShardingCall *call)
 {
   if (!is_leading (call, 0))
     return;
@@ -426,7 +427,7 @@ loom_share_layer_norm (LoomShareCall *call)
 
 /* g, x, mean, rstd, [weight] → dx, [dweight, dbias] */
 void
-loom_share_layer_norm_grad (LoomShareCall *call)
+loom_shard_layer_norm_grad (LoomShardingCall *call)
 {
   guint k = is_leading (call, 1) ? 1 : 0;
 
@@ -443,7 +444,7 @@ loom_share_layer_norm_grad (LoomShareCall *call)
 
 /* table [R, …], index → y [index…, …] */
 void
-loom_share_gather_rows (LoomShareCall *call)
+loom_shard_gather_rows (LoomShardingCall *call)
 {
   if (is_split (call, 1))
     {
@@ -459,7 +460,7 @@ loom_share_gather_rows (LoomShareCall *call)
 
 /* index, g [index…, …] → table */
 void
-loom_share_scatter_add_rows (LoomShareCall *call)
+loom_shard_scatter_add_rows (LoomShardingCall *call)
 {
   guint k = is_split (call, 0) ? 0 : 1;
 
@@ -478,11 +479,11 @@ loom_share_scatter_add_rows (LoomShareCall *call)
 /* ---- shapes ------------------------------------------------------------------------- */
 
 void
-loom_share_permute (LoomShareCall *call)
+loom_shard_permute (LoomShardingCall *call)
 {
   const LoomPermuteAttrs *a = call->attrs;
 
-  loom_share_same (call);
+  loom_shard_same (call);
   for (int i = 0; is_split (call, 0) && i < call->out[0].rank; i++)
     if (a->perm[i] == call->have[0].axis)
       call->result[0] = split_like (call->have[0], i);
@@ -490,7 +491,7 @@ loom_share_permute (LoomShareCall *call)
 
 /* The axis of the result that counts the operand's samples, with its blocks, or -1. */
 static int
-find_axis (const LoomShareCall *call, gint64 *blocks)
+find_axis (const LoomShardingCall *call, gint64 *blocks)
 {
   const LoomTensorDesc *x = &call->in[0], *y = &call->out[0];
   gint64 outer = MAX (call->have[0].blocks, 1), at = 1;
@@ -508,27 +509,27 @@ find_axis (const LoomShareCall *call, gint64 *blocks)
 }
 
 void
-loom_share_reshape (LoomShareCall *call)
+loom_shard_reshape (LoomShardingCall *call)
 {
   gint64 blocks = 1;
   int axis;
 
   if (!is_split (call, 0))
     {
-      loom_share_same (call);
+      loom_shard_same (call);
       return;
     }
   axis = find_axis (call, &blocks);
   if (axis < 0)
     return;
   call->want[0] = call->have[0];
-  call->result[0] = (LoomShare){ LOOM_SHARE_SPLIT, axis, blocks };
+  call->result[0] = (LoomSharding){ LOOM_SHARDING_SPLIT, axis, blocks };
 }
 
 void
-loom_share_expand (LoomShareCall *call)
+loom_shard_expand (LoomShardingCall *call)
 {
-  loom_share_same (call);
+  loom_shard_same (call);
   if (is_split (call, 0))
     call->result[0] = split_like (call->have[0], call->have[0].axis + call->out[0].rank - call->in[0].rank);
 }
@@ -541,7 +542,7 @@ is_left_alone (const LoomTensorDesc *x, const LoomTensorDesc *y, int axis, const
 
 /* The number of whole blocks of the split axis that a slice or pad from `start` on covers; 0: it cuts a block. */
 static gint64
-count_blocks (const LoomShareCall *call, const int64_t *start, const int64_t *step)
+count_blocks (const LoomShardingCall *call, const int64_t *start, const int64_t *step)
 {
   const LoomTensorDesc *x = &call->in[0], *y = &call->out[0];
   int axis = call->have[0].axis;
@@ -553,14 +554,14 @@ count_blocks (const LoomShareCall *call, const int64_t *start, const int64_t *st
 }
 
 static void
-take_blocks (LoomShareCall *call, gint64 blocks)
+take_blocks (LoomShardingCall *call, gint64 blocks)
 {
   call->want[0] = call->have[0];
-  call->result[0] = (LoomShare){ LOOM_SHARE_SPLIT, call->have[0].axis, blocks };
+  call->result[0] = (LoomSharding){ LOOM_SHARDING_SPLIT, call->have[0].axis, blocks };
 }
 
 void
-loom_share_slice (LoomShareCall *call)
+loom_shard_slice (LoomShardingCall *call)
 {
   const LoomSliceTo *a = call->attrs;
   gint64 blocks = count_blocks (call, a->kernel.start, a->kernel.step);
@@ -572,11 +573,11 @@ loom_share_slice (LoomShareCall *call)
     }
   if (!is_split (call, 0)
       || is_left_alone (&call->in[0], &call->out[0], call->have[0].axis, a->kernel.start, a->kernel.step))
-    loom_share_same (call);
+    loom_shard_same (call);
 }
 
 void
-loom_share_pad (LoomShareCall *call)
+loom_shard_pad (LoomShardingCall *call)
 {
   const LoomPadTo *a = call->attrs;
   gint64 blocks = count_blocks (call, a->kernel.start, a->kernel.step);
@@ -589,21 +590,21 @@ loom_share_pad (LoomShareCall *call)
   if (is_split (call, 0)
           ? is_left_alone (&call->in[0], &call->out[0], call->have[0].axis, a->kernel.start, a->kernel.step)
           : a->kernel.value == 0)
-    loom_share_same (call);
+    loom_shard_same (call);
 }
 
 void
-loom_share_concat (LoomShareCall *call)
+loom_shard_concat (LoomShardingCall *call)
 {
   const LoomConcatAttrs *a = call->attrs;
-  LoomShare share = { LOOM_SHARE_WHOLE, -1, 0 };
+  LoomSharding sharding = { LOOM_SHARDING_REPLICATED, -1, 0 };
 
-  for (guint k = 0; k < call->n_in && share.axis < 0; k++)
+  for (guint k = 0; k < call->n_in && sharding.axis < 0; k++)
     if (is_split (call, k))
-      share = call->have[k];
-  if (share.axis < 0 || share.axis == a->axis)
+      sharding = call->have[k];
+  if (sharding.axis < 0 || sharding.axis == a->axis)
     return;
   for (guint k = 0; k < call->n_in; k++)
-    call->want[k] = share;
-  call->result[0] = share;
+    call->want[k] = sharding;
+  call->result[0] = sharding;
 }

@@ -3,14 +3,14 @@
  * Element-wise work runs on such ranges as on whole tensors. For a step that scales by a tensor's norm the tensors are
  * gathered one at a time, so the memory needed is that of the largest. The sum of squares of all gradients is always a
  * sum over ranges, so its bits do not depend on what is sharded. */
-#include "engine/program/partition-forms.h"
+#include "engine/program/partition-state.h"
 
 #include "kernels/optim.h"
 
-static const LoomShare pending = { .kind = LOOM_SHARE_PENDING }, shard = { .kind = LOOM_SHARE_SHARD };
+static const LoomSharding pending = { .kind = LOOM_SHARDING_PARTIAL }, shard = { .kind = LOOM_SHARDING_FLAT };
 
 static gboolean
-has_kind (const LoomShareCall *call, LoomShareKind kind)
+has_kind (const LoomShardingCall *call, LoomShardingKind kind)
 {
   for (guint k = 0; k < call->n_in; k++)
     if (call->have[k].kind == kind)
@@ -19,48 +19,48 @@ has_kind (const LoomShareCall *call, LoomShareKind kind)
 }
 
 static void
-want_all (LoomShareCall *call, guint n, LoomShare share)
+want_all (LoomShardingCall *call, guint n, LoomSharding sharding)
 {
   for (guint k = 0; k < n; k++)
-    call->want[k] = share;
+    call->want[k] = sharding;
 }
 
 /* Gradients → the sum of their squares, and whether all are finite. While gradients are accumulated, each rank sums
  * only its own, since no step uses the result. */
 void
-loom_share_grad_stats (LoomShareCall *call)
+loom_shard_grad_stats (LoomShardingCall *call)
 {
-  if (call->keeps_sums && has_kind (call, LOOM_SHARE_PENDING))
+  if (call->keeps_sums && has_kind (call, LOOM_SHARDING_PARTIAL))
     want_all (call, call->n_in, pending);
   else if (call->divides_update || call->divides_norm)
     want_all (call, call->n_in, shard);
   else
     return;
   call->result[0] = pending;
-  call->result[1] = (LoomShare){ .kind = LOOM_SHARE_LEAST };
+  call->result[1] = (LoomSharding){ .kind = LOOM_SHARDING_MINIMUM };
 }
 
 /* Each tensor's operands and results have the sharding of the parameter. */
 static void
-share_step_of_parts (LoomShareCall *call, guint n)
+shard_step_of_parts (LoomShardingCall *call, guint n)
 {
   for (guint k = 0; k < n + call->n_out; k++)
-    if (call->have[k % n].kind == LOOM_SHARE_SPLIT)
+    if (call->have[k % n].kind == LOOM_SHARDING_SPLIT)
       call->want[k] = call->have[k % n];
   for (guint o = 0; o < call->n_out; o++)
-    if (call->have[o % n].kind == LOOM_SHARE_SPLIT)
+    if (call->have[o % n].kind == LOOM_SHARDING_SPLIT)
       call->result[o] = call->have[o % n];
 }
 
 /* p…, g…, each state…, scalars → p…, each state… */
 void
-loom_share_step (LoomShareCall *call)
+loom_shard_step (LoomShardingCall *call)
 {
   guint n = (guint) * (const int *)call->attrs;
 
   if (call->of_weights)
-    share_step_of_parts (call, n);
-  if (!call->divides_update && !has_kind (call, LOOM_SHARE_SHARD))
+    shard_step_of_parts (call, n);
+  if (!call->divides_update && !has_kind (call, LOOM_SHARDING_FLAT))
     return;
   want_all (call, n + call->n_out, shard);
   for (guint o = 0; o < call->n_out; o++)
@@ -75,24 +75,24 @@ takes_whole (const LoomStepAttrs *a)
 }
 
 void
-loom_share_step_by_kind (LoomShareCall *call)
+loom_shard_step_by_kind (LoomShardingCall *call)
 {
   const LoomStepAttrs *a = call->attrs;
   guint n = (guint)a->n;
 
   if (!takes_whole (a))
     {
-      loom_share_step (call);
+      loom_shard_step (call);
       return;
     }
-  if (call->of_weights || (!call->divides_update && !has_kind (call, LOOM_SHARE_SHARD)))
+  if (call->of_weights || (!call->divides_update && !has_kind (call, LOOM_SHARDING_FLAT)))
     return;
   /* Gradients and states are shards, and are gathered one tensor at a time. */
   want_all (call, n + call->n_out, shard);
   for (guint o = 0; o < call->n_out; o++)
     call->result[o] = shard;
   for (guint k = 0; k < n; k++)
-    if (call->have[k].kind == LOOM_SHARE_WHOLE)
+    if (call->have[k].kind == LOOM_SHARDING_REPLICATED)
       call->want[k] = call->result[k] = call->have[k];
 }
 
@@ -109,7 +109,7 @@ write_step_of (const Partition *self, guint i, guint t, const LoomValue *in, Loo
   guint count = 0;
 
   for (guint l = 0; l < lists; l++)
-    if (self->want[i][l * n + t].kind == LOOM_SHARE_SHARD)
+    if (self->want[i][l * n + t].kind == LOOM_SHARDING_FLAT)
       {
         own[count] = in[l * n + t];
         whole[count++] = desc_from (self, instr->in[l * n + t]);
@@ -117,13 +117,13 @@ write_step_of (const Partition *self, guint i, guint t, const LoomValue *in, Loo
   partition_unshard (self, count, whole, own, all);
   count = 0;
   for (guint l = 0; l < lists; l++)
-    operand[l] = self->want[i][l * n + t].kind == LOOM_SHARE_SHARD ? all[count++] : in[l * n + t];
+    operand[l] = self->want[i][l * n + t].kind == LOOM_SHARDING_FLAT ? all[count++] : in[l * n + t];
   for (guint k = 0; k < scalars; k++)
     operand[lists + k] = in[lists * n + k];
   attrs.n = 1;
   loom_emit (self->r.to, instr->prim, &attrs, lists + scalars, operand, result);
   for (guint l = 0; l < lists - 1; l++)
-    out[l * n + t] = self->have[instr->out[l * n + t]].kind == LOOM_SHARE_SHARD
+    out[l * n + t] = self->have[instr->out[l * n + t]].kind == LOOM_SHARDING_FLAT
                          ? partition_slice_shard (self, result[l])
                          : result[l];
 }
@@ -134,7 +134,8 @@ partition_write_step (const Partition *self, guint i, const LoomValue *in, LoomV
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
   const LoomStepAttrs *a = instr->attrs;
 
-  if (instr->prim->share != loom_share_step_by_kind || !takes_whole (a) || self->want[i][a->n].kind != LOOM_SHARE_SHARD)
+  if (instr->prim->sharding != loom_shard_step_by_kind || !takes_whole (a)
+      || self->want[i][a->n].kind != LOOM_SHARDING_FLAT)
     return FALSE;
   for (guint t = 0; t < (guint)a->n; t++)
     write_step_of (self, i, t, in, out);
@@ -142,14 +143,14 @@ partition_write_step (const Partition *self, guint i, const LoomValue *in, LoomV
 }
 
 gboolean
-loom_share_is_step (const LoomPrim *prim)
+loom_sharding_is_step (const LoomPrim *prim)
 {
-  return prim->share == loom_share_step || prim->share == loom_share_step_by_kind;
+  return prim->sharding == loom_shard_step || prim->sharding == loom_shard_step_by_kind;
 }
 
 /* TRUE if every operand has the result's shape or is a scalar. */
 static gboolean
-is_flat (const LoomShareCall *call)
+is_flat (const LoomShardingCall *call)
 {
   for (guint k = 0; k < call->n_in; k++)
     if (call->in[k].rank != 0 && !loom_desc_same_shape (&call->in[k], &call->out[0]))
@@ -158,13 +159,13 @@ is_flat (const LoomShareCall *call)
 }
 
 gboolean
-loom_share_update (LoomShareCall *call, LoomScalarOp op, gboolean passes_sums)
+loom_shard_update (LoomShardingCall *call, LoomScalarOp op, gboolean passes_sums)
 {
-  gboolean sums = has_kind (call, LOOM_SHARE_PENDING);
+  gboolean sums = has_kind (call, LOOM_SHARDING_PARTIAL);
 
   if (!is_flat (call))
     return FALSE;
-  if (has_kind (call, LOOM_SHARE_SHARD) || (call->divides_update && sums && !call->keeps_sums))
+  if (has_kind (call, LOOM_SHARDING_FLAT) || (call->divides_update && sums && !call->keeps_sums))
     {
       for (guint k = 0; k < call->n_in; k++)
         if (call->in[k].rank > 0)
@@ -176,7 +177,7 @@ loom_share_update (LoomShareCall *call, LoomScalarOp op, gboolean passes_sums)
     return FALSE;
   if (op == LOOM_SCALAR_ADD && call->in[0].rank > 0 && call->in[1].rank > 0)
     want_all (call, 2, pending);
-  else if (op == LOOM_SCALAR_SELECT && call->have[0].kind == LOOM_SHARE_WHOLE && call->in[0].rank == 0)
+  else if (op == LOOM_SCALAR_SELECT && call->have[0].kind == LOOM_SHARDING_REPLICATED && call->in[0].rank == 0)
     {
       for (guint k = 1; k < 3; k++)
         if (!call->is_zero[k] && call->in[k].rank == 0)

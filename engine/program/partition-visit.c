@@ -5,41 +5,42 @@
  * each rank sorts its own rows if all readers of the permutation look up, add up or visit rows, and if bodies compute
  * each row independently without an exchange. Random numbers depend on a row's position in its group, so bodies that
  * draw them take the rows of all ranks. */
-#include "engine/program/partition-forms.h"
+#include "engine/program/partition-state.h"
 
 #include "engine/program/program-visit.h"
 
 #include <string.h>
 
-static const LoomShare rows_split = { .kind = LOOM_SHARE_SPLIT };
+static const LoomSharding rows_split = { .kind = LOOM_SHARDING_SPLIT };
 
 void
-loom_share_order (LoomShareCall *call)
+loom_shard_order (LoomShardingCall *call)
 {
 }
 
 void
-loom_share_visit (LoomShareCall *call)
+loom_shard_visit (LoomShardingCall *call)
 {
 }
 
 static gboolean
-is_by_rows (const LoomShare *share)
+is_by_rows (const LoomSharding *sharding)
 {
-  return share->kind == LOOM_SHARE_SPLIT && share->axis == 0 && share->blocks <= 1;
+  return sharding->kind == LOOM_SHARDING_SPLIT && sharding->axis == 0 && sharding->blocks <= 1;
 }
 
 /* The shardings of a body's inputs, then outputs, on a rank. */
-static LoomShare *
+static LoomSharding *
 body_forms (const LoomVisitAttrs *a)
 {
   guint n_in = visit_n_inputs (a), rows = a->n_rows + visit_n_links_in (a), links = visit_n_links_out (a);
-  LoomShare *forms = g_new0 (LoomShare, n_in + visit_n_outputs (a) + 1);
+  LoomSharding *forms = g_new0 (LoomSharding, n_in + visit_n_outputs (a) + 1);
 
   for (guint i = 0; i < rows; i++)
     forms[i] = rows_split;
   for (guint o = 0; o < visit_n_outputs (a); o++)
-    forms[n_in + o] = o >= links && o < links + a->n_sums ? (LoomShare){ .kind = LOOM_SHARE_PENDING } : rows_split;
+    forms[n_in + o]
+        = o >= links && o < links + a->n_sums ? (LoomSharding){ .kind = LOOM_SHARDING_PARTIAL } : rows_split;
   return forms;
 }
 
@@ -64,17 +65,17 @@ draws (const LoomProgram *p)
 static gboolean
 can_divide (const Partition *self, const LoomVisitAttrs *a)
 {
-  g_autofree LoomShare *forms = body_forms (a);
-  g_autofree LoomShare *output = g_new0 (LoomShare, visit_n_outputs (a) + 1);
+  g_autofree LoomSharding *forms = body_forms (a);
+  g_autofree LoomSharding *output = g_new0 (LoomSharding, visit_n_outputs (a) + 1);
 
   if (a->n_counters > 0 || a->n_sizes == 0)
     return FALSE;
   for (guint b = 0; b < a->n_branches; b++)
     {
-      if (draws (a->body[b]) || !partition_decide_body (self, a->body[b], forms, output))
+      if (draws (a->body[b]) || !partition_choose_body (self, a->body[b], forms, output))
         return FALSE;
       for (guint o = 0; o < visit_n_outputs (a); o++)
-        if (!partition_is_near (output[o], forms[visit_n_inputs (a) + o]))
+        if (!partition_is_local_conversion (output[o], forms[visit_n_inputs (a) + o]))
           return FALSE;
     }
   return TRUE;
@@ -84,11 +85,11 @@ can_divide (const Partition *self, const LoomVisitAttrs *a)
 static gboolean
 may_read (const Partition *self, const LoomInstr *instr, guint k, gint64 rows)
 {
-  if (instr->prim->share == loom_share_gather_rows)
+  if (instr->prim->sharding == loom_shard_gather_rows)
     return k == 1 && desc_from (self, instr->in[0])->dim[0] == rows;
-  if (instr->prim->share == loom_share_scatter_add_rows)
+  if (instr->prim->sharding == loom_shard_scatter_add_rows)
     return k == 0 && ((const LoomScatterTo *)instr->attrs)->rows == rows;
-  return instr->prim->share == loom_share_visit && k < visit_n_leading (instr->attrs)
+  return instr->prim->sharding == loom_shard_visit && k < visit_n_leading (instr->attrs)
          && can_divide (self, instr->attrs);
 }
 
@@ -122,7 +123,7 @@ all_may_read (const Partition *self, guint i, LoomValue v)
 }
 
 static void
-decide_order (Partition *self, guint i, LoomShareCall *call)
+decide_order (Partition *self, guint i, LoomShardingCall *call)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
 
@@ -140,27 +141,27 @@ decide_order (Partition *self, guint i, LoomShareCall *call)
 }
 
 static void
-decide_visit (const LoomVisitAttrs *a, LoomShareCall *call)
+decide_visit (const LoomVisitAttrs *a, LoomShardingCall *call)
 {
   for (guint k = 0; k < visit_n_leading (a) + a->n_rows; k++)
     call->want[k] = rows_split;
   for (guint o = 0; o < call->n_out; o++)
-    call->result[o] = o < a->n_sums ? (LoomShare){ .kind = LOOM_SHARE_PENDING } : rows_split;
+    call->result[o] = o < a->n_sums ? (LoomSharding){ .kind = LOOM_SHARDING_PARTIAL } : rows_split;
 }
 
 gboolean
-partition_visit_decide (Partition *self, guint i, LoomShareCall *call)
+partition_visit_choose (Partition *self, guint i, LoomShardingCall *call)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
 
   if (self->of_weights)
     return FALSE;
-  if (instr->prim->share == loom_share_order)
+  if (instr->prim->sharding == loom_shard_order)
     decide_order (self, i, call);
-  else if (instr->prim->share == loom_share_visit && self->is_order[instr->in[0]])
+  else if (instr->prim->sharding == loom_shard_visit && self->is_order[instr->in[0]])
     decide_visit (instr->attrs, call);
-  else if ((instr->prim->share == loom_share_gather_rows && self->is_order[instr->in[1]])
-           || (instr->prim->share == loom_share_scatter_add_rows && self->is_order[instr->in[0]]))
+  else if ((instr->prim->sharding == loom_shard_gather_rows && self->is_order[instr->in[1]])
+           || (instr->prim->sharding == loom_shard_scatter_add_rows && self->is_order[instr->in[0]]))
     call->want[0] = call->want[1] = call->result[0] = rows_split;
   else
     return FALSE;
@@ -173,12 +174,12 @@ partition_visit_attrs (Partition *self, guint i, gpointer attrs)
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
   LoomVisitAttrs *to = attrs;
   const LoomVisitAttrs *from = instr->attrs;
-  g_autofree LoomShare *forms = NULL;
+  g_autofree LoomSharding *forms = NULL;
   GPtrArray *bodies = NULL;
 
-  if (instr->prim->share == loom_share_scatter_add_rows && self->is_order[instr->in[0]])
+  if (instr->prim->sharding == loom_shard_scatter_add_rows && self->is_order[instr->in[0]])
     ((LoomScatterTo *)attrs)->rows = partition_rows (self, ((LoomScatterTo *)attrs)->rows, self->own.count);
-  if (instr->prim->share != loom_share_visit || !self->is_order[instr->in[0]])
+  if (instr->prim->sharding != loom_shard_visit || !self->is_order[instr->in[0]])
     return NULL;
   forms = body_forms (from);
   bodies = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_program_unref);

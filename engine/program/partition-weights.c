@@ -5,7 +5,7 @@
  * gives summands, so that the pair needs one exchange in each direction (Shoeybi et al. 2019, arXiv:1909.08053, section
  * 3). An embedding table split by rows is of the second kind: each rank looks up its own rows, and zeros replace the
  * others. */
-#include "engine/program/partition-forms.h"
+#include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"
 
@@ -43,13 +43,13 @@ split_of (const Partition *self, const LoomSlot *slot)
   return NULL;
 }
 
-LoomShare
-partition_weight_share (const Partition *self, const LoomSlot *slot)
+LoomSharding
+partition_weight_sharding (const Partition *self, const LoomSlot *slot)
 {
   const LoomSplitWeight *split = split_of (self, slot);
 
-  return split != NULL ? (LoomShare){ LOOM_SHARE_SPLIT, split->axis, split->blocks }
-                       : (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+  return split != NULL ? (LoomSharding){ LOOM_SHARDING_SPLIT, split->axis, split->blocks }
+                       : (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED };
 }
 
 gboolean
@@ -69,38 +69,38 @@ partition_weight_part (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part)
 /* ---- choosing shardings --------------------------------------------------------- */
 
 static gboolean
-has_rows (const LoomShareCall *call)
+has_rows (const LoomShardingCall *call)
 {
-  return call->have[0].kind == LOOM_SHARE_SPLIT && call->have[0].axis == 0 && call->have[0].blocks <= 1;
+  return call->have[0].kind == LOOM_SHARDING_SPLIT && call->have[0].axis == 0 && call->have[0].blocks <= 1;
 }
 
 gboolean
-partition_weight_decide (Partition *self, guint i, LoomShareCall *call)
+partition_weight_choose (Partition *self, guint i, LoomShardingCall *call)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
 
-  if (instr->prim->share == loom_share_grad_stats)
+  if (instr->prim->sharding == loom_shard_grad_stats)
     {
       for (guint k = 0; k < call->n_in; k++)
-        if (call->have[k].kind == LOOM_SHARE_SPLIT)
+        if (call->have[k].kind == LOOM_SHARDING_SPLIT)
           call->want[k] = call->have[k];
       return TRUE;
     }
-  if (instr->prim->share == loom_share_cross_entropy)
-    return partition_loss_decide (call);
-  if (instr->prim->share == loom_share_gather_rows && has_rows (call))
+  if (instr->prim->sharding == loom_shard_cross_entropy)
+    return partition_loss_choose (call);
+  if (instr->prim->sharding == loom_shard_gather_rows && has_rows (call))
     {
       call->want[0] = call->have[0];
-      call->result[0] = (LoomShare){ .kind = LOOM_SHARE_PENDING };
+      call->result[0] = (LoomSharding){ .kind = LOOM_SHARDING_PARTIAL };
       g_hash_table_insert (self->row_tables, GUINT_TO_POINTER (instr->in[1]), GSIZE_TO_POINTER (call->in[0].dim[0]));
       return TRUE;
     }
   /* The gradient of a split table: rows are added where they were looked up. */
-  if (instr->prim->share == loom_share_scatter_add_rows
+  if (instr->prim->sharding == loom_shard_scatter_add_rows
       && g_hash_table_lookup (self->row_tables, GUINT_TO_POINTER (instr->in[0]))
              == GSIZE_TO_POINTER (call->out[0].dim[0]))
     {
-      call->result[0] = (LoomShare){ .kind = LOOM_SHARE_SPLIT };
+      call->result[0] = (LoomSharding){ .kind = LOOM_SHARDING_SPLIT };
       return TRUE;
     }
   return FALSE;
@@ -115,15 +115,15 @@ root_of (const Partition *self, LoomValue v)
       guint producer = loom_value_info (self->r.from, v)->producer;
       const LoomInstr *instr = producer != G_MAXUINT ? loom_program_instr (self->r.from, producer) : NULL;
 
-      if (instr == NULL || (instr->prim->share != loom_share_reshape && instr->prim->share != loom_share_permute)
-          || self->have[instr->in[0]].kind != LOOM_SHARE_PENDING)
+      if (instr == NULL || (instr->prim->sharding != loom_shard_reshape && instr->prim->sharding != loom_shard_permute)
+          || self->have[instr->in[0]].kind != LOOM_SHARDING_PARTIAL)
         return v;
       v = instr->in[0];
     }
 }
 
 gboolean
-partition_weight_settle (Partition *self)
+partition_weight_reduce_early (Partition *self)
 {
   gboolean changed = FALSE;
 
@@ -135,7 +135,7 @@ partition_weight_settle (Partition *self)
         {
           LoomValue v = instr->in[k];
 
-          if (v == 0 || self->have[v].kind != LOOM_SHARE_PENDING || self->want[i][k].kind == LOOM_SHARE_PENDING)
+          if (v == 0 || self->have[v].kind != LOOM_SHARDING_PARTIAL || self->want[i][k].kind == LOOM_SHARDING_PARTIAL)
             continue;
           v = root_of (self, v);
           changed = changed || !self->settled[v];
@@ -149,7 +149,8 @@ partition_weight_settle (Partition *self)
 
 /* Sums of squares of split gradients are summed over ranks, those of whole gradients are added once. */
 static gboolean
-write_grad_stats (Partition *self, const LoomInstr *instr, const LoomShare *want, const LoomValue *in, LoomValue *out)
+write_grad_stats (Partition *self, const LoomInstr *instr, const LoomSharding *want, const LoomValue *in,
+                  LoomValue *out)
 {
   LoomProgram *p = self->r.to;
   g_autofree LoomValue *own = g_new0 (LoomValue, instr->n_in), *all = g_new0 (LoomValue, instr->n_in);
@@ -158,7 +159,7 @@ write_grad_stats (Partition *self, const LoomInstr *instr, const LoomShare *want
   LoomDType dtype = value_desc (p, in[0])->dtype;
 
   for (guint k = 0; k < instr->n_in; k++)
-    if (want[k].kind == LOOM_SHARE_SPLIT)
+    if (want[k].kind == LOOM_SHARDING_SPLIT)
       own[n_own.n++] = in[k];
     else
       all[n_all.n++] = in[k];
@@ -238,18 +239,18 @@ gboolean
 partition_weight_write (Partition *self, guint i, const LoomValue *in, LoomValue *out)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
-  LoomShare table = { .kind = LOOM_SHARE_WHOLE };
+  LoomSharding table = { .kind = LOOM_SHARDING_REPLICATED };
 
-  if (instr->prim->share == loom_share_grad_stats)
+  if (instr->prim->sharding == loom_shard_grad_stats)
     return write_grad_stats (self, instr, self->want[i], in, out);
-  if (instr->prim->share == loom_share_cross_entropy)
+  if (instr->prim->sharding == loom_shard_cross_entropy)
     return partition_loss_write (self, instr, self->want[i][0], in, out);
-  if (instr->prim->share == loom_share_gather_rows)
+  if (instr->prim->sharding == loom_shard_gather_rows)
     table = self->want[i][0];
-  else if (instr->prim->share == loom_share_scatter_add_rows)
+  else if (instr->prim->sharding == loom_shard_scatter_add_rows)
     table = self->have[instr->out[0]];
-  if (table.kind != LOOM_SHARE_SPLIT || table.axis != 0)
+  if (table.kind != LOOM_SHARDING_SPLIT || table.axis != 0)
     return FALSE;
-  return instr->prim->share == loom_share_gather_rows ? write_gather (self, instr, in, out)
-                                                      : write_scatter (self, instr, in, out);
+  return instr->prim->sharding == loom_shard_gather_rows ? write_gather (self, instr, in, out)
+                                                         : write_scatter (self, instr, in, out);
 }

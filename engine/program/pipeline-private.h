@@ -2,12 +2,12 @@
 #pragma once
 
 #include "engine/program/loom-pipeline.h"
-#include "engine/program/partition-forms.h"
+#include "engine/program/partition-state.h"
 
 G_BEGIN_DECLS
 
 #define PIPELINE_EVERYWHERE (-1) /* each stage that needs it computes it */
-#define PIPELINE_SPREAD     (-2) /* of an instruction: each stage computes it for its own operands */
+#define PIPELINE_PER_STAGE  (-2) /* of an instruction: each stage computes it for its own operands */
 
 #define PIPELINE_ALL G_MAXUINT64 /* stages, a bit each */
 
@@ -59,13 +59,13 @@ const char *pipeline_name_of (const LoomInstr *instr);
 /* TRUE for exchanges among ranks of one stage: its replicas, or the parts of its weights. */
 gboolean pipeline_is_exchange (const LoomInstr *instr);
 /* Returns FALSE. */
-gboolean pipeline_refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+gboolean pipeline_fault (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean pipeline_no_stage (const LoomInstr *instr, GError **error);
 
-/* ---- pipeline-needs.c ------------------------------------------------------ */
+/* ---- pipeline-transfers.c ------------------------------------------------------ */
 
 /* Fills all of the above except `written`. */
-gboolean pipeline_survey (Pipeline *self, GError **error);
+gboolean pipeline_analyse (Pipeline *self, GError **error);
 
 /* ---- pipeline-values.c ----------------------------------------------------- */
 
@@ -93,11 +93,11 @@ void pipeline_add_summand (Pipeline *self, LoomValue v, int m);
 
 /* Call before writing an undivided instruction. With a single micro-batch the passes are those of the undivided
  * program, which are written on demand; with several it does nothing. */
-void pipeline_set_lone_pass (Pipeline *self, const LoomInstr *instr);
+void pipeline_set_single_micro_batch (Pipeline *self, const LoomInstr *instr);
 
-/* Sends the value of micro-batch `micro`, or the whole (-1). meeting: see LoomTransferAttrs. */
-void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int meeting);
-LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int meeting);
+/* Sends the value of micro-batch `micro`, or the whole (-1). exchange_slot: see LoomTransferAttrs. */
+void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int exchange_slot);
+LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int exchange_slot);
 /* Sends a whole value, which its stage has by now, to the stages that need it: one send to a single stage or, with
  * `together`, one broadcast to several. */
 void pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together);

@@ -56,11 +56,11 @@ pipeline_name_of (const LoomInstr *instr)
 gboolean
 pipeline_is_exchange (const LoomInstr *instr)
 {
-  return (instr->prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_KEPT)) == LOOM_PRIM_COLLECTIVE;
+  return (instr->prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT)) == LOOM_PRIM_COLLECTIVE;
 }
 
 gboolean
-pipeline_refuse (GError **error, const char *format, ...)
+pipeline_fault (GError **error, const char *format, ...)
 {
   va_list args;
 
@@ -81,7 +81,7 @@ pipeline_producer_of (const Pipeline *self, LoomValue v)
 gboolean
 pipeline_no_stage (const LoomInstr *instr, GError **error)
 {
-  return pipeline_refuse (
+  return pipeline_fault (
       error,
       "The optimizer's %s reads weights of several stages at once, so that no stage can compute it. Train "
       "without a pipeline, or take another optimizer.",
@@ -169,7 +169,7 @@ own_states (Pipeline *self)
 
 /* TRUE for an exchange of values of several stages: each exchanges its own. */
 static gboolean
-is_spread (const Pipeline *self, const LoomInstr *instr)
+is_per_stage (const Pipeline *self, const LoomInstr *instr)
 {
   for (guint k = 1; k < instr->n_in && pipeline_is_exchange (instr); k++)
     if (self->owner[instr->in[k]] != self->owner[instr->in[0]])
@@ -178,11 +178,11 @@ is_spread (const Pipeline *self, const LoomInstr *instr)
 }
 
 static void
-spread (Pipeline *self, guint i)
+set_per_stage (Pipeline *self, guint i)
 {
   const LoomInstr *instr = loom_program_instr (self->p, i);
 
-  self->stage[i] = PIPELINE_SPREAD;
+  self->stage[i] = PIPELINE_PER_STAGE;
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
       self->owner[instr->out[o]] = self->owner[instr->in[o]];
@@ -211,16 +211,16 @@ stage_of_pass (Pipeline *self, guint i, GError **error)
         continue;
       follows = follows == PIPELINE_EVERYWHERE ? owner : forward ? MAX (follows, owner) : MIN (follows, owner);
       if (forward && stage >= 0 && owner > stage && s < 0)
-        return pipeline_refuse (
+        return pipeline_fault (
             error,
             "“%s” is in stage %d and reads “%s” of stage %d: a stage reads what it or an earlier one makes. "
             "Give “%s” stage %d or a later one.",
             pipeline_name_of (instr), stage, pipeline_name_of (pipeline_producer_of (self, instr->in[k])), owner,
             pipeline_name_of (instr), owner);
     }
-  if (is_spread (self, instr))
+  if (is_per_stage (self, instr))
     {
-      spread (self, i);
+      set_per_stage (self, i);
       return TRUE;
     }
   self->stage[i] = follows == PIPELINE_EVERYWHERE ? PIPELINE_EVERYWHERE : stage >= 0 ? stage : follows;
@@ -237,19 +237,19 @@ stage_of_update (Pipeline *self, guint i, GError **error)
   int of_tensors = PIPELINE_EVERYWHERE, of_scalars = PIPELINE_EVERYWHERE;
   gboolean several = FALSE;
 
-  if (instr->prim->share == loom_share_grad_stats || loom_share_is_step (instr->prim))
+  if (instr->prim->sharding == loom_shard_grad_stats || loom_sharding_is_step (instr->prim))
     {
       guint n = (guint) * (const int *)instr->attrs;
 
-      self->stage[i] = PIPELINE_SPREAD;
-      for (guint o = 0; o < instr->n_out && loom_share_is_step (instr->prim); o++)
+      self->stage[i] = PIPELINE_PER_STAGE;
+      for (guint o = 0; o < instr->n_out && loom_sharding_is_step (instr->prim); o++)
         if (instr->out[o] != 0)
           self->owner[instr->out[o]] = self->owner[instr->in[o % n]];
       return TRUE;
     }
-  if (is_spread (self, instr))
+  if (is_per_stage (self, instr))
     {
-      spread (self, i);
+      set_per_stage (self, i);
       return TRUE;
     }
   /* A step that writes nothing ends there, on all ranks. */
@@ -322,7 +322,7 @@ pipeline_find_owners (Pipeline *self, GError **error)
 }
 
 gboolean
-loom_stages_own (LoomStages *stages, const LoomProgram *p, GError **error)
+loom_stages_assign_slots (LoomStages *stages, const LoomProgram *p, GError **error)
 {
   const LoomPipeline options = { .stages = stages };
   g_autofree int *owner = g_new0 (int, loom_program_n_values (p) + 1);

@@ -7,7 +7,7 @@ void
 pipeline_set_whole (Pipeline *self, LoomValue v, LoomValue whole)
 {
   for (int m = 0; m < self->micros; m++)
-    if (self->part[m].have[v].kind == LOOM_SHARE_WHOLE)
+    if (self->part[m].have[v].kind == LOOM_SHARDING_REPLICATED)
       pipeline_set_local (self, m, v, whole);
     else
       self->part[m].whole[v] = whole;
@@ -19,11 +19,11 @@ pipeline_whole (const Pipeline *self, LoomValue v)
 {
   const Partition *part = &self->part[0];
 
-  return part->have[v].kind == LOOM_SHARE_WHOLE ? local_value (part, v) : part->whole[v];
+  return part->have[v].kind == LOOM_SHARDING_REPLICATED ? local_value (part, v) : part->whole[v];
 }
 
 void
-pipeline_set_lone_pass (Pipeline *self, const LoomInstr *instr)
+pipeline_set_single_micro_batch (Pipeline *self, const LoomInstr *instr)
 {
   const gboolean is_pass = instr->region == LOOM_REGION_FORWARD || instr->region == LOOM_REGION_BACKWARD;
 
@@ -52,25 +52,25 @@ place_exchange (Pipeline *self, LoomValue v)
   loom_program_set_region (pipeline_target (self), info->region);
   loom_program_set_origin (pipeline_target (self), info->origin, info->device);
   loom_program_set_recomputation (pipeline_target (self), 0);
-  loom_program_set_remade (pipeline_target (self), FALSE);
+  loom_program_set_recomputed (pipeline_target (self), FALSE);
 }
 
 void
-pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int meeting)
+pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int exchange_slot)
 {
   LoomTransferAttrs attrs = transfer_attrs (self, value_desc (pipeline_target (self), local), v, to, micro);
 
-  attrs.meeting = meeting;
+  attrs.exchange_slot = exchange_slot;
   place_exchange (self, v);
   loom_emit (pipeline_target (self), loom_prim ("send"), &attrs, 1, &local, NULL);
 }
 
 LoomValue
-pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int meeting)
+pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int exchange_slot)
 {
   LoomTransferAttrs attrs = transfer_attrs (self, d, v, self->owner[v], micro);
 
-  attrs.meeting = meeting;
+  attrs.exchange_slot = exchange_slot;
   place_exchange (self, v);
   return loom_emit (pipeline_target (self), loom_prim ("receive"), &attrs, 0, NULL, NULL);
 }
@@ -79,10 +79,10 @@ LoomTensorDesc
 pipeline_part_desc (const Pipeline *self, LoomValue v, int m)
 {
   LoomTensorDesc d = *value_desc (self->p, v);
-  LoomShare share = self->part[m].have[v];
+  LoomSharding sharding = self->part[m].have[v];
 
-  if (share.kind == LOOM_SHARE_SPLIT)
-    d.dim[share.axis] = partition_rows (&self->part[m], d.dim[share.axis], self->part[m].own.count);
+  if (sharding.kind == LOOM_SHARDING_SPLIT)
+    d.dim[sharding.axis] = partition_rows (&self->part[m], d.dim[sharding.axis], self->part[m].own.count);
   return d;
 }
 
@@ -150,21 +150,21 @@ static LoomValue
 concat_parts (Pipeline *self, LoomValue v)
 {
   g_autofree LoomValue *parts = g_new0 (LoomValue, (gsize)self->micros + 1);
-  LoomShare share = self->part[0].have[v];
-  gboolean blocks = share.blocks > 1;
+  LoomSharding sharding = self->part[0].have[v];
+  gboolean blocks = sharding.blocks > 1;
   LoomValue whole;
 
   for (int m = 0; m < self->micros; m++)
     {
       parts[m] = local_value (&self->part[m], v);
       if (blocks)
-        parts[m] = fold_axis (pipeline_target (self), parts[m], share.axis, share.blocks);
+        parts[m] = fold_axis (pipeline_target (self), parts[m], sharding.axis, sharding.blocks);
     }
   if (self->micros == 1)
     whole = parts[0];
   else
-    whole = loom_concat (pipeline_target (self), (guint)self->micros, parts, share.axis + blocks);
-  return blocks ? fold_axis (pipeline_target (self), whole, share.axis, 0) : whole;
+    whole = loom_concat (pipeline_target (self), (guint)self->micros, parts, sharding.axis + blocks);
+  return blocks ? fold_axis (pipeline_target (self), whole, sharding.axis, 0) : whole;
 }
 
 /* The mean of micro-batches' statistics, weighted by their samples. */
@@ -188,7 +188,7 @@ mean_of_parts (Pipeline *self, LoomValue v)
 LoomValue
 pipeline_join_parts (Pipeline *self, LoomValue v)
 {
-  return self->part[0].have[v].kind == LOOM_SHARE_LOCAL ? mean_of_parts (self, v) : concat_parts (self, v);
+  return self->part[0].have[v].kind == LOOM_SHARDING_LOCAL ? mean_of_parts (self, v) : concat_parts (self, v);
 }
 
 /* 16-bit floats are summed in f32. */

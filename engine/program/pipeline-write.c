@@ -26,7 +26,7 @@ ensure_operands (Pipeline *self, guint i, int m)
 
       if (v == 0)
         continue;
-      if (part->have[v].kind != LOOM_SHARE_WHOLE && loom_share_equal (part->have[v], part->want[i][k]))
+      if (part->have[v].kind != LOOM_SHARDING_REPLICATED && loom_sharding_equal (part->have[v], part->want[i][k]))
         ensure_made (self, v, m);
       else
         ensure_whole (self, v);
@@ -56,7 +56,7 @@ write_divided (Pipeline *self, guint i, int m)
         continue;
       if (self->summed[v])
         pipeline_add_summand (self, v, m);
-      else if (m == 0 && self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
+      else if (m == 0 && self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
         pipeline_set_whole (self, v, local_value (&self->part[0], v));
     }
 }
@@ -71,7 +71,7 @@ write_undivided (Pipeline *self, guint i)
     return;
   *written = TRUE;
   ensure_operands (self, i, 0);
-  pipeline_set_lone_pass (self, instr);
+  pipeline_set_single_micro_batch (self, instr);
   partition_write (&self->part[0], i);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
@@ -80,7 +80,7 @@ write_undivided (Pipeline *self, guint i)
 
 /* The indices, in `at`, of those of n values that are on this stage; returns their number. */
 static guint
-find_own (const Pipeline *self, guint n, const LoomValue *values, guint *at)
+find_on_stage (const Pipeline *self, guint n, const LoomValue *values, guint *at)
 {
   guint own = 0;
 
@@ -99,7 +99,7 @@ write_exchange (Pipeline *self, guint i)
   g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1), *out = g_new0 (LoomValue, instr->n_out + 1);
   g_autofree guint *at = g_new0 (guint, instr->n_in + 1);
   g_autofree gpointer attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
-  guint own = find_own (self, instr->n_in, instr->in, at);
+  guint own = find_on_stage (self, instr->n_in, instr->in, at);
 
   if (*written || own == 0)
     return;
@@ -110,7 +110,7 @@ write_exchange (Pipeline *self, guint i)
       in[k] = pipeline_whole (self, instr->in[at[k]]);
     }
   prim_collective_choose (instr->prim, attrs, own, at);
-  pipeline_set_lone_pass (self, instr);
+  pipeline_set_single_micro_batch (self, instr);
   loom_rewrite_place (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, own, in, out);
   for (guint k = 0; k < own; k++)
@@ -132,7 +132,7 @@ write_step (Pipeline *self, guint i)
   if (*written)
     return;
   *written = TRUE;
-  own = find_own (self, n, instr->in, at);
+  own = find_on_stage (self, n, instr->in, at);
   if (own == 0)
     return;
   for (guint list = 0; list < lists; list++)
@@ -146,7 +146,7 @@ write_step (Pipeline *self, guint i)
       in[k] = pipeline_whole (self, in[k]);
     }
   *(int *)attrs = (int)own;
-  pipeline_set_lone_pass (self, instr);
+  pipeline_set_single_micro_batch (self, instr);
   loom_rewrite_place (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, n_in, in, out);
   for (guint list = 0; list < results; list++)
@@ -180,7 +180,7 @@ write_stats (Pipeline *self, guint i)
         ensure_whole (self, instr->in[k]);
         in[attrs.n++] = pipeline_whole (self, instr->in[k]);
       }
-  pipeline_set_lone_pass (self, instr);
+  pipeline_set_single_micro_batch (self, instr);
   loom_rewrite_place (&self->part[0].r, instr);
   if (attrs.n > 0)
     loom_emit (p, instr->prim, &attrs, (guint)attrs.n, in, out);
@@ -228,10 +228,10 @@ ensure_whole (Pipeline *self, LoomValue v)
   instr = pipeline_producer_of (self, v);
   if (instr == NULL)
     return;
-  if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
+  if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
     g_error ("stage %d: all of %s has not come from stage %d", self->options->stage, pipeline_name_of (instr),
              self->owner[v]);
-  if (self->stage[i] == PIPELINE_SPREAD)
+  if (self->stage[i] == PIPELINE_PER_STAGE)
     {
       if (pipeline_is_exchange (instr))
         write_exchange (self, i);
@@ -246,7 +246,7 @@ ensure_whole (Pipeline *self, LoomValue v)
     }
   for (int m = 0; m < self->micros; m++)
     ensure_made (self, v, m);
-  if (self->part[0].have[v].kind == LOOM_SHARE_WHOLE)
+  if (self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
     return;
   loom_rewrite_place (&self->part[0].r, instr);
   pipeline_set_whole (self, v, pipeline_join_parts (self, v));
@@ -284,19 +284,19 @@ receive_for (Pipeline *self, const LoomPipelineEvent *e)
 }
 
 static void
-send_of (Pipeline *self, guint i, int micro, int meeting)
+send_of (Pipeline *self, guint i, int micro, int exchange_slot)
 {
   const LoomInstr *instr = loom_program_instr (self->p, i);
 
   for (guint o = 0; o < instr->n_out; o++)
     for (int s = 0; instr->out[o] != 0 && s < self->stages; s++)
       if ((self->need_forward[instr->out[o]] | self->need_backward[instr->out[o]]) & (G_GUINT64_CONSTANT (1) << s))
-        pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro, meeting);
+        pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro, exchange_slot);
 }
 
 /* Receives the value of another stage's pass for this one. */
 static void
-receive_of (Pipeline *self, guint i, int micro, int meeting)
+receive_of (Pipeline *self, guint i, int micro, int exchange_slot)
 {
   const LoomInstr *instr = loom_program_instr (self->p, i);
   const guint64 own = G_GUINT64_CONSTANT (1) << self->options->stage;
@@ -309,7 +309,7 @@ receive_of (Pipeline *self, guint i, int micro, int meeting)
         {
           LoomTensorDesc d = pipeline_part_desc (self, v, micro);
 
-          pipeline_set_local (self, micro, v, pipeline_receive (self, v, &d, micro, meeting));
+          pipeline_set_local (self, micro, v, pipeline_receive (self, v, &d, micro, exchange_slot));
         }
     }
 }
@@ -339,7 +339,7 @@ write_pass (Pipeline *self, const LoomPipelineEvent *e)
 
 /* Writes the exchange after a slot: the values of its passes that other stages need. */
 static void
-write_meeting (Pipeline *self, const GArray *events, guint first, guint end)
+write_slot_exchange (Pipeline *self, const GArray *events, guint first, guint end)
 {
   for (guint k = first; k < end; k++)
     {
@@ -370,7 +370,7 @@ write_passes (Pipeline *self)
       if (k + 1 < events->len && (e + 1)->slot == e->slot)
         continue;
       if (self->options->stages->meet)
-        write_meeting (self, events, slot, k + 1);
+        write_slot_exchange (self, events, slot, k + 1);
       slot = k + 1;
     }
   loom_program_set_pass (pipeline_target (self), 0);
@@ -425,7 +425,8 @@ write_after (Pipeline *self)
     {
       if (!self->is_live[i])
         continue;
-      if (self->stage[i] == PIPELINE_SPREAD && loom_program_instr (self->p, i)->prim->share == loom_share_grad_stats)
+      if (self->stage[i] == PIPELINE_PER_STAGE
+          && loom_program_instr (self->p, i)->prim->sharding == loom_shard_grad_stats)
         write_stats (self, i);
       /* If a step ends on all ranks here, none may wait for a send after this point. */
       if (loom_program_instr (self->p, i)->prim->flags & LOOM_PRIM_GATE)
@@ -456,7 +457,7 @@ write_ends (Pipeline *self, LoomValue *next)
       next[s] = pipeline_whole (self, slot->commit);
     }
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
-    if (self->part[0].have[v].kind != LOOM_SHARE_WHOLE)
+    if (self->part[0].have[v].kind != LOOM_SHARDING_REPLICATED)
       pipeline_set_local (self, 0, v, self->part[0].whole[v]);
   self->part[0].r.next = next;
 }
@@ -562,7 +563,7 @@ begin (Pipeline *self)
       LoomValue v = loom_program_get_input (self->p, i)->value;
       LoomValue whole = local_value (&self->part[0], v);
 
-      for (int m = 0; m < self->micros && self->part[0].have[v].kind != LOOM_SHARE_WHOLE; m++)
+      for (int m = 0; m < self->micros && self->part[0].have[v].kind != LOOM_SHARDING_REPLICATED; m++)
         {
           self->part[m].whole[v] = whole;
           pipeline_set_local (self, m, v, 0);
@@ -578,7 +579,7 @@ loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError
   LoomProgram *to = NULL;
 
   pipeline_init (&self, p, options);
-  if (pipeline_survey (&self, error))
+  if (pipeline_analyse (&self, error))
     {
       begin (&self);
       write_before (&self);

@@ -1,6 +1,6 @@
 /* Scaled dot-product attention and its gradient as composites, so that back ends need not store the matrix of logits;
  * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 #include <math.h>
 
@@ -348,7 +348,7 @@ describe_strides (const LoomAttentionAttrs *a)
                    " in-place %" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT
                    "/%" G_GINT64_FORMAT "x%" G_GINT64_FORMAT "/%" G_GINT64_FORMAT,
                    s->n, s->heads, s->groups, s->queries, s->keys, s->width, s->depth);
-  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+  for (int i = 0; i < LOOM_ATTENTION_N_OPERANDS; i++)
     g_string_append_printf (text, " %" G_GINT64_FORMAT "+%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT,
                             a->rows[i].start, a->rows[i].sample, a->rows[i].head, a->rows[i].row);
   return g_string_free (text, FALSE);
@@ -373,8 +373,8 @@ describe_attention (const void *attrs)
 static double
 flops_of (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first, double products_q, double products_v)
 {
-  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
-  const LoomAttentionSizes s = loom_attention_places (a, in, first, rows);
+  LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
+  const LoomAttentionSizes s = loom_attention_strides (a, in, first, rows);
   const double pairs = (double)(s.n * s.heads * s.queries) * (double)s.keys * (a->causal ? 0.5 : 1.0);
 
   return pairs * (2.0 * products_q * (double)s.width + 2.0 * products_v * (double)s.depth + 5.0);
@@ -416,13 +416,13 @@ draws_attention (const void *attrs)
  * heads is whole, and its gradient is a sum. Several heads of queries may use one of keys and are then kept
  * together. */
 static void
-share_attention (LoomShareCall *call)
+shard_attention (LoomShardingCall *call)
 {
   int axis = -1;
   gint64 most = 0;
 
   for (guint k = 0; k < call->n_in && axis < 0; k++)
-    if (call->have[k].kind == LOOM_SHARE_SPLIT && call->have[k].axis < 2 && call->have[k].blocks <= 1)
+    if (call->have[k].kind == LOOM_SHARDING_SPLIT && call->have[k].axis < 2 && call->have[k].blocks <= 1)
       axis = call->have[k].axis;
   for (guint k = 0; k < call->n_in && axis >= 0; k++)
     if (call->in[k].dtype != LOOM_N_DTYPES && call->in[k].rank > 0)
@@ -435,17 +435,17 @@ share_attention (LoomShareCall *call)
     return;
   for (guint k = 0; k < call->n_in; k++)
     if (call->in[k].dtype != LOOM_N_DTYPES && call->in[k].rank > 0 && (call->in[k].dim[axis] != 1 || most == 1))
-      call->want[k] = (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis };
+      call->want[k] = (LoomSharding){ .kind = LOOM_SHARDING_SPLIT, .axis = axis };
   for (guint o = 0; o < call->n_out; o++)
     call->result[o] = call->out[o].dtype == LOOM_N_DTYPES || call->out[o].dim[axis] == most
                               || call->out[o].dim[axis] % call->samples == 0
-                          ? (LoomShare){ .kind = LOOM_SHARE_SPLIT, .axis = axis }
-                          : (LoomShare){ .kind = LOOM_SHARE_PENDING };
+                          ? (LoomSharding){ .kind = LOOM_SHARDING_SPLIT, .axis = axis }
+                          : (LoomSharding){ .kind = LOOM_SHARDING_PARTIAL };
 }
 
 static const LoomPrim attention
     = { .name = "attention",
-        .share = share_attention,
+        .sharding = shard_attention,
         .doc = "Values averaged by the softmax of scaled products of queries and keys; also log Σ exp of each query.",
         .tier = LOOM_TIER_COMPOSITE,
         .attrs_size = sizeof (LoomAttentionAttrs),
@@ -460,7 +460,7 @@ static const LoomPrim attention
         .equal = equal_attention };
 
 static const LoomPrim attention_grad = { .name = "attention_grad",
-                                         .share = share_attention,
+                                         .sharding = shard_attention,
                                          .doc = "The gradient of attention, which recomputes the weights.",
                                          .tier = LOOM_TIER_COMPOSITE,
                                          .attrs_size = sizeof (LoomAttentionAttrs),

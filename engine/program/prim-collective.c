@@ -1,7 +1,7 @@
 /* The primitives of collectives (all_reduce, reduce_scatter, unshard, all_gather), which partitioning inserts
  * (program-partition.c). The planner makes their kernels from a communicator (plan-collective.c), not a back end. They
  * have no gradients, because a program is partitioned after differentiation. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static gboolean
 have_one_type (guint n_in, const LoomTensorDesc *in, char **why)
@@ -54,13 +54,13 @@ describe_all_reduce (const void *attrs)
 
 /* Along another axis of the mesh each rank reduces what it has: its samples, its shard, or its summand. */
 static void
-share_all_reduce (LoomShareCall *call)
+shard_all_reduce (LoomShardingCall *call)
 {
   const LoomAllReduceAttrs *a = call->attrs;
 
   for (guint k = 0; k < call->n_in; k++)
-    if (call->have[k].kind == LOOM_SHARE_SPLIT || call->have[k].kind == LOOM_SHARE_SHARD
-        || (call->have[k].kind == LOOM_SHARE_PENDING && a->op == LOOM_REDUCE_SUM))
+    if (call->have[k].kind == LOOM_SHARDING_SPLIT || call->have[k].kind == LOOM_SHARDING_FLAT
+        || (call->have[k].kind == LOOM_SHARDING_PARTIAL && a->op == LOOM_REDUCE_SUM))
       call->want[k] = call->result[k] = call->have[k];
 }
 
@@ -70,7 +70,7 @@ static const LoomPrim all_reduce = { .name = "all_reduce",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,
                                      .attrs_size = sizeof (LoomAllReduceAttrs),
-                                     .share = share_all_reduce,
+                                     .sharding = shard_all_reduce,
                                      .infer = infer_all_reduce,
                                      .describe = describe_all_reduce };
 
@@ -84,7 +84,7 @@ infer_reduce_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, L
     return FALSE;
   for (guint i = 0; i < n_in; i++)
     out[i] = loom_desc_make (in[i].dtype, 1,
-                             (gint64[]){ loom_comm_part (loom_desc_count (&in[i]), a->rank, a->ranks).count });
+                             (gint64[]){ loom_comm_shard (loom_desc_count (&in[i]), a->rank, a->ranks).count });
   *n_out = n_in;
   return TRUE;
 }
@@ -172,10 +172,10 @@ describe_all_gather (const void *attrs)
 
 /* The same for gathering along the first axis. */
 static void
-share_all_gather (LoomShareCall *call)
+shard_all_gather (LoomShardingCall *call)
 {
-  if ((call->have[0].kind == LOOM_SHARE_SPLIT && call->have[0].axis > 0)
-      || (call->have[0].kind == LOOM_SHARE_PENDING && loom_dtype_is_float (call->in[0].dtype)))
+  if ((call->have[0].kind == LOOM_SHARDING_SPLIT && call->have[0].axis > 0)
+      || (call->have[0].kind == LOOM_SHARDING_PARTIAL && loom_dtype_is_float (call->in[0].dtype)))
     call->want[0] = call->result[0] = call->have[0];
 }
 
@@ -185,7 +185,7 @@ static const LoomPrim all_gather = { .name = "all_gather",
                                      .tier = LOOM_TIER_CORE,
                                      .flags = LOOM_PRIM_COLLECTIVE,
                                      .attrs_size = sizeof (LoomAllGatherTo),
-                                     .share = share_all_gather,
+                                     .sharding = shard_all_gather,
                                      .dims_at = G_STRUCT_OFFSET (LoomAllGatherTo, to) + 1,
                                      .max_out = 1,
                                      .infer = infer_all_gather,
@@ -199,7 +199,7 @@ loom_collective_along (const LoomPrim *prim, const void *attrs)
   G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomUnshardTo, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
 
   /* Transfers between stages. */
-  if (prim->flags & LOOM_PRIM_KEPT)
+  if (prim->flags & LOOM_PRIM_SIDE_EFFECT)
     return LOOM_MESH_PIPELINE;
   return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;
 }

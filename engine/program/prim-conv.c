@@ -1,7 +1,7 @@
 /* Two-dimensional convolution and its two gradients as composites. Expansions are matrix products over the elements of
  * windows, with columns [N, groups, C/groups·R·S, P·Q] shared by all three. */
 #include "engine/program/prim-window.h"
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static gboolean
 infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -339,8 +339,8 @@ equal_conv2d (const void *a, const void *b)
 
 /* The images of all iterations are one batch. */
 static gboolean
-over_runs_conv2d (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
-                  const LoomValue *value, LoomValue *all)
+over_iterations_conv2d (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                        const gboolean *is_stack, const LoomValue *value, LoomValue *all)
 {
   LoomValue operand[3] = { 0, value[1], value[2] }, y;
   gint64 runs, n = in[0].dim[0];
@@ -359,7 +359,7 @@ over_runs_conv2d (LoomProgram *p, const void *attrs, guint n_in, const LoomTenso
 }
 
 static const LoomPrim conv2d = { .name = "conv2d",
-                                 .share = loom_share_conv,
+                                 .sharding = loom_shard_conv,
                                  .doc = "Cross-correlation of images with kernels, with an optional bias.",
                                  .flags = LOOM_PRIM_PRODUCT,
                                  .tier = LOOM_TIER_COMPOSITE,
@@ -372,10 +372,10 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .flops = flops_conv2d,
                                  .precision = LOOM_PRECISION_LOW,
                                  .equal = equal_conv2d,
-                                 .over_runs = over_runs_conv2d };
+                                 .over_iterations = over_iterations_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
-                                     .share = loom_share_conv,
+                                     .sharding = loom_shard_conv,
                                      .doc = "The gradient of a convolution's input.",
                                      .flags = LOOM_PRIM_PRODUCT,
                                      .tier = LOOM_TIER_COMPOSITE,
@@ -390,7 +390,7 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .equal = equal_conv2d };
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
-                                      .share = loom_share_conv_weight_grad,
+                                      .sharding = loom_shard_conv_weight_grad,
                                       .doc = "The gradients of a convolution's kernel and bias.",
                                       .flags = LOOM_PRIM_PRODUCT,
                                       .tier = LOOM_TIER_COMPOSITE,

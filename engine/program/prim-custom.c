@@ -2,7 +2,7 @@
  *
  * custom_gradient returns its first operand, so it costs nothing after differentiation; the other operands are for the
  * rule. The rule emits the backward formula as primitives, which therefore have derivatives themselves. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 gboolean
 loom_formula_is_bool (const LoomFormula *formula, guint reg)
@@ -116,7 +116,7 @@ equal_custom_gradient (const void *a, const void *b)
 }
 
 static const LoomPrim custom_gradient = { .name = "custom_gradient",
-                                          .share = loom_share_same,
+                                          .sharding = loom_shard_same,
                                           .doc = "The first operand, with a gradient by the user's formula.",
                                           .tier = LOOM_TIER_CORE,
                                           .attrs_size = sizeof (LoomCustomGradientAttrs),

@@ -1,5 +1,5 @@
 /* Primitives along one axis by index: gather, scatter, sort and cumsum. Their gradients are one another. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static gboolean
 check_axis (int axis, const LoomTensorDesc *x, char **why)
@@ -85,7 +85,7 @@ static const LoomPrim gather = { .name = "gather",
                                  .max_out = 1,
                                  .infer = infer_gather,
                                  .gradient = gradient_gather,
-                                 .share = loom_share_gather,
+                                 .sharding = loom_shard_gather,
                                  .describe = describe_gather,
                                  .flops = flops_none,
                                  .equal = equal_gather };
@@ -211,7 +211,7 @@ static const LoomPrim scatter = { .name = "scatter",
                                   .max_out = 1,
                                   .infer = infer_scatter,
                                   .gradient = gradient_scatter,
-                                  .share = loom_share_scatter,
+                                  .sharding = loom_shard_scatter,
                                   .describe = describe_scatter,
                                   .flops = flops_scatter,
                                   .equal = equal_scatter };
@@ -340,7 +340,7 @@ equal_cumsum (const void *a, const void *b)
 }
 
 static const LoomPrim cumsum = { .name = "cumsum",
-                                 .share = loom_share_cumsum,
+                                 .sharding = loom_shard_cumsum,
                                  .doc = "Running sums along an axis.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomCumsumAttrs),

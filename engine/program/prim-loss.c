@@ -1,7 +1,7 @@
 /* The composite of softmax and cross-entropy: the loss per sample and log Σ exp, from which the gradient is one pass.
  *
  * logits [N, C, d…], target [N, d…] of classes; loss and lse [N, d…]. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 /* The shape of one class: [N, d…]. */
 static LoomTensorDesc
@@ -170,7 +170,7 @@ equal_cross_entropy (const void *a, const void *b)
 }
 
 static const LoomPrim cross_entropy = { .name = "cross_entropy",
-                                        .share = loom_share_cross_entropy,
+                                        .sharding = loom_shard_cross_entropy,
                                         .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomCrossEntropyAttrs),
@@ -184,7 +184,7 @@ static const LoomPrim cross_entropy = { .name = "cross_entropy",
                                         .equal = equal_cross_entropy };
 
 static const LoomPrim cross_entropy_grad = { .name = "cross_entropy_grad",
-                                             .share = loom_share_cross_entropy,
+                                             .sharding = loom_shard_cross_entropy,
                                              .doc = "(softmax - onehot)·g",
                                              .tier = LOOM_TIER_COMPOSITE,
                                              .attrs_size = sizeof (LoomCrossEntropyAttrs),

@@ -2,7 +2,7 @@
  *
  * Its gradients are multiplications with other flags, so nothing is transposed in memory: for y = x·Wᵀ, dW = gᵀ·x and
  * dx = g·W. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static gboolean
 infer_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -72,8 +72,8 @@ gradient_matmul (const LoomGradCall *call)
 
 /* The sum of aᵀ·b over iterations is one product over the rows of all iterations. */
 static gboolean
-sum_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
-                 LoomValue *sum)
+sum_over_iterations_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                            const LoomValue *stack, LoomValue *sum)
 {
   const LoomMatmulAttrs *a = attrs;
   LoomValue rows[2];
@@ -91,7 +91,7 @@ sum_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensor
 
 /* A stack of matrices as the rows of one, to be multiplied by a matrix that is the same in every iteration. */
 static LoomValue
-rows_over_runs (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *x, const LoomValue *value)
+rows_over_iterations (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *x, const LoomValue *value)
 {
   gint64 runs = value_desc (p, value[0])->dim[0], m = 1, k = x->dim[x->rank - 1], dims[LOOM_MAX_RANK];
   LoomValue in[3] = { 0, value[1], value[2] }, y;
@@ -110,8 +110,8 @@ rows_over_runs (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *
 /* Otherwise the iterations are one more leading batch axis, after which an operand of lower rank gets axes of size
  * 1. */
 static gboolean
-over_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
-                  const LoomValue *value, LoomValue *all)
+over_iterations_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                        const gboolean *is_stack, const LoomValue *value, LoomValue *all)
 {
   const LoomMatmulAttrs *a = attrs;
   int rank = MAX (in[0].rank, in[1].rank);
@@ -123,7 +123,7 @@ over_runs_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTenso
     return TRUE;
   if (!is_stack[1] && in[1].rank == 2 && !a->trans_a)
     {
-      *all = rows_over_runs (p, a, &in[0], value);
+      *all = rows_over_iterations (p, a, &in[0], value);
       return TRUE;
     }
   for (int k = 0; k < 2; k++)
@@ -178,7 +178,7 @@ equal_matmul (const void *a, const void *b)
 }
 
 static const LoomPrim matmul = { .name = "matmul",
-                                 .share = loom_share_matmul,
+                                 .sharding = loom_shard_matmul,
                                  .doc = "Matrix product over the last two axes, with an optional bias.",
                                  .flags = LOOM_PRIM_PRODUCT,
                                  .tier = LOOM_TIER_CORE,
@@ -190,7 +190,7 @@ static const LoomPrim matmul = { .name = "matmul",
                                  .flops = flops_matmul,
                                  .precision = LOOM_PRECISION_LOW,
                                  .equal = equal_matmul,
-                                 .sum_runs = sum_runs_matmul,
-                                 .over_runs = over_runs_matmul };
+                                 .sum_over_iterations = sum_over_iterations_matmul,
+                                 .over_iterations = over_iterations_matmul };
 
 const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };

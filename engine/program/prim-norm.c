@@ -2,7 +2,7 @@
  *
  * Both are x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes with common statistics and in the shape of
  * the scale, which one struct describes for all four expansions. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
@@ -351,7 +351,7 @@ equal_norm (const void *a, const void *b)
                                      .describe = describe_norm,                                                        \
                                      .flops = flops_norm,                                                              \
                                      .precision = LOOM_PRECISION_##rule_of_type,                                       \
-                                     .share = loom_share_##division,                                                   \
+                                     .sharding = loom_shard_##division,                                                \
                                      .equal = equal_norm };
 
 PRIM (batch_norm, "batch_norm",

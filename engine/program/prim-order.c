@@ -1,6 +1,6 @@
 /* The primitives that sort rows for `visit`: by body number (group_rows), and by tree level (level_rows). The host
  * computes them. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static void
 set_outputs (LoomTensorDesc *out, guint *n_out, guint n, gint64 rows)
@@ -89,7 +89,7 @@ static const LoomPrim group_rows = { .name = "group_rows",
                                      .attrs_size = sizeof (LoomOrderAttrs),
                                      .infer = infer_groups,
                                      .gradient_is_zero = TRUE,
-                                     .share = loom_share_order,
+                                     .sharding = loom_shard_order,
                                      .describe = describe_groups,
                                      .flops = flops_none,
                                      .equal = equal_order,
@@ -187,7 +187,7 @@ static const LoomPrim level_rows = { .name = "level_rows",
                                      .attrs_size = sizeof (LoomOrderAttrs),
                                      .infer = infer_levels,
                                      .gradient_is_zero = TRUE,
-                                     .share = loom_share_order,
+                                     .sharding = loom_shard_order,
                                      .describe = describe_levels,
                                      .flops = flops_none,
                                      .equal = equal_order,

@@ -2,7 +2,7 @@
  *
  * Output sizes are attributes, because the operator resolves ceil mode, and a window may extend beyond the edge. */
 #include "engine/program/prim-window.h"
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 #include <math.h>
 
@@ -243,7 +243,7 @@ equal_pool (const void *a, const void *b)
 }
 
 static const LoomPrim max_pool = { .name = "max_pool2d",
-                                   .share = loom_share_samples,
+                                   .sharding = loom_shard_samples,
                                    .doc = "The largest element of each window, and its position.",
                                    .tier = LOOM_TIER_COMPOSITE,
                                    .attrs_size = sizeof (LoomPool2dTo),
@@ -256,7 +256,7 @@ static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .equal = equal_pool };
 
 static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
-                                        .share = loom_share_samples,
+                                        .sharding = loom_shard_samples,
                                         .doc = "Adds each window's gradient to its largest element.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomPool2dTo),
@@ -268,7 +268,7 @@ static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .equal = equal_pool };
 
 static const LoomPrim avg_pool = { .name = "avg_pool2d",
-                                   .share = loom_share_samples,
+                                   .sharding = loom_shard_samples,
                                    .doc = "The mean of each window.",
                                    .tier = LOOM_TIER_COMPOSITE,
                                    .attrs_size = sizeof (LoomPool2dTo),
@@ -281,7 +281,7 @@ static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .equal = equal_pool };
 
 static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
-                                        .share = loom_share_samples,
+                                        .sharding = loom_shard_samples,
                                         .doc = "Spreads each window's gradient over its elements.",
                                         .tier = LOOM_TIER_COMPOSITE,
                                         .attrs_size = sizeof (LoomPool2dTo),

@@ -1,6 +1,6 @@
 /* The primitive of reductions along axes. The result keeps the rank, with size 1 on reduced axes, so it broadcasts
  * against the operand without a reshape, and gradients are elementwise. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static gboolean
 infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -75,8 +75,8 @@ gradient_reduce (const LoomGradCall *call)
 }
 
 static gboolean
-sum_runs_reduce (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomValue *stack,
-                 LoomValue *sum)
+sum_over_iterations_reduce (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                            const LoomValue *stack, LoomValue *sum)
 {
   const LoomReduceAttrs *a = attrs;
 
@@ -118,7 +118,7 @@ equal_reduce (const void *a, const void *b)
 }
 
 static const LoomPrim reduce = { .name = "reduce",
-                                 .share = loom_share_reduce,
+                                 .sharding = loom_shard_reduce,
                                  .doc = "Sum, largest, smallest or product along axes.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomReduceAttrs),
@@ -129,7 +129,7 @@ static const LoomPrim reduce = { .name = "reduce",
                                  .flops = flops_reduce,
                                  .precision = LOOM_PRECISION_F32,
                                  .equal = equal_reduce,
-                                 .sum_runs = sum_runs_reduce };
+                                 .sum_over_iterations = sum_over_iterations_reduce };
 
 static gboolean
 infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -169,7 +169,7 @@ equal_argreduce (const void *a, const void *b)
 }
 
 static const LoomPrim argreduce = { .name = "argreduce",
-                                    .share = loom_share_argreduce,
+                                    .sharding = loom_shard_argreduce,
                                     .doc = "First position of the largest or smallest element along an axis.",
                                     .tier = LOOM_TIER_CORE,
                                     .attrs_size = sizeof (LoomArgReduceAttrs),

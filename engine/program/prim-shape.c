@@ -1,6 +1,6 @@
 /* The primitives that rearrange elements: reshape, detach, expand, permute, slice, pad, concat, move and copy. Their
  * gradients are one another. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 #include "kernels/move.h"
 
 #include <string.h>
@@ -54,8 +54,8 @@ equal_dims (const void *a, const void *b)
 
 /* Never the value itself: the result must be a new value, as an iteration's was. */
 static gboolean
-over_runs_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
-                   const LoomValue *value, LoomValue *all)
+over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                         const gboolean *is_stack, const LoomValue *value, LoomValue *all)
 {
   const LoomDims *to = attrs;
   LoomDims stacked = { .rank = to->rank + 1 };
@@ -72,7 +72,7 @@ over_runs_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTens
 }
 
 static const LoomPrim reshape = { .name = "reshape",
-                                  .share = loom_share_reshape,
+                                  .sharding = loom_shard_reshape,
                                   .dims_at = 1,
                                   .doc = "The same elements in the same order, in another shape.",
                                   .tier = LOOM_TIER_CORE,
@@ -84,7 +84,7 @@ static const LoomPrim reshape = { .name = "reshape",
                                   .describe = describe_dims,
                                   .view = LOOM_VIEW_ALWAYS,
                                   .equal = equal_dims,
-                                  .over_runs = over_runs_reshape };
+                                  .over_iterations = over_iterations_reshape };
 
 /* ---- detach ----------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 }
 
 static const LoomPrim detach = { .name = "detach",
-                                 .share = loom_share_convert,
+                                 .sharding = loom_shard_convert,
                                  .doc = "The same value without a gradient.",
                                  .tier = LOOM_TIER_CORE,
                                  .max_out = 1,
@@ -137,7 +137,7 @@ gradient_expand (const LoomGradCall *call)
 }
 
 static const LoomPrim expand = { .name = "expand",
-                                 .share = loom_share_expand,
+                                 .sharding = loom_shard_expand,
                                  .dims_at = 1,
                                  .doc = "Repeats along axes of size 1, as broadcasting does.",
                                  .tier = LOOM_TIER_CORE,
@@ -147,7 +147,7 @@ static const LoomPrim expand = { .name = "expand",
                                  .gradient = gradient_expand,
                                  .describe = describe_dims,
                                  .flags = LOOM_PRIM_REARRANGES,
-                                 .view = LOOM_VIEW_WHERE_EQUAL,
+                                 .view = LOOM_VIEW_IF_SAME_SIZE,
                                  .equal = equal_dims };
 
 /* ---- permute ---------------------------------------------------------- */
@@ -214,8 +214,8 @@ equal_permute (const void *a, const void *b)
 }
 
 static gboolean
-over_runs_permute (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in, const gboolean *is_stack,
-                   const LoomValue *value, LoomValue *all)
+over_iterations_permute (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
+                         const gboolean *is_stack, const LoomValue *value, LoomValue *all)
 {
   const LoomPermuteAttrs *a = attrs;
   int perm[LOOM_MAX_RANK] = { 0 };
@@ -230,7 +230,7 @@ over_runs_permute (LoomProgram *p, const void *attrs, guint n_in, const LoomTens
 }
 
 static const LoomPrim permute = { .name = "permute",
-                                  .share = loom_share_permute,
+                                  .sharding = loom_shard_permute,
                                   .doc = "Axes in another order.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomPermuteAttrs),
@@ -240,7 +240,7 @@ static const LoomPrim permute = { .name = "permute",
                                   .describe = describe_permute,
                                   .flags = LOOM_PRIM_REARRANGES | LOOM_PRIM_ONE_PASS,
                                   .equal = equal_permute,
-                                  .over_runs = over_runs_permute };
+                                  .over_iterations = over_iterations_permute };
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
@@ -314,7 +314,7 @@ hash_slice (const void *attrs)
 }
 
 static const LoomPrim slice = { .name = "slice",
-                                .share = loom_share_slice,
+                                .sharding = loom_shard_slice,
                                 .dims_at = G_STRUCT_OFFSET (LoomSliceTo, to) + 1,
                                 .doc = "A regular part of a tensor.",
                                 .tier = LOOM_TIER_CORE,
@@ -376,7 +376,7 @@ equal_pad (const void *a, const void *b)
 }
 
 static const LoomPrim pad = { .name = "pad",
-                              .share = loom_share_pad,
+                              .sharding = loom_shard_pad,
                               .dims_at = G_STRUCT_OFFSET (LoomPadTo, to) + 1,
                               .doc = "A tensor inside a larger one that is filled with a value.",
                               .tier = LOOM_TIER_CORE,
@@ -449,7 +449,7 @@ equal_concat (const void *a, const void *b)
 }
 
 static const LoomPrim concat = { .name = "concat",
-                                 .share = loom_share_concat,
+                                 .sharding = loom_shard_concat,
                                  .doc = "Concatenates tensors along an axis.",
                                  .tier = LOOM_TIER_CORE,
                                  .attrs_size = sizeof (LoomConcatAttrs),
@@ -571,7 +571,7 @@ equal_copy (const void *a, const void *b)
 }
 
 static const LoomPrim copy = { .name = "copy",
-                               .share = loom_share_convert,
+                               .sharding = loom_shard_convert,
                                .doc = "The same values in another element type.",
                                .tier = LOOM_TIER_CORE,
                                .attrs_size = sizeof (LoomCopyTo),
@@ -580,7 +580,7 @@ static const LoomPrim copy = { .name = "copy",
                                .gradient = gradient_copy,
                                .describe = describe_copy,
                                .flags = LOOM_PRIM_CONVERTS,
-                               .view = LOOM_VIEW_WHERE_EQUAL,
+                               .view = LOOM_VIEW_IF_SAME_SIZE,
                                .equal = equal_copy };
 
 const LoomPrim *const loom_prims_shape[]

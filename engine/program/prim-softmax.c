@@ -1,6 +1,6 @@
 /* Softmax and log-softmax along an axis as composites, so that back ends can compute them in one pass; expand() has the
  * formulas in core primitives. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 static gboolean
 infer_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -93,7 +93,7 @@ equal_softmax (const void *a, const void *b)
 }
 
 static const LoomPrim softmax = { .name = "softmax",
-                                  .share = loom_share_softmax,
+                                  .sharding = loom_shard_softmax,
                                   .doc = "Exponentials scaled to a sum of 1 along an axis, or their logarithms.",
                                   .tier = LOOM_TIER_COMPOSITE,
                                   .attrs_size = sizeof (LoomSoftmaxAttrs),
@@ -107,7 +107,7 @@ static const LoomPrim softmax = { .name = "softmax",
                                   .equal = equal_softmax };
 
 static const LoomPrim softmax_grad = { .name = "softmax_grad",
-                                       .share = loom_share_softmax,
+                                       .sharding = loom_shard_softmax,
                                        .doc = "The gradient of softmax from its result.",
                                        .tier = LOOM_TIER_COMPOSITE,
                                        .attrs_size = sizeof (LoomSoftmaxAttrs),

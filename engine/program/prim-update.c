@@ -2,7 +2,7 @@
  * once.
  *
  * They end a program, so they have no gradient; results overwrite their operands. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 
 #include "kernels/optim.h"
 
@@ -48,7 +48,7 @@ static const LoomPrim grad_stats = { .name = "grad_stats",
                                      .purpose = "The norm of the gradients",
                                      .tier = LOOM_TIER_CORE,
                                      .attrs_size = sizeof (LoomGradStatsAttrs),
-                                     .share = loom_share_grad_stats,
+                                     .sharding = loom_shard_grad_stats,
                                      .max_out = 2,
                                      .infer = infer_grad_stats,
                                      .describe = describe_count,
@@ -138,7 +138,7 @@ static const LoomPrim sgd_step = { .name = "sgd_step",
                                    .doc = "Stochastic gradient descent on many tensors.",
                                    .tier = LOOM_TIER_CORE,
                                    .attrs_size = sizeof (LoomSgdAttrs),
-                                   .share = loom_share_step,
+                                   .sharding = loom_shard_step,
                                    .infer = infer_sgd,
                                    .describe = describe_sgd,
                                    .flops = flops_per_operand,
@@ -251,7 +251,7 @@ static const LoomPrim adam_step = { .name = "adam_step",
                                     .doc = "Adam or AdamW on many tensors.",
                                     .tier = LOOM_TIER_CORE,
                                     .attrs_size = sizeof (LoomAdamAttrs),
-                                    .share = loom_share_step,
+                                    .sharding = loom_shard_step,
                                     .infer = infer_adam,
                                     .describe = describe_adam,
                                     .flops = flops_per_operand,
@@ -279,7 +279,7 @@ describe_other (const void *attrs)
                                          .doc = "A step of " #name_ " on many tensors.",                               \
                                          .tier = LOOM_TIER_CORE,                                                       \
                                          .attrs_size = sizeof (LoomStepAttrs),                                         \
-                                         .share = loom_share_step_by_kind,                                             \
+                                         .sharding = loom_shard_step_by_kind,                                          \
                                          .infer = infer_other,                                                         \
                                          .describe = describe_other,                                                   \
                                          .flops = flops_per_operand,                                                   \

@@ -1,6 +1,6 @@
 /* The primitives `switch` (one of several bodies) and `visit` (a body for each group of rows), whose bodies are chosen
  * by data: branches for samples, and a module for trees level by level. Their gradient is in visit-gradient.c. */
-#include "engine/program/partition-private.h"
+#include "engine/program/partition-sharding.h"
 #include "engine/program/program-visit.h"
 
 static gboolean
@@ -217,7 +217,7 @@ static const LoomPrim visit = { .name = "visit",
                                 .attrs_size = sizeof (LoomVisitAttrs),
                                 .infer = infer_visit,
                                 .gradient = loom_visit_gradient,
-                                .share = loom_share_visit,
+                                .sharding = loom_shard_visit,
                                 .describe = describe_visit,
                                 .flops = flops_visit,
                                 .precision = LOOM_PRECISION_F32,

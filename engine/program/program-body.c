@@ -41,7 +41,7 @@ copy_instr (LoomProgram *to, const LoomInstr *instr, LoomValue *map)
     in[k] = map[instr->in[k]];
   loom_program_set_region (to, instr->region);
   loom_program_set_origin (to, instr->origin, instr->device);
-  loom_program_set_remade (to, instr->is_remade);
+  loom_program_set_recomputed (to, instr->is_recomputed);
   loom_emit (to, instr->prim, instr->attrs, instr->n_in, in, out);
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0 && map[instr->out[k]] == 0)
@@ -90,21 +90,21 @@ loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, 
       if (map[port->value] != 0)
         loom_program_set_port (to, port->name, map[port->value]);
     }
-  loom_program_set_remade (to, FALSE);
+  loom_program_set_recomputed (to, FALSE);
   return to;
 }
 
 void
 loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomValue *in, LoomValue *map)
 {
-  gboolean is_remade = loom_program_get_remade (to);
+  gboolean is_recomputed = loom_program_get_recomputed (to);
 
   memset (map, 0, (loom_program_n_values (body) + 1) * sizeof *map);
   for (guint i = 0; i < loom_program_n_inputs (body); i++)
     map[loom_program_get_input (body, i)->value] = in[i];
   for (guint i = 0; i < loom_program_n_instrs (body); i++)
     copy_instr (to, loom_program_instr (body, i), map);
-  loom_program_set_remade (to, is_remade);
+  loom_program_set_recomputed (to, is_recomputed);
 }
 
 static double

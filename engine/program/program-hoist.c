@@ -3,7 +3,7 @@
  *
  * x·W of a recurrent cell becomes one large product instead of a small one per iteration, and so do its gradients,
  * since the pass runs before differentiation: the loop's backward pass only stacks what the product's gradient needs.
- * Hoisted are products (a primitive's `over_runs` emits the one call), the values these are computed from, and
+ * Hoisted are products (a primitive's `over_iterations` emits the one call), the values these are computed from, and
  * element-wise work on only their results. Loop-invariant values, such as a weight's copy in another type, are computed
  * once. Everything else stays, because a stack of it would only cost memory. */
 #include "engine/program/program-body.h"
@@ -11,8 +11,8 @@
 /* The dependences of a value of the body. */
 typedef enum
 {
-  ON_NO_RUN, /* on whole operands only */
-  ON_ROWS,   /* also on rows of sequences */
+  LOOP_INVARIANT, /* on whole operands only */
+  ON_ROWS,        /* also on rows of sequences */
   ON_CARRIED
 } Dependence;
 
@@ -63,19 +63,19 @@ operand_descs (const Loop *l, const LoomInstr *instr, gboolean *is_stack)
 }
 
 static gboolean
-has_call_over_runs (const Loop *l, const LoomInstr *instr)
+has_call_over_iterations (const Loop *l, const LoomInstr *instr)
 {
   g_autofree gboolean *is_stack = g_new0 (gboolean, instr->n_in + 1);
   g_autofree LoomTensorDesc *in = operand_descs (l, instr, is_stack);
 
   if (is_by_element (instr->prim))
     return value_desc (l->attrs.body, instr->out[0])->rank < LOOM_MAX_RANK;
-  return instr->prim->over_runs != NULL
-         && instr->prim->over_runs (NULL, instr->attrs, instr->n_in, in, is_stack, instr->in, NULL);
+  return instr->prim->over_iterations != NULL
+         && instr->prim->over_iterations (NULL, instr->attrs, instr->n_in, in, is_stack, instr->in, NULL);
 }
 
 static void
-look_at_inputs (Loop *l)
+find_input_dependences (Loop *l)
 {
   for (guint i = 0; i < loom_program_n_inputs (l->attrs.body); i++)
     {
@@ -83,16 +83,16 @@ look_at_inputs (Loop *l)
 
       l->on[v] = i < l->attrs.n_carried                          ? ON_CARRIED
                  : i < l->attrs.n_carried + l->attrs.n_sequences ? ON_ROWS
-                                                                 : ON_NO_RUN;
+                                                                 : LOOP_INVARIANT;
       l->may_leave[v] = l->on[v] != ON_CARRIED;
       l->outside[v] = l->in[i];
     }
 }
 
 static void
-look_at (Loop *l, const LoomInstr *instr)
+find_dependence (Loop *l, const LoomInstr *instr)
 {
-  Dependence on = ON_NO_RUN;
+  Dependence on = LOOP_INVARIANT;
   gboolean may_leave = TRUE;
 
   for (guint k = 0; k < instr->n_in; k++)
@@ -101,7 +101,7 @@ look_at (Loop *l, const LoomInstr *instr)
         on = MAX (on, l->on[instr->in[k]]);
         may_leave = may_leave && l->may_leave[instr->in[k]];
       }
-  may_leave = may_leave && on != ON_CARRIED && (on == ON_NO_RUN || has_call_over_runs (l, instr));
+  may_leave = may_leave && on != ON_CARRIED && (on == LOOP_INVARIANT || has_call_over_iterations (l, instr));
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
       {
@@ -171,7 +171,7 @@ is_worth (const Loop *l, const LoomInstr *instr)
 
 /* Hoists the instruction and the producers of its operands. */
 static void
-take (Loop *l, const LoomInstr *instr)
+hoist_instr (Loop *l, const LoomInstr *instr)
 {
   guint index = loom_value_info (l->attrs.body, instr->out[0])->producer;
 
@@ -186,25 +186,25 @@ take (Loop *l, const LoomInstr *instr)
       const LoomInstr *made_by = producer_of (l, instr->in[k]);
 
       if (made_by != NULL)
-        take (l, made_by);
+        hoist_instr (l, made_by);
     }
 }
 
 /* TRUE if there is anything to hoist. */
 static gboolean
-choose (Loop *l)
+choose_instrs (Loop *l)
 {
   gboolean any = FALSE;
 
-  look_at_inputs (l);
+  find_input_dependences (l);
   for (guint i = 0; i < loom_program_n_instrs (l->attrs.body); i++)
     {
       const LoomInstr *instr = loom_program_instr (l->attrs.body, i);
 
-      look_at (l, instr);
+      find_dependence (l, instr);
       if (!is_worth (l, instr))
         continue;
-      take (l, instr);
+      hoist_instr (l, instr);
       any = TRUE;
     }
   return any;
@@ -225,7 +225,7 @@ aligned (LoomProgram *p, LoomValue stack, int rank)
 }
 
 static void
-emit_over_runs (Loop *l, const LoomInstr *instr)
+emit_over_iterations (Loop *l, const LoomInstr *instr)
 {
   LoomProgram *to = l->r->to;
   g_autofree gboolean *is_stack = g_new0 (gboolean, instr->n_in + 1);
@@ -237,7 +237,7 @@ emit_over_runs (Loop *l, const LoomInstr *instr)
     value[k] = instr->in[k] != 0 ? l->outside[instr->in[k]] : 0;
   if (!is_by_element (instr->prim))
     {
-      instr->prim->over_runs (to, instr->attrs, instr->n_in, in, is_stack, value, &l->outside[instr->out[0]]);
+      instr->prim->over_iterations (to, instr->attrs, instr->n_in, in, is_stack, value, &l->outside[instr->out[0]]);
       return;
     }
   for (guint k = 0; k < instr->n_in; k++)
@@ -270,7 +270,7 @@ emit_taken (Loop *l)
         continue;
       loom_rewrite_place (l->r, instr);
       if (l->on[instr->out[0]] == ON_ROWS)
-        emit_over_runs (l, instr);
+        emit_over_iterations (l, instr);
       else
         emit_once (l, instr);
     }
@@ -342,7 +342,7 @@ emit_rest (Loop *l)
   attrs.n_carried = in->len;
   add_operands (l, read, ON_ROWS, in, operands);
   attrs.n_sequences = in->len - attrs.n_carried;
-  add_operands (l, read, ON_NO_RUN, in, operands);
+  add_operands (l, read, LOOP_INVARIANT, in, operands);
   attrs.n_stacked = n_out - attrs.n_carried;
   g_assert (attrs.n_carried == l->attrs.n_carried);
   loom_rewrite_place (l->r, l->instr);
@@ -375,7 +375,7 @@ hoist_loop (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
   l.is_given = g_new0 (gboolean, n);
   l.outside = g_new0 (LoomValue, n);
   l.taken = g_new0 (gboolean, loom_program_n_instrs (body) + 1);
-  if (choose (&l))
+  if (choose_instrs (&l))
     emit_taken (&l);
   emit_rest (&l);
   g_free (l.on);

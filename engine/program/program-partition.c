@@ -1,8 +1,8 @@
 /* Partitions a program among ranks (loom-partition.h).
  *
  * First each instruction chooses the shardings of its operands and results; then the rank's program is written, with
- * conversions between shardings (partition-forms.c). */
-#include "engine/program/partition-forms.h"
+ * conversions between shardings (partition-reshard.c). */
+#include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"
 
@@ -10,23 +10,23 @@
 
 /* ---- choosing shardings -------------------------------------------------------- */
 
-static LoomShare
-share_of (const Partition *self, LoomValue v)
+static LoomSharding
+sharding_of (const Partition *self, LoomValue v)
 {
-  return v != 0 ? self->have[v] : (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+  return v != 0 ? self->have[v] : (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED };
 }
 
 /* ---- state ---------------------------------------------------------------------- */
 
 /* The sharding of a slot. Scalars stay whole. */
-static LoomShare
-slot_share (const Partition *self, const LoomSlot *slot)
+static LoomSharding
+slot_sharding (const Partition *self, const LoomSlot *slot)
 {
-  const LoomShare shard = { .kind = LOOM_SHARE_SHARD }, pending = { .kind = LOOM_SHARE_PENDING };
+  const LoomSharding shard = { .kind = LOOM_SHARDING_FLAT }, pending = { .kind = LOOM_SHARDING_PARTIAL };
   LoomShards shards = self->options->shards;
 
   if (self->of_weights)
-    return partition_weight_share (self, slot);
+    return partition_weight_sharding (self, slot);
   gboolean is_state = slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY);
 
   if (g_str_has_prefix (slot->name, LOOM_SLOT_ACCUMULATE))
@@ -35,7 +35,7 @@ slot_share (const Partition *self, const LoomSlot *slot)
     return shard;
   if (slot->kind == LOOM_SLOT_PARAMETER && shards >= LOOM_SHARDS_PARAMETERS && slot->rank > 0)
     return shard;
-  return (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+  return (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED };
 }
 
 static gboolean
@@ -43,11 +43,11 @@ shard_slot (LoomRewrite *r, const LoomSlot *slot, gint64 *first, gint64 *count)
 {
   const Partition *self = (const Partition *)r;
   LoomTensorDesc d = loom_desc_make (slot->dtype, slot->rank, slot->dim);
-  LoomCommPart own = loom_comm_part ((gint64)loom_desc_count (&d), self->options->rank, self->options->ranks);
+  LoomCommShard own = loom_comm_shard ((gint64)loom_desc_count (&d), self->options->rank, self->options->ranks);
 
   *first = own.first;
   *count = own.count;
-  return slot_share (self, slot).kind == LOOM_SHARE_SHARD;
+  return slot_sharding (self, slot).kind == LOOM_SHARDING_FLAT;
 }
 
 static void
@@ -59,7 +59,7 @@ decide_slots (Partition *self)
 
       if (slot->read != 0)
         {
-          self->have[slot->read] = slot_share (self, slot);
+          self->have[slot->read] = slot_sharding (self, slot);
           self->is_weight[slot->read] = slot->kind == LOOM_SLOT_PARAMETER;
         }
     }
@@ -74,15 +74,15 @@ norm_matters (const LoomProgram *p)
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     {
       const LoomInstr *instr = loom_program_instr (p, i);
-      gboolean any = instr->prim->share == loom_share_grad_stats;
+      gboolean any = instr->prim->sharding == loom_shard_grad_stats;
 
       for (guint k = 0; k < instr->n_in; k++)
         any = any || follows[instr->in[k]];
-      if (any && loom_share_is_step (instr->prim))
+      if (any && loom_sharding_is_step (instr->prim))
         return TRUE;
       /* The finite flags affect only whether it writes. */
       for (guint o = 0; o < instr->n_out && any; o++)
-        if (instr->out[o] != 0 && (o == 0 || instr->prim->share != loom_share_grad_stats))
+        if (instr->out[o] != 0 && (o == 0 || instr->prim->sharding != loom_shard_grad_stats))
           follows[instr->out[o]] = TRUE;
     }
   return FALSE;
@@ -112,26 +112,26 @@ fill_descs (const Partition *self, guint n, const LoomValue *values, LoomTensorD
 }
 
 void
-partition_decide (Partition *self, guint i)
+partition_choose (Partition *self, guint i)
 {
   const LoomInstr *instr = loom_program_instr (self->r.from, i);
   g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->n_in + 1);
   g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
-  g_autofree LoomShare *have = g_new0 (LoomShare, instr->n_in + 1);
-  g_autofree LoomShare *result = g_new0 (LoomShare, instr->n_out + 1);
+  g_autofree LoomSharding *have = g_new0 (LoomSharding, instr->n_in + 1);
+  g_autofree LoomSharding *result = g_new0 (LoomSharding, instr->n_out + 1);
   g_autofree gboolean *is_zero = g_new0 (gboolean, instr->n_in + 1);
   g_autofree gboolean *is_weight = g_new0 (gboolean, instr->n_in + 1);
   gboolean updates = instr->region == LOOM_REGION_UPDATE;
-  gboolean divided = self->divides_norm && instr->prim->share == loom_share_grad_stats;
+  gboolean divided = self->divides_norm && instr->prim->sharding == loom_shard_grad_stats;
   double value;
 
   g_free (self->want[i]);
-  self->want[i] = g_new0 (LoomShare, instr->n_in + 1);
+  self->want[i] = g_new0 (LoomSharding, instr->n_in + 1);
   for (guint k = 0; k < instr->n_in; k++)
     {
-      have[k] = share_of (self, instr->in[k]);
+      have[k] = sharding_of (self, instr->in[k]);
       is_weight[k] = self->is_weight[instr->in[k]];
-      divided = divided || have[k].kind != LOOM_SHARE_WHOLE;
+      divided = divided || have[k].kind != LOOM_SHARDING_REPLICATED;
       is_zero[k]
           = updates && instr->in[k] != 0 && loom_value_is_fill (self->r.from, instr->in[k], &value) && value == 0;
     }
@@ -139,39 +139,39 @@ partition_decide (Partition *self, guint i)
     return;
   fill_descs (self, instr->n_in, instr->in, in);
   fill_descs (self, instr->n_out, instr->out, out);
-  LoomShareCall call = { .attrs = instr->attrs,
-                         .n_in = instr->n_in,
-                         .n_out = instr->n_out,
-                         .in = in,
-                         .out = out,
-                         .have = have,
-                         .is_zero = is_zero,
-                         .is_weight = is_weight,
-                         .of_weights = self->of_weights,
-                         .samples = self->options->samples,
-                         .divides_update = updates && self->options->shards != LOOM_SHARDS_NONE,
-                         .divides_norm = self->divides_norm,
-                         .keeps_sums = (updates && self->keeps_sums) || self->is_body,
-                         .want = self->want[i],
-                         .result = result };
-  if (self->of_weights ? partition_weight_decide (self, i, &call) : partition_visit_decide (self, i, &call))
+  LoomShardingCall call = { .attrs = instr->attrs,
+                            .n_in = instr->n_in,
+                            .n_out = instr->n_out,
+                            .in = in,
+                            .out = out,
+                            .have = have,
+                            .is_zero = is_zero,
+                            .is_weight = is_weight,
+                            .of_weights = self->of_weights,
+                            .samples = self->options->samples,
+                            .divides_update = updates && self->options->shards != LOOM_SHARDS_NONE,
+                            .divides_norm = self->divides_norm,
+                            .keeps_sums = (updates && self->keeps_sums) || self->is_body,
+                            .want = self->want[i],
+                            .result = result };
+  if (self->of_weights ? partition_weight_choose (self, i, &call) : partition_visit_choose (self, i, &call))
     ;
   else if (instr->prim->flags & LOOM_PRIM_LOOP)
-    partition_decide_loop (self, i, &call);
+    partition_choose_loop (self, i, &call);
   else if (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
-    loom_share_elementwise (&call, instr->prim->scalar);
-  else if (instr->prim->share != NULL)
-    instr->prim->share (&call);
+    loom_shard_elementwise (&call, instr->prim->scalar);
+  else if (instr->prim->sharding != NULL)
+    instr->prim->sharding (&call);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
       {
         LoomValue v = instr->out[o];
 
-        self->is_reduced[v] = self->settled[v] && result[o].kind == LOOM_SHARE_PENDING;
-        self->have[v] = self->is_reduced[v] ? (LoomShare){ .kind = LOOM_SHARE_WHOLE } : result[o];
+        self->is_reduced[v] = self->settled[v] && result[o].kind == LOOM_SHARDING_PARTIAL;
+        self->have[v] = self->is_reduced[v] ? (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED } : result[o];
       }
   if (instr->n_in == 1 && instr->n_out == 1
-      && ((instr->prim->flags & LOOM_PRIM_CONVERTS) || instr->prim->share == loom_share_permute))
+      && ((instr->prim->flags & LOOM_PRIM_CONVERTS) || instr->prim->sharding == loom_shard_permute))
     self->is_weight[instr->out[0]] = is_weight[0];
 }
 
@@ -190,22 +190,22 @@ end_of (const LoomProgram *p, guint i)
   return i < n ? loom_program_get_slot (p, i)->commit : loom_program_get_output (p, i - n)->value;
 }
 
-static LoomShare
-end_share (const Partition *self, guint i)
+static LoomSharding
+end_sharding (const Partition *self, guint i)
 {
   if (i < loom_program_n_slots (self->r.from))
-    return slot_share (self, loom_program_get_slot (self->r.from, i));
-  return (LoomShare){ .kind = LOOM_SHARE_WHOLE };
+    return slot_sharding (self, loom_program_get_slot (self->r.from, i));
+  return (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED };
 }
 
 /* Records a reader that wants a partial value in another sharding. */
 static void
-note_want (Partition *self, LoomValue v, LoomShareKind want, gboolean is_late, gboolean *early)
+note_want (Partition *self, LoomValue v, LoomShardingKind want, gboolean is_late, gboolean *early)
 {
-  if (v == 0 || self->have[v].kind != LOOM_SHARE_PENDING || want == LOOM_SHARE_PENDING)
+  if (v == 0 || self->have[v].kind != LOOM_SHARDING_PARTIAL || want == LOOM_SHARDING_PARTIAL)
     return;
   early[v] = early[v] || !is_late;
-  if (want != LOOM_SHARE_SHARD)
+  if (want != LOOM_SHARDING_FLAT)
     self->time[v] = PARTITION_LATE;
   else if (self->time[v] == PARTITION_EARLY)
     self->time[v] = PARTITION_LATE_SHARD;
@@ -221,7 +221,7 @@ find_late (Partition *self)
   for (guint i = loom_program_n_slots (self->r.from); i < n_ends (self->r.from); i++)
     self->exact[end_of (self->r.from, i)] = TRUE;
   for (guint i = 0; i < n_ends (self->r.from); i++)
-    note_want (self, end_of (self->r.from, i), end_share (self, i).kind, TRUE, early);
+    note_want (self, end_of (self->r.from, i), end_sharding (self, i).kind, TRUE, early);
   for (guint i = 0; i < loom_program_n_instrs (self->r.from); i++)
     {
       const LoomInstr *instr = loom_program_instr (self->r.from, i);
@@ -240,9 +240,9 @@ find_late (Partition *self)
 static void
 localise_start (const Partition *self, const LoomPrim *prim, gpointer attrs, int axis)
 {
-  gint64 *start = prim->share == loom_share_slice ? ((LoomSliceTo *)attrs)->kernel.start
-                  : prim->share == loom_share_pad ? ((LoomPadTo *)attrs)->kernel.start
-                                                  : NULL;
+  gint64 *start = prim->sharding == loom_shard_slice ? ((LoomSliceTo *)attrs)->kernel.start
+                  : prim->sharding == loom_shard_pad ? ((LoomPadTo *)attrs)->kernel.start
+                                                     : NULL;
 
   if (start != NULL)
     start[axis] = partition_rows (self, start[axis], self->own.count);
@@ -253,14 +253,14 @@ static gpointer
 local_attrs (const Partition *self, const LoomInstr *instr)
 {
   gpointer attrs = g_memdup2 (instr->attrs, instr->prim->attrs_size);
-  LoomShare share = share_of (self, instr->n_out > 0 ? instr->out[0] : 0);
+  LoomSharding sharding = sharding_of (self, instr->n_out > 0 ? instr->out[0] : 0);
 
-  if (instr->prim->dims_at > 0 && share.kind == LOOM_SHARE_SPLIT)
+  if (instr->prim->dims_at > 0 && sharding.kind == LOOM_SHARDING_SPLIT)
     {
       LoomDims *to = &G_STRUCT_MEMBER (LoomDims, attrs, instr->prim->dims_at - 1);
 
-      to->dim[share.axis] = partition_rows (self, to->dim[share.axis], self->own.count);
-      localise_start (self, instr->prim, attrs, share.axis);
+      to->dim[sharding.axis] = partition_rows (self, to->dim[sharding.axis], self->own.count);
+      localise_start (self, instr->prim, attrs, sharding.axis);
     }
   return attrs;
 }
@@ -293,7 +293,7 @@ is_to_gather (const Partition *self, guint i, guint k)
 {
   LoomValue v = loom_program_instr (self->r.from, i)->in[k];
 
-  return v != 0 && self->want[i][k].kind == LOOM_SHARE_WHOLE && self->have[v].kind == LOOM_SHARE_SHARD
+  return v != 0 && self->want[i][k].kind == LOOM_SHARDING_REPLICATED && self->have[v].kind == LOOM_SHARDING_FLAT
          && self->whole[v] == 0 && local_value (self, v) != 0;
 }
 
@@ -339,13 +339,13 @@ gather_operands (Partition *self, guint i)
 static void
 read_state_at_ends (Partition *self)
 {
-  const LoomShare whole = { .kind = LOOM_SHARE_WHOLE };
+  const LoomSharding whole = { .kind = LOOM_SHARDING_REPLICATED };
 
   for (guint i = 0; i < n_ends (self->r.from); i++)
     {
       LoomValue v = end_of (self->r.from, i);
 
-      if (v != 0 && loom_value_info (self->r.from, v)->slot >= 0 && end_share (self, i).kind == whole.kind)
+      if (v != 0 && loom_value_info (self->r.from, v)->slot >= 0 && end_sharding (self, i).kind == whole.kind)
         partition_value (self, v, whole);
     }
 }
@@ -380,7 +380,7 @@ partition_write (Partition *self, guint i)
   loom_rewrite_results (&self->r, instr, out);
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0 && self->time[instr->out[o]] != PARTITION_EARLY)
-      partition_put (self, instr->out[o]);
+      partition_enqueue (self, instr->out[o]);
 }
 
 /* Writes the values that leave the program, whole except for split or sharded slots. */
@@ -388,7 +388,7 @@ static void
 write_ends (Partition *self)
 {
   const LoomProgram *p = self->r.from;
-  const LoomShare whole = { .kind = LOOM_SHARE_WHOLE };
+  const LoomSharding whole = { .kind = LOOM_SHARDING_REPLICATED };
   g_autoptr (GArray) gathered = g_array_new (FALSE, FALSE, sizeof (LoomValue));
 
   enter_region (self, LOOM_REGION_UPDATE);
@@ -399,14 +399,14 @@ write_ends (Partition *self)
     {
       LoomValue v = end_of (p, i);
 
-      if (v != 0 && end_share (self, i).kind == LOOM_SHARE_WHOLE && self->have[v].kind == LOOM_SHARE_SHARD
+      if (v != 0 && end_sharding (self, i).kind == LOOM_SHARDING_REPLICATED && self->have[v].kind == LOOM_SHARDING_FLAT
           && self->whole[v] == 0)
         g_array_append_val (gathered, v);
     }
   partition_gather (self, gathered->len, (const LoomValue *)gathered->data);
   for (guint i = 0; i < n_ends (p); i++)
     if (i < loom_program_n_slots (p))
-      self->next[i] = partition_value (self, end_of (p, i), end_share (self, i));
+      self->next[i] = partition_value (self, end_of (p, i), end_sharding (self, i));
     else
       partition_value (self, end_of (p, i), whole);
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
@@ -419,10 +419,10 @@ static void
 localise_input (LoomRewrite *r, guint input, LoomTensorDesc *desc)
 {
   const Partition *self = (const Partition *)r;
-  LoomShare share = self->have[loom_program_get_input (r->from, input)->value];
+  LoomSharding sharding = self->have[loom_program_get_input (r->from, input)->value];
 
-  if (share.kind == LOOM_SHARE_SPLIT)
-    desc->dim[share.axis] = partition_rows (self, desc->dim[share.axis], self->own.count);
+  if (sharding.kind == LOOM_SHARDING_SPLIT)
+    desc->dim[sharding.axis] = partition_rows (self, desc->dim[sharding.axis], self->own.count);
 }
 
 static void
@@ -434,7 +434,7 @@ decide_inputs (Partition *self)
       const LoomTensorDesc *d = desc_from (self, v);
 
       if (self->divides && !self->of_weights && d->rank > 0 && d->dim[0] == self->options->samples)
-        self->have[v] = (LoomShare){ .kind = LOOM_SHARE_SPLIT };
+        self->have[v] = (LoomSharding){ .kind = LOOM_SHARDING_SPLIT };
     }
 }
 
@@ -447,7 +447,7 @@ put_slots (Partition *self)
       LoomValue v = loom_program_get_slot (self->r.from, i)->read;
 
       if (v != 0 && self->time[v] != PARTITION_EARLY)
-        partition_put (self, v);
+        partition_enqueue (self, v);
     }
 }
 
@@ -459,11 +459,11 @@ partition_init (Partition *self, const LoomProgram *p, const LoomPartition *opti
   self->options = options;
   self->of_weights = options->along == LOOM_MESH_TENSOR;
   self->divides = options->samples >= options->ranks;
-  self->own = loom_comm_part (options->samples, options->rank, options->ranks);
+  self->own = loom_comm_shard (options->samples, options->rank, options->ranks);
   self->r.from = p;
   self->r.localise = localise_input;
-  self->have = g_new0 (LoomShare, n + 1);
-  self->want = g_new0 (LoomShare *, loom_program_n_instrs (p) + 1);
+  self->have = g_new0 (LoomSharding, n + 1);
+  self->want = g_new0 (LoomSharding *, loom_program_n_instrs (p) + 1);
   self->time = g_new0 (PartitionTime, n + 1);
   self->exact = g_new0 (gboolean, n + 1);
   self->is_weight = g_new0 (gboolean, n + 1);
@@ -507,7 +507,7 @@ divide (const LoomProgram *p, const LoomPartition *options)
   Partition self = { 0 };
   guint n_instrs = loom_program_n_instrs (p);
   LoomProgram *to;
-  LoomValue told;
+  LoomValue local_output;
 
   partition_init (&self, p, options);
   self.divides_norm = !self.of_weights && norm_matters (p);
@@ -526,17 +526,17 @@ divide (const LoomProgram *p, const LoomPartition *options)
     loom_rewrite_begin (&self.r, p, "partition", "Each rank computes its own samples; sums go over all ranks.");
   do
     for (guint i = 0; i < n_instrs; i++)
-      partition_decide (&self, i);
-  while (self.of_weights && partition_weight_settle (&self));
+      partition_choose (&self, i);
+  while (self.of_weights && partition_weight_reduce_early (&self));
   find_late (&self);
   put_slots (&self);
   for (guint i = 0; i < n_instrs; i++)
     partition_write (&self, i);
-  told = partition_told (&self);
+  local_output = partition_local_output (&self);
   write_ends (&self);
   to = loom_rewrite_end (&self.r);
-  if (told != 0)
-    loom_program_output (to, LOOM_PARTITION_TOLD, told);
+  if (local_output != 0)
+    loom_program_output (to, LOOM_PARTITION_LOCAL, local_output);
   partition_clear (&self);
   return to;
 }
@@ -555,7 +555,7 @@ expand_batch_norms (const LoomProgram *p)
 
       for (guint k = 0; k < instr->n_in; k++)
         in[k] = loom_rewrite_value (&r, instr->in[k]);
-      if (instr->prim->share == loom_share_batch_norm || instr->prim->share == loom_share_batch_norm_grad)
+      if (instr->prim->sharding == loom_shard_batch_norm || instr->prim->sharding == loom_shard_batch_norm_grad)
         loom_rewrite_expand (&r, instr, in);
       else
         loom_rewrite_copy (&r, instr, in);

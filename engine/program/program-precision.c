@@ -134,14 +134,14 @@ typedef struct
 {
   Pass *pass;
   const LoomValue *in; /* a loop's operands in the new program; NULL: all have the body's own types */
-} Around;
+} LoopContext;
 
 /* The body in mixed precision. Its results keep their types, because carried values must go in as they came out; 16-bit
  * inputs are read as such. */
 static LoomProgram *
 autocast_body (LoomProgram *body, gpointer data)
 {
-  const Around *around = data;
+  const LoopContext *around = data;
   Pass *pass = around->pass;
   guint n_in = loom_program_n_inputs (body), n_out = loom_program_n_outputs (body);
   g_autofree LoomValue *in = g_new0 (LoomValue, n_in + 1), *out = g_new0 (LoomValue, n_out + 1);
@@ -185,7 +185,7 @@ copy_instr (Pass *pass, const LoomInstr *instr)
   /* Operands of data-dependent bodies are f32, since each body exists for several numbers of rows. */
   if (loom_prim_has_bodies (instr->prim))
     {
-      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(Around){ pass, is_loop ? in : NULL });
+      loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(LoopContext){ pass, is_loop ? in : NULL });
       return;
     }
   loom_emit (pass->r.to, instr->prim, instr->attrs, instr->n_in, in, out);

@@ -76,7 +76,7 @@ scatter (Replicas *self, gint64 samples)
         const LoomValueInfo *info = loom_value_info (self->part[k], v);
         LoomValue whole = g_array_index (self->r.map, LoomValue, v);
         gint64 start[LOOM_MAX_RANK] = { 0 }, step[LOOM_MAX_RANK];
-        LoomCommPart own = loom_comm_part (samples, k, self->n);
+        LoomCommShard own = loom_comm_shard (samples, k, self->n);
 
         if (info->slot < 0 && info->input < 0)
           continue;

@@ -74,7 +74,7 @@ loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr)
   loom_program_set_region (r->to, instr->region);
   loom_program_set_origin (r->to, instr->origin, instr->device);
   loom_program_set_recomputation (r->to, instr->recomputation);
-  loom_program_set_remade (r->to, instr->is_remade);
+  loom_program_set_recomputed (r->to, instr->is_recomputed);
 }
 
 void
@@ -132,7 +132,7 @@ loom_rewrite_end (LoomRewrite *r)
         loom_program_set_port (r->to, port->name, loom_rewrite_value (r, port->value));
     }
   loom_program_set_recomputation (r->to, 0);
-  loom_program_set_remade (r->to, FALSE);
+  loom_program_set_recomputed (r->to, FALSE);
   for (guint i = 0; i < loom_program_n_passes (r->from); i++)
     loom_program_add_pass (r->to, loom_program_pass (r->from, i));
   r->pass.n_instrs = loom_program_n_instrs (r->to);

@@ -138,8 +138,8 @@ emit_outcome (LoomProgram *p, const GArray *sets, LoomValue loss, gboolean drive
   guard_commits (p, *go);
   loom_program_output (p, "grad_norm", *norm);
   loom_program_output (p, "finite", finite);
-  loom_program_output (p, LOOM_OUTPUT_GO, gate[0]);
-  loom_program_output (p, LOOM_OUTPUT_SOUND, gate[1]);
+  loom_program_output (p, LOOM_OUTPUT_STEP_WRITES, gate[0]);
+  loom_program_output (p, LOOM_OUTPUT_NO_FAULT, gate[1]);
 }
 
 /* Clips each gradient's elements to -limit … limit. */
@@ -449,7 +449,7 @@ loom_emit_average (LoomProgram *p, double decay)
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
-  good = loom_binary (p, LOOM_SCALAR_NE, loom_program_find_output (p, LOOM_OUTPUT_GO),
+  good = loom_binary (p, LOOM_SCALAR_NE, loom_program_find_output (p, LOOM_OUTPUT_STEP_WRITES),
                       loom_const (p, loom_program_get_float (p), 0));
   first = loom_binary (p, LOOM_SCALAR_EQ, loom_program_scalar_i64 (p, "step", 0), loom_const (p, LOOM_I64, 0));
   for (guint i = 0; i < n; i++)

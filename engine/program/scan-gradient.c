@@ -114,7 +114,8 @@ maker_of (const LoomProgram *p, LoomValue v)
 
 /* The sum over iterations of an instruction's result, from stacks of its operands. */
 static gboolean
-sum_runs (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const LoomValue *stack, LoomValue *sum)
+sum_over_iterations (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const LoomValue *stack,
+                     LoomValue *sum)
 {
   guint n = loom_instr_n_operands (instr);
   g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n + 1);
@@ -124,7 +125,7 @@ sum_runs (const LoomProgram *run, const LoomInstr *instr, LoomProgram *p, const 
       return FALSE;
     else
       in[k] = *value_desc (run, instr->in[k]);
-  return instr->prim->sum_runs (p, instr->attrs, n, in, stack, sum);
+  return instr->prim->sum_over_iterations (p, instr->attrs, n, in, stack, sum);
 }
 
 /* Stacks a summand's factors if one call can sum them; otherwise the sum is carried. */
@@ -133,8 +134,9 @@ find_factors (ScanGradient *s, ScanTerm *t)
 {
   const LoomInstr *instr = maker_of (s->run, t->part);
 
-  if (s->attrs.no_hoist || instr == NULL || instr->prim->sum_runs == NULL
-      || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor) || !sum_runs (s->run, instr, NULL, NULL, NULL))
+  if (s->attrs.no_hoist || instr == NULL || instr->prim->sum_over_iterations == NULL
+      || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor)
+      || !sum_over_iterations (s->run, instr, NULL, NULL, NULL))
     return;
   t->n_factors = loom_instr_n_operands (instr);
   for (guint k = 0; k < t->n_factors; k++)
@@ -361,7 +363,7 @@ sum_term (const ScanGradient *s, const ScanTerm *t, const LoomValue *result)
 
   for (guint k = 0; k < t->n_factors; k++)
     stack[k] = t->stack[k] != 0 ? t->stack[k] : result[t->sequence[k]];
-  sum_runs (s->run, maker_of (s->run, t->part), p, stack, &sum);
+  sum_over_iterations (s->run, maker_of (s->run, t->part), p, stack, &sum);
   return loom_cast (p, loom_reshape (p, sum, d->rank, d->dim), d->dtype);
 }
 
@@ -458,7 +460,7 @@ loom_scan_gradient (const LoomGradCall *call)
         if (s.grad[i] != 0)
           add_terms (&s, i, s.grad[i]);
       carry_sums (&s);
-      scan_find_kept (&s);
+      scan_find_saved (&s);
       emit_backward (&s);
     }
   loom_program_unref (s.attrs.body);

@@ -37,13 +37,13 @@ typedef struct
 /* scan-gradient.c */
 gboolean loom_scan_gradient (const LoomGradCall *call);
 
-/* scan-kept.c */
+/* scan-saved.c */
 /* The value of the body's output o, in `run`. */
 LoomValue scan_output (const ScanGradient *s, guint o);
 /* The index of the stacked result with this value, or n_stacked. */
 guint scan_find_stacked (const ScanGradient *s, LoomValue v);
 /* Finds the values of the body that the results need, from the last instruction to the first: an instruction of the
  * gradients needs its operands; a value of the body is kept, unless everything is recomputed. */
-void scan_find_kept (ScanGradient *s);
+void scan_find_saved (ScanGradient *s);
 
 G_END_DECLS

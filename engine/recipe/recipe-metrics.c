@@ -95,12 +95,12 @@ loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const Loo
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      int input = node->op != NULL && node->op->judges != LOOM_OUTPUT_VALUES
+      int input = node->op != NULL && node->op->prediction_kind != LOOM_OUTPUT_VALUES
                       ? loom_net_find_input_for (node, LOOM_PORT_PREDICTION)
                       : -1;
 
       if (input >= 0 && is_same (&node->input[input], output))
-        return node->op->judges;
+        return node->op->prediction_kind;
     }
   for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
     {
@@ -110,7 +110,7 @@ loom_train_output_kind (const LoomTrainSpec *spec, const LoomNet *net, const Loo
     }
   if (own->op == NULL)
     return LOOM_OUTPUT_VALUES;
-  if (own->op->gives == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
+  if (own->op->output_kind == LOOM_OUTPUT_PROBABILITIES && own->output[0].shape.rank != 2)
     return LOOM_OUTPUT_VALUES;
-  return own->op->gives;
+  return own->op->output_kind;
 }

@@ -98,7 +98,7 @@ feed (LoomEagerLoop *loop, gint64 n)
 
 /* Runs the last known iteration to its end. */
 static gboolean
-know_next (LoomEagerLoop *loop, GError **error)
+run_next_iteration (LoomEagerLoop *loop, GError **error)
 {
   g_autoptr (GPtrArray) next = new_tensors ();
 
@@ -123,7 +123,7 @@ loom_eager_loop_enter (LoomEagerLoop *loop, gint64 n, GError **error)
   g_return_val_if_fail (n >= 0 && n < loop->attrs.length, NULL);
 
   while (loop->carried->len <= (guint64)n)
-    if (!know_next (loop, error))
+    if (!run_next_iteration (loop, error))
       return NULL;
   feed (loop, n);
   return loom_eager_begin (loop->body, error) ? loop->body : NULL;

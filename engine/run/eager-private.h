@@ -35,7 +35,7 @@ LoomStream *eager_stream_of (LoomEager *eager, LoomPlanDevice *device);
 /* The device that a node names; name NULL: the executor's. (nullable): with an error if there is no such device */
 LoomPlanDevice *eager_device_named (LoomEager *eager, const char *name, GError **error);
 /* The name of an instruction in errors. (transfer full) */
-char *eager_place_of (const LoomEager *eager, const LoomInstr *instr);
+char *eager_instr_name (const LoomEager *eager, const LoomInstr *instr);
 /* Sets the error of a call that returned this status; instr NULL: a copy. Always FALSE. */
 gboolean eager_failed (LoomEager *eager, const LoomInstr *instr, const LoomPlanDevice *device, LoomStatus status,
                        GError **error);

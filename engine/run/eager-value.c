@@ -16,12 +16,12 @@ eager_stream_of (LoomEager *eager, LoomPlanDevice *device)
 LoomPlanDevice *
 eager_device_named (LoomEager *eager, const char *name, GError **error)
 {
-  name = loom_devices_for (eager->devices, name, loom_program_get_float (eager->program));
+  name = loom_devices_for_dtype (eager->devices, name, loom_program_get_float (eager->program));
   return name != NULL ? loom_devices_get (eager->devices, name, error) : eager->device;
 }
 
 char *
-eager_place_of (const LoomEager *eager, const LoomInstr *instr)
+eager_instr_name (const LoomEager *eager, const LoomInstr *instr)
 {
   if (instr->origin != NULL)
     return g_strdup_printf ("Node %s", instr->origin);
@@ -31,7 +31,7 @@ eager_place_of (const LoomEager *eager, const LoomInstr *instr)
 gboolean
 eager_failed (LoomEager *eager, const LoomInstr *instr, const LoomPlanDevice *device, LoomStatus status, GError **error)
 {
-  g_autofree char *place = instr != NULL ? eager_place_of (eager, instr) : g_strdup ("A walk");
+  g_autofree char *place = instr != NULL ? eager_instr_name (eager, instr) : g_strdup ("A walk");
   g_autofree char *where
       = g_strdup_printf ("%s (%s on %s)", place, instr != NULL ? instr->prim->name : "copy", device->name);
 
@@ -47,12 +47,12 @@ eager_allocate (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **me
 
   if (bytes == 0)
     return TRUE;
-  if (!loom_plan_device_has_room (device, bytes, "A value", error))
+  if (!loom_plan_device_fits (device, bytes, "A value", error))
     return FALSE;
   status = device->backend->alloc (device->device, bytes, memory, &eager->message);
   if (status == LOOM_STATUS_OUT_OF_MEMORY)
     {
-      loom_plan_device_no_room (device, bytes, "A value", eager->message.text, error);
+      loom_plan_device_out_of_memory (device, bytes, "A value", eager->message.text, error);
       return FALSE;
     }
   return status == LOOM_STATUS_OK || eager_failed (eager, NULL, device, status, error);

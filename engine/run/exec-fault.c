@@ -183,7 +183,7 @@ loom_exec_step_number (const LoomExec *exec)
 }
 
 gboolean
-loom_exec_hears (const LoomExec *exec, const LoomExec *before)
+loom_exec_reports_faults_of (const LoomExec *exec, const LoomExec *before)
 {
   for (guint d = 0; d < loom_plan_n_devices (before->plan); d++)
     {

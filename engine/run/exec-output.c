@@ -1,7 +1,7 @@
 /* Outputs of a step, in logical order.
  *
  * An output stays in the arena until the next step of any executor of the run; small outputs that were downloaded with
- * the step stay readable after loom_exec_look_at(). */
+ * the step stay readable after loom_exec_select_step(). */
 #include "engine/run/run-private.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  *
  * The host enqueues everything and waits for nothing. A copy is enqueued on its source's send stream, after an event of
  * what made the value and one of the destination's stream, which says that the destination is free; readers wait for
- * the copy's own event (engine/plan/plan-send.c). An event that is waited for as soon as it is recorded may be recorded
- * again: one per device is enough. */
+ * the copy's own event (engine/plan/plan-device-copies.c). An event that is waited for as soon as it is recorded may be
+ * recorded again: one per device is enough. */
 #include "engine/core/loom-env.h"
 #include "engine/run/run-private.h"
 
@@ -56,8 +56,8 @@ join_faults (LoomExec *exec, guint d, GError **error)
   LoomArena *arena = exec->devices[d].arena;
   LoomStatus status = LOOM_STATUS_OK;
 
-  exec->devices[d].hears_all = arena->stream != NULL && device->backend->fault_join != NULL;
-  for (guint k = 0; k < loom_plan_n_devices (exec->plan) && exec->devices[d].hears_all; k++)
+  exec->devices[d].gates_follow_all = arena->stream != NULL && device->backend->fault_join != NULL;
+  for (guint k = 0; k < loom_plan_n_devices (exec->plan) && exec->devices[d].gates_follow_all; k++)
     {
       const LoomPlanDevice *other = loom_plan_device (exec->plan, k);
 
@@ -66,7 +66,7 @@ join_faults (LoomExec *exec, guint d, GError **error)
       if (other->backend == device->backend)
         status = device->backend->fault_join (device->device, arena->stream, other->device,
                                               exec->devices[k].arena->stream, &exec->message);
-      exec->devices[d].hears_all = other->backend == device->backend && status == LOOM_STATUS_OK;
+      exec->devices[d].gates_follow_all = other->backend == device->backend && status == LOOM_STATUS_OK;
     }
   return status == LOOM_STATUS_OK || status == LOOM_STATUS_UNSUPPORTED
          || loom_exec_status_error (exec, NULL, status, error);
@@ -117,12 +117,12 @@ loom_exec_sends_new (LoomExec *exec, GError **error)
   const guint n = loom_plan_n_devices (exec->plan);
 
   exec->last_sends = g_array_new (FALSE, FALSE, sizeof (LoomExecSend));
-  exec->all_hear = TRUE;
+  exec->all_gates_follow = TRUE;
   for (guint d = 0; d < n; d++)
     {
       if (n > 1 && (!make_mark (exec, d, error) || !join_faults (exec, d, error)))
         return FALSE;
-      exec->all_hear &= n > 1 ? exec->devices[d].hears_all : exec->devices[d].arena->stream != NULL;
+      exec->all_gates_follow &= n > 1 ? exec->devices[d].gates_follow_all : exec->devices[d].arena->stream != NULL;
     }
   for (guint i = 0; i < exec->n_rows; i++)
     if (exec->rows[i].instr->is_send && !make_send (exec, i, error))
@@ -172,7 +172,7 @@ loom_exec_may_capture (const LoomExec *exec)
   const LoomBackend *b = loom_plan_device (exec->plan, 0)->backend;
 
   if (g_strcmp0 (loom_env ("GRADLOOM_CUDA_GRAPHS"), "0") == 0 || b->capture_begin == NULL || exec->is_blocking
-      || !exec->all_hear)
+      || !exec->all_gates_follow)
     return FALSE;
   for (guint i = 0; i < exec->n_rows; i++)
     if (exec->rows[i].kernel == NULL && exec->rows[i].send == NULL)
@@ -215,7 +215,7 @@ loom_exec_send (LoomExec *exec, const LoomExecRow *row)
 }
 
 LoomStatus
-loom_exec_gather (LoomExec *exec, guint device)
+loom_exec_wait_for_others (LoomExec *exec, guint device)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -226,7 +226,7 @@ loom_exec_gather (LoomExec *exec, guint device)
 }
 
 LoomStatus
-loom_exec_scatter (LoomExec *exec, guint device)
+loom_exec_release_others (LoomExec *exec, guint device)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -237,7 +237,7 @@ loom_exec_scatter (LoomExec *exec, guint device)
 }
 
 LoomStatus
-loom_exec_meet (LoomExec *exec)
+loom_exec_join_streams (LoomExec *exec)
 {
   const guint n = loom_plan_n_devices (exec->plan);
   guint first = n;
@@ -246,14 +246,14 @@ loom_exec_meet (LoomExec *exec)
   for (guint d = 0; d < n; d++)
     if (exec->devices[d].arena->stream != NULL)
       {
-        if (n > 1 && !exec->devices[d].hears_all)
+        if (n > 1 && !exec->devices[d].gates_follow_all)
           return LOOM_STATUS_OK;
         first = MIN (first, d);
       }
   if (first == n)
     return LOOM_STATUS_OK;
-  status = loom_exec_gather (exec, first);
-  return status == LOOM_STATUS_OK ? loom_exec_scatter (exec, first) : status;
+  status = loom_exec_wait_for_others (exec, first);
+  return status == LOOM_STATUS_OK ? loom_exec_release_others (exec, first) : status;
 }
 
 LoomStatus

@@ -2,7 +2,7 @@
  *
  * A batch is copied to page-locked memory, uploaded from there on the arena's second stream to the staging area, and
  * copied within the device by the next step (engine/plan/loom-plan.h). So the upload overlaps with the previous step,
- * and the caller's memory is free as soon as loom_exec_bring() returns. Small results are adjacent in memory and are
+ * and the caller's memory is free as soon as loom_exec_upload() returns. Small results are adjacent in memory and are
  * downloaded by one copy after the step, without a request. Both halves of page-locked memory are used in turn. */
 #include "engine/core/loom-bytes.h"
 #include "engine/run/run-private.h"
@@ -84,7 +84,7 @@ loom_exec_transit_free (LoomExec *exec, guint d)
 static gboolean
 is_ahead (const LoomExec *exec)
 {
-  if (!exec->all_hear)
+  if (!exec->all_gates_follow)
     return FALSE;
   for (guint i = 0; i < exec->n_rows; i++)
     if (exec->rows[i].kernel == NULL && exec->rows[i].send == NULL)
@@ -102,7 +102,7 @@ loom_exec_find_ahead (LoomExec *exec)
 }
 
 gboolean
-loom_exec_can_bring (const LoomExec *exec)
+loom_exec_can_upload (const LoomExec *exec)
 {
   return exec->is_ahead;
 }
@@ -169,7 +169,7 @@ take (LoomExec *exec, guint d)
 }
 
 gboolean
-loom_exec_bring (LoomExec *exec, GError **error)
+loom_exec_upload (LoomExec *exec, GError **error)
 {
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
@@ -212,7 +212,7 @@ loom_exec_take_feeds (LoomExec *exec, GError **error)
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
     }
-  if (!loom_exec_bring (exec, error))
+  if (!loom_exec_upload (exec, error))
     return FALSE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
@@ -254,14 +254,14 @@ loom_exec_fetch_results (LoomExec *exec, GError **error)
 }
 
 gboolean
-loom_exec_keeps (const LoomExec *exec, guint output)
+loom_exec_keeps_output (const LoomExec *exec, guint output)
 {
   return exec->is_ahead && exec->devices[exec->outputs[output].value->location.device].transit.down_bytes > 0
          && loom_plan_is_result (exec->plan, output);
 }
 
 gboolean
-loom_exec_look_at (LoomExec *exec, gint64 step)
+loom_exec_select_step (LoomExec *exec, gint64 step)
 {
   gboolean has_any = FALSE;
 

@@ -123,7 +123,7 @@ make_timers (LoomExec *exec)
   const guint n = loom_plan_n_devices (exec->plan);
   LoomMessage ignored;
 
-  if (exec->timers != NULL || !exec->all_hear)
+  if (exec->timers != NULL || !exec->all_gates_follow)
     return;
   for (guint d = 0; d < n; d++)
     if (loom_plan_device (exec->plan, d)->tools == NULL)
@@ -294,7 +294,7 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
       move_exchanges (exec, n, 0);
       return TRUE;
     }
-  status = loom_exec_meet (exec);
+  status = loom_exec_join_streams (exec);
   for (guint d = 0; d < loom_plan_n_devices (exec->plan) && status == LOOM_STATUS_OK; d++)
     status = mark (exec, timer_last (exec, d), d, exec->devices[d].arena->stream);
   if (status != LOOM_STATUS_OK)

@@ -148,7 +148,7 @@ taken (LoomArena *arena, gsize bytes, LoomStatus status, const LoomMessage *mess
   arena->memory = NULL;
   if (status != LOOM_STATUS_OUT_OF_MEMORY)
     return device_error (arena, status, message, error);
-  loom_plan_device_no_room (arena->device, bytes, "A step", message->text, error);
+  loom_plan_device_out_of_memory (arena->device, bytes, "A step", message->text, error);
   return FALSE;
 }
 
@@ -161,8 +161,8 @@ loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **err
 
   if (memory->arena <= arena->bytes)
     return TRUE;
-  if (!loom_plan_device_has_room (arena->device, memory->arena - (arena->memory != NULL ? before : 0),
-                                  arena->memory != NULL ? "In addition to what is in use, a step" : "A step", error))
+  if (!loom_plan_device_fits (arena->device, memory->arena - (arena->memory != NULL ? before : 0),
+                              arena->memory != NULL ? "In addition to what is in use, a step" : "A step", error))
     return FALSE;
   if (!loom_arena_sync (arena, &message, &status))
     return device_error (arena, status, &message, error);

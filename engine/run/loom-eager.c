@@ -29,8 +29,8 @@ make_own (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, GErr
       else
         desc[k].dtype = LOOM_N_DTYPES;
     }
-  return loom_plan_own_new (eager->devices, device, &plain, instr->prim, instr->attrs, instr->n_in, instr->n_out, desc,
-                            error);
+  return loom_plan_internal_kernel_new (eager->devices, device, &plain, instr->prim, instr->attrs, instr->n_in,
+                                        instr->n_out, desc, error);
 }
 
 static LoomKernel *
@@ -49,7 +49,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
   LoomKernel *kernel = NULL;
   LoomStatus status;
 
-  if (loom_plan_is_own (instr->prim))
+  if (loom_plan_is_internal (instr->prim))
     return make_own (eager, instr, device, error);
   loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
   for (guint k = 0; k < n_in; k++)
@@ -73,7 +73,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, G
       eager_failed (eager, instr, device, status, error);
       return NULL;
     }
-  place = eager_place_of (eager, instr);
+  place = eager_instr_name (eager, instr);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "%s: the device %s cannot compute %s%s%s. Use another device.",
                place, device->name, instr->prim->name, eager->message.text[0] != '\0' ? ": " : "", eager->message.text);
   eager->message.text[0] = '\0';
@@ -218,7 +218,7 @@ loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, co
   eager->fed = g_new0 (const void *, loom_program_n_inputs (program) + 1);
   eager->scratch = g_ptr_array_new_with_free_func (g_free);
   eager->device = loom_devices_get (devices, device, error);
-  if (eager->device == NULL || !loom_state_adopt (state, program, error))
+  if (eager->device == NULL || !loom_state_add_slots (state, program, error))
     return NULL;
   for (guint i = 0; i < n; i++)
     {

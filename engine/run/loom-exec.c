@@ -50,11 +50,11 @@ allocate_once (LoomExecDevice *of, const LoomPlanMemory *memory, GError **error)
     bytes += memory->once[o];
   if (bytes == 0)
     return TRUE;
-  if (!loom_plan_device_has_room (device, bytes, "What a plan makes once", error))
+  if (!loom_plan_device_fits (device, bytes, "What a plan makes once", error))
     return FALSE;
   status = device->backend->alloc (device->device, bytes, &of->once, &message);
   if (status == LOOM_STATUS_OUT_OF_MEMORY)
-    loom_plan_device_no_room (device, bytes, "What a plan makes once", message.text, error);
+    loom_plan_device_out_of_memory (device, bytes, "What a plan makes once", message.text, error);
   else if (status != LOOM_STATUS_OK)
     loom_plan_device_error (status, device->name, message.text, error);
   if (status != LOOM_STATUS_OK)
@@ -290,13 +290,13 @@ static gboolean
 run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
 {
   const gboolean is_gate = row->instr->is_gate && loom_plan_n_devices (exec->plan) > 1;
-  const gboolean hears_all = exec->devices[row->instr->device].hears_all;
+  const gboolean gates_follow_all = exec->devices[row->instr->device].gates_follow_all;
 
-  if (is_gate && !hears_all && !loom_exec_sync (exec, error))
+  if (is_gate && !gates_follow_all && !loom_exec_sync (exec, error))
     return FALSE;
   *status = loom_exec_await_sent (exec, row);
-  if (*status == LOOM_STATUS_OK && is_gate && hears_all)
-    *status = loom_exec_gather (exec, row->instr->device);
+  if (*status == LOOM_STATUS_OK && is_gate && gates_follow_all)
+    *status = loom_exec_wait_for_others (exec, row->instr->device);
   if (*status == LOOM_STATUS_OK && G_UNLIKELY (exec->is_watched))
     *status = loom_exec_watch_start (exec, row);
   if (*status != LOOM_STATUS_OK)
@@ -342,7 +342,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
   exec->plan = plan;
   exec->state = loom_state_ref (state);
   /* The arena first: it fails most often, and allocating it is cheaper than initialising weights. */
-  if (!allocate (exec, error) || !loom_state_adopt (state, program, error))
+  if (!allocate (exec, error) || !loom_state_add_slots (state, program, error))
     return NULL;
   make_feeds (exec);
   make_rows (exec);
@@ -403,7 +403,7 @@ loom_exec_free (LoomExec *exec)
 {
   if (exec == NULL)
     return;
-  loom_plan_settle (exec->plan);
+  loom_plan_drain (exec->plan);
   loom_exec_sends_settle (exec);
   for (guint d = 0; exec->devices != NULL && d < loom_plan_n_devices (exec->plan); d++)
     free_device (exec, d);
@@ -507,13 +507,13 @@ capture (LoomExec *exec)
 
   exec->may_capture = FALSE;
   /* Known once a step has run: the first exchange determines how ranks exchange. */
-  if (loom_plan_waits (exec->plan))
+  if (loom_plan_syncs_host (exec->plan))
     return FALSE;
   if (device->backend->capture_begin (device->device, stream, &ignored) != LOOM_STATUS_OK)
     return FALSE;
-  ok = loom_exec_scatter (exec, 0) == LOOM_STATUS_OK
+  ok = loom_exec_release_others (exec, 0) == LOOM_STATUS_OK
        && run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, NULL) && run_commits (exec, NULL)
-       && loom_exec_gather (exec, 0) == LOOM_STATUS_OK;
+       && loom_exec_wait_for_others (exec, 0) == LOOM_STATUS_OK;
   if (device->backend->capture_end (device->device, stream, &graph, &ignored) != LOOM_STATUS_OK || !ok)
     {
       if (graph != NULL)
@@ -535,17 +535,17 @@ launch (LoomExec *exec, GError **error)
 
   if (exec->spans != NULL || (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec))))
     {
-      status = loom_exec_meet (exec);
+      status = loom_exec_join_streams (exec);
       return (status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error))
              && run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
              && loom_exec_watch_step (exec, error);
     }
-  status = loom_exec_gather (exec, 0);
+  status = loom_exec_wait_for_others (exec, 0);
   if (status == LOOM_STATUS_OK)
     status
         = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
   if (status == LOOM_STATUS_OK)
-    status = loom_exec_scatter (exec, 0);
+    status = loom_exec_release_others (exec, 0);
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 

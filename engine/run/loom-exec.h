@@ -22,10 +22,10 @@ void loom_exec_feed (LoomExec *exec, guint input, const void *data);
 int loom_exec_find_input (const LoomExec *exec, const char *name);
 /* Uploads the newest inputs to devices with memory of their own, for the next step, while an earlier step may still
  * be computed. The caller's memory may change when this returns, unless the plan also has a device that reads
- * it in place: loom_exec_can_bring() is TRUE if there is none, and all devices compute while their caller continues.
+ * it in place: loom_exec_can_upload() is TRUE if there is none, and all devices compute while their caller continues.
  * loom_exec_feed() cancels it. */
-gboolean loom_exec_can_bring (const LoomExec *exec);
-gboolean loom_exec_bring (LoomExec *exec, GError **error);
+gboolean loom_exec_can_upload (const LoomExec *exec);
+gboolean loom_exec_upload (LoomExec *exec, GError **error);
 
 /* Whether the device is waited for after every instruction (CUDA_LAUNCH_BLOCKING=1). */
 gboolean loom_exec_is_blocking (const LoomExec *exec);
@@ -69,12 +69,12 @@ gint64 loom_exec_step_number (const LoomExec *exec);
 gint64 loom_exec_fault_step (const LoomExec *exec);
 /* TRUE if a step of this executor that begins while one of `before` is still computed reports all faults of that step:
  * it uses every device of the other plan. */
-gboolean loom_exec_hears (const LoomExec *exec, const LoomExec *before);
+gboolean loom_exec_reports_faults_of (const LoomExec *exec, const LoomExec *before);
 /* TRUE if an output is downloaded with each step, so that it can be read when the next one has begun. */
-gboolean loom_exec_keeps (const LoomExec *exec, guint output);
+gboolean loom_exec_keeps_output (const LoomExec *exec, guint output);
 /* Until another step begins, such outputs are read from the step of this number, which must be over: this executor's
  * newest or the one before it. FALSE: that step's outputs are not kept. */
-gboolean loom_exec_look_at (LoomExec *exec, gint64 step);
+gboolean loom_exec_select_step (LoomExec *exec, gint64 step);
 
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
  * Outputs stay valid until the next step of any executor over the same state, or until an executor is created. */

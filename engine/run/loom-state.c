@@ -223,11 +223,11 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
       bytes += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   if (bytes == 0)
     return TRUE;
-  if (!loom_plan_device_has_room (device, bytes, "The state of this graph", error))
+  if (!loom_plan_device_fits (device, bytes, "The state of this graph", error))
     return FALSE;
   LoomStatus status = device->backend->alloc (device->device, bytes, &buffer.memory, &message);
   if (status == LOOM_STATUS_OUT_OF_MEMORY)
-    loom_plan_device_no_room (device, bytes, "The state of this graph", message.text, error);
+    loom_plan_device_out_of_memory (device, bytes, "The state of this graph", message.text, error);
   else if (status != LOOM_STATUS_OK)
     device_error (device, status, &message, error);
   if (status != LOOM_STATUS_OK)
@@ -244,7 +244,7 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
   return TRUE;
 }
 
-/* Removes what a failed loom_state_adopt() has added: slots from `first` on, buffers from `first_buffer` on. */
+/* Removes what a failed loom_state_add_slots() has added: slots from `first` on, buffers from `first_buffer` on. */
 static void
 forget (LoomState *state, guint first, guint first_buffer)
 {
@@ -255,7 +255,7 @@ forget (LoomState *state, guint first, guint first_buffer)
 }
 
 gboolean
-loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
+loom_state_add_slots (LoomState *state, const LoomProgram *program, GError **error)
 {
   guint first = state->slots->len, first_buffer = state->buffers->len;
   g_autoptr (GArray) source = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -267,7 +267,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
       const char *device = slot->read != 0 ? loom_value_info (program, slot->read)->device : NULL;
       StateSlot s = { .kind = slot->kind };
 
-      device = loom_devices_for (state->devices, device, loom_program_get_float (program));
+      device = loom_devices_for_dtype (state->devices, device, loom_program_get_float (program));
       if (have >= 0)
         {
           if (check_same (slot_at (state, (guint)have), slot, error))
@@ -391,7 +391,7 @@ tensor_like (const LoomTensorDesc *d, GError **error)
   return loom_tensor_new (d->dtype, d->rank, dims, error);
 }
 
-/* The shards of `count` elements that the ranks along an axis have, one after the other: loom_comm_part() of each. */
+/* The shards of `count` elements that the ranks along an axis have, one after the other: loom_comm_shard() of each. */
 static gboolean
 gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64 count, gsize bytes_each,
         GError **error)
@@ -401,7 +401,7 @@ gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64
   LoomMessage message = { "" };
 
   for (int r = 0; r < comm->size; r++)
-    bytes[r] = loom_comm_part (count, r, comm->size).count * (gint64)bytes_each;
+    bytes[r] = loom_comm_shard (count, r, comm->size).count * (gint64)bytes_each;
   return comm->all_gather (comm, own, all, bytes, &message) == LOOM_STATUS_OK
          || loom_error_of_ranks (message.text, error);
 }

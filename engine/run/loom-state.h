@@ -30,7 +30,7 @@ gboolean loom_state_slot_is_divided (const LoomState *state, guint i);
 
 /* Adds the slots of a program that do not exist yet and initialises them from (seed, name) alone. OUT_OF_MEMORY names
  * bytes wanted and free. SHAPE: a slot exists with another shape or type. */
-gboolean loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error);
+gboolean loom_state_add_slots (LoomState *state, const LoomProgram *program, GError **error);
 
 guint loom_state_n_slots (const LoomState *state);
 /* Name, kind and description of slot i, whole. */

@@ -157,7 +157,7 @@ typedef struct
   guint moves;        /* of the arena when its addresses were bound */
   void *once;         /* what setup instructions made, and the staging area */
   LoomEvent *mark;    /* where its stream has come to, of a plan for several devices */
-  gboolean hears_all; /* its gates close for faults of every device */
+  gboolean gates_follow_all; /* its gates close for faults of every device */
   LoomExecTransit transit;
 } LoomExecDevice;
 
@@ -188,7 +188,7 @@ struct _LoomExec
   gboolean has_results;     /* the small results of the step that is read come down, or are there */
   gboolean is_read;         /* that step was waited for */
   gboolean is_asynchronous; /* a device of the plan works while its caller continues */
-  gboolean all_hear;        /* each has a stream, and all gates close for faults of every device */
+  gboolean all_gates_follow; /* each has a stream, and all gates close for faults of every device */
   gboolean is_ahead;        /* all do, none waits for the host within a step, and all inputs come from staging areas */
   gboolean exchanges;       /* with other ranks, in every step */
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
@@ -219,11 +219,11 @@ gboolean loom_exec_may_capture (const LoomExec *exec);
 LoomStatus loom_exec_await_sent (LoomExec *exec, const LoomExecRow *row);
 LoomStatus loom_exec_send (LoomExec *exec, const LoomExecRow *row);
 /* The device's stream waits for those of all others, and theirs for its own; nothing where it is the only one. */
-LoomStatus loom_exec_gather (LoomExec *exec, guint device);
-LoomStatus loom_exec_scatter (LoomExec *exec, guint device);
+LoomStatus loom_exec_wait_for_others (LoomExec *exec, guint device);
+LoomStatus loom_exec_release_others (LoomExec *exec, guint device);
 /* The streams of all devices wait for each other; nothing where one hears not of all faults, and the host waits at
  * gates instead. */
-LoomStatus loom_exec_meet (LoomExec *exec);
+LoomStatus loom_exec_join_streams (LoomExec *exec);
 /* The streams of devices wait for all copies of the step, so that waiting for one of them includes its copies.
  */
 LoomStatus loom_exec_end_sends (LoomExec *exec);

@@ -11,7 +11,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/template/skeleton-tree.h"
 
-#define MOST_TOLD 40 /* sentences in the doc of the graph; left_out has all of them */
+#define MAX_LISTED 40 /* sentences in the doc of the graph; left_out has all of them */
 
 typedef struct
 {
@@ -483,10 +483,10 @@ describe (const LoomSkeleton *self)
 
   if (self->left_out->len > 0)
     g_string_append (s, "\n\nLeft out:\n");
-  for (guint i = 0; i < MIN (self->left_out->len, MOST_TOLD); i++)
+  for (guint i = 0; i < MIN (self->left_out->len, MAX_LISTED); i++)
     g_string_append_printf (s, "\n- %s", (const char *)self->left_out->pdata[i]);
-  if (self->left_out->len > MOST_TOLD)
-    g_string_append_printf (s, "\n- and %u more.", self->left_out->len - MOST_TOLD);
+  if (self->left_out->len > MAX_LISTED)
+    g_string_append_printf (s, "\n- and %u more.", self->left_out->len - MAX_LISTED);
   return g_string_free (s, FALSE);
 }
 

@@ -3,7 +3,7 @@
 #include "engine/interop/loom-weights.h"
 
 static void
-judge (LoomWeightsMatch *self, const LoomSafetensors *file, const LoomNetWeight *weight)
+match_weight (LoomWeightsMatch *self, const LoomSafetensors *file, const LoomNetWeight *weight)
 {
   const LoomType want = { .dtype = weight->dtype, .shape = weight->shape };
   g_autofree char *here = NULL, *there = NULL;
@@ -33,7 +33,7 @@ loom_weights_match_new (const LoomSafetensors *file, const LoomNet *net)
   self->unused = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; i < loom_net_n_weights (net); i++)
     {
-      judge (self, file, loom_net_weight (net, i));
+      match_weight (self, file, loom_net_weight (net, i));
       int at = loom_safetensors_find (file, loom_net_weight (net, i)->name);
       if (at >= 0)
         used[at] = TRUE;

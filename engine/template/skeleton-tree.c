@@ -143,23 +143,23 @@ skeleton_part_spatial (const SkeletonPart *part)
 static void
 guess_layers (SkeletonPart *part, int around, GPtrArray *left_out)
 {
-  int beside = 0;
+  int n_spatial = 0;
 
   for (guint i = 0; i < part->parts->len; i++)
-    beside = MAX (beside, spatial_of_tensors (part->parts->pdata[i]));
-  if (beside == 0 && part->parts->len == 1)
-    beside = around;
+    n_spatial = MAX (n_spatial, spatial_of_tensors (part->parts->pdata[i]));
+  if (n_spatial == 0 && part->parts->len == 1)
+    n_spatial = around;
   for (guint i = 0; i < part->parts->len; i++)
     {
       SkeletonPart *child = part->parts->pdata[i];
       g_autofree char *why = NULL;
 
       if (child->parts->len > 0)
-        guess_layers (child, beside, left_out);
+        guess_layers (child, n_spatial, left_out);
       if (child->tensors->len == 0)
         continue;
       if (child->parts->len == 0)
-        child->layer = skeleton_guess (child->id, child->tensors, beside, &why);
+        child->layer = skeleton_guess (child->id, child->tensors, n_spatial, &why);
       else
         why = g_strdup ("has tensors of its own in addition to layers");
       if (child->layer == NULL)

@@ -38,7 +38,7 @@ typedef struct
 
 /* Writes answers to all samples of a split (test, else validation) in batches, and compares them with y up to the token
  * that ends it. DATA where there are none. */
-gboolean loom_decoder_judge (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error);
+gboolean loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error);
 /* The tokens as a text: (transfer full). */
 char *loom_decoder_text (const LoomDecoder *self, const LoomWritten *written);
 

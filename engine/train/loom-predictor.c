@@ -289,7 +289,7 @@ predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **
   guint before = loom_state_n_slots (state);
   LoomPlan *plan;
 
-  if (!loom_state_adopt (state, p, error)
+  if (!loom_state_add_slots (state, p, error)
       || (self->weights != NULL && loom_state_n_slots (state) > before && !load_weights (self, state, p, error)))
     return NULL;
   plan = loom_plan_new (p, self->devices, &options, error);

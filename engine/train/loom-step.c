@@ -97,7 +97,8 @@ emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n,
   if (!loom_emit_update (p, &options, n, slot, grad, error))
     return FALSE;
   if (spec->precision == LOOM_F16)
-    loom_loss_scale_update (p, loom_program_find_output (p, "finite"), loom_program_find_output (p, LOOM_OUTPUT_SOUND));
+    loom_loss_scale_update (p, loom_program_find_output (p, "finite"),
+                            loom_program_find_output (p, LOOM_OUTPUT_NO_FAULT));
   if (spec->ema > 0)
     loom_emit_average (p, spec->ema);
   return TRUE;
@@ -301,7 +302,7 @@ divide_stages (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, 
   const int replicas = mesh->size[LOOM_MESH_DATA];
   LoomPipeline pipeline
       = { .samples = step->batch < replicas ? step->batch
-                                            : loom_comm_part (step->batch, mesh->at[LOOM_MESH_DATA], replicas).count,
+                                            : loom_comm_shard (step->batch, mesh->at[LOOM_MESH_DATA], replicas).count,
           .micros = loom_step_microbatches (spec, step->batch, replicas),
           .stage = mesh->at[LOOM_MESH_PIPELINE],
           .kind = parallel->schedule,
@@ -354,13 +355,13 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mes
                             .bf16 = parallel->reduce_bf16,
                             .sync_batch_norm = parallel->sync_batch_norm,
                             /* A stage of a pipeline would give it to all others. */
-                            .told = step->tells && mesh->size[LOOM_MESH_PIPELINE] == 1 ? "loss" : NULL };
+                            .local_output = step->tells && mesh->size[LOOM_MESH_PIPELINE] == 1 ? "loss" : NULL };
 
   for (guint i = 0; i < parallel->splits->len; i++)
     splits[i] = ((const LoomTrainSplit *)parallel->splits->pdata[i])->split;
   if (mesh->size[LOOM_MESH_PIPELINE] > 1
-      && !(loom_stages_own (parallel->stages, step->program, error)
-           && (step->update == NULL || loom_stages_own (parallel->stages, step->update, error))))
+      && !(loom_stages_assign_slots (parallel->stages, step->program, error)
+           && (step->update == NULL || loom_stages_assign_slots (parallel->stages, step->update, error))))
     return FALSE;
   divide (step, &weights);
   divide (step, &samples);

@@ -15,7 +15,7 @@ typedef struct
   LoomProgram *program;
   LoomProgram *update; /* where the spec accumulates, what ends a step: updates from what was gathered; else NULL */
   gint64 batch;
-  gboolean tells;       /* loom_step_divide() adds LOOM_PARTITION_TOLD, this rank's own loss, where it has one */
+  gboolean tells;       /* loom_step_divide() adds LOOM_PARTITION_LOCAL, this rank's own loss, where it has one */
   guint n_terms;        /* of the loss, where batches are put together by what each of them counts; 0: by samples */
   gboolean *is_counted; /* of each term: it has a count, else it is a mean over samples */
   guint n_metrics;

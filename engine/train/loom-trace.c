@@ -115,7 +115,7 @@ overlap_of (const GArray *spans, gint32 rank)
         {
           const Interval *y = &g_array_index (compute, Interval, at);
 
-          o.beside += 1e-9 * (double)(MIN (x->end, y->end) - MAX (x->begin, y->begin));
+          o.overlapped += 1e-9 * (double)(MIN (x->end, y->end) - MAX (x->begin, y->begin));
         }
     }
   return o;
@@ -149,8 +149,8 @@ loom_trace_say_overlap (const GArray *spans)
     {
       const LoomTraceOverlap *o = &g_array_index (all, LoomTraceOverlap, i);
 
-      g_string_append_printf (text, "%srank %d %.3g of %.3g ms (%.0f %%)", i > 0 ? ", " : "", o->rank, o->beside * 1e3,
-                              o->exchange * 1e3, 100 * o->beside / o->exchange);
+      g_string_append_printf (text, "%srank %d %.3g of %.3g ms (%.0f %%)", i > 0 ? ", " : "", o->rank,
+                              o->overlapped * 1e3, o->exchange * 1e3, 100 * o->overlapped / o->exchange);
     }
   return g_string_free (text, all->len == 0);
 }
@@ -170,7 +170,7 @@ add_overlap (LoomJson *json, const GArray *spans)
       loom_json_begin_object (json, NULL);
       loom_json_int (json, "rank", o->rank);
       loom_json_fixed (json, "exchange_ms", o->exchange * 1e3, 6);
-      loom_json_fixed (json, "beside_ms", o->beside * 1e3, 6);
+      loom_json_fixed (json, "beside_ms", o->overlapped * 1e3, 6);
       loom_json_end_object (json);
     }
   loom_json_end_array (json);

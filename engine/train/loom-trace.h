@@ -1,6 +1,6 @@
 /* What the lanes of a step did when: a file in Chrome's trace format, which Perfetto and Studio open.
  *
- * A lane is a device of a rank, what a rank exchanges, or what a device copies to others of its rank beside what it
+ * A lane is a device of a rank, what a rank exchanges, or what a device copies to others of its rank overlapped what it
  * computes. */
 #pragma once
 
@@ -36,11 +36,11 @@ typedef struct
 void loom_trace_add (GArray *spans, const LoomTraceSpan *span, const char *lane, const char *label, const char *node);
 /* By rank, lane and beginning. */
 void loom_trace_sort (GArray *spans);
-/* How much of what a rank exchanged, waiting for others left out, lay beside what it computed. */
+/* How much of what a rank exchanged, waiting for others left out, lay overlapped what it computed. */
 typedef struct
 {
   gint32 rank;
-  double exchange, beside; /* seconds */
+  double exchange, overlapped; /* seconds */
 } LoomTraceOverlap;
 
 /* By rank, of those that exchange anything: an array of LoomTraceOverlap. */

@@ -184,7 +184,7 @@ first_batch (const LoomTrainer *t)
   if (t->server == NULL)
     return batch;
   trainer_server_part (t, &rank, &ranks);
-  return batch < ranks ? batch : loom_comm_part (batch, rank, ranks).count;
+  return batch < ranks ? batch : loom_comm_shard (batch, rank, ranks).count;
 }
 
 static gboolean
@@ -223,7 +223,7 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
     return FALSE;
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
   trainer_recent_init (&t->recent, t->spec, plan->step, t->steps_per_epoch);
-  t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_PLACE);
+  t->carry_slot = loom_state_find (t->state, LOOM_SLOT_CARRY LOOM_CARRY_POSITION);
   if (!trainer_plan_update (t, error) || (t->loader != NULL && !trainer_ahead_init (t, plan, error)))
     return FALSE;
   /* Of a run that goes on for so many steps it is not known yet in which epoch that is. */

@@ -388,7 +388,7 @@ judge_batch (LoomDecoder *self, const GPtrArray *batch, const LoomTensor *y, Loo
 }
 
 gboolean
-loom_decoder_judge (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error)
+loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result, GError **error)
 {
   const LoomDataset *dataset = self->predictor->dataset;
   LoomSplit split

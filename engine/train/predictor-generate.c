@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "engine/program/loom-places.h"
+#include "engine/program/loom-sequence.h"
 #include "engine/train/predictor-private.h"
 
 #define PREFIX "generate."
@@ -53,13 +53,13 @@ program_for (LoomGenerator *self, gint64 n, GHashTable *keepers, GError **error)
   LoomProgram *p;
   LoomValue value;
 
-  options.carry = (LoomCarry){ .prefix = PREFIX, .all = TRUE, .room = self->context, .nodes = keepers };
+  options.carry = (LoomCarry){ .prefix = PREFIX, .all = TRUE, .capacity = self->context, .nodes = keepers };
   p = net != NULL ? loom_lower (net, &options, &value, error) : NULL;
   if (p == NULL)
     return NULL;
   loom_program_output (p, "answer", value);
   /* Everybody who runs it says the place. */
-  loom_program_scalar_i64 (p, PREFIX LOOM_CARRY_PLACE, 0);
+  loom_program_scalar_i64 (p, PREFIX LOOM_CARRY_POSITION, 0);
   return p;
 }
 
@@ -94,7 +94,7 @@ find_keepers (LoomGenerator *self)
     return; /* nothing of what was before counts */
   a = program_for (self, short_one, keepers, &error);
   b = a != NULL ? program_for (self, long_one, NULL, &error) : NULL;
-  mixing = b != NULL ? loom_program_find_mixing (a, short_one, b, long_one, keepers)
+  mixing = b != NULL ? loom_program_find_position_mixing (a, short_one, b, long_one, keepers)
                      : g_strdup ("the net takes no other length than that of its context");
   self->keeps = mixing == NULL;
   self->limited = uses_places (self->predictor, keepers);
@@ -157,7 +157,7 @@ run_kept (LoomGenerator *self, guint n, GError **error)
       if (n != 1)
         self->n_many = n;
     }
-  loom_state_set_scalar (self->state, PREFIX LOOM_CARRY_PLACE, (double)(self->seen->len - n));
+  loom_state_set_scalar (self->state, PREFIX LOOM_CARRY_POSITION, (double)(self->seen->len - n));
   loom_exec_feed (*exec, 0, seen_from (self, self->seen->len - n));
   if (!loom_exec_run (*exec, error))
     return FALSE;

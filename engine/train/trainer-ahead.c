@@ -8,7 +8,7 @@ gboolean
 trainer_ahead_init (LoomTrainer *t, const TrainerPlan *plan, GError **error)
 {
   /* A driver feeds its own points. */
-  if (t->driver != NULL || !loom_exec_can_bring (plan->exec))
+  if (t->driver != NULL || !loom_exec_can_upload (plan->exec))
     return TRUE;
   t->ahead.is_wanted = TRUE;
   return loom_loader_keep_two (t->loader, error);
@@ -33,7 +33,7 @@ trainer_ahead_fetch (LoomTrainer *t, TrainerPlan *plan)
   if (ahead->batch == NULL || ahead->batch->n != plan->step->batch)
     return;
   trainer_feed_batch (plan, ahead->batch);
-  if (loom_exec_bring (plan->exec, &ahead->error))
+  if (loom_exec_upload (plan->exec, &ahead->error))
     ahead->fed = plan;
 }
 

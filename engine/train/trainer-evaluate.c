@@ -62,7 +62,7 @@ trainer_evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **
         return evaluation_failed (t, error);
       if (t->spec->stateful)
         loom_state_put_scalar_at (t->state,
-                                  (guint)loom_state_find (t->state, LOOM_SLOT_CARRY_EVALUATE LOOM_CARRY_PLACE),
+                                  (guint)loom_state_find (t->state, LOOM_SLOT_CARRY_EVALUATE LOOM_CARRY_POSITION),
                                   (double)batch->index);
       trainer_feed_batch (plan, batch);
       if (!loom_exec_run (plan->exec, error))

@@ -22,12 +22,12 @@ keeps_all (const LoomTrainer *t, const TrainerPlan *plan)
   gboolean all;
 
   if (plan == NULL)
-    return loom_exec_keeps (t->update, t->update_norm);
-  all = trainer_loss_keeps (plan) && (t->update != NULL || loom_exec_keeps (plan->exec, plan->grad_norm));
+    return loom_exec_keeps_output (t->update, t->update_norm);
+  all = trainer_loss_keeps (plan) && (t->update != NULL || loom_exec_keeps_output (plan->exec, plan->grad_norm));
   for (guint i = 0; i < t->place.metrics->n; i++)
-    all = all && loom_exec_keeps (plan->exec, plan->metric[i]);
+    all = all && loom_exec_keeps_output (plan->exec, plan->metric[i]);
   if ((t->look.on & TRAINER_LOOK_LOSSES) != 0 && plan->own >= 0)
-    all = all && loom_exec_keeps (plan->exec, (guint)plan->own);
+    all = all && loom_exec_keeps_output (plan->exec, (guint)plan->own);
   return all;
 }
 
@@ -141,7 +141,7 @@ explain (LoomTrainer *t, const TrainerUnread *item, GError *failure, GError **er
     return trainer_explain_update (t, failure, error);
   /* A step behind it may have been told other numbers. */
   set_numbers (t, item, 0);
-  loom_exec_look_at (item->exec, item->number);
+  loom_exec_select_step (item->exec, item->number);
   return trainer_explain_failure (t, item->plan, item->batch, failure, error);
 }
 
@@ -157,7 +157,7 @@ drain (LoomTrainer *t, GError **error)
     return TRUE;
   if (!loom_exec_sync (item.exec, &failure))
     return explain (t, &item, failure, error);
-  loom_exec_look_at (item.exec, item.number);
+  loom_exec_select_step (item.exec, item.number);
   if (!read_item (t, &item, error))
     return FALSE;
   tell (t, &item);
@@ -193,7 +193,7 @@ queue (LoomTrainer *t, TrainerUnread *item, GError **error)
   gboolean ok;
 
   /* An update may have fewer devices than the batches in front of it. */
-  if (before.exec != NULL && !loom_exec_hears (item->exec, before.exec) && !drain (t, error))
+  if (before.exec != NULL && !loom_exec_reports_faults_of (item->exec, before.exec) && !drain (t, error))
     return FALSE;
   ok = loom_exec_step (item->exec, &failure);
   item->number = loom_exec_step_number (item->exec);
@@ -202,7 +202,7 @@ queue (LoomTrainer *t, TrainerUnread *item, GError **error)
   trainer_waits_lap (t, &t->waits.compute);
   before = t->late.unread;
   t->late.unread = *item;
-  if (before.exec != NULL && (!loom_exec_look_at (before.exec, before.number) || !read_item (t, &before, error)))
+  if (before.exec != NULL && (!loom_exec_select_step (before.exec, before.number) || !read_item (t, &before, error)))
     return FALSE;
   if (item->plan != NULL)
     {

@@ -47,10 +47,10 @@ trainer_loss_value (const TrainerLoss *loss, const TrainerPlan *plan, double all
 gboolean
 trainer_loss_keeps (const TrainerPlan *plan)
 {
-  gboolean all = loom_exec_keeps (plan->exec, plan->loss);
+  gboolean all = loom_exec_keeps_output (plan->exec, plan->loss);
 
   for (guint t = 0; t < plan->step->n_terms; t++)
-    all = all && loom_exec_keeps (plan->exec, plan->term_sum[t])
-          && (!plan->step->is_counted[t] || loom_exec_keeps (plan->exec, plan->term_count[t]));
+    all = all && loom_exec_keeps_output (plan->exec, plan->term_sum[t])
+          && (!plan->step->is_counted[t] || loom_exec_keeps_output (plan->exec, plan->term_count[t]));
   return all;
 }

@@ -139,7 +139,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
     goto fail;
 
   plan->loss = find_output (plan->exec, "loss");
-  plan->own = plan->tells ? loom_exec_find_output (plan->exec, LOOM_PARTITION_TOLD) : -1;
+  plan->own = plan->tells ? loom_exec_find_output (plan->exec, LOOM_PARTITION_LOCAL) : -1;
   if (training)
     {
       plan->finite = find_output (plan->exec, "finite");
@@ -190,7 +190,7 @@ take_notes (LoomTrainer *t)
 void
 trainer_tell_link (LoomTrainer *t, const TrainerPlan *plan)
 {
-  const char *why = loom_plan_why_by_host (loom_exec_plan (plan->exec));
+  const char *why = loom_plan_why_via_host (loom_exec_plan (plan->exec));
 
   t->link_told = TRUE;
   if (why == NULL)

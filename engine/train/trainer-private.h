@@ -115,7 +115,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainerLoss, trainer_loss_clear)
 void trainer_loss_add (TrainerLoss *loss, const TrainerPlan *plan, double weight, gboolean first);
 /* The loss of all batches, whose weights are `all` together. */
 double trainer_loss_value (const TrainerLoss *loss, const TrainerPlan *plan, double all);
-/* TRUE if the next run leaves what trainer_loss_add() reads (loom_exec_keeps()). */
+/* TRUE if the next run leaves what trainer_loss_add() reads (loom_exec_keeps_output()). */
 gboolean trainer_loss_keeps (const TrainerPlan *plan);
 
 /* ---- where steps wait ---- */

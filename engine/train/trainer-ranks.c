@@ -165,7 +165,7 @@ trainer_whole_state (LoomTrainer *t, const LoomProgram *program, GError **error)
 {
   g_autoptr (LoomState) whole = loom_state_new (t->devices, t->device, t->spec->seed);
 
-  if (!loom_state_adopt (whole, program, error))
+  if (!loom_state_add_slots (whole, program, error))
     return NULL;
   for (guint i = 0; i < loom_state_n_slots (t->state); i++)
     {
@@ -265,7 +265,7 @@ wait_for_first (LoomTrainer *t, GError **error)
 
       for (int k = 0; k < comm->size; k++)
         come[k] = k > 0;
-      status = comm->await (comm, TAG_WORD, come, &from, &message);
+      status = comm->probe (comm, TAG_WORD, come, &from, &message);
       if (status == LOOM_STATUS_OK)
         status = comm->receive (comm, &word, sizeof word, from, TAG_WORD, &message);
     }

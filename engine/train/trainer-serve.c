@@ -291,7 +291,7 @@ receive (TrainerServer *s, int *from, GError **error)
   come[0] = TRUE;
   for (int k = 0; k < s->n; k++)
     come[k + 1] = s->member[k].waiting || s->member[k].over;
-  if (!trainer_ok (t->comm->await (t->comm, TAG_PUSH, come, &rank, &message), &message, error))
+  if (!trainer_ok (t->comm->probe (t->comm, TAG_PUSH, come, &rank, &message), &message, error))
     return FALSE;
   *from = rank - 1;
   g_byte_array_set_size (s->member[*from].push, (guint)s->push_bytes);

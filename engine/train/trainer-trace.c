@@ -3,7 +3,8 @@
  * A rank notes when its exchanges begin and end. Those of a line of the mesh are the same ones in the same order on all
  * of its ranks, so once all notes are together the time until the last rank began is waiting, and what is left is the
  * exchange itself. Nothing has to be done to the step for that. An exchange beside the computation
- * (engine/plan/plan-lane.c, or a device's stream) has its own times, and where the computation waits for it is a wait.
+ * (engine/plan/plan-comm-thread.c, or a device's stream) has its own times, and where the computation waits for it is a
+ * wait.
  */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/train/trainer-private.h"

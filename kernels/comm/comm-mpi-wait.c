@@ -17,11 +17,11 @@
 
 enum
 {
-  TAG_COME,   /* to rank 0: this rank has arrived */
-  TAG_GO,     /* from rank 0: all have arrived */
-  TAG_ASK,    /* to a rank that has not arrived, numbered among all ranks as in the following: is it waiting? */
-  TAG_ANSWER, /* it is */
-  TAG_END     /* from the rank that has found the hanging one: the sentence */
+  TAG_ARRIVED, /* to rank 0: this rank has arrived */
+  TAG_GO,      /* from rank 0: all have arrived */
+  TAG_ASK,     /* to a rank that has not arrived, numbered among all ranks as in the following: is it waiting? */
+  TAG_ANSWER,  /* it is */
+  TAG_END      /* from the rank that has found the hanging one: the sentence */
 };
 
 #define LATER      1.0 /* seconds that others wait longer than rank 0, which knows more */
@@ -30,7 +30,7 @@ enum
 #define LISTEN     .02 /* seconds between checks for queries of others */
 #define LEFT_ALONE 5.0 /* seconds at most for a rank 0 that has left a call and computes */
 
-static const char word[1] = { 0 }; /* payload of TAG_GO */
+static const char go_payload[1] = { 0 }; /* payload of TAG_GO */
 
 static double
 now (void)
@@ -68,7 +68,7 @@ post (Mpi *m, int to, int tag, const void *data, int bytes)
 
 /* Receives the queries of other ranks, and their results. */
 static void
-listen_to_others (Mpi *m)
+poll_queries (Mpi *m)
 {
   Mpi *first = first_of (m);
   MPI_Status status;
@@ -103,7 +103,7 @@ complete (Mpi *m, int n, MPI_Request *request, double seconds, int *code)
       if (waited - listened > LISTEN)
         {
           listened = waited;
-          listen_to_others (m);
+          poll_queries (m);
         }
       if (waited > seconds || mpi_has_ended (m))
         return false;
@@ -149,7 +149,7 @@ is_over (Mpi *m)
 
 /* Writes the sentence about the missing ranks, by their numbers among all. */
 static void
-say_missing (Mpi *m, const char *call, const bool *come)
+say_missing (Mpi *m, const char *call, const bool *arrived)
 {
   int size = m->base.size;
 
@@ -158,15 +158,15 @@ say_missing (Mpi *m, const char *call, const bool *come)
       size = m->first->base.size;
       memset (m->all, true, (size_t)size * sizeof *m->all);
       for (int k = 0; k < m->base.size; k++)
-        m->all[m->number[k]] = come[k];
-      come = m->all;
+        m->all[m->number[k]] = arrived[k];
+      arrived = m->all;
     }
-  loom_comm_say_missing (&m->why, call, come, size, m->base.timeout);
+  loom_comm_set_missing (&m->why, call, arrived, size, m->base.timeout);
 }
 
-/* Queries the missing ranks whether they wait: come[k] is then TRUE for them as well. TRUE: one of them does not. */
+/* Queries the missing ranks whether they wait: arrived[k] is then TRUE for them as well. TRUE: one of them does not. */
 static bool
-ask (Mpi *m, bool *come)
+ask (Mpi *m, bool *arrived)
 {
   Mpi *first = first_of (m);
   MPI_Request *answer = m->request + m->base.size;
@@ -178,7 +178,7 @@ ask (Mpi *m, bool *come)
       const int number = m->first != NULL ? m->number[k] : k;
 
       answer[k] = MPI_REQUEST_NULL;
-      if (come[k] || k == m->base.rank)
+      if (arrived[k] || k == m->base.rank)
         continue;
       if (MPI_Irecv (NULL, 0, MPI_BYTE, number, TAG_ANSWER, first->roll, &answer[k]) == MPI_SUCCESS)
         post (first, number, TAG_ASK, NULL, 0);
@@ -190,7 +190,7 @@ ask (Mpi *m, bool *come)
 
       if (!all)
         MPI_Test (&answer[k], &done, MPI_STATUS_IGNORE);
-      come[k] = come[k] || k == m->base.rank || done;
+      arrived[k] = arrived[k] || k == m->base.rank || done;
     }
   return !all;
 }
@@ -234,16 +234,16 @@ end_all (Mpi *m, LoomMessage *message)
 /* On rank 0: waits `seconds` for the others to arrive; TRUE: all have. Ranks that wait elsewhere are waited for in
  * several rounds, and count as arrived if one does not wait. */
 static bool
-call_roll (Mpi *m, double seconds, int rounds, int *code)
+roll_call (Mpi *m, double seconds, int rounds, int *code)
 {
   bool all;
 
   m->request[0] = MPI_REQUEST_NULL;
-  m->come[0] = true;
+  m->arrived[0] = true;
   for (int k = 1; k < m->base.size; k++)
     {
-      m->come[k] = false;
-      *code = MPI_Irecv (NULL, 0, MPI_BYTE, k, TAG_COME, m->roll, &m->request[k]);
+      m->arrived[k] = false;
+      *code = MPI_Irecv (NULL, 0, MPI_BYTE, k, TAG_ARRIVED, m->roll, &m->request[k]);
       if (*code != MPI_SUCCESS)
         return true;
     }
@@ -256,55 +256,55 @@ call_roll (Mpi *m, double seconds, int rounds, int *code)
 
           if (!all)
             MPI_Test (&m->request[k], &done, MPI_STATUS_IGNORE);
-          m->come[k] = done;
+          m->arrived[k] = done;
         }
     }
-  while (!all && !mpi_has_ended (m) && !ask (m, m->come) && --rounds > 0);
+  while (!all && !mpi_has_ended (m) && !ask (m, m->arrived) && --rounds > 0);
   return all;
 }
 
 /* On rank 0: sends the sentence to all others. MPI may read it later from m->why, which is not freed. */
 static LoomStatus
-give_verdict (Mpi *m, LoomMessage *message)
+report_missing (Mpi *m, LoomMessage *message)
 {
   if (is_over (m))
     return end (m, message);
-  say_missing (m, m->call, m->come);
+  say_missing (m, m->call, m->arrived);
   return end_all (m, message);
 }
 
 /* On another rank: waits for rank 0's reply that all have arrived. */
 static LoomStatus
-hear (Mpi *m, double seconds, LoomMessage *message)
+await_go (Mpi *m, double seconds, LoomMessage *message)
 {
   static char go; /* an incomplete request outlives the call */
   MPI_Request request;
-  bool heard = false, hangs = false;
+  bool is_answered = false, hangs = false;
   int code;
 
   code = MPI_Irecv (&go, sizeof go, MPI_BYTE, 0, TAG_GO, m->roll, &request);
   if (code != MPI_SUCCESS)
     return mpi_failed (code, message);
-  for (int i = 0; !hangs && i <= ROUNDS && !(heard = complete (m, 1, &request, seconds, &code)); i++)
+  for (int i = 0; !hangs && i <= ROUNDS && !(is_answered = complete (m, 1, &request, seconds, &code)); i++)
     {
       if (is_over (m))
         return end (m, message);
-      memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
-      m->come[0] = false;
-      hangs = ask (m, m->come);
+      memset (m->arrived, true, (size_t)m->base.size * sizeof *m->arrived);
+      m->arrived[0] = false;
+      hangs = ask (m, m->arrived);
     }
   if (is_over (m))
     return end (m, message);
-  if (heard)
+  if (is_answered)
     return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
-  m->come[0] = false;
-  say_missing (m, m->call, m->come);
+  m->arrived[0] = false;
+  say_missing (m, m->call, m->arrived);
   return end_all (m, message);
 }
 
 /* Seconds that rank 0 has for an answer. Ranks give up one after the other, so that only one reports it. */
 static double
-patience (const Mpi *m)
+reply_timeout (const Mpi *m)
 {
   return LATER + ANSWER + (m->base.rank == 1 ? 0 : LATER);
 }
@@ -326,15 +326,15 @@ mpi_roll_call (Mpi *m, const char *call, LoomMessage *message)
       m->answered = false;
       if (answered)
         return LOOM_STATUS_OK;
-      post (m, 0, TAG_COME, NULL, 0);
-      return hear (m, m->base.timeout + patience (m), message);
+      post (m, 0, TAG_ARRIVED, NULL, 0);
+      return await_go (m, m->base.timeout + reply_timeout (m), message);
     }
-  if (!call_roll (m, m->base.timeout, ROUNDS, &code))
-    return give_verdict (m, message);
+  if (!roll_call (m, m->base.timeout, ROUNDS, &code))
+    return report_missing (m, message);
   if (code != MPI_SUCCESS)
     return mpi_failed (code, message);
   for (int k = 1; k < m->base.size; k++)
-    post (m, k, TAG_GO, word, 1);
+    post (m, k, TAG_GO, go_payload, 1);
   return LOOM_STATUS_OK;
 }
 
@@ -351,15 +351,15 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
     return end (m, message);
   if (is_first)
     {
-      call_roll (m, LATER, 1, &code);
-      return give_verdict (m, message);
+      roll_call (m, LATER, 1, &code);
+      return report_missing (m, message);
     }
   if (!m->answered)
     {
       double more = m->base.timeout < LEFT_ALONE ? m->base.timeout : LEFT_ALONE;
 
-      post (m, 0, TAG_COME, NULL, 0);
-      status = hear (m, more + patience (m), message);
+      post (m, 0, TAG_ARRIVED, NULL, 0);
+      status = await_go (m, more + reply_timeout (m), message);
       if (status != LOOM_STATUS_OK)
         return status;
       /* Rank 0 has completed this call and has started the roll call of the next one, so it is alive. */
@@ -374,7 +374,7 @@ give_up (Mpi *m, LoomMessage *message)
 {
   if (is_over (m))
     return end (m, message);
-  say_missing (m, "send", m->come);
+  say_missing (m, "send", m->arrived);
   return end_all (m, message);
 }
 
@@ -389,16 +389,16 @@ mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message)
     {
       if (complete (m, 1, request, m->base.timeout, &code))
         return code == MPI_SUCCESS ? LOOM_STATUS_OK : mpi_failed (code, message);
-      memset (m->come, true, (size_t)m->base.size * sizeof *m->come);
-      m->come[from] = false;
-      hangs = ask (m, m->come);
+      memset (m->arrived, true, (size_t)m->base.size * sizeof *m->arrived);
+      m->arrived[from] = false;
+      hangs = ask (m, m->arrived);
     }
-  m->come[from] = false;
+  m->arrived[from] = false;
   return give_up (m, message);
 }
 
 LoomStatus
-mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
+mpi_probe (Mpi *m, int tag, const bool *arrived, int *from, LoomMessage *message)
 {
   double last = now (), waited = 0, listened = 0;
   int rounds = ROUNDS;
@@ -424,12 +424,12 @@ mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message)
       if (waited - listened > LISTEN)
         {
           listened = waited;
-          listen_to_others (m);
+          poll_queries (m);
         }
       if (waited <= m->base.timeout)
         continue;
-      memcpy (m->come, come, (size_t)m->base.size * sizeof *m->come);
-      if (ask (m, m->come) || --rounds == 0)
+      memcpy (m->arrived, arrived, (size_t)m->base.size * sizeof *m->arrived);
+      if (ask (m, m->arrived) || --rounds == 0)
         return give_up (m, message);
       last = now ();
       waited = listened = 0;

@@ -53,20 +53,20 @@ mpi_failed (int code, LoomMessage *message)
   while (0)
 
 static LoomStatus
-make_room (Mpi *m, size_t bytes, LoomMessage *message)
+reserve_buffer (Mpi *m, size_t bytes, LoomMessage *message)
 {
-  void *room;
+  void *buffer;
 
-  if (bytes <= m->room_bytes)
+  if (bytes <= m->buffer_bytes)
     return LOOM_STATUS_OK;
-  room = realloc (m->room, bytes);
-  if (room == NULL)
+  buffer = realloc (m->buffer, bytes);
+  if (buffer == NULL)
     {
       snprintf (message->text, sizeof message->text, "there is no memory for %zu bytes from other ranks", bytes);
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
-  m->room = room;
-  m->room_bytes = bytes;
+  m->buffer = buffer;
+  m->buffer_bytes = bytes;
   return LOOM_STATUS_OK;
 }
 
@@ -75,7 +75,7 @@ static const void **
 parts (Mpi *m, const void *own, size_t stride)
 {
   for (int k = 0; k < m->base.size; k++)
-    m->part[k] = k == m->base.rank ? own : m->room + (size_t)k * stride;
+    m->part[k] = k == m->base.rank ? own : m->buffer + (size_t)k * stride;
   return m->part;
 }
 
@@ -83,12 +83,12 @@ static LoomStatus
 reduce_small (Mpi *m, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
 {
   size_t bytes = (size_t)count * loom_dtype_size (dtype);
-  LoomStatus status = make_room (m, bytes * (size_t)m->base.size, message);
+  LoomStatus status = reserve_buffer (m, bytes * (size_t)m->base.size, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
-  EXCHANGE (MPI_Allgather, MPI_Iallgather, from, (int)bytes, MPI_BYTE, m->room, (int)bytes, MPI_BYTE);
-  loom_comm_reduce (to, parts (m, m->room + (size_t)m->base.rank * bytes, bytes), m->base.size, count, dtype, op);
+  EXCHANGE (MPI_Allgather, MPI_Iallgather, from, (int)bytes, MPI_BYTE, m->buffer, (int)bytes, MPI_BYTE);
+  loom_comm_reduce (to, parts (m, m->buffer + (size_t)m->base.rank * bytes, bytes), m->base.size, count, dtype, op);
   return LOOM_STATUS_OK;
 }
 
@@ -100,7 +100,7 @@ scatter_block (Mpi *m, const char *from, char *to, const int64_t *counts, LoomDT
 {
   size_t element = loom_dtype_size (dtype), at = 0, own_at = 0;
   size_t own_bytes = (size_t)counts[m->base.rank] * element;
-  LoomStatus status = make_room (m, own_bytes * (size_t)m->base.size, message);
+  LoomStatus status = reserve_buffer (m, own_bytes * (size_t)m->base.size, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
@@ -116,7 +116,7 @@ scatter_block (Mpi *m, const char *from, char *to, const int64_t *counts, LoomDT
       m->at_take[k] = (int)((size_t)k * own_bytes);
       at += bytes;
     }
-  EXCHANGE (MPI_Alltoallv, MPI_Ialltoallv, from, m->n_send, m->at_send, MPI_BYTE, m->room, m->n_take, m->at_take,
+  EXCHANGE (MPI_Alltoallv, MPI_Ialltoallv, from, m->n_send, m->at_send, MPI_BYTE, m->buffer, m->n_take, m->at_take,
             MPI_BYTE);
   loom_comm_reduce (to, parts (m, from + own_at, own_bytes), m->base.size, counts[m->base.rank], dtype, op);
   return LOOM_STATUS_OK;
@@ -127,17 +127,17 @@ static LoomStatus
 reduce_block (Mpi *m, const char *from, char *to, int64_t count, LoomDType dtype, LoomReduceOp op, LoomMessage *message)
 {
   size_t element = loom_dtype_size (dtype);
-  LoomCommPart own = loom_comm_part (count, m->base.rank, m->base.size);
+  LoomCommShard own = loom_comm_shard (count, m->base.rank, m->base.size);
   LoomStatus status;
 
   for (int k = 0; k < m->base.size; k++)
-    m->count[k] = loom_comm_part (count, k, m->base.size).count;
+    m->count[k] = loom_comm_shard (count, k, m->base.size).count;
   status = scatter_block (m, from, to + (size_t)own.first * element, m->count, dtype, op, message);
   if (status != LOOM_STATUS_OK)
     return status;
   for (int k = 0; k < m->base.size; k++)
     {
-      LoomCommPart part = loom_comm_part (count, k, m->base.size);
+      LoomCommShard part = loom_comm_shard (count, k, m->base.size);
 
       m->n_take[k] = (int)((size_t)part.count * element);
       m->at_take[k] = (int)((size_t)part.first * element);
@@ -152,10 +152,10 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
 {
   const int64_t most = INT64_C (1) << 27;
   size_t element = loom_dtype_size (dtype);
-  LoomStatus come = mpi_roll_call ((Mpi *)self, "all_reduce", message);
+  LoomStatus arrived = mpi_roll_call ((Mpi *)self, "all_reduce", message);
 
-  if (come != LOOM_STATUS_OK)
-    return come;
+  if (arrived != LOOM_STATUS_OK)
+    return arrived;
   if ((size_t)count * element <= SMALL)
     return reduce_small ((Mpi *)self, from, to, count, dtype, op, message);
   for (int64_t first = 0; first < count; first += most)
@@ -182,10 +182,10 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
                 LoomMessage *message)
 {
   int64_t all = 0;
-  LoomStatus come = mpi_roll_call ((Mpi *)self, "reduce_scatter", message);
+  LoomStatus arrived = mpi_roll_call ((Mpi *)self, "reduce_scatter", message);
 
-  if (come != LOOM_STATUS_OK)
-    return come;
+  if (arrived != LOOM_STATUS_OK)
+    return arrived;
   for (int k = 0; k < self->size; k++)
     all += counts[k];
   if (all * (int64_t)loom_dtype_size (dtype) > INT32_MAX)
@@ -198,10 +198,10 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
 {
   Mpi *m = (Mpi *)self;
   int64_t at = 0;
-  LoomStatus come = mpi_roll_call (m, "all_gather", message);
+  LoomStatus arrived = mpi_roll_call (m, "all_gather", message);
 
-  if (come != LOOM_STATUS_OK)
-    return come;
+  if (arrived != LOOM_STATUS_OK)
+    return arrived;
   for (int k = 0; k < self->size; at += bytes[k++])
     {
       m->n_take[k] = (int)bytes[k];
@@ -220,10 +220,10 @@ static LoomStatus
 broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message)
 {
   Mpi *m = (Mpi *)self;
-  LoomStatus come = mpi_roll_call (m, "broadcast", message);
+  LoomStatus arrived = mpi_roll_call (m, "broadcast", message);
 
-  if (come != LOOM_STATUS_OK)
-    return come;
+  if (arrived != LOOM_STATUS_OK)
+    return arrived;
   if (bytes > INT32_MAX)
     return too_large (message);
   EXCHANGE (MPI_Bcast, MPI_Ibcast, data, (int)bytes, MPI_BYTE, root);
@@ -232,24 +232,24 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
 
 /* Frees the messages that have arrived; with `all` it waits for each. */
 static LoomStatus
-sort_letters (Mpi *m, bool all, LoomMessage *message)
+complete_sends (Mpi *m, bool all, LoomMessage *message)
 {
-  for (Letter **at = &m->letters; *at != NULL;)
+  for (PendingSend **at = &m->pending_sends; *at != NULL;)
     {
-      Letter *letter = *at;
+      PendingSend *pending = *at;
       int done = 1;
 
       if (all)
-        TRY (MPI_Wait (&letter->request, MPI_STATUS_IGNORE));
+        TRY (MPI_Wait (&pending->request, MPI_STATUS_IGNORE));
       else
-        TRY (MPI_Test (&letter->request, &done, MPI_STATUS_IGNORE));
+        TRY (MPI_Test (&pending->request, &done, MPI_STATUS_IGNORE));
       if (!done)
         {
-          at = &letter->next;
+          at = &pending->next;
           continue;
         }
-      *at = letter->next;
-      free (letter);
+      *at = pending->next;
+      free (pending);
     }
   return LOOM_STATUS_OK;
 }
@@ -258,24 +258,24 @@ static LoomStatus
 comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message)
 {
   Mpi *m = (Mpi *)self;
-  Letter *letter;
+  PendingSend *pending;
 
   if (bytes > INT32_MAX)
     return too_large (message);
-  letter = malloc (sizeof *letter + (size_t)bytes);
-  if (letter == NULL)
+  pending = malloc (sizeof *pending + (size_t)bytes);
+  if (pending == NULL)
     {
       snprintf (message->text, sizeof message->text, "there is no memory for %lld bytes to another rank",
                 (long long)bytes);
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
-  letter->next = m->letters;
-  m->letters = letter;
-  letter->request = MPI_REQUEST_NULL;
+  pending->next = m->pending_sends;
+  m->pending_sends = pending;
+  pending->request = MPI_REQUEST_NULL;
   if (bytes > 0)
-    memcpy (letter->data, data, (size_t)bytes);
-  TRY (MPI_Isend (letter->data, (int)bytes, MPI_BYTE, to, tag, m->comm, &letter->request));
-  return sort_letters (m, false, message);
+    memcpy (pending->data, data, (size_t)bytes);
+  TRY (MPI_Isend (pending->data, (int)bytes, MPI_BYTE, to, tag, m->comm, &pending->request));
+  return complete_sends (m, false, message);
 }
 
 static LoomStatus
@@ -296,20 +296,20 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
 }
 
 static LoomStatus
-comm_await (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message)
+comm_probe (LoomComm *self, int tag, const bool *arrived, int *from, LoomMessage *message)
 {
-  return mpi_await ((Mpi *)self, tag, come, from, message);
+  return mpi_probe ((Mpi *)self, tag, arrived, from, message);
 }
 
 static LoomStatus
 barrier (LoomComm *self, LoomMessage *message)
 {
   Mpi *m = (Mpi *)self;
-  LoomStatus come = mpi_roll_call (m, "barrier", message);
+  LoomStatus arrived = mpi_roll_call (m, "barrier", message);
 
   /* The roll call is a barrier. */
-  if (come != LOOM_STATUS_OK || m->base.timeout > 0)
-    return come;
+  if (arrived != LOOM_STATUS_OK || m->base.timeout > 0)
+    return arrived;
   TRY (MPI_Barrier (m->comm));
   return LOOM_STATUS_OK;
 }
@@ -324,12 +324,12 @@ comm_abort (LoomComm *self, const char *why)
 static void
 mpi_free (Mpi *m)
 {
-  free (m->room);
+  free (m->buffer);
   free (m->part);
   free (m->count);
   free (m->n_send);
   free (m->request);
-  free (m->come);
+  free (m->arrived);
   free (m->number);
   free (m->all);
   free (m);
@@ -353,7 +353,7 @@ comm_free (LoomComm *self)
     mpi_leave (m);
   if (!m->ended && (m->first == NULL || !m->first->ended))
     {
-      sort_letters (m, true, &message);
+      complete_sends (m, true, &message);
       MPI_Comm_free (&m->roll);
       if (m->first != NULL)
         MPI_Comm_free (&m->comm);
@@ -371,7 +371,7 @@ count_sharing (MPI_Comm local, int size)
   cpu_set_t own, *all = calloc ((size_t)size, sizeof *all);
   int n = 0;
 
-  /* If the machine has more processors than the set can hold, all ranks count as sharing all of them. */
+  /* If the machine has more processors than the set can hold, all ranks count as cpu_sharers all of them. */
   if (sched_getaffinity (0, sizeof own, &own) != 0)
     memset (&own, 0xff, sizeof own);
   if (all == NULL || MPI_Allgather (&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, local) != MPI_SUCCESS)
@@ -392,21 +392,21 @@ find_neighbours (LoomComm *self, MPI_Comm comm)
 {
   MPI_Comm local;
 
-  self->local_size = self->sharing = 1;
+  self->local_size = self->cpu_sharers = 1;
   if (MPI_Comm_split_type (comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) != MPI_SUCCESS)
     return;
   MPI_Comm_size (local, &self->local_size);
   MPI_Comm_rank (local, &self->local_rank);
-  self->sharing = count_sharing (local, self->local_size);
+  self->cpu_sharers = count_sharing (local, self->local_size);
   MPI_Comm_free (&local);
 }
 
 static LoomStatus split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message);
 
 static bool
-has_room (const Mpi *m)
+has_memory (const Mpi *m)
 {
-  return m->part != NULL && m->count != NULL && m->n_send != NULL && m->request != NULL && m->come != NULL
+  return m->part != NULL && m->count != NULL && m->n_send != NULL && m->request != NULL && m->arrived != NULL
          && (m->first == NULL || (m->number != NULL && m->all != NULL));
 }
 
@@ -430,7 +430,7 @@ mpi_new (MPI_Comm comm, Mpi *first)
                         .broadcast = broadcast,
                         .send = comm_send,
                         .receive = comm_receive,
-                        .await = comm_await,
+                        .probe = comm_probe,
                         .barrier = barrier,
                         .split = split,
                         .abort = comm_abort,
@@ -444,13 +444,13 @@ mpi_new (MPI_Comm comm, Mpi *first)
   m->count = calloc (size, sizeof *m->count);
   m->n_send = calloc (4 * size, sizeof *m->n_send);
   m->request = calloc (2 * size, sizeof *m->request);
-  m->come = calloc (size, sizeof *m->come);
+  m->arrived = calloc (size, sizeof *m->arrived);
   if (first != NULL)
     {
       m->number = calloc (size, sizeof *m->number);
       m->all = calloc ((size_t)first->base.size, sizeof *m->all);
     }
-  if (!has_room (m) || MPI_Comm_dup (m->comm, &m->roll) != MPI_SUCCESS)
+  if (!has_memory (m) || MPI_Comm_dup (m->comm, &m->roll) != MPI_SUCCESS)
     {
       mpi_free (m);
       return NULL;
@@ -501,10 +501,10 @@ name_library (char *name, size_t size)
   MPI_Get_library_version (text, &length);
   for (const char *c = text; *c != '\0' && *c != ',' && *c != '\n' && n + 1 < size; c++)
     {
-      const char letter = *c == '\t' ? ' ' : *c;
+      const char pending = *c == '\t' ? ' ' : *c;
 
-      if (letter != ' ' || (n > 0 && name[n - 1] != ' '))
-        name[n++] = letter;
+      if (pending != ' ' || (n > 0 && name[n - 1] != ' '))
+        name[n++] = pending;
     }
   name[n] = '\0';
 }

@@ -6,10 +6,10 @@
 #include <mpi.h>
 
 /* A sent message that may not have arrived: MPI reads it until then. */
-typedef struct Letter Letter;
-struct Letter
+typedef struct PendingSend PendingSend;
+struct PendingSend
 {
-  Letter *next;
+  PendingSend *next;
   MPI_Request request;
   char data[];
 };
@@ -21,9 +21,9 @@ struct Mpi
   MPI_Comm comm;
   Mpi *first;  /* that it was split off; NULL: it is the first one */
   int *number; /* by rank: its number in the first one; NULL in the first one */
-  Letter *letters;
-  char *room; /* receives data */
-  size_t room_bytes;
+  PendingSend *pending_sends;
+  char *buffer; /* receives data */
+  size_t buffer_bytes;
   const void **part;                        /* by rank */
   int64_t *count;                           /* likewise */
   int *n_send, *at_send, *n_take, *at_take; /* by rank */
@@ -31,7 +31,7 @@ struct Mpi
   /* Of calls with a time-out (comm-mpi-wait.c). */
   MPI_Comm roll;        /* for roll calls, separate from the data */
   MPI_Request *request; /* by rank, and once more for answers */
-  bool *come;           /* by rank */
+  bool *arrived;        /* by rank */
   const char *call;     /* the current one */
   bool answered;        /* it answered the roll call of the next call, from within this one */
   bool ended;           /* by a time-out: no call is made any more */
@@ -50,6 +50,6 @@ LoomStatus mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message);
 /* Returns once the message of another rank has arrived. */
 LoomStatus mpi_wait_for (Mpi *m, MPI_Request *request, int from, LoomMessage *message);
 /* Waits until any rank has sent a message with this tag. */
-LoomStatus mpi_await (Mpi *m, int tag, const bool *come, int *from, LoomMessage *message);
+LoomStatus mpi_probe (Mpi *m, int tag, const bool *arrived, int *from, LoomMessage *message);
 /* Ends the processes of all ranks if a call has timed out. */
 void mpi_leave (Mpi *m);

@@ -1,9 +1,9 @@
 /* The communicator of ranks that are threads of one process and read each other's memory.
  *
- * Ranks publish the addresses of a call and meet at a barrier; each then reduces its own shard over all ranks, they
- * meet again, and each copies the others' shards. A third barrier keeps memory unchanged until all have read it. A
- * message to another rank is copied, and waits in a list. Groups that are split off a group use its lock, so all of
- * them are notified if a rank gives up. */
+ * Ranks publish the addresses of a call and wait_at_barrier at a barrier; each then reduces its own shard over all
+ * ranks, they wait_at_barrier again, and each copies the others' shards. A third barrier keeps memory unchanged until
+ * all have read it. A message to another rank is copied, and waits in a list. Groups that are split off a group use its
+ * lock, so all of them are notified if a rank gives up. */
 #include "kernels/comm.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include <time.h>
 
 /* A message on its way. */
-typedef struct Letter Letter;
-struct Letter
+typedef struct Message Message;
+struct Message
 {
-  Letter *next;
+  Message *next;
   int from, to, tag;
   int64_t bytes;
   char data[];
@@ -32,19 +32,19 @@ typedef struct
   int size;   /* ranks of the first one */
   bool aborted;
   LoomMessage why;
-} Family;
+} World;
 
 typedef struct
 {
-  Family *family;
+  World *world;
   int size, alive;   /* number of ranks; number of those not freed */
   int *number;       /* by rank: its number in the first group */
-  int n_come;        /* ranks at the barrier */
-  bool *come;        /* by rank: it is at the barrier */
-  unsigned meeting;  /* the number of completed barriers */
+  int n_arrived;     /* ranks at the barrier */
+  bool *arrived;     /* by rank: it is at the barrier */
+  unsigned generation; /* the number of completed barriers */
   const void **from; /* by rank, of the current call */
   void **to;
-  Letter *letters; /* not received yet, in the order in which they were sent */
+  Message *messages; /* not received yet, in the order in which they were sent */
 } Group;
 
 typedef struct
@@ -59,24 +59,24 @@ typedef struct
 static void
 end_all (Group *g, const LoomMessage *why)
 {
-  g->family->aborted = true;
-  g->family->why = *why;
-  pthread_cond_broadcast (&g->family->turn);
+  g->world->aborted = true;
+  g->world->why = *why;
+  pthread_cond_broadcast (&g->world->turn);
 }
 
 /* With the lock held: ends the group because ranks have not arrived in time. */
 static void
-end_for_missing (Group *g, const char *call, const bool *come, double timeout)
+end_for_missing (Group *g, const char *call, const bool *arrived, double timeout)
 {
-  bool *all = malloc ((size_t)g->family->size * sizeof *all);
+  bool *all = malloc ((size_t)g->world->size * sizeof *all);
   LoomMessage why = { "there is no memory to say which rank hangs" };
 
   if (all != NULL)
     {
-      memset (all, true, (size_t)g->family->size * sizeof *all);
+      memset (all, true, (size_t)g->world->size * sizeof *all);
       for (int k = 0; k < g->size; k++)
-        all[g->number[k]] = come[k];
-      loom_comm_say_missing (&why, call, all, g->family->size, timeout);
+        all[g->number[k]] = arrived[k];
+      loom_comm_set_missing (&why, call, all, g->world->size, timeout);
     }
   free (all);
   end_all (g, &why);
@@ -100,49 +100,49 @@ seconds_from_now (double seconds)
 
 /* Waits until all have arrived or the group ends; a time-out ends it. */
 static void
-wait_for_others (const Rank *r, unsigned meeting)
+wait_for_others (const Rank *r, unsigned generation)
 {
   Group *g = r->group;
   struct timespec end = seconds_from_now (r->base.timeout);
 
-  while (g->meeting == meeting && !g->family->aborted)
+  while (g->generation == generation && !g->world->aborted)
     if (r->base.timeout == 0)
-      pthread_cond_wait (&g->family->turn, &g->family->lock);
-    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT && g->meeting == meeting
-             && !g->family->aborted)
-      end_for_missing (g, r->call, g->come, r->base.timeout);
+      pthread_cond_wait (&g->world->turn, &g->world->lock);
+    else if (pthread_cond_timedwait (&g->world->turn, &g->world->lock, &end) == ETIMEDOUT && g->generation == generation
+             && !g->world->aborted)
+      end_for_missing (g, r->call, g->arrived, r->base.timeout);
 }
 
 static LoomStatus
-meet (const Rank *r, LoomMessage *message)
+wait_at_barrier (const Rank *r, LoomMessage *message)
 {
   Group *g = r->group;
   LoomStatus status = LOOM_STATUS_OK;
 
-  pthread_mutex_lock (&g->family->lock);
-  if (!g->family->aborted)
+  pthread_mutex_lock (&g->world->lock);
+  if (!g->world->aborted)
     {
-      unsigned meeting = g->meeting;
+      unsigned generation = g->generation;
 
-      g->come[r->base.rank] = true;
-      if (++g->n_come == g->size)
+      g->arrived[r->base.rank] = true;
+      if (++g->n_arrived == g->size)
         {
-          g->n_come = 0;
-          memset (g->come, 0, (size_t)g->size * sizeof *g->come);
-          g->meeting++;
-          pthread_cond_broadcast (&g->family->turn);
+          g->n_arrived = 0;
+          memset (g->arrived, 0, (size_t)g->size * sizeof *g->arrived);
+          g->generation++;
+          pthread_cond_broadcast (&g->world->turn);
         }
       else
-        wait_for_others (r, meeting);
+        wait_for_others (r, generation);
       /* A completed barrier counts, even if a rank has aborted since. */
-      if (g->meeting == meeting && g->family->aborted)
+      if (g->generation == generation && g->world->aborted)
         status = LOOM_STATUS_DEVICE;
     }
   else
     status = LOOM_STATUS_DEVICE;
   if (status != LOOM_STATUS_OK)
-    *message = g->family->why;
-  pthread_mutex_unlock (&g->family->lock);
+    *message = g->world->why;
+  pthread_mutex_unlock (&g->world->lock);
   return status;
 }
 
@@ -152,7 +152,7 @@ publish (Rank *r, const char *call, const void *from, void *to, LoomMessage *mes
   r->call = call;
   r->group->from[r->base.rank] = from;
   r->group->to[r->base.rank] = to;
-  return meet (r, message);
+  return wait_at_barrier (r, message);
 }
 
 static LoomStatus
@@ -162,7 +162,7 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
   Rank *r = (Rank *)self;
   Group *g = r->group;
   size_t element = loom_dtype_size (dtype);
-  LoomCommPart own = loom_comm_part (count, self->rank, self->size);
+  LoomCommShard own = loom_comm_shard (count, self->rank, self->size);
   LoomStatus status = publish (r, "all_reduce", from, to, message);
 
   if (status != LOOM_STATUS_OK)
@@ -170,18 +170,18 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
   for (int k = 0; k < self->size; k++)
     r->part[k] = (const char *)g->from[k] + (size_t)own.first * element;
   loom_comm_reduce ((char *)to + (size_t)own.first * element, r->part, self->size, own.count, dtype, op);
-  status = meet (r, message);
+  status = wait_at_barrier (r, message);
   if (status != LOOM_STATUS_OK)
     return status;
   for (int k = 0; k < self->size; k++)
     {
-      LoomCommPart other = loom_comm_part (count, k, self->size);
+      LoomCommShard other = loom_comm_shard (count, k, self->size);
 
       if (k != self->rank && other.count > 0)
         memcpy ((char *)to + (size_t)other.first * element, (const char *)g->to[k] + (size_t)other.first * element,
                 (size_t)other.count * element);
     }
-  return meet (r, message);
+  return wait_at_barrier (r, message);
 }
 
 static LoomStatus
@@ -200,7 +200,7 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
   for (int k = 0; k < self->size; k++)
     r->part[k] = (const char *)g->from[k] + first;
   loom_comm_reduce (to, r->part, self->size, counts[self->rank], dtype, op);
-  return meet (r, message);
+  return wait_at_barrier (r, message);
 }
 
 static LoomStatus
@@ -215,7 +215,7 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
   for (int k = 0; k < self->size; at += bytes[k++])
     if (bytes[k] > 0 && at != r->group->from[k])
       memcpy (at, r->group->from[k], (size_t)bytes[k]);
-  return meet (r, message);
+  return wait_at_barrier (r, message);
 }
 
 static LoomStatus
@@ -228,71 +228,71 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
     return status;
   if (self->rank != root && bytes > 0)
     memcpy (data, r->group->from[root], (size_t)bytes);
-  return meet (r, message);
+  return wait_at_barrier (r, message);
 }
 
 static LoomStatus
 comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message)
 {
   Group *g = ((Rank *)self)->group;
-  Letter *letter = malloc (sizeof *letter + (size_t)bytes), **end;
+  Message *queued = malloc (sizeof *queued + (size_t)bytes), **end;
   LoomStatus status = LOOM_STATUS_OK;
 
-  if (letter == NULL)
+  if (queued == NULL)
     {
       snprintf (message->text, sizeof message->text, "there is no memory for %lld bytes to another rank",
                 (long long)bytes);
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
-  *letter = (Letter){ .from = self->rank, .to = to, .tag = tag, .bytes = bytes };
+  *queued = (Message){ .from = self->rank, .to = to, .tag = tag, .bytes = bytes };
   if (bytes > 0)
-    memcpy (letter->data, data, (size_t)bytes);
-  pthread_mutex_lock (&g->family->lock);
-  if (g->family->aborted)
+    memcpy (queued->data, data, (size_t)bytes);
+  pthread_mutex_lock (&g->world->lock);
+  if (g->world->aborted)
     {
       status = LOOM_STATUS_DEVICE;
-      *message = g->family->why;
-      free (letter);
+      *message = g->world->why;
+      free (queued);
     }
   else
     {
-      for (end = &g->letters; *end != NULL; end = &(*end)->next)
+      for (end = &g->messages; *end != NULL; end = &(*end)->next)
         ;
-      *end = letter;
-      pthread_cond_broadcast (&g->family->turn);
+      *end = queued;
+      pthread_cond_broadcast (&g->world->turn);
     }
-  pthread_mutex_unlock (&g->family->lock);
+  pthread_mutex_unlock (&g->world->lock);
   return status;
 }
 
 /* Takes the first such message out of the list; NULL: there is none yet. */
-static Letter *
-take_letter (Group *g, int from, int to, int tag)
+static Message *
+take_message (Group *g, int from, int to, int tag)
 {
-  for (Letter **at = &g->letters; *at != NULL; at = &(*at)->next)
+  for (Message **at = &g->messages; *at != NULL; at = &(*at)->next)
     if ((*at)->from == from && (*at)->to == to && (*at)->tag == tag)
       {
-        Letter *letter = *at;
+        Message *queued = *at;
 
-        *at = letter->next;
-        return letter;
+        *at = queued->next;
+        return queued;
       }
   return NULL;
 }
 
 /* With the lock held: ends the group because a rank has sent nothing in time. */
 static void
-say_silent (Group *g, int from, const LoomComm *self)
+end_for_silent (Group *g, int from, const LoomComm *self)
 {
-  bool *come = malloc ((size_t)g->size * sizeof *come);
+  bool *arrived = malloc ((size_t)g->size * sizeof *arrived);
 
-  for (int k = 0; come != NULL && k < g->size; k++)
-    come[k] = k != from;
-  if (come != NULL)
-    end_for_missing (g, "send", come, self->timeout);
+  for (int k = 0; arrived != NULL && k < g->size; k++)
+    arrived[k] = k != from;
+  if (arrived != NULL)
+    end_for_missing (g, "send", arrived, self->timeout);
   else
     end_all (g, &(LoomMessage){ "there is no memory to say which rank hangs" });
-  free (come);
+  free (arrived);
 }
 
 static LoomStatus
@@ -300,68 +300,68 @@ comm_receive (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
 {
   Group *g = ((Rank *)self)->group;
   LoomStatus status = LOOM_STATUS_OK;
-  Letter *letter;
+  Message *queued;
 
   struct timespec end = seconds_from_now (self->timeout);
 
-  pthread_mutex_lock (&g->family->lock);
-  while ((letter = take_letter (g, from, self->rank, tag)) == NULL && !g->family->aborted)
+  pthread_mutex_lock (&g->world->lock);
+  while ((queued = take_message (g, from, self->rank, tag)) == NULL && !g->world->aborted)
     if (self->timeout == 0)
-      pthread_cond_wait (&g->family->turn, &g->family->lock);
-    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT && !g->family->aborted)
+      pthread_cond_wait (&g->world->turn, &g->world->lock);
+    else if (pthread_cond_timedwait (&g->world->turn, &g->world->lock, &end) == ETIMEDOUT && !g->world->aborted)
       {
-        letter = take_letter (g, from, self->rank, tag);
-        if (letter != NULL)
+        queued = take_message (g, from, self->rank, tag);
+        if (queued != NULL)
           break;
-        say_silent (g, from, self);
+        end_for_silent (g, from, self);
       }
-  if (letter == NULL)
-    *message = g->family->why;
-  pthread_mutex_unlock (&g->family->lock);
-  if (letter == NULL)
+  if (queued == NULL)
+    *message = g->world->why;
+  pthread_mutex_unlock (&g->world->lock);
+  if (queued == NULL)
     return LOOM_STATUS_DEVICE;
-  if (letter->bytes != bytes)
+  if (queued->bytes != bytes)
     {
       snprintf (message->text, sizeof message->text, "rank %d has sent %lld bytes instead of %lld", from,
-                (long long)letter->bytes, (long long)bytes);
+                (long long)queued->bytes, (long long)bytes);
       status = LOOM_STATUS_DEVICE;
     }
   else if (bytes > 0)
-    memcpy (data, letter->data, (size_t)bytes);
-  free (letter);
+    memcpy (data, queued->data, (size_t)bytes);
+  free (queued);
   return status;
 }
 
 /* The sender of a message with this tag; -1: there is none. */
 static int
-find_letter (const Group *g, int to, int tag)
+find_message (const Group *g, int to, int tag)
 {
-  for (const Letter *letter = g->letters; letter != NULL; letter = letter->next)
-    if (letter->to == to && letter->tag == tag)
-      return letter->from;
+  for (const Message *queued = g->messages; queued != NULL; queued = queued->next)
+    if (queued->to == to && queued->tag == tag)
+      return queued->from;
   return -1;
 }
 
 static LoomStatus
-comm_await (LoomComm *self, int tag, const bool *come, int *from, LoomMessage *message)
+comm_probe (LoomComm *self, int tag, const bool *arrived, int *from, LoomMessage *message)
 {
   Group *g = ((Rank *)self)->group;
   struct timespec end = seconds_from_now (self->timeout);
   LoomStatus status = LOOM_STATUS_OK;
 
-  pthread_mutex_lock (&g->family->lock);
-  while ((*from = find_letter (g, self->rank, tag)) < 0 && !g->family->aborted)
+  pthread_mutex_lock (&g->world->lock);
+  while ((*from = find_message (g, self->rank, tag)) < 0 && !g->world->aborted)
     if (self->timeout == 0)
-      pthread_cond_wait (&g->family->turn, &g->family->lock);
-    else if (pthread_cond_timedwait (&g->family->turn, &g->family->lock, &end) == ETIMEDOUT && !g->family->aborted
-             && find_letter (g, self->rank, tag) < 0)
-      end_for_missing (g, "send", come, self->timeout);
+      pthread_cond_wait (&g->world->turn, &g->world->lock);
+    else if (pthread_cond_timedwait (&g->world->turn, &g->world->lock, &end) == ETIMEDOUT && !g->world->aborted
+             && find_message (g, self->rank, tag) < 0)
+      end_for_missing (g, "send", arrived, self->timeout);
   if (*from < 0)
     {
       status = LOOM_STATUS_DEVICE;
-      *message = g->family->why;
+      *message = g->world->why;
     }
-  pthread_mutex_unlock (&g->family->lock);
+  pthread_mutex_unlock (&g->world->lock);
   return status;
 }
 
@@ -371,7 +371,7 @@ barrier (LoomComm *self, LoomMessage *message)
   Rank *r = (Rank *)self;
 
   r->call = "barrier";
-  return meet (r, message);
+  return wait_at_barrier (r, message);
 }
 
 static void
@@ -379,21 +379,21 @@ comm_abort (LoomComm *self, const char *why)
 {
   Group *g = ((Rank *)self)->group;
 
-  pthread_mutex_lock (&g->family->lock);
-  if (!g->family->aborted)
+  pthread_mutex_lock (&g->world->lock);
+  if (!g->world->aborted)
     {
       LoomMessage message = { "" };
 
       strncpy (message.text, why, sizeof message.text - 1);
       end_all (g, &message);
     }
-  pthread_mutex_unlock (&g->family->lock);
+  pthread_mutex_unlock (&g->world->lock);
 }
 
 static bool
 has_ended (LoomComm *self)
 {
-  Family *f = ((Rank *)self)->group->family;
+  World *f = ((Rank *)self)->group->world;
   bool ended;
 
   pthread_mutex_lock (&f->lock);
@@ -403,32 +403,32 @@ has_ended (LoomComm *self)
 }
 
 static void
-family_free (Family *f)
+world_free (World *f)
 {
   pthread_cond_destroy (&f->turn);
   pthread_mutex_destroy (&f->lock);
   free (f);
 }
 
-/* The last group frees the family. */
+/* The last group frees the world. */
 static void
 group_free (Group *g)
 {
-  Family *f = g->family;
+  World *f = g->world;
   bool last;
 
-  for (Letter *letter = g->letters, *next; letter != NULL; letter = next)
+  for (Message *queued = g->messages, *next; queued != NULL; queued = next)
     {
-      next = letter->next;
-      free (letter);
+      next = queued->next;
+      free (queued);
     }
   pthread_mutex_lock (&f->lock);
   last = --f->groups == 0;
   pthread_mutex_unlock (&f->lock);
   if (last)
-    family_free (f);
+    world_free (f);
   free (g->number);
-  free (g->come);
+  free (g->arrived);
   free (g->from);
   free (g->to);
   free (g);
@@ -441,9 +441,9 @@ comm_free (LoomComm *self)
   Group *g = r->group;
   int alive;
 
-  pthread_mutex_lock (&g->family->lock);
+  pthread_mutex_lock (&g->world->lock);
   alive = --g->alive;
-  pthread_mutex_unlock (&g->family->lock);
+  pthread_mutex_unlock (&g->world->lock);
   if (alive == 0)
     group_free (g);
   free (r->part);
@@ -468,7 +468,7 @@ rank_new (Group *g, int rank)
                         .size = g->size,
                         .local_rank = rank,
                         .local_size = g->size,
-                        .sharing = g->size,
+                        .cpu_sharers = g->size,
                         .name = "threads",
                         .all_reduce = all_reduce,
                         .reduce_scatter = reduce_scatter,
@@ -476,7 +476,7 @@ rank_new (Group *g, int rank)
                         .broadcast = broadcast,
                         .send = comm_send,
                         .receive = comm_receive,
-                        .await = comm_await,
+                        .probe = comm_probe,
                         .barrier = barrier,
                         .split = split,
                         .abort = comm_abort,
@@ -496,22 +496,22 @@ no_memory (LoomMessage *message)
 
 /* Makes a group of `size` ranks, without the ranks themselves. */
 static Group *
-group_new (Family *f, int size)
+group_new (World *f, int size)
 {
   Group *g = calloc (1, sizeof *g);
 
   if (g == NULL)
     return NULL;
-  g->family = f;
+  g->world = f;
   g->size = size;
   g->number = calloc ((size_t)size, sizeof *g->number);
   g->from = calloc ((size_t)size, sizeof *g->from);
   g->to = calloc ((size_t)size, sizeof *g->to);
-  g->come = calloc ((size_t)size, sizeof *g->come);
+  g->arrived = calloc ((size_t)size, sizeof *g->arrived);
   pthread_mutex_lock (&f->lock);
   f->groups++;
   pthread_mutex_unlock (&f->lock);
-  if (g->number == NULL || g->from == NULL || g->to == NULL || g->come == NULL)
+  if (g->number == NULL || g->from == NULL || g->to == NULL || g->arrived == NULL)
     {
       group_free (g);
       return NULL;
@@ -548,12 +548,12 @@ typedef struct
   int color, key, rank;
   LoomComm *part;
   LoomStatus status;
-} Wish;
+} SplitRequest;
 
 static int
-compare_wishes (const void *a, const void *b)
+compare_requests (const void *a, const void *b)
 {
-  const Wish *x = *(Wish *const *)a, *y = *(Wish *const *)b;
+  const SplitRequest *x = *(SplitRequest *const *)a, *y = *(SplitRequest *const *)b;
 
   return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
 }
@@ -562,31 +562,31 @@ compare_wishes (const void *a, const void *b)
 static void
 make_group (const Group *g, int color)
 {
-  Wish **wish = calloc ((size_t)g->size, sizeof *wish);
+  SplitRequest **request = calloc ((size_t)g->size, sizeof *request);
   LoomComm **comm = calloc ((size_t)g->size, sizeof *comm);
   LoomStatus status = LOOM_STATUS_OUT_OF_MEMORY;
   LoomMessage message;
   int n = 0;
 
-  for (int k = 0; k < g->size && wish != NULL; k++)
-    if (((Wish *)g->to[k])->color == color)
-      wish[n++] = g->to[k];
-  if (wish != NULL && comm != NULL)
+  for (int k = 0; k < g->size && request != NULL; k++)
+    if (((SplitRequest *)g->to[k])->color == color)
+      request[n++] = g->to[k];
+  if (request != NULL && comm != NULL)
     {
-      Group *own = group_new (g->family, n);
+      Group *own = group_new (g->world, n);
 
-      qsort (wish, (size_t)n, sizeof *wish, compare_wishes);
+      qsort (request, (size_t)n, sizeof *request, compare_requests);
       for (int k = 0; k < n && own != NULL; k++)
-        own->number[k] = g->number[wish[k]->rank];
+        own->number[k] = g->number[request[k]->rank];
       if (own != NULL)
         status = make_ranks (own, comm, &message);
     }
   for (int k = 0; k < n; k++)
     {
-      wish[k]->part = comm != NULL ? comm[k] : NULL;
-      wish[k]->status = status;
+      request[k]->part = comm != NULL ? comm[k] : NULL;
+      request[k]->status = status;
     }
-  free (wish);
+  free (request);
   free (comm);
 }
 
@@ -595,30 +595,30 @@ static LoomStatus
 split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage *message)
 {
   Rank *r = (Rank *)self;
-  Wish wish = { .color = color, .key = key, .rank = self->rank, .status = LOOM_STATUS_OUT_OF_MEMORY };
-  LoomStatus status = publish (r, "split", NULL, &wish, message);
+  SplitRequest request = { .color = color, .key = key, .rank = self->rank, .status = LOOM_STATUS_OUT_OF_MEMORY };
+  LoomStatus status = publish (r, "split", NULL, &request, message);
   int first = 0;
 
   if (status != LOOM_STATUS_OK)
     return status;
-  while (((Wish *)r->group->to[first])->color != color)
+  while (((SplitRequest *)r->group->to[first])->color != color)
     first++;
   if (first == self->rank)
     make_group (r->group, color);
-  status = meet (r, message);
+  status = wait_at_barrier (r, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  if (wish.status != LOOM_STATUS_OK)
+  if (request.status != LOOM_STATUS_OK)
     return no_memory (message);
-  *part = wish.part;
-  wish.part->timeout = self->timeout;
+  *part = request.part;
+  request.part->timeout = self->timeout;
   return LOOM_STATUS_OK;
 }
 
-static Family *
-family_new (int size)
+static World *
+world_new (int size)
 {
-  Family *f = calloc (1, sizeof *f);
+  World *f = calloc (1, sizeof *f);
   pthread_condattr_t clock;
 
   if (f == NULL)
@@ -635,7 +635,7 @@ family_new (int size)
 LoomStatus
 loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
 {
-  Family *f = family_new (size);
+  World *f = world_new (size);
   Group *g;
 
   if (f == NULL)
@@ -644,7 +644,7 @@ loom_comm_threads_new (int size, LoomComm **comm, LoomMessage *message)
   g = group_new (f, size);
   if (g == NULL)
     {
-      family_free (f);
+      world_free (f);
       return no_memory (message);
     }
   f->groups = 1;

@@ -30,7 +30,7 @@ typedef struct
   int64_t blocks, items, chunks; /* blocks of queries in a head; what is shared among threads, and in how many parts */
   int64_t room;                  /* floats of scratch for each part */
   int64_t mask_stride[3];        /* of sample, head and query; 0 where one mask serves all */
-  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
   bool causal, has_mask, mask_is_bool, has_delta;
   float scale;
   Dropout dropout; /* without the numbers' seed, step and place */
@@ -58,7 +58,7 @@ typedef struct
 
 /* The offset of a row of a head in the tensor of this part. */
 static inline int64_t
-place_of (const Attention *self, LoomAttentionPart part, int64_t sample, int64_t head, int64_t row)
+place_of (const Attention *self, LoomAttentionOperand part, int64_t sample, int64_t head, int64_t row)
 {
   const LoomAttentionRows *rows = &self->rows[part];
 
@@ -67,7 +67,7 @@ place_of (const Attention *self, LoomAttentionPart part, int64_t sample, int64_t
 
 /* The first of a block's queries, or of their results. */
 static inline int64_t
-block_place (const Attention *self, LoomAttentionPart part, const Block *block)
+block_place (const Attention *self, LoomAttentionOperand part, const Block *block)
 {
   return place_of (self, part, block->sample, block->head, block->first);
 }
@@ -200,7 +200,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  sizes = loom_attention_places (a, spec->in, first, self->rows);
+  sizes = loom_attention_strides (a, spec->in, first, self->rows);
   self->n = sizes.n;
   self->heads = sizes.heads;
   self->groups = sizes.groups;

@@ -135,7 +135,7 @@ work_layer_grad (CpuKernel *k, void *const *b, LoomMessage *message)
   Norm *self = (Norm *)k;
   void *const *out = b + k->n_in;
   Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
-  const int around = loom_layer_norm_around (self->affine, k->n_in);
+  const int around = loom_layer_norm_residual (self->affine, k->n_in);
 
   if (around > 0)
     call.added = b[around];
@@ -168,7 +168,7 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
   LoomStatus status;
 
   if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank
-      || (grad && x->dtype != LOOM_F32 && loom_layer_norm_around (a->affine, spec->n_in) > 0))
+      || (grad && x->dtype != LOOM_F32 && loom_layer_norm_residual (a->affine, spec->n_in) > 0))
     return LOOM_STATUS_UNSUPPORTED;
   status = norm_create (device, spec, attrs_size, grad ? work_layer_grad : work_layer,
                         norm_is_bf16 (spec, grad, loom_dim_product (x, x->rank - a->axes, x->rank)), &self, message);
@@ -182,8 +182,8 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
       self->k.base.scratch_bytes = (size_t)(self->chunks * 2 * self->C) * sizeof (float);
     }
   /* An element of it is read as dx's is written. */
-  if (grad && loom_layer_norm_around (a->affine, spec->n_in) > 0)
-    self->k.base.inplace[0] = 1u << loom_layer_norm_around (a->affine, spec->n_in);
+  if (grad && loom_layer_norm_residual (a->affine, spec->n_in) > 0)
+    self->k.base.inplace[0] = 1u << loom_layer_norm_residual (a->affine, spec->n_in);
   self->ns = 0.3 * (double)loom_desc_count (x);
   *kernel = &self->k;
   return LOOM_STATUS_OK;

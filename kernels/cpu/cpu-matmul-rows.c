@@ -126,7 +126,7 @@ takes (const LoomKernelSpec *spec)
   int64_t n, depth;
 
   if (at->trans_a || !at->trans_b || !cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->rank < 2
-      || b->rank < 2 || y->rank < 2 || loom_product_is_joined (spec))
+      || b->rank < 2 || y->rank < 2 || loom_product_is_fused (spec))
     return false;
   n = y->dim[y->rank - 1];
   depth = a->dim[a->rank - 1];

@@ -133,7 +133,7 @@ create_own (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, C
   Small *self;
 
   if (a->dtype != LOOM_F32 || !cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->rank < 2
-      || bb->rank < 2 || y->rank < 2 || loom_product_is_joined (spec))
+      || bb->rank < 2 || y->rank < 2 || loom_product_is_fused (spec))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work_small, message);
   if (self == NULL)

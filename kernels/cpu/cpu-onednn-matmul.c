@@ -86,7 +86,7 @@ cpu_onednn_takes_matmul (const LoomKernelSpec *spec)
   const LoomMatmulAttrs *a = spec->attrs;
   LoomDType type = spec->in[0].dtype, result = spec->out[0].dtype;
 
-  if (loom_product_is_joined (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || spec->in[0].rank < 2
+  if (loom_product_is_fused (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || spec->in[0].rank < 2
       || spec->in[1].rank < 2 || spec->out[0].rank < 2 || loom_spec_flops (spec) == 0) /* it divides by sizes */
     return false;
   if (type == LOOM_F32)

@@ -4,7 +4,7 @@
  * oneDNN compiles its kernels, so a rule answers for it (CpuAlgorithm.takes). */
 #include "kernels/options.h"
 #include "kernels/cpu/cpu.h"
-#include "kernels/widen.h"
+#include "kernels/upcast.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *co
   LoomKernelSpec inner = *spec;
   LoomTensorDesc *wide = NULL;
 
-  if (primitive == NULL || (widens && (wide = loom_widened_descs (spec)) == NULL))
+  if (primitive == NULL || (widens && (wide = loom_upcast_descs (spec)) == NULL))
     return 0;
   if (widens)
     {
@@ -149,5 +149,5 @@ cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
    * with: without its own instructions it would have f16's narrow range and none of its speed. */
   if (status != LOOM_STATUS_UNSUPPORTED || !loom_spec_has_reduced (spec) || has_f16 (spec, message))
     return status;
-  return loom_widened_new (loom_backend_cpu (), device, spec, widen, narrow, kernel, message);
+  return loom_upcast_new (loom_backend_cpu (), device, spec, widen, narrow, kernel, message);
 }

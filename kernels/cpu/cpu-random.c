@@ -165,7 +165,7 @@ static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
   const LoomRandomAttrs *a = spec->attrs;
-  const bool is_mask = a->kind == LOOM_RANDOM_MASK, is_placed = loom_random_is_placed (spec->in, spec->n_in);
+  const bool is_mask = a->kind == LOOM_RANDOM_MASK, is_placed = loom_random_has_rows (spec->in, spec->n_in);
   const LoomDType type = spec->out[0].dtype;
   Random *self;
 

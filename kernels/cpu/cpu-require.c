@@ -14,10 +14,10 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 
   if (wrong != NULL)
     {
-      char place[LOOM_PLACE_TEXT];
+      char place[LOOM_INDEX_TEXT];
 
       snprintf (message->text, sizeof message->text, "%s%s", a->what,
-                loom_place_text (place, k->in[1].rank, k->in[1].dim, wrong - (const uint8_t *)b[1]));
+                loom_index_text (place, k->in[1].rank, k->in[1].dim, wrong - (const uint8_t *)b[1]));
       return LOOM_STATUS_NO_RESULT;
     }
   if (b[2] != b[0] && loom_desc_count (&k->in[0]) > 0)

@@ -59,7 +59,7 @@ dot (const float part[PARTS], const float *row, int length)
 /* Writes k [N,K,T,E] and v [N,K,T,D] at their positions *place … *place+T-1 into keys [N,K,C,E] and values [N,K,C,D];
  * one thread for each feature of both. */
 static __global__ void
-__launch_bounds__ (CUDA_THREADS) keep_kernel (float *keys, float *values, const float *k, const float *v,
+__launch_bounds__ (CUDA_THREADS) append_kernel (float *keys, float *values, const float *k, const float *v,
                                               const long long *place, AttentionSizes s, LongDivisor wide, LongDivisor queries,
                                               CudaRaise raise)
 {
@@ -143,7 +143,7 @@ attention_cached_run (LoomKernel *base, LoomStream *stream, void *const *b, Loom
   const float *k = (const float *)b[1], *v = (const float *)b[2];
   const long long *place = (const long long *)b[5];
 
-  keep_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s, self->by_wide,
+  append_kernel<<<blocks, CUDA_THREADS, 0, handle>>> ((float *)b[6], (float *)b[7], k, v, place, s, self->by_wide,
                                                      self->by_queries, cuda_raise (self->device, stream, base, NULL));
   if (s.n * s.heads * s.queries == 0 || wide == 0)
     return cuda_launched ("attention_cached", message);

@@ -33,7 +33,7 @@ enum
   DV,
   SUMS, /* Σ g·y of each query */
   SCALE,
-  NOTHING, /* -∞ */
+  MINUS_INFINITY, /* -∞ */
   ONE,
   IDS
 };
@@ -42,7 +42,7 @@ enum
 typedef struct
 {
   LoomAttentionSizes of;
-  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
   cudnnDataType_t type;
   bool gradient, causal;
 } Shape;
@@ -68,12 +68,12 @@ typedef struct
   const Plan *plan;
   LoomKernel *own; /* for operands that do not begin at multiples of 16 bytes */
   int n_in, n_out;
-  int64_t start[LOOM_ATTENTION_N_PARTS]; /* of rows, in elements of two bytes */
+  int64_t start[LOOM_ATTENTION_N_OPERANDS]; /* of rows, in elements of two bytes */
   float scale;
   size_t sums; /* offset of Σ g·y in the scratch */
 } Attention;
 
-static float nothing = -INFINITY, one = 1;
+static float minus_infinity = -INFINITY, one = 1;
 
 /* ---- graphs ------------------------------------------------------------------------------------ */
 
@@ -91,7 +91,7 @@ matrix (int64_t n, int64_t heads, int64_t rows, int64_t columns)
 
 /* The matrix with the strides of an operand or a result. */
 static Matrix
-lying (const Shape *s, LoomAttentionPart part, int64_t heads, int64_t rows, int64_t columns)
+strided (const Shape *s, LoomAttentionOperand part, int64_t heads, int64_t rows, int64_t columns)
 {
   const LoomAttentionRows *at = &s->rows[part];
 
@@ -99,7 +99,7 @@ lying (const Shape *s, LoomAttentionPart part, int64_t heads, int64_t rows, int6
 }
 
 static Matrix
-turned (Matrix m)
+transposed (Matrix m)
 {
   return (Matrix){ { m.dim[0], m.dim[1], m.dim[3], m.dim[2] }, { m.stride[0], m.stride[1], m.stride[3], m.stride[2] } };
 }
@@ -136,7 +136,7 @@ keep_causal (CudaDnnGraph *g, Matrix scores, CudaDnnTensor x)
   cuda_dnn_index (g, 2, x, row);
   cuda_dnn_index (g, 3, x, column);
   cuda_dnn_pointwise (g, CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, column, keep);
-  cuda_dnn_select (g, x, cuda_dnn_scalar (g, NOTHING), keep, y);
+  cuda_dnn_select (g, x, cuda_dnn_scalar (g, MINUS_INFINITY), keep, y);
   return y;
 }
 
@@ -155,13 +155,13 @@ describe_forward (CudaDnnGraph *g, const Shape *s)
   const LoomAttentionSizes *of = &s->of;
   const Matrix scores = matrix (of->n, of->heads, of->queries, of->keys);
   const Matrix rows = matrix (of->n, of->heads, of->queries, 1);
-  const Matrix q = lying (s, LOOM_ATTENTION_Q, of->heads, of->queries, of->width);
-  const Matrix k = lying (s, LOOM_ATTENTION_K, of->groups, of->keys, of->width);
-  const Matrix v = lying (s, LOOM_ATTENTION_V, of->groups, of->keys, of->depth);
-  const Matrix y = lying (s, LOOM_ATTENTION_Y, of->heads, of->queries, of->depth);
+  const Matrix q = strided (s, LOOM_ATTENTION_Q, of->heads, of->queries, of->width);
+  const Matrix k = strided (s, LOOM_ATTENTION_K, of->groups, of->keys, of->width);
+  const Matrix v = strided (s, LOOM_ATTENTION_V, of->groups, of->keys, of->depth);
+  const Matrix y = strided (s, LOOM_ATTENTION_Y, of->heads, of->queries, of->depth);
   CudaDnnTensor x = inner (g, CUDNN_DATA_FLOAT, scores), top, sum, shares;
 
-  cuda_dnn_matmul (g, operand (g, Q, s->type, q), operand (g, K, s->type, turned (k)), x);
+  cuda_dnn_matmul (g, operand (g, Q, s->type, q), operand (g, K, s->type, transposed (k)), x);
   x = apply (g, CUDNN_POINTWISE_MUL, scores, x, cuda_dnn_scalar (g, SCALE));
   if (s->causal)
     x = keep_causal (g, scores, x);
@@ -181,7 +181,7 @@ static void
 to_keys (CudaDnnGraph *g, const Shape *s, Matrix scores, CudaDnnTensor x, CudaDnnTensor b, CudaDnnTensor to,
          int64_t columns)
 {
-  CudaDnnTensor sides = inner (g, s->type, turned (scores)), all = to;
+  CudaDnnTensor sides = inner (g, s->type, transposed (scores)), all = to;
 
   cuda_dnn_reshape (g, x, sides);
   if (s->of.heads != s->of.groups)
@@ -198,15 +198,15 @@ describe_gradient (CudaDnnGraph *g, const Shape *s)
   const Matrix scores = matrix (of->n, of->heads, of->queries, of->keys);
   const Matrix rows = matrix (of->n, of->heads, of->queries, 1);
   const Matrix plain_y = matrix (of->n, of->heads, of->queries, of->depth);
-  const Matrix q = lying (s, LOOM_ATTENTION_Q, of->heads, of->queries, of->width);
-  const Matrix k = lying (s, LOOM_ATTENTION_K, of->groups, of->keys, of->width);
-  const Matrix v = lying (s, LOOM_ATTENTION_V, of->groups, of->keys, of->depth);
-  const Matrix y = lying (s, LOOM_ATTENTION_Y, of->heads, of->queries, of->depth);
-  const Matrix of_y = lying (s, LOOM_ATTENTION_G, of->heads, of->queries, of->depth);
-  const Matrix dq = lying (s, LOOM_ATTENTION_DQ, of->heads, of->queries, of->width);
-  const Matrix dk = lying (s, LOOM_ATTENTION_DK, of->groups, of->keys, of->width);
-  const Matrix dv = lying (s, LOOM_ATTENTION_DV, of->groups, of->keys, of->depth);
-  CudaDnnTensor of_q = operand (g, Q, s->type, q), of_k = operand (g, K, s->type, turned (k));
+  const Matrix q = strided (s, LOOM_ATTENTION_Q, of->heads, of->queries, of->width);
+  const Matrix k = strided (s, LOOM_ATTENTION_K, of->groups, of->keys, of->width);
+  const Matrix v = strided (s, LOOM_ATTENTION_V, of->groups, of->keys, of->depth);
+  const Matrix y = strided (s, LOOM_ATTENTION_Y, of->heads, of->queries, of->depth);
+  const Matrix of_y = strided (s, LOOM_ATTENTION_G, of->heads, of->queries, of->depth);
+  const Matrix dq = strided (s, LOOM_ATTENTION_DQ, of->heads, of->queries, of->width);
+  const Matrix dk = strided (s, LOOM_ATTENTION_DK, of->groups, of->keys, of->width);
+  const Matrix dv = strided (s, LOOM_ATTENTION_DV, of->groups, of->keys, of->depth);
+  CudaDnnTensor of_q = operand (g, Q, s->type, q), of_k = operand (g, K, s->type, transposed (k));
   CudaDnnTensor of_g = operand (g, G, s->type, of_y), sums = operand (g, SUMS, CUDNN_DATA_FLOAT, rows);
   CudaDnnTensor scale = cuda_dnn_scalar (g, SCALE), shares, x, keys;
 
@@ -224,7 +224,7 @@ describe_gradient (CudaDnnGraph *g, const Shape *s)
   to_keys (g, s, scores, shares, of_g, operand (g, DV, s->type, dv), of->depth);
 
   x = inner (g, CUDNN_DATA_FLOAT, scores);
-  cuda_dnn_matmul (g, of_g, operand (g, V, s->type, turned (v)), x);
+  cuda_dnn_matmul (g, of_g, operand (g, V, s->type, transposed (v)), x);
   x = apply (g, CUDNN_POINTWISE_SUB, scores, x, sums);
   x = apply (g, CUDNN_POINTWISE_MUL, scores, x, shares);
   x = apply (g, CUDNN_POINTWISE_MUL, scores, x, scale);
@@ -249,7 +249,7 @@ are (const LoomTensorDesc *desc, int n, LoomDType type)
 /* The shape of a call, and the start of the rows of its operands and results; false if cuDNN certainly does not take
  * it. A gradient must have y among its operands. */
 static bool
-shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_PARTS])
+shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_OPERANDS])
 {
   const LoomAttentionAttrs *a = spec->attrs;
   const bool gradient = loom_attention_is_gradient (spec);
@@ -268,11 +268,11 @@ shape_of (const LoomKernelSpec *spec, Shape *s, int64_t start[LOOM_ATTENTION_N_P
               : !are (spec->out + 1, 1, LOOM_F32)))
     return false;
   memset (s, 0, sizeof *s);
-  s->of = loom_attention_places (a, spec->in, first, s->rows);
+  s->of = loom_attention_strides (a, spec->in, first, s->rows);
   s->type = type == LOOM_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
   s->gradient = gradient;
   s->causal = a->causal;
-  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+  for (int i = 0; i < LOOM_ATTENTION_N_OPERANDS; i++)
     {
       start[i] = s->rows[i].start;
       s->rows[i].start = 0;
@@ -299,7 +299,7 @@ same_shape (const Shape *a, const Shape *b)
 
 /* The bytes of all operands and results, of which several may be in one tensor. */
 static double
-room_of (const Shape *s)
+workspace_limit (const Shape *s)
 {
   return loom_attention_row_bytes (&s->of, s->gradient, 2)
          + 4 * (double)s->of.n * (double)s->of.heads * (double)s->of.queries;
@@ -333,7 +333,7 @@ choose (LoomDevice *device, const Shape *shape, CudaDnnGraph *graph, size_t *wor
     describe_gradient (graph, shape);
   else
     describe_forward (graph, shape);
-  return cuda_dnn_choose (device, graph, (size_t)room_of (shape), workspace, plan, message);
+  return cuda_dnn_choose (device, graph, (size_t)workspace_limit (shape), workspace, plan, message);
 }
 
 static Plan *
@@ -437,7 +437,7 @@ cuda_attention_close (LoomDevice *device)
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
 static CudaConstructor
-own_of (const LoomKernelSpec *spec)
+own_constructor (const LoomKernelSpec *spec)
 {
   return loom_attention_is_gradient (spec) ? cuda_attention_grad_new : cuda_attention_new;
 }
@@ -449,7 +449,7 @@ cuda_attention_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaA
   LoomKernel *own = NULL;
   Answer answer;
   Shape shape;
-  int64_t start[LOOM_ATTENTION_N_PARTS];
+  int64_t start[LOOM_ATTENTION_N_OPERANDS];
 
   *n = 0;
   if (max > 0 && shape_of (spec, &shape, start))
@@ -462,7 +462,7 @@ cuda_attention_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaA
       if (answer.takes)
         found[(*n)++] = (CudaAlgorithm){ "cudnn", scratch_of (&shape, answer.workspace, &sums) };
     }
-  if (*n < max && own_of (spec) (device, spec, &own, message) == LOOM_STATUS_OK)
+  if (*n < max && own_constructor (spec) (device, spec, &own, message) == LOOM_STATUS_OK)
     {
       found[(*n)++] = (CudaAlgorithm){ "own", own->scratch_bytes };
       own->free (own);
@@ -481,7 +481,7 @@ attention_free (LoomKernel *base)
 }
 
 static void *
-part_at (const Attention *self, LoomAttentionPart part, void *tensor)
+part_at (const Attention *self, LoomAttentionOperand part, void *tensor)
 {
   return (char *)tensor + 2 * self->start[part];
 }
@@ -499,7 +499,7 @@ all_aligned (const Attention *self, void *const *b)
 static LoomStatus
 forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
 {
-  static const int64_t id[] = { Q, K, V, Y, LSE, SCALE, NOTHING };
+  static const int64_t id[] = { Q, K, V, Y, LSE, SCALE, MINUS_INFINITY };
   Attention *self = (Attention *)base;
   void *const at[] = { part_at (self, LOOM_ATTENTION_Q, b[0]),
                        part_at (self, LOOM_ATTENTION_K, b[1]),
@@ -507,7 +507,7 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *
                        part_at (self, LOOM_ATTENTION_Y, b[3]),
                        b[4],
                        &self->scale,
-                       &nothing };
+                       &minus_infinity };
   const int n = self->plan->shape.causal ? 7 : 6;
 
   if (!all_aligned (self, b))
@@ -519,7 +519,7 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *
 static LoomStatus
 gradient_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *message)
 {
-  static const int64_t id[] = { G, Q, K, V, LSE, Y, DQ, DK, DV, SUMS, SCALE, ONE, NOTHING };
+  static const int64_t id[] = { G, Q, K, V, LSE, Y, DQ, DK, DV, SUMS, SCALE, ONE, MINUS_INFINITY };
   Attention *self = (Attention *)base;
   void *const *out = b + self->n_in, *scratch = out[self->n_out];
   void *const at[] = { part_at (self, LOOM_ATTENTION_G, b[0]),
@@ -534,7 +534,7 @@ gradient_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage 
                        (char *)scratch + self->sums,
                        &self->scale,
                        &one,
-                       &nothing };
+                       &minus_infinity };
   const int n = self->plan->shape.causal ? 13 : 12;
 
   if (!all_aligned (self, b))
@@ -544,7 +544,7 @@ gradient_run (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage 
 }
 
 LoomStatus
-cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+cuda_attention_dnn_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomAttentionAttrs *a = spec->attrs;
   Answer answer = { 0 };
@@ -552,13 +552,13 @@ cuda_attention_chosen_new (LoomDevice *device, const LoomKernelSpec *spec, LoomK
   LoomStatus status;
   Attention *self;
   Shape shape;
-  int64_t start[LOOM_ATTENTION_N_PARTS];
+  int64_t start[LOOM_ATTENTION_N_OPERANDS];
 
   if (strcmp (spec->algorithm, "cudnn") != 0)
-    return own_of (spec) (device, spec, kernel, message);
+    return own_constructor (spec) (device, spec, kernel, message);
   if (!shape_of (spec, &shape, start))
     return LOOM_STATUS_UNSUPPORTED;
-  status = own_of (spec) (device, spec, &own, message);
+  status = own_constructor (spec) (device, spec, &own, message);
   if (status == LOOM_STATUS_OK)
     status = plan_get (device, &shape, true, &answer, message);
   if (status == LOOM_STATUS_OK && !answer.takes)

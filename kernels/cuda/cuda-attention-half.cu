@@ -23,8 +23,8 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int steps = (keys_before (s, first + ATTENTION_ROWS) + P::STREAM - 1) / P::STREAM;
   const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
-  extern __shared__ uint4 room[];
-  unsigned short *own = (unsigned short *)room, *passing = own + P::OWN;
+  extern __shared__ uint4 tiles_memory[];
+  unsigned short *own = (unsigned short *)tiles_memory, *passing = own + P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   float sums[WIDTH / 8][4], share[P::STREAM / 8][4], top[2] = { -INFINITY, -INFINITY }, total[2] = { 0, 0 };
@@ -41,11 +41,11 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
   UNROLL
   for (int half = 0; half < 2; half++)
     kept[half] = keys_kept (s, row + half * 8) - lane % 4 * 2;
-  bring<WIDTH, ATTENTION_ROWS> (own, q + attention_rows (s.q, head), s.q.row, first, s.queries, s.width, s.aligned);
+  load_rows<WIDTH, ATTENTION_ROWS> (own, q + attention_rows (s.q, head), s.q.row, first, s.queries, s.width, s.aligned);
   if (steps > 0)
     {
-      bring<WIDTH, P::STREAM> (passing, k + attention_keys (s.k, head), s.k.row, 0, s.keys, s.width, s.aligned);
-      bring<WIDTH, P::STREAM> (passing + P::TILE, v + attention_keys (s.v, head), s.v.row, 0, s.keys, s.depth, s.aligned);
+      load_rows<WIDTH, P::STREAM> (passing, k + attention_keys (s.k, head), s.k.row, 0, s.keys, s.width, s.aligned);
+      load_rows<WIDTH, P::STREAM> (passing + P::TILE, v + attention_keys (s.v, head), s.v.row, 0, s.keys, s.depth, s.aligned);
     }
   copies_end ();
   for (int step = 0; step < steps; step++)
@@ -59,8 +59,8 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
         {
           unsigned short *next = passing + (step + 1) % 2 * 2 * P::TILE;
 
-          bring<WIDTH, P::STREAM> (next, k + attention_keys (s.k, head), s.k.row, key + P::STREAM, s.keys, s.width, s.aligned);
-          bring<WIDTH, P::STREAM> (next + P::TILE, v + attention_keys (s.v, head), s.v.row, key + P::STREAM, s.keys, s.depth, s.aligned);
+          load_rows<WIDTH, P::STREAM> (next, k + attention_keys (s.k, head), s.k.row, key + P::STREAM, s.keys, s.width, s.aligned);
+          load_rows<WIDTH, P::STREAM> (next + P::TILE, v + attention_keys (s.v, head), s.v.row, key + P::STREAM, s.keys, s.depth, s.aligned);
           copies_end ();
         }
       if (step == 0)
@@ -107,10 +107,10 @@ __launch_bounds__ (ATTENTION_THREADS, WIDTH <= 64 ? 3 : 2)
         {
           const unsigned long long number = AttentionKept::first (s, head) + key + lane % 4 * 2;
 
-          keep_shares<P::STREAM> (share, s, number + (unsigned long long)row * s.keys,
+          drop_weights<P::STREAM> (share, s, number + (unsigned long long)row * s.keys,
                                   number + (unsigned long long)(row + 8) * s.keys);
         }
-      add_shares<T, WIDTH, WIDTH> (sums, share, tile + P::TILE);
+      add_weighted<T, WIDTH, WIDTH> (sums, share, tile + P::TILE);
     }
   finish (steps);
   UNROLL
@@ -141,11 +141,11 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const AttentionHead head = attention_head_of (s, blockIdx.x / tiles);
   const int steps = (keys_before (s, first + ATTENTION_ROWS) + P::STREAM - 1) / P::STREAM;
   const int lane = threadIdx.x % 32, row = first + threadIdx.x / 32 * 16 + lane / 4;
-  extern __shared__ uint4 room[];
-  unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
+  extern __shared__ uint4 tiles_memory[];
+  unsigned short *own = (unsigned short *)tiles_memory, *passing = own + 2 * P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
-  float sums[P::OUT / 8][4], share[P::STREAM / 8][4], slope[P::STREAM / 8][4], base[2], away[2];
+  float sums[P::OUT / 8][4], share[P::STREAM / 8][4], d_scores[P::STREAM / 8][4], base[2], away[2];
   Rows<WIDTH, (WIDTH <= 64)> queries, gradients;
   int kept[2]; /* number of kept keys of both rows, counted from this lane's first column */
 
@@ -159,12 +159,12 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   UNROLL
   for (int half = 0; half < 2; half++)
     kept[half] = keys_kept (s, row + half * 8) - lane % 4 * 2;
-  bring<WIDTH, ATTENTION_ROWS> (own, q + attention_rows (s.q, head), s.q.row, first, s.queries, s.width, s.aligned);
-  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, g + attention_rows (s.g, head), s.g.row, first, s.queries, s.depth, s.aligned);
+  load_rows<WIDTH, ATTENTION_ROWS> (own, q + attention_rows (s.q, head), s.q.row, first, s.queries, s.width, s.aligned);
+  load_rows<WIDTH, ATTENTION_ROWS> (own + P::OWN, g + attention_rows (s.g, head), s.g.row, first, s.queries, s.depth, s.aligned);
   if (steps > 0)
     {
-      bring<WIDTH, P::STREAM> (passing, k + attention_keys (s.k, head), s.k.row, 0, s.keys, s.width, s.aligned);
-      bring<WIDTH, P::STREAM> (passing + P::TILE, v + attention_keys (s.v, head), s.v.row, 0, s.keys, s.depth, s.aligned);
+      load_rows<WIDTH, P::STREAM> (passing, k + attention_keys (s.k, head), s.k.row, 0, s.keys, s.width, s.aligned);
+      load_rows<WIDTH, P::STREAM> (passing + P::TILE, v + attention_keys (s.v, head), s.v.row, 0, s.keys, s.depth, s.aligned);
     }
   copies_end ();
   UNROLL
@@ -186,8 +186,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         {
           unsigned short *next = passing + (step + 1) % 2 * 2 * P::TILE;
 
-          bring<WIDTH, P::STREAM> (next, k + attention_keys (s.k, head), s.k.row, key + P::STREAM, s.keys, s.width, s.aligned);
-          bring<WIDTH, P::STREAM> (next + P::TILE, v + attention_keys (s.v, head), s.v.row, key + P::STREAM, s.keys, s.depth, s.aligned);
+          load_rows<WIDTH, P::STREAM> (next, k + attention_keys (s.k, head), s.k.row, key + P::STREAM, s.keys, s.width, s.aligned);
+          load_rows<WIDTH, P::STREAM> (next + P::TILE, v + attention_keys (s.v, head), s.v.row, key + P::STREAM, s.keys, s.depth, s.aligned);
           copies_end ();
         }
       if (step == 0)
@@ -199,12 +199,12 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       if (s.has_mask)
         add_mask<T, P::STREAM> (share, s, mask, head.mask + key + lane % 4 * 2, row, s.queries, s.mask_stride[2], 1,
                                 s.keys - key - lane % 4 * 2);
-      multiply_rows<T, WIDTH, P::STREAM> (slope, gradients, tile + P::TILE);
+      multiply_rows<T, WIDTH, P::STREAM> (d_scores, gradients, tile + P::TILE);
       if (s.place != NULL)
         {
           const unsigned long long number = AttentionKept::first (s, head) + key + lane % 4 * 2;
 
-          keep_shares<P::STREAM> (slope, s, number + (unsigned long long)row * s.keys,
+          drop_weights<P::STREAM> (d_scores, s, number + (unsigned long long)row * s.keys,
                                   number + (unsigned long long)(row + 8) * s.keys);
         }
       UNROLL
@@ -215,10 +215,10 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
             {
               const float score = n * 8 + i % 2 < kept[i / 2] - key ? share[n][i] * factor : -INFINITY;
 
-              slope[n][i] = exp2f (score - base[i / 2]) * (slope[n][i] - away[i / 2]);
+              d_scores[n][i] = exp2f (score - base[i / 2]) * (d_scores[n][i] - away[i / 2]);
             }
         }
-      add_shares<T, WIDTH, P::OUT> (sums, slope, tile + from);
+      add_weighted<T, WIDTH, P::OUT> (sums, d_scores, tile + from);
     }
   finish (steps);
   put_rows<T, WIDTH, P::OUT> (dq + attention_rows (s.dq, head) + (row - lane / 4) * s.dq.row, s.dq.row, mine, sums, s.scale, s.scale,
@@ -243,24 +243,24 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   /* Number of tiles of queries that attend to these keys, in each head. */
   const int begin = s.causal ? first / P::STREAM : 0, end = (s.queries + P::STREAM - 1) / P::STREAM;
   const int each = end > begin ? end - begin : 0, steps = each * shared_by;
-  extern __shared__ uint4 room[];
-  unsigned short *own = (unsigned short *)room, *passing = own + 2 * P::OWN;
+  extern __shared__ uint4 tiles_memory[];
+  unsigned short *own = (unsigned short *)tiles_memory, *passing = own + 2 * P::OWN;
   unsigned short *mine = own + threadIdx.x / 32 * 16 * P::STRIDE;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   float *numbers = (float *)(passing + 4 * P::TILE); /* lse and delta of a tile's queries: [2][STREAM] */
-  float key_sums[P::OUT / 8][4], value_sums[P::OUT / 8][4], share[P::STREAM / 8][4], slope[P::STREAM / 8][4];
+  float key_sums[P::OUT / 8][4], value_sums[P::OUT / 8][4], share[P::STREAM / 8][4], d_scores[P::STREAM / 8][4];
   Rows<WIDTH, (WIDTH <= 64)> key_rows, value_rows;
   /* Number of queries before the key of either row, counted from this lane's first column. */
   const int skipped[2] = { (s.causal ? row : 0) - lane % 4 * 2, (s.causal ? row + 8 : 0) - lane % 4 * 2 };
 
   auto keys_begin = [&] (const LoomAttentionRows &rows) { return rows.start + sample * rows.sample + group * rows.head; };
-  auto bring_step = [&] (int step) {
+  auto load_step = [&] (int step) {
     const AttentionHead head = attention_head (s, sample, group * shared_by + step / each);
     const int query = (begin + step % each) * P::STREAM;
     unsigned short *tile = passing + step % 2 * 2 * P::TILE;
 
-    bring<WIDTH, P::STREAM> (tile, q + attention_rows (s.q, head), s.q.row, query, s.queries, s.width, s.aligned);
-    bring<WIDTH, P::STREAM> (tile + P::TILE, g + attention_rows (s.g, head), s.g.row, query, s.queries, s.depth, s.aligned);
+    load_rows<WIDTH, P::STREAM> (tile, q + attention_rows (s.q, head), s.q.row, query, s.queries, s.width, s.aligned);
+    load_rows<WIDTH, P::STREAM> (tile + P::TILE, g + attention_rows (s.g, head), s.g.row, query, s.queries, s.depth, s.aligned);
     if (threadIdx.x < 2 * P::STREAM)
       {
         const int at = query + (int)threadIdx.x % P::STREAM;
@@ -277,10 +277,10 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       for (int i = 0; i < 4; i++)
         key_sums[n][i] = value_sums[n][i] = 0;
     }
-  bring<WIDTH, ATTENTION_ROWS> (own, k + keys_begin (s.k), s.k.row, first, s.keys, s.width, s.aligned);
-  bring<WIDTH, ATTENTION_ROWS> (own + P::OWN, v + keys_begin (s.v), s.v.row, first, s.keys, s.depth, s.aligned);
+  load_rows<WIDTH, ATTENTION_ROWS> (own, k + keys_begin (s.k), s.k.row, first, s.keys, s.width, s.aligned);
+  load_rows<WIDTH, ATTENTION_ROWS> (own + P::OWN, v + keys_begin (s.v), s.v.row, first, s.keys, s.depth, s.aligned);
   if (steps > 0)
-    bring_step (0);
+    load_step (0);
   copies_end ();
   for (int step = 0; step < steps; step++)
     {
@@ -296,7 +296,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       __syncthreads ();
       if (step + 1 < steps)
         {
-          bring_step (step + 1);
+          load_step (step + 1);
           copies_end ();
         }
       if (step == 0)
@@ -308,7 +308,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
       if (s.has_mask)
         add_mask<T, P::STREAM> (share, s, mask, head.mask + (query + lane % 4 * 2) * s.mask_stride[2], row, s.keys, 1,
                                 s.mask_stride[2], s.queries - query - lane % 4 * 2);
-      multiply_rows<T, WIDTH, P::STREAM> (slope, value_rows, tile + P::TILE);
+      multiply_rows<T, WIDTH, P::STREAM> (d_scores, value_rows, tile + P::TILE);
       UNROLL
       for (int n = 0; n < P::STREAM / 8; n++)
         {
@@ -321,12 +321,12 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
                   = s.place != NULL ? kept.factor (number + (unsigned long long)(n * 8 + i % 2) * s.keys + i / 2 * 8) : 1.0f;
 
               share[n][i] = exp2f (score - score_base (bases[n * 8 + i % 2]));
-              slope[n][i] = share[n][i] * (slope[n][i] * keep - aways[n * 8 + i % 2]);
+              d_scores[n][i] = share[n][i] * (d_scores[n][i] * keep - aways[n * 8 + i % 2]);
               share[n][i] *= keep;
             }
         }
-      add_shares<T, WIDTH, P::OUT> (value_sums, share, tile + P::TILE + from);
-      add_shares<T, WIDTH, P::OUT> (key_sums, slope, tile + from);
+      add_weighted<T, WIDTH, P::OUT> (value_sums, share, tile + P::TILE + from);
+      add_weighted<T, WIDTH, P::OUT> (key_sums, d_scores, tile + from);
     }
   finish (steps);
   put_rows<T, WIDTH, P::OUT> (dk + keys_begin (s.dk) + (row - lane / 4) * s.dk.row, s.dk.row, mine, key_sums, s.scale, s.scale,

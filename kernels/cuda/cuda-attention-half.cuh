@@ -33,7 +33,7 @@ struct Plan
  * shared memory `to` [ROWS][STRIDE]; zeros after its ends. */
 template <int WIDTH, int ROWS>
 __device__ static inline void
-bring (unsigned short *to, const void *matrix, long long down, int first, int count, int length, bool aligned)
+load_rows (unsigned short *to, const void *matrix, long long down, int first, int count, int length, bool aligned)
 {
   const unsigned short *from = (const unsigned short *)matrix;
   const int pieces = WIDTH / 8;
@@ -84,7 +84,7 @@ struct Rows
       {
         UNROLL
         for (int i = 0; i < WIDTH / 16; i++)
-          take_rows (kept[KEPT ? i : 0], at + i * 16, Plan<WIDTH>::STRIDE);
+          load_a (kept[KEPT ? i : 0], at + i * 16, Plan<WIDTH>::STRIDE);
       }
   }
 
@@ -92,7 +92,7 @@ struct Rows
   part (unsigned words[4], int i) const
   {
     if (!KEPT)
-      take_rows (words, at + i * 16, Plan<WIDTH>::STRIDE);
+      load_a (words, at + i * 16, Plan<WIDTH>::STRIDE);
     else
       {
         UNROLL
@@ -125,23 +125,23 @@ multiply_rows (float sums[][4], const Rows<WIDTH, KEPT> &rows, const unsigned sh
       UNROLL
       for (int n = 0; n < COLUMNS / 16; n++)
         {
-          take_columns (b, others + n * 16 * stride + i * 16, stride);
+          load_b_transposed (b, others + n * 16 * stride + i * 16, stride);
           multiply_two<T> (sums + 2 * n, a, b);
         }
     }
 }
 
-/* sums [16×OUT] += shares [16×STREAM]·matrix [STREAM×OUT]; shares are the softmax weights. */
+/* sums [16×OUT] += weights [16×STREAM]·matrix [STREAM×OUT]; weights are the softmax weights. */
 template <typename T, int WIDTH, int OUT>
 __device__ static inline void
-add_shares (float sums[][4], const float shares[][4], const unsigned short *matrix)
+add_weighted (float sums[][4], const float weights[][4], const unsigned short *matrix)
 {
   const int stride = Plan<WIDTH>::STRIDE;
 
   UNROLL
   for (int i = 0; i < Plan<WIDTH>::STREAM / 16; i++)
     {
-      const float *left = shares[2 * i], *right = shares[2 * i + 1];
+      const float *left = weights[2 * i], *right = weights[2 * i + 1];
       const unsigned a[4] = { pack (T (), left[0], left[1]), pack (T (), left[2], left[3]),
                               pack (T (), right[0], right[1]), pack (T (), right[2], right[3]) };
       unsigned b[4];
@@ -149,7 +149,7 @@ add_shares (float sums[][4], const float shares[][4], const unsigned short *matr
       UNROLL
       for (int n = 0; n < OUT / 16; n++)
         {
-          take_as_it_is (b, matrix + i * 16 * stride + n * 16, stride);
+          load_b (b, matrix + i * 16 * stride + n * 16, stride);
           multiply_two<T> (sums + 2 * n, a, b);
         }
     }

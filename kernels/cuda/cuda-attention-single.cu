@@ -21,9 +21,9 @@ struct Place
 };
 
 /* Shared memory of a block: two pieces of 64 rows by feature, [2][PIECE][STRIDE], or 64 rows of 64 columns. */
-typedef float4 Room[2 * PIECE * STRIDE / 4];
+typedef float4 Tiles[2 * PIECE * STRIDE / 4];
 /* Operand that one product leaves for the next, by column and row: [ROWS][STRIDE]. */
-typedef float4 Shares[ROWS * STRIDE / 4];
+typedef float4 Weights[ROWS * STRIDE / 4];
 
 /* sums [8][4] += left [8]·right [4], an outer product. */
 __device__ static inline void
@@ -58,11 +58,11 @@ clear (float sums[8][4])
  * `across` elements apart, and rows that do not exist count as zeros. */
 __device__ static void
 multiply_rows (float sums[8][4], const float *rows, long long down, int n_rows, const float *columns, long long across,
-               int n_columns, int width, float *room)
+               int n_columns, int width, float *tiles_memory)
 {
   const Place place;
   const int feature = threadIdx.x % 8, from = threadIdx.x / 8;
-  float *other = room + PIECE * STRIDE;
+  float *other = tiles_memory + PIECE * STRIDE;
 
   clear (sums);
   for (int begin = 0; begin < width; begin += PIECE)
@@ -77,14 +77,14 @@ multiply_rows (float sums[8][4], const float *rows, long long down, int n_rows, 
               const int row = from + 16 * i, at = feature + 8 * k;
               const bool there = begin + at < width;
 
-              room[at * STRIDE + row] = there && row < n_rows ? rows[row * down + begin + at] : 0.0f;
+              tiles_memory[at * STRIDE + row] = there && row < n_rows ? rows[row * down + begin + at] : 0.0f;
               other[at * STRIDE + row] = there && row < n_columns ? columns[row * across + begin + at] : 0.0f;
             }
         }
       __syncthreads ();
       UNROLL_BY (8)
       for (int k = 0; k < PIECE; k++)
-        add_product (sums, room + k * STRIDE + place.down, other + k * STRIDE + place.across);
+        add_product (sums, tiles_memory + k * STRIDE + place.down, other + k * STRIDE + place.across);
     }
 }
 
@@ -111,9 +111,9 @@ add_mask (float products[8][4], const AttentionSizes &s, const void *mask, long 
     }
 }
 
-/* Stores the tile of 64×64 to shares [ROWS][STRIDE], by column and row. */
+/* Stores the tile of 64×64 to weights [ROWS][STRIDE], by column and row. */
 __device__ static void
-put_shares (float *shares, const float tile[8][4])
+store_weights (float *weights, const float tile[8][4])
 {
   const Place place;
 
@@ -121,19 +121,19 @@ put_shares (float *shares, const float tile[8][4])
   UNROLL
   for (int j = 0; j < 4; j++)
     {
-      float *to = shares + (place.across + j) * STRIDE + place.down;
+      float *to = weights + (place.across + j) * STRIDE + place.down;
 
       *(float4 *)to = float4{ tile[0][j], tile[1][j], tile[2][j], tile[3][j] };
       *(float4 *)(to + 4) = float4{ tile[4][j], tile[5][j], tile[6][j], tile[7][j] };
     }
 }
 
-/* sums += shares [64×64] (softmax weights)·matrix [rows,length], whose rows are `down` elements apart: 64·OUTS columns
+/* sums += weights [64×64] (softmax weights)·matrix [rows,length], whose rows are `down` elements apart: 64·OUTS columns
  * from `from` on. */
 template <int OUTS>
 __device__ static void
-add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, long long down, int rows, int length, int from,
-            float *room)
+add_weighted (float sums[OUTS][8][4], const float *weights, const float *matrix, long long down, int rows, int length, int from,
+            float *tiles_memory)
 {
   const Place place;
 
@@ -149,12 +149,12 @@ add_shares (float sums[OUTS][8][4], const float *shares, const float *matrix, lo
           const int at = i * ATTENTION_THREADS + threadIdx.x, row = at / ROWS, column = at % ROWS;
           const bool there = row < rows && begin + column < length;
 
-          room[row * STRIDE + column] = there ? matrix[row * down + begin + column] : 0.0f;
+          tiles_memory[row * STRIDE + column] = there ? matrix[row * down + begin + column] : 0.0f;
         }
       __syncthreads ();
       UNROLL_BY (8)
       for (int k = 0; k < ROWS; k++)
-        add_product (sums[o], shares + k * STRIDE + place.down, room + k * STRIDE + place.across);
+        add_product (sums[o], weights + k * STRIDE + place.down, tiles_memory + k * STRIDE + place.across);
     }
 }
 
@@ -192,9 +192,9 @@ __global__ void
 __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, const float *q, const float *k,
                                                       const float *v, const void *mask, AttentionSizes s)
 {
-  __shared__ Room room4;
-  __shared__ Shares shares4;
-  float *room = (float *)room4, *shares = (float *)shares4;
+  __shared__ Tiles tiles_memory4;
+  __shared__ Weights weights4;
+  float *tiles_memory = (float *)tiles_memory4, *weights = (float *)weights4;
   const Place place;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
@@ -203,7 +203,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
   const float *queries = q + attention_rows (s.q, head);
   const float *keys = k + attention_keys (s.k, head), *values = v + attention_keys (s.v, head);
   float sums[OUTS][8][4], share[8][4], top[8], total[8];
-  AttentionKept shares_kept (s);
+  AttentionKept weights_kept (s);
   const unsigned long long number = AttentionKept::first (s, head);
 
   UNROLL
@@ -218,7 +218,7 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
   for (int key = 0; key < limit; key += ROWS)
     {
       multiply_rows (share, queries + first * s.q.row, s.q.row, s.queries - first, keys + key * s.k.row, s.k.row,
-                     s.keys - key, s.width, room);
+                     s.keys - key, s.width, tiles_memory);
       if (s.has_mask)
         add_mask (share, s, mask, head.mask + first * s.mask_stride[2] + key, s.queries - first, s.mask_stride[2],
                   s.keys - key, 1);
@@ -244,14 +244,14 @@ __launch_bounds__ (ATTENTION_THREADS, 2) forward_kernel (float *y, float *lse, c
             {
               share[i][j] = exp2f (share[i][j] - base);
               total[i] += share[i][j];
-              share[i][j] *= shares_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
+              share[i][j] *= weights_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
               UNROLL
               for (int o = 0; o < OUTS; o++)
                 sums[o][i][j] *= fade;
             }
         }
-      put_shares (shares, share);
-      add_shares<OUTS> (sums, shares, values + key * s.v.row, s.v.row, s.keys - key, s.depth, from, room);
+      store_weights (weights, share);
+      add_weighted<OUTS> (sums, weights, values + key * s.v.row, s.v.row, s.keys - key, s.depth, from, tiles_memory);
     }
   UNROLL
   for (int i = 0; i < 8; i++)
@@ -274,9 +274,9 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
     queries_kernel (float *dq, const float *g, const float *q, const float *k, const float *v, const float *lse,
                     const float *delta, const void *mask, AttentionSizes s)
 {
-  __shared__ Room room4;
-  __shared__ Shares shares4;
-  float *room = (float *)room4, *shares = (float *)shares4;
+  __shared__ Tiles tiles_memory4;
+  __shared__ Weights weights4;
+  float *tiles_memory = (float *)tiles_memory4, *weights = (float *)weights4;
   const Place place;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   const int tiles = (s.queries + ROWS - 1) / ROWS, first = (tiles - 1 - (int)(blockIdx.x % tiles)) * ROWS;
@@ -284,8 +284,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   const int limit = keys_before (s, first + ROWS), from = blockIdx.y * ROWS * OUTS;
   const float *queries = q + attention_rows (s.q, head), *gradients = g + attention_rows (s.g, head);
   const float *keys = k + attention_keys (s.k, head), *values = v + attention_keys (s.v, head);
-  float sums[OUTS][8][4], share[8][4], slope[8][4], base[8], away[8], scale[8];
-  AttentionKept shares_kept (s);
+  float sums[OUTS][8][4], share[8][4], d_scores[8][4], base[8], away[8], scale[8];
+  AttentionKept weights_kept (s);
   const unsigned long long number = AttentionKept::first (s, head);
 
   UNROLL
@@ -303,9 +303,9 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   for (int key = 0; key < limit; key += ROWS)
     {
       multiply_rows (share, queries + first * s.q.row, s.q.row, s.queries - first, keys + key * s.k.row, s.k.row,
-                     s.keys - key, s.width, room);
-      multiply_rows (slope, gradients + first * s.g.row, s.g.row, s.queries - first, values + key * s.v.row, s.v.row,
-                     s.keys - key, s.depth, room);
+                     s.keys - key, s.width, tiles_memory);
+      multiply_rows (d_scores, gradients + first * s.g.row, s.g.row, s.queries - first, values + key * s.v.row, s.v.row,
+                     s.keys - key, s.depth, tiles_memory);
       if (s.has_mask)
         add_mask (share, s, mask, head.mask + first * s.mask_stride[2] + key, s.queries - first, s.mask_stride[2],
                   s.keys - key, 1);
@@ -319,12 +319,12 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
             {
               const float score = j < kept - key ? share[i][j] * factor : -INFINITY;
 
-              slope[i][j] *= shares_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
-              slope[i][j] = exp2f (score - base[i]) * (slope[i][j] - away[i]);
+              d_scores[i][j] *= weights_kept.factor (number + (unsigned long long)(first + place.down + i) * s.keys + key + place.across + j);
+              d_scores[i][j] = exp2f (score - base[i]) * (d_scores[i][j] - away[i]);
             }
         }
-      put_shares (shares, slope);
-      add_shares<OUTS> (sums, shares, keys + key * s.k.row, s.k.row, s.keys - key, s.width, from, room);
+      store_weights (weights, d_scores);
+      add_weighted<OUTS> (sums, weights, keys + key * s.k.row, s.k.row, s.keys - key, s.width, from, tiles_memory);
     }
   UNROLL
   for (int o = 0; o < OUTS; o++)
@@ -338,9 +338,9 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
     keys_kernel (float *dk, float *dv, const float *g, const float *q, const float *k, const float *v, const float *lse,
                  const float *delta, const void *mask, AttentionSizes s)
 {
-  __shared__ Room room4;
-  __shared__ Shares shares4;
-  float *room = (float *)room4, *shares = (float *)shares4;
+  __shared__ Tiles tiles_memory4;
+  __shared__ Weights weights4;
+  float *tiles_memory = (float *)tiles_memory4, *weights = (float *)weights4;
   const Place place;
   const float factor = s.has_mask ? 1.0f : s.scale_2; /* add_mask() scales if there is a mask */
   const int tiles = (s.keys + ROWS - 1) / ROWS, first = (int)(blockIdx.x % tiles) * ROWS, from = blockIdx.y * ROWS;
@@ -349,8 +349,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
   auto keys_begin = [&] (const LoomAttentionRows &rows) {
     return rows.start + sample * rows.sample + group * rows.head + first * rows.row;
   };
-  float key_sums[1][8][4], value_sums[1][8][4], share[8][4], slope[8][4], scale[8], one[8];
-  AttentionKept shares_kept (s);
+  float key_sums[1][8][4], value_sums[1][8][4], share[8][4], d_scores[8][4], scale[8], one[8];
+  AttentionKept weights_kept (s);
 
   clear (key_sums[0]);
   clear (value_sums[0]);
@@ -369,8 +369,8 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
         const int left = s.queries - query;
         const unsigned long long number = AttentionKept::first (s, head);
 
-        multiply_rows (share, k + keys_begin (s.k), s.k.row, s.keys - first, queries, s.q.row, left, s.width, room);
-        multiply_rows (slope, v + keys_begin (s.v), s.v.row, s.keys - first, gradients, s.g.row, left, s.depth, room);
+        multiply_rows (share, k + keys_begin (s.k), s.k.row, s.keys - first, queries, s.q.row, left, s.width, tiles_memory);
+        multiply_rows (d_scores, v + keys_begin (s.v), s.v.row, s.keys - first, gradients, s.g.row, left, s.depth, tiles_memory);
         if (s.has_mask)
           add_mask (share, s, mask, head.mask + query * s.mask_stride[2] + first, s.keys - first, 1, left,
                     s.mask_stride[2]);
@@ -387,17 +387,17 @@ __launch_bounds__ (ATTENTION_THREADS, 2)
                 const bool keeps = !s.causal || query + place.across + j >= first + place.down + i;
                 const float score = keeps ? share[i][j] * factor : -INFINITY;
 
-                const float keep = shares_kept.factor (number + (unsigned long long)(query + place.across + j) * s.keys + first + place.down + i);
+                const float keep = weights_kept.factor (number + (unsigned long long)(query + place.across + j) * s.keys + first + place.down + i);
 
                 share[i][j] = exp2f (score - base);
-                slope[i][j] = share[i][j] * (slope[i][j] * keep - away);
+                d_scores[i][j] = share[i][j] * (d_scores[i][j] * keep - away);
                 share[i][j] *= keep;
               }
           }
-        put_shares (shares, share);
-        add_shares<1> (value_sums, shares, gradients, s.g.row, left, s.depth, from, room);
-        put_shares (shares, slope);
-        add_shares<1> (key_sums, shares, queries, s.q.row, left, s.width, from, room);
+        store_weights (weights, share);
+        add_weighted<1> (value_sums, weights, gradients, s.g.row, left, s.depth, from, tiles_memory);
+        store_weights (weights, d_scores);
+        add_weighted<1> (key_sums, weights, queries, s.q.row, left, s.width, from, tiles_memory);
       }
   put_rows (dk + keys_begin (s.dk), s.dk.row, key_sums[0], scale, s.keys - first, s.width, from);
   put_rows (dv + keys_begin (s.dv), s.dv.row, value_sums[0], one, s.keys - first, s.depth, from);

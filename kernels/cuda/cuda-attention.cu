@@ -155,8 +155,8 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   const bool gradient = at == 1, has_delta = gradient && loom_attention_has_delta (spec->in);
   const LoomTensorDesc *mask = a->has_mask ? &spec->in[mask_at] : NULL;
   const LoomDType type = spec->in[at].dtype;
-  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
-  const LoomAttentionSizes of = loom_attention_places (a, spec->in, at, rows);
+  LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
+  const LoomAttentionSizes of = loom_attention_strides (a, spec->in, at, rows);
   const int64_t features = of.width > of.depth ? of.width : of.depth;
   AttentionKernel *self;
 
@@ -204,7 +204,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, int at, int mask_
   self->sizes.width = (int)of.width;
   self->sizes.depth = (int)of.depth;
   self->sizes.aligned = of.width % 8 == 0 && of.depth % 8 == 0;
-  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+  for (int i = 0; i < LOOM_ATTENTION_N_OPERANDS; i++)
     self->sizes.aligned = self->sizes.aligned && rows_are_aligned (&rows[i]);
   self->sizes.scale = (float)a->scale;
   self->sizes.scale_2 = (float)(a->scale * M_LOG2E);

@@ -165,7 +165,7 @@ struct AttentionKept
  * numbers' indices of this lane's first column in its two rows. */
 template <int COLUMNS>
 __device__ static inline void
-keep_shares (float shares[][4], const AttentionSizes &s, unsigned long long low, unsigned long long high)
+drop_weights (float weights[][4], const AttentionSizes &s, unsigned long long low, unsigned long long high)
 {
   AttentionKept kept (s);
 
@@ -174,7 +174,7 @@ keep_shares (float shares[][4], const AttentionSizes &s, unsigned long long low,
     {
       UNROLL
       for (int i = 0; i < 4; i++)
-        shares[n][i] *= kept.factor ((i < 2 ? low : high) + n * 8 + i % 2);
+        weights[n][i] *= kept.factor ((i < 2 ? low : high) + n * 8 + i % 2);
     }
 }
 

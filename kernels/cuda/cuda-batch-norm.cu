@@ -102,12 +102,12 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
   cudaStream_t handle = cuda_stream (self->device, stream);
   const int more = loom_norm_operands ("batch_norm_grad", self->affine); /* the operand number of bias, or of y and h */
   const int out = self->residual ? more + 1 + self->two : more + (self->affine && self->relu);
-  const int behind = out + (self->affine ? 3 : 1);
+  const int dr_index = out + (self->affine ? 3 : 1);
   const float *mean = (const float *)buffers[2], *var = (const float *)buffers[3];
   const float *weight = self->affine ? (const float *)buffers[4] : NULL;
   const float *bias = self->affine && self->relu && !self->residual ? (const float *)buffers[more] : NULL;
   float *dweight = self->affine ? (float *)buffers[out + 1] : NULL, *dbias = self->affine ? (float *)buffers[out + 2] : NULL;
-  Pair *parts = (Pair *)buffers[behind + self->residual];
+  Pair *parts = (Pair *)buffers[dr_index + self->residual];
 
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
@@ -120,7 +120,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
 
     if (self->residual)
       {
-        T *dr = (T *)buffers[behind];
+        T *dr = (T *)buffers[dr_index];
         const T *h = self->two ? (const T *)buffers[more + 1] : NULL;
 
         batch_norm_residual_parts_kernel<T, decltype (shape)::nhwc, decltype (shape)::at_once><<<grid_of (self), CUDA_THREADS, 0, handle>>> (

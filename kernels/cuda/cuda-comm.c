@@ -35,7 +35,7 @@ check (const CudaNccl *nccl, ncclResult_t result, const char *what, LoomMessage 
 
 /* After an abort NCCL must not be called. */
 static LoomStatus
-gone (LoomMessage *message)
+fail_aborted (LoomMessage *message)
 {
   return cuda_fail (message, LOOM_STATUS_DEVICE, "the ranks' exchanges have been aborted");
 }
@@ -99,7 +99,7 @@ all_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType
   ncclDataType_t type;
 
   if (c->handle == NULL)
-    return gone (message);
+    return fail_aborted (message);
   if (!type_of (dtype, &type))
     return no_type (dtype, message);
   cuda_use (c->device);
@@ -129,7 +129,7 @@ reduce_scatter (LoomComm *self, const void *from, void *to, const int64_t *count
   ncclResult_t result;
 
   if (c->handle == NULL)
-    return gone (message);
+    return fail_aborted (message);
   if (!type_of (dtype, &type))
     return no_type (dtype, message);
   cuda_use (c->device);
@@ -160,7 +160,7 @@ all_gather (LoomComm *self, const void *from, void *to, const int64_t *bytes, Lo
   ncclResult_t result;
 
   if (c->handle == NULL)
-    return gone (message);
+    return fail_aborted (message);
   cuda_use (c->device);
   if (all_equal (c, bytes))
     result = c->nccl->all_gather (from, to, (size_t)bytes[0], ncclUint8, c->handle, handle);
@@ -185,7 +185,7 @@ broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *mes
   CudaComm *c = (CudaComm *)self;
 
   if (c->handle == NULL)
-    return gone (message);
+    return fail_aborted (message);
   cuda_use (c->device);
   return check (
       c->nccl,
@@ -200,7 +200,7 @@ send_to (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomM
 
   (void)tag;
   if (c->handle == NULL)
-    return gone (message);
+    return fail_aborted (message);
   cuda_use (c->device);
   return check (c->nccl,
                 c->nccl->send (data, (size_t)bytes, ncclUint8, to, c->handle, cuda_stream (c->device, c->stream)),
@@ -214,7 +214,7 @@ receive_from (LoomComm *self, void *data, int64_t bytes, int from, int tag, Loom
 
   (void)tag;
   if (c->handle == NULL)
-    return gone (message);
+    return fail_aborted (message);
   cuda_use (c->device);
   return check (c->nccl,
                 c->nccl->receive (data, (size_t)bytes, ncclUint8, from, c->handle, cuda_stream (c->device, c->stream)),
@@ -255,7 +255,7 @@ has_ended (LoomComm *self)
 
 /* Aborts the work in progress: another rank may never reach it. */
 static void
-give_up (CudaComm *c)
+abort_one (CudaComm *c)
 {
   if (c->handle != NULL)
     c->nccl->abort (c->handle);
@@ -295,7 +295,7 @@ now (void)
 /* Checks for an error since the last call of NCCL: a rank or a link is lost, or a rank has aborted, for which the
  * host's communicator has the sentence. */
 static LoomStatus
-look_for_error (CudaComm *c, LoomMessage *message)
+check_errors (CudaComm *c, LoomMessage *message)
 {
   ncclResult_t error = ncclSuccess;
   LoomStatus status;
@@ -308,10 +308,10 @@ look_for_error (CudaComm *c, LoomMessage *message)
 
 /* Checks a device that has been waited for `seconds`, which include its own computation. */
 static LoomStatus
-look (CudaComm *c, double seconds, LoomMessage *message)
+check_timeout (CudaComm *c, double seconds, LoomMessage *message)
 {
   double most = c->ranks->timeout;
-  LoomStatus status = look_for_error (c, message);
+  LoomStatus status = check_errors (c, message);
 
   if (status == LOOM_STATUS_OK && most > 0 && seconds > most)
     status = cuda_fail (message, LOOM_STATUS_DEVICE,
@@ -323,42 +323,42 @@ look (CudaComm *c, double seconds, LoomMessage *message)
 
 /* The device, then those that it exchanges bytes with; NULL if there is none with this number. */
 static LoomDevice *
-waited_for (LoomDevice *device, int i)
+peer_or_self (LoomDevice *device, int i)
 {
   return i == 0 ? device : device->peers[i - 1];
 }
 
-#define WAITED_FOR (CUDA_MOST_OTHERS + 2)
+#define N_WAITED (CUDA_MOST_OTHERS + 2)
 
 bool
-cuda_comm_is_waited_for (LoomDevice *device)
+cuda_comm_may_block (LoomDevice *device)
 {
-  for (int i = 0; i < WAITED_FOR; i++)
-    if (waited_for (device, i) != NULL && waited_for (device, i)->comms != NULL)
+  for (int i = 0; i < N_WAITED; i++)
+    if (peer_or_self (device, i) != NULL && peer_or_self (device, i)->comms != NULL)
       return true;
   return false;
 }
 
 static LoomStatus
-look_at_all (LoomDevice *device, double seconds, LoomMessage *message)
+check_all (LoomDevice *device, double seconds, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
   pthread_mutex_lock (&device->lock);
   for (CudaComm *c = device->comms; c != NULL && status == LOOM_STATUS_OK; c = c->next)
     if (c->handle != NULL)
-      status = look (c, seconds, message);
+      status = check_timeout (c, seconds, message);
   pthread_mutex_unlock (&device->lock);
   return status;
 }
 
 /* Each line of a mesh has a communicator of its own. */
 static void
-give_up_all (LoomDevice *device)
+abort_all (LoomDevice *device)
 {
   pthread_mutex_lock (&device->lock);
   for (CudaComm *c = device->comms; c != NULL; c = c->next)
-    give_up (c);
+    abort_one (c);
   pthread_mutex_unlock (&device->lock);
 }
 
@@ -373,12 +373,12 @@ cuda_comm_wait (LoomDevice *device, cudaError_t (*query) (void *of), void *of, L
     {
       LoomStatus status = LOOM_STATUS_OK;
 
-      for (int i = 0; i < WAITED_FOR && status == LOOM_STATUS_OK; i++)
-        if (waited_for (device, i) != NULL)
-          status = look_at_all (waited_for (device, i), now () - begin, message);
-      for (int i = 0; i < WAITED_FOR && status != LOOM_STATUS_OK; i++)
-        if (waited_for (device, i) != NULL)
-          give_up_all (waited_for (device, i));
+      for (int i = 0; i < N_WAITED && status == LOOM_STATUS_OK; i++)
+        if (peer_or_self (device, i) != NULL)
+          status = check_all (peer_or_self (device, i), now () - begin, message);
+      for (int i = 0; i < N_WAITED && status != LOOM_STATUS_OK; i++)
+        if (peer_or_self (device, i) != NULL)
+          abort_all (peer_or_self (device, i));
       if (status != LOOM_STATUS_OK)
         return status;
       nanosleep (&rest, NULL);
@@ -506,7 +506,7 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
                         .size = ranks->size,
                         .local_rank = ranks->local_rank,
                         .local_size = ranks->local_size,
-                        .sharing = ranks->sharing,
+                        .cpu_sharers = ranks->cpu_sharers,
                         .name = c->name,
                         .timeout = ranks->timeout,
                         .all_reduce = all_reduce,

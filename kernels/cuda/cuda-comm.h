@@ -11,7 +11,7 @@ cuda_comm_new (LoomDevice *device, LoomStream *stream, LoomComm *ranks, LoomComm
 
 /* TRUE if the device has communicators, or another one that it exchanges bytes with: its streams may then wait for
  * other ranks. */
-bool cuda_comm_is_waited_for (LoomDevice *device);
+bool cuda_comm_may_block (LoomDevice *device);
 
 /* Waits until query (of) is no longer cudaErrorNotReady, and checks meanwhile that these communicators still work: a
  * lost rank would else be waited for without end. */

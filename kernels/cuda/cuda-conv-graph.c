@@ -60,7 +60,7 @@ typedef struct
   LoomDevice *device;
   CudaDnnGraph graph; /* keeps the plan */
   cudnnBackendDescriptor_t plan;
-  LoomKernel *narrow; /* rounds the bias; NULL if it has the images' type */
+  LoomKernel *round_bias; /* rounds the bias; NULL if it has the images' type */
   size_t workspace;
   size_t bias; /* offset of the rounded bias in the scratch */
   bool has_bias;
@@ -270,13 +270,13 @@ cuda_conv_graph_close (LoomDevice *device)
 
 /* A workspace must begin at a multiple of 256 bytes, as memory of cudaMalloc() does; scratch begins at one of 64. */
 static size_t
-room_of (size_t workspace)
+aligned_bytes (size_t workspace)
 {
   return workspace != 0 ? (workspace + 192 + 63) & ~(size_t)63 : 0;
 }
 
 static bool
-narrows (const LoomKernelSpec *spec)
+rounds_bias (const LoomKernelSpec *spec)
 {
   return ((const LoomConv2dAttrs *)spec->attrs)->has_bias && spec->in[2].dtype != spec->in[0].dtype;
 }
@@ -284,7 +284,8 @@ narrows (const LoomKernelSpec *spec)
 static size_t
 scratch_of (const LoomKernelSpec *spec, size_t workspace)
 {
-  return room_of (workspace) + (narrows (spec) ? (size_t)spec->out[0].dim[1] * loom_dtype_size (spec->in[0].dtype) : 0);
+  return aligned_bytes (workspace)
+         + (rounds_bias (spec) ? (size_t)spec->out[0].dim[1] * loom_dtype_size (spec->in[0].dtype) : 0);
 }
 
 LoomStatus
@@ -314,8 +315,8 @@ conv_graph_free (LoomKernel *base)
   ConvGraph *self = (ConvGraph *)base;
 
   cuda_dnn_graph_clear (&self->graph);
-  if (self->narrow != NULL)
-    self->narrow->free (self->narrow);
+  if (self->round_bias != NULL)
+    self->round_bias->free (self->round_bias);
   free (self->name);
   free (self);
 }
@@ -332,13 +333,13 @@ conv_graph_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   LoomStatus status = LOOM_STATUS_OK;
 
   memcpy (at, buffers, (size_t)n * sizeof *at);
-  if (self->narrow != NULL)
+  if (self->round_bias != NULL)
     at[2] = scratch + self->bias;
-  if (self->narrow != NULL)
+  if (self->round_bias != NULL)
     {
-      void *const narrow[] = { buffers[2], at[2] };
+      void *const round_bias[] = { buffers[2], at[2] };
 
-      status = self->narrow->run (self->narrow, stream, narrow, message);
+      status = self->round_bias->run (self->round_bias, stream, round_bias, message);
     }
   if (status == LOOM_STATUS_OK)
     status = cuda_dnn_run (self->device, stream, self->plan, n, self->has_bias ? with_bias : alone, at, workspace,
@@ -348,16 +349,16 @@ conv_graph_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
 
 /* Makes the kernel that rounds a bias to the images' type. */
 static LoomStatus
-add_narrow (ConvGraph *self, const LoomKernelSpec *spec, LoomMessage *message)
+add_round_bias (ConvGraph *self, const LoomKernelSpec *spec, LoomMessage *message)
 {
-  LoomTensorDesc narrow;
-  const LoomKernelSpec copy = { .primitive = "copy", .n_in = 1, .n_out = 1, .in = &spec->in[2], .out = &narrow };
+  LoomTensorDesc round_bias;
+  const LoomKernelSpec copy = { .primitive = "copy", .n_in = 1, .n_out = 1, .in = &spec->in[2], .out = &round_bias };
 
-  if (!narrows (spec))
+  if (!rounds_bias (spec))
     return LOOM_STATUS_OK;
-  narrow = spec->in[2];
-  narrow.dtype = spec->in[0].dtype;
-  return cuda_copy_new (self->device, &copy, &self->narrow, message);
+  round_bias = spec->in[2];
+  round_bias.dtype = spec->in[0].dtype;
+  return cuda_copy_new (self->device, &copy, &self->round_bias, message);
 }
 
 LoomStatus
@@ -381,7 +382,7 @@ cuda_conv_graph_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel 
   status = cuda_dnn_plan (device, &self->graph, spec->algorithm + strlen (PREFIX), REFUSED, &self->workspace,
                           &self->plan, message);
   if (status == LOOM_STATUS_OK)
-    status = add_narrow (self, spec, message);
+    status = add_round_bias (self, spec, message);
   if (status == LOOM_STATUS_OK && asprintf (&self->name, "%s forward", spec->algorithm) < 0)
     {
       self->name = NULL;
@@ -393,7 +394,7 @@ cuda_conv_graph_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel 
       return status;
     }
   self->base.name = self->name;
-  self->bias = room_of (self->workspace);
+  self->bias = aligned_bytes (self->workspace);
   self->base.scratch_bytes = scratch_of (spec, self->workspace);
   *kernel = &self->base;
   return LOOM_STATUS_OK;

@@ -83,13 +83,13 @@ move_new (LoomDevice *device, const LoomTensorDesc *image, const LoomTensorDesc 
   return is_result ? cuda_slice_new (device, &spec, kernel, message) : cuda_pad_new (device, &spec, kernel, message);
 }
 
-/* An input gradient is computed as a convolution if possible (cuda-conv-other.c), which is faster in cuDNN. */
+/* An input gradient is computed as a convolution if possible (cuda-conv-rewrite.c), which is faster in cuDNN. */
 static const char *
 algorithm_of (const LoomKernelSpec *call)
 {
   if (strcmp (call->primitive, "conv2d") == 0)
     return "cudnn-implicit-precomp";
-  return cuda_conv_turned_takes (call) ? "cudnn-turned" : "cudnn-implicit";
+  return cuda_conv_flipped_takes (call) ? "cudnn-turned" : "cudnn-implicit";
 }
 
 LoomStatus

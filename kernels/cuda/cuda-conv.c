@@ -123,7 +123,7 @@ conv_free (LoomKernel *base)
 /* The workspace of an algorithm, or UNSUPPORTED if cuDNN does not have it for this call. Uses the device's own handle,
  * by one thread at a time. */
 static LoomStatus
-ask_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *message)
+query_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *message)
 {
   LoomDevice *device = self->device;
   const int number = algorithm->number;
@@ -132,7 +132,7 @@ ask_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *m
   LoomStatus status;
 
   pthread_mutex_lock (&device->lock);
-  status = cuda_dnn_ask (device, &handle, message);
+  status = cuda_dnn_query_handle (device, &handle, message);
   if (status == LOOM_STATUS_OK)
     {
       if (pass == FORWARD)
@@ -183,7 +183,7 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   void *const alone[] = { buffers[out], buffers[out] };
   void *w = buffers[1];
   cudnnHandle_t handle = NULL;
-  LoomStatus status = cuda_dnn_on (self->device, stream, &handle, message);
+  LoomStatus status = cuda_dnn_stream_handle (self->device, stream, &handle, message);
 
   if (status == LOOM_STATUS_OK)
     status = packed_filter (self, stream, &w, buffers[out + 1], message);
@@ -204,7 +204,7 @@ input_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   Conv *self = (Conv *)base;
   void *w = buffers[1];
   cudnnHandle_t handle = NULL;
-  LoomStatus status = cuda_dnn_on (self->device, stream, &handle, message);
+  LoomStatus status = cuda_dnn_stream_handle (self->device, stream, &handle, message);
 
   if (status == LOOM_STATUS_OK)
     status = packed_filter (self, stream, &w, buffers[3], message);
@@ -225,7 +225,7 @@ weight_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
   void *const sum[] = { buffers[0], buffers[3], self->has_bias ? buffers[scratch] : NULL };
   void *const unpack[] = { self->pack != NULL ? (char *)buffers[scratch] + self->packed : NULL, buffers[2] };
   cudnnHandle_t handle = NULL;
-  LoomStatus status = cuda_dnn_on (self->device, stream, &handle, message);
+  LoomStatus status = cuda_dnn_stream_handle (self->device, stream, &handle, message);
 
   if (status == LOOM_STATUS_OK)
     status = cuda_dnn_check (
@@ -411,7 +411,7 @@ static const struct
   CudaConstructor make;
 } others[] = {
   { "product", cuda_conv_product_takes, cuda_conv_product_new },
-  { "cudnn-turned", cuda_conv_turned_takes, cuda_conv_turned_new },
+  { "cudnn-turned", cuda_conv_flipped_takes, cuda_conv_flipped_new },
   { "cudnn-padded", cuda_conv_padded_takes, cuda_conv_padded_new },
 };
 
@@ -459,7 +459,7 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
     }
   for (const Algorithm *a = algorithms[call.pass]; self != NULL && a->name != NULL && *n < max; a++)
     {
-      status = takes (a, &call) ? ask_workspace (self, call.pass, a, message) : LOOM_STATUS_UNSUPPORTED;
+      status = takes (a, &call) ? query_workspace (self, call.pass, a, message) : LOOM_STATUS_UNSUPPORTED;
       if (status == LOOM_STATUS_OK)
         {
           products += a->largest == 0;
@@ -528,7 +528,7 @@ set_algorithm (Conv *self, const Call *call, const char *name, LoomMessage *mess
       self->name = NULL;
       return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel's name");
     }
-  return ask_workspace (self, call->pass, a, message);
+  return query_workspace (self, call->pass, a, message);
 }
 
 LoomStatus

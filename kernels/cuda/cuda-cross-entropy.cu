@@ -31,7 +31,7 @@ typedef struct
  * softmax and results in NaN, as in PyTorch. */
 template <typename T>
 __device__ static inline void
-conclude (float *loss, float *lse, const T *x, Share all, long long wanted, long long dim, long long apart,
+finish_row (float *loss, float *lse, const T *x, MaxSum all, long long wanted, long long dim, long long apart,
           long long ignore_index, CudaRaise raise)
 {
   const float log_sum = all.most == -INFINITY ? NAN : logf (all.sum);
@@ -60,9 +60,9 @@ __launch_bounds__ (CUDA_THREADS)
   if (row >= rows)
     return;
   const T *from = x + row * length;
-  const Share share = share_of_row<THREADS, PACK<T>> (from, row * length, dim, 1);
+  const MaxSum share = max_sum_of_row<THREADS, PACK<T>> (from, row * length, dim, 1);
   if (first_of<THREADS> () == 0)
-    conclude (loss + row, lse + row, from, share, target[row], dim, 1, ignore_index, raise);
+    finish_row (loss + row, lse + row, from, share, target[row], dim, 1, ignore_index, raise);
 }
 
 /* loss, lse and target are [outer,inner], x is [outer,length,inner], inner above 1; one thread for each position of
@@ -70,11 +70,11 @@ __launch_bounds__ (CUDA_THREADS)
 template <typename T>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    places_kernel (float *loss, float *lse, const T *x, const long long *target, long long rows, long long dim,
+    positions_kernel (float *loss, float *lse, const T *x, const long long *target, long long rows, long long dim,
                    long long length, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
-  Share share = { -INFINITY, 0 };
+  MaxSum share = { -INFINITY, 0 };
 
   if (row >= rows)
     return;
@@ -87,7 +87,7 @@ __launch_bounds__ (CUDA_THREADS)
 
       share.take<1> (part);
     }
-  conclude (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
+  finish_row (loss + row, lse + row, from, share, target[row], dim, inner, ignore_index, raise);
 }
 
 /* The gradient of a row: each element is (exp (x - lse) - [it is the target])·g. */
@@ -96,16 +96,16 @@ typedef struct
   long long wanted;
   float lse, g;
   bool counts, faulty;
-} Slope;
+} RowGrad;
 
-__device__ static inline Slope
-slope_of (long long wanted, float lse, float g, long long dim, long long ignore_index)
+__device__ static inline RowGrad
+row_grad_of (long long wanted, float lse, float g, long long dim, long long ignore_index)
 {
   return { wanted, lse, g, wanted != ignore_index, wanted != ignore_index && (wanted < 0 || wanted >= dim) };
 }
 
 __device__ static inline float
-slope_at (const Slope &s, float x, long long c)
+row_grad_at (const RowGrad &s, float x, long long c)
 {
   if (s.faulty)
     return NAN;
@@ -127,18 +127,18 @@ __launch_bounds__ (CUDA_THREADS)
 
   if (row >= rows)
     return;
-  const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
+  const RowGrad row_grad = row_grad_of (target[row], lse[row], g[row], dim, ignore_index);
   const T *from = x + row * length;
   To *to = dx + row * length;
-  if (slope.faulty && part == 0 && first == 0)
-    raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
+  if (row_grad.faulty && part == 0 && first == 0)
+    raise_fault (raise, CUDA_FAULT_CLASS, row_grad.wanted, dim);
   walk_row<THREADS, PACK<To>> (row * length + low, dim - low < piece ? dim - low : piece, 1, [&] (auto many, long long i) {
     constexpr int N = decltype (many)::value;
     float at[N];
 
     load_pack<N> (at, from + low + i);
     for (int k = 0; k < N; k++)
-      at[k] = slope_at (slope, at[k], low + i + k);
+      at[k] = row_grad_at (row_grad, at[k], low + i + k);
     store_pack<N> (to + low + i, at);
   });
   for (long long i = dim + first; part == pieces - 1 && i < length; i += THREADS)
@@ -149,7 +149,7 @@ __launch_bounds__ (CUDA_THREADS)
 template <typename To, typename T>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    places_grad_kernel (To *dx, const T *x, const long long *target, const float *lse, const float *g, long long rows,
+    positions_grad_kernel (To *dx, const T *x, const long long *target, const float *lse, const float *g, long long rows,
                         long long dim, long long length, LongDivisor by_inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
@@ -158,12 +158,12 @@ __launch_bounds__ (CUDA_THREADS)
     return;
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
-  const Slope slope = slope_of (target[row], lse[row], g[row], dim, ignore_index);
+  const RowGrad row_grad = row_grad_of (target[row], lse[row], g[row], dim, ignore_index);
   const long long first = outer * length * inner + place;
-  if (slope.faulty)
-    raise_fault (raise, CUDA_FAULT_CLASS, slope.wanted, dim);
+  if (row_grad.faulty)
+    raise_fault (raise, CUDA_FAULT_CLASS, row_grad.wanted, dim);
   for (long long c = 0; c < dim; c++)
-    store (dx + first + c * inner, slope_at (slope, load (x[first + c * inner]), c));
+    store (dx + first + c * inner, row_grad_at (row_grad, load (x[first + c * inner]), c));
   for (long long c = dim; c < length; c++)
     store (dx + first + c * inner, 0.0f);
 }
@@ -179,7 +179,7 @@ launch (const Entropy *self, cudaStream_t stream, void *const *buffers, CudaRais
   float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
 
   if (self->inner > 1)
-    places_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+    positions_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
         loss, lse, x, target, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
@@ -214,7 +214,7 @@ launch_grad (const Entropy *self, cudaStream_t stream, void *const *buffers, Cud
   const unsigned int pieces = blocks_for (self->dim, CHUNK);
 
   if (self->inner > 1)
-    places_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
+    positions_grad_kernel<<<blocks_for (self->rows, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
         dx, x, target, lse, g, self->rows, self->dim, self->length, self->by_inner, self->ignore_index, raise);
   else if (self->dim <= WARP_LIMIT)
     rows_grad_kernel<32><<<blocks_for (self->rows, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
@@ -234,8 +234,8 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   if (self->rows * self->dim == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  with_float (self->to, [&] (auto slope) {
-    using To = decltype (slope);
+  with_float (self->to, [&] (auto row_grad) {
+    using To = decltype (row_grad);
 
     if (self->from == self->to)
       launch_grad<To, To> (self, handle, buffers, raise);

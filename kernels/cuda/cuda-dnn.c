@@ -35,7 +35,7 @@ cuda_dnn_close (void *handle)
 }
 
 LoomStatus
-cuda_dnn_on (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message)
+cuda_dnn_stream_handle (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message)
 {
   LoomStream *of = stream != NULL ? stream : device->stream;
   LoomStatus status = LOOM_STATUS_OK;
@@ -56,7 +56,7 @@ cuda_dnn_on (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, Loom
 }
 
 LoomStatus
-cuda_dnn_ask (LoomDevice *device, cudnnHandle_t *handle, LoomMessage *message)
+cuda_dnn_query_handle (LoomDevice *device, cudnnHandle_t *handle, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -362,7 +362,7 @@ cuda_dnn_choose (LoomDevice *device, CudaDnnGraph *g, size_t room, size_t *works
   bool found = false;
 
   pthread_mutex_lock (&device->lock);
-  status = cuda_dnn_ask (device, &handle, message);
+  status = cuda_dnn_query_handle (device, &handle, message);
   if (status == LOOM_STATUS_OK)
     n = propose (g, handle, proposed);
   if (status == LOOM_STATUS_OK)
@@ -434,7 +434,7 @@ cuda_dnn_engines (LoomDevice *device, CudaDnnGraph *g, size_t room, unsigned ref
 
   *n_found = 0;
   pthread_mutex_lock (&device->lock);
-  status = cuda_dnn_ask (device, &handle, message);
+  status = cuda_dnn_query_handle (device, &handle, message);
   if (status == LOOM_STATUS_OK)
     n = propose (g, handle, proposed);
   if (status == LOOM_STATUS_OK)
@@ -496,7 +496,7 @@ cuda_dnn_plan (LoomDevice *device, CudaDnnGraph *g, const char *name, unsigned r
   LoomStatus status;
 
   pthread_mutex_lock (&device->lock);
-  status = cuda_dnn_ask (device, &handle, message);
+  status = cuda_dnn_query_handle (device, &handle, message);
   if (status == LOOM_STATUS_OK)
     {
       configuration = engine_named (g, handle, name, refused);
@@ -519,7 +519,7 @@ cuda_dnn_run (LoomDevice *device, LoomStream *stream, cudnnBackendDescriptor_t p
   CudaDnnGraph pack = { .status = CUDNN_STATUS_SUCCESS };
   cudnnBackendDescriptor_t variant;
   cudnnHandle_t handle = NULL;
-  LoomStatus status = cuda_dnn_on (device, stream, &handle, message);
+  LoomStatus status = cuda_dnn_stream_handle (device, stream, &handle, message);
 
   if (status != LOOM_STATUS_OK)
     return status;

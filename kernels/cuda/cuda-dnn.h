@@ -10,10 +10,10 @@ LoomStatus cuda_dnn_check (cudnnStatus_t result, const char *what, LoomMessage *
 
 /* The handle of the stream, made by its first call, which is never recorded: a handle belongs to one thread at a time,
  * as a stream does, and holds cuDNN's state between calls. */
-LoomStatus cuda_dnn_on (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message);
+LoomStatus cuda_dnn_stream_handle (LoomDevice *device, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message);
 
 /* The device's own handle, for queries. Must be called, and the handle used, with the device's lock held. */
-LoomStatus cuda_dnn_ask (LoomDevice *device, cudnnHandle_t *handle, LoomMessage *message);
+LoomStatus cuda_dnn_query_handle (LoomDevice *device, cudnnHandle_t *handle, LoomMessage *message);
 
 /* ---- operation graphs --------------------------------------------------------------------------
  *

@@ -104,7 +104,7 @@ four_at_once (CudaElementwisePlan *plan)
 
 /* A result without parts has the strides of the computed shape. */
 static void
-walk_whole (const CudaElementwisePlan *plan, CudaWalk *walk)
+walk_without_parts (const CudaElementwisePlan *plan, CudaWalk *walk)
 {
   int64_t stride = 1;
 
@@ -154,7 +154,7 @@ walk_results (const LoomKernelSpec *spec, const LoomTensorDesc *shape, CudaEleme
 
         walk->tensor = k;
         walk->reg = program->out[k];
-        walk_whole (plan, walk);
+        walk_without_parts (plan, walk);
       }
   for (int p = 0; p < program->n_out_parts; p++)
     {

@@ -24,7 +24,7 @@ __global__ void
 gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise raise)
 {
   const bool good = *finite != 0;
-  const bool heard = hears_fault (raise);
+  const bool heard = has_joined_fault (raise);
 
   /* A fault of another device precedes its consequences here. */
   if (!good && *tolerated == 0 && !heard)

@@ -1,4 +1,4 @@
-/* Converts bf16 and f16 from and to f32, for kernels/widen.h, if a primitive has no kernel for 16-bit floats. */
+/* Converts bf16 and f16 from and to f32, for kernels/upcast.h, if a primitive has no kernel for 16-bit floats. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 #define MANY 8 /* elements of a thread: 16 bytes of 16-bit floats */
@@ -30,7 +30,7 @@ convert (LoomDevice *device, LoomStream *stream, To *to, const From *from, int64
 }
 
 LoomStatus
-cuda_widen (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type, int64_t n,
+cuda_upcast (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type, int64_t n,
             LoomMessage *message)
 {
   if (n == 0)
@@ -43,7 +43,7 @@ cuda_widen (LoomDevice *device, LoomStream *stream, float *to, const void *from,
 }
 
 LoomStatus
-cuda_narrow (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from, int64_t n,
+cuda_downcast (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from, int64_t n,
              LoomMessage *message)
 {
   if (n == 0)

@@ -270,16 +270,16 @@ extern "C"
   LoomStatus cuda_avg_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* y = act (y [+ bias]) in place, the part that a product or a convolution leaves: buffers are y, [bias], y. bias
    * broadcasts to y. *kernel is NULL if nothing is left. */
-  /* Convolutions computed as something simpler (cuda-conv-other.c). */
+  /* Convolutions computed as something simpler (cuda-conv-rewrite.c). */
   bool cuda_conv_product_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_product_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  bool cuda_conv_turned_takes (const LoomKernelSpec *);
-  LoomStatus cuda_conv_turned_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  bool cuda_conv_flipped_takes (const LoomKernelSpec *);
+  LoomStatus cuda_conv_flipped_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* Convolutions with asymmetric padding, by cuDNN with the image padded before (cuda-conv-padded.c). */
   bool cuda_conv_padded_takes (const LoomKernelSpec *);
   LoomStatus cuda_conv_padded_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   /* The filter w [K,C,R,S], plain, as [C,K,R,S] with each [R,S] rotated by 180°: the filter of an input gradient. */
-  LoomStatus cuda_turn_filter_new (LoomDevice *, const LoomTensorDesc *w, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_flip_filter_new (LoomDevice *, const LoomTensorDesc *w, LoomKernel **, LoomMessage *);
   LoomStatus cuda_tail_new (LoomDevice *, const LoomTensorDesc *y, const LoomTensorDesc *bias, LoomScalarOp act,
                             LoomKernel **, LoomMessage *);
   /* Σ g over all axes but the second of g [N,K,P,Q]; the result [1,K,1,1] has the bytes of [K]. */
@@ -309,7 +309,7 @@ extern "C"
   /* Algorithms of attention and its gradient: cuDNN's, and the own ones (cuda-attention-dnn.c). */
   LoomStatus
   cuda_attention_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
-  LoomStatus cuda_attention_chosen_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_attention_dnn_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
 #ifdef LOOM_HAVE_CUSOLVER
@@ -320,9 +320,10 @@ extern "C"
   LoomStatus cuda_linalg_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
-  /* Converts n 16-bit floats from and to f32, after the work already on the stream (kernels/widen.h). */
-  LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
-  LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
+  /* Converts n 16-bit floats from and to f32, after the work already on the stream (kernels/upcast.h). */
+  LoomStatus cuda_upcast (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
+  LoomStatus
+  cuda_downcast (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
   /* LoomBackend.can_send, send and fault_join (cuda-peer.c). */
   bool cuda_can_send (LoomDevice *, LoomDevice *to);
   /* Must be called before the device is closed; the other devices stay open. */

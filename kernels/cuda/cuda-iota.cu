@@ -7,21 +7,21 @@
 /* Converts a float directly, an integer through i64 (kernels/convert.h). */
 template <typename T>
 __device__ inline T
-made (double x)
+converted (double x)
 {
   return (T)loom_int_from_double (x);
 }
 
 template <>
 __device__ inline float
-made<float> (double x)
+converted<float> (double x)
 {
   return (float)x;
 }
 
 template <>
 __device__ inline double
-made<double> (double x)
+converted<double> (double x)
 {
   return x;
 }
@@ -38,7 +38,7 @@ __launch_bounds__ (CUDA_THREADS)
   if (i >= count)
     return;
   take_index (&above, inner);
-  to[i] = made<T> (start + (double)take_index (&above, dim) * step);
+  to[i] = converted<T> (start + (double)take_index (&above, dim) * step);
 }
 
 typedef struct

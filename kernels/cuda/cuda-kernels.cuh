@@ -261,7 +261,7 @@ raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long lim
 /* Whether a device that was joined to this stream (cuda_fault_join()) has a fault. An event orders its write before
  * this. */
 __device__ static inline bool
-hears_fault (CudaRaise raise)
+has_joined_fault (CudaRaise raise)
 {
   for (int i = 0; i < raise.flag->n_others; i++)
     if (((const volatile CudaReport *)raise.flag->others[i])->kind != CUDA_FAULT_NONE)

@@ -265,7 +265,7 @@ has_nan (const float *a, long long count, int *room)
 /* One block. If the library found no result, x [count] becomes NaN if the matrix a [n,n] contains NaN, else the fault
  * is raised. */
 __device__ static void
-judge (float *x, long long count, const float *a, long long n, long long q, CudaRaise raise)
+check_result (float *x, long long count, const float *a, long long n, long long q, CudaRaise raise)
 {
   __shared__ int room;
 
@@ -282,10 +282,10 @@ judge (float *x, long long count, const float *a, long long n, long long q, Cuda
 /* Checks the factor l [n,n] of a [n,n]; one block. */
 __global__ static void
 __launch_bounds__ (AROUND_THREADS)
-    judge_kernel (float *l, const float *a, long long n, long long q, const int *info, CudaRaise raise)
+    check_result_kernel (float *l, const float *a, long long n, long long q, const int *info, CudaRaise raise)
 {
   if (*info != 0)
-    judge (l, n * n, a, n, q, raise);
+    check_result (l, n * n, a, n, q, raise);
 }
 
 /* Clears l [n,n] right of the diagonal; one thread for each element. */
@@ -305,7 +305,7 @@ __launch_bounds__ (AROUND_THREADS)
                       long long q, const int *info, CudaRaise raise)
 {
   if (*info != 0)
-    judge (x, count, a, n, q, raise);
+    check_result (x, count, a, n, q, raise);
   for (long long i = threadIdx.x; i < n; i += AROUND_THREADS)
     perm[i] = i;
   __syncthreads ();
@@ -345,7 +345,7 @@ cuda_solver_end_cholesky (cudaStream_t stream, float *l, const float *a, int64_t
 {
   const dim3 grid (blocks_for (n, AROUND_THREADS), (unsigned int)n);
 
-  judge_kernel<<<1, AROUND_THREADS, 0, stream>>> (l, a, n, q, info, raise);
+  check_result_kernel<<<1, AROUND_THREADS, 0, stream>>> (l, a, n, q, info, raise);
   clear_kernel<<<grid, AROUND_THREADS, 0, stream>>> (l, n);
 }
 

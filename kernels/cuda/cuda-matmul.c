@@ -6,7 +6,7 @@
  * it does not offer runs as an element-wise kernel on the product, in place. The workspace comes from the plan's arena,
  * so two streams never share one, and reductions in place are excluded: their order is not fixed.
  *
- * cuda-matmul-ask.c finds the configurations, cuda-matmul-sum.c has products with a sum over an operand,
+ * cuda-matmul-heuristic.c finds the configurations, cuda-matmul-sum.c has products with a sum over an operand,
  * cuda-matmul-batch.c the batches.
  *
  * With a derivative (kernels/product.h) the epilogue reads z through the pointer to its auxiliary matrix: for GELU z
@@ -375,10 +375,11 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
 
   if (precision == NULL || to == NULL || !cuda_all_plain (spec) || !takes_types (spec))
     return LOOM_STATUS_UNSUPPORTED;
-  if (loom_product_is_joined (spec)
-      && (!loom_product_joined_fits (spec) || loom_desc_count (y) == 0 || loom_desc_count (a) == 0))
+  if (loom_product_is_fused (spec)
+      && (!loom_product_fused_fits (spec) || loom_desc_count (y) == 0 || loom_desc_count (a) == 0))
     return LOOM_STATUS_UNSUPPORTED;
-  if (a->rank < 2 || b->rank < 2 || y->rank < 2 || spec->n_in != 2 + attrs->has_bias + loom_product_has_slope (spec))
+  if (a->rank < 2 || b->rank < 2 || y->rank < 2
+      || spec->n_in != 2 + attrs->has_bias + loom_product_has_derivative (spec))
     return cuda_fail (message, LOOM_STATUS_INVALID, "a matrix product needs two operands of rank 2 or more");
   self = calloc (1, sizeof *self);
   if (self == NULL)
@@ -505,8 +506,8 @@ cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   LoomStatus status;
 
   if (cuda_is_lesson (spec->algorithm))
-    return loom_product_is_joined (spec) ? LOOM_STATUS_UNSUPPORTED
-                                         : cuda_lesson_matmul_new (device, spec, kernel, message);
+    return loom_product_is_fused (spec) ? LOOM_STATUS_UNSUPPORTED
+                                        : cuda_lesson_matmul_new (device, spec, kernel, message);
   status = product_new (device, spec, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;

@@ -1,5 +1,5 @@
-/* A product by cuBLASLt, shared by its files: cuda-matmul.c makes and runs it, cuda-matmul-ask.c finds configurations,
- * cuda-matmul-batch.c has its batches, cuda-matmul-sum.c the products with a sum over an operand. */
+/* A product by cuBLASLt, shared by its files: cuda-matmul.c makes and runs it, cuda-matmul-heuristic.c finds
+ * configurations, cuda-matmul-batch.c has its batches, cuda-matmul-sum.c the products with a sum over an operand. */
 #ifndef LOOM_CUDA_MATMUL_H
 #define LOOM_CUDA_MATMUL_H
 

@@ -130,7 +130,7 @@ multiply (T, float sums[4], const unsigned a[4], const unsigned b[2])
 }
 #endif
 
-/* sums[i] += a·b for two neighbours: b[0…1] and b[2…3], as loaded by take_columns() and take_as_it_is(). */
+/* sums[i] += a·b for two neighbours: b[0…1] and b[2…3], as loaded by load_b_transposed() and load_b(). */
 template <typename T>
 __device__ static inline void
 multiply_two (float sums[2][4], const unsigned a[4], const unsigned b[4])
@@ -158,7 +158,7 @@ word_at (const unsigned short *at, int apart)
 
 /* a [16×16]: rows from `at` on, `stride` elements apart. */
 __device__ static inline void
-take_rows (unsigned words[4], const unsigned short *at, int stride)
+load_a (unsigned words[4], const unsigned short *at, int stride)
 {
   const int lane = threadIdx.x % 32;
 
@@ -174,7 +174,7 @@ take_rows (unsigned words[4], const unsigned short *at, int stride)
 
 /* b [16×8] of two products, transposed: b[k][n] = at[n·stride + k], n < 16. */
 __device__ static inline void
-take_columns (unsigned words[4], const unsigned short *at, int stride)
+load_b_transposed (unsigned words[4], const unsigned short *at, int stride)
 {
   const int lane = threadIdx.x % 32;
 
@@ -190,7 +190,7 @@ take_columns (unsigned words[4], const unsigned short *at, int stride)
 
 /* b [16×8] of two products: b[k][n] = at[k·stride + n], n < 16. */
 __device__ static inline void
-take_as_it_is (unsigned words[4], const unsigned short *at, int stride)
+load_b (unsigned words[4], const unsigned short *at, int stride)
 {
   const int lane = threadIdx.x % 32;
 

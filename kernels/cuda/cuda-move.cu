@@ -308,7 +308,7 @@ cuda_permute_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **k
 }
 
 LoomStatus
-cuda_turn_filter_new (LoomDevice *device, const LoomTensorDesc *w, LoomKernel **kernel, LoomMessage *message)
+cuda_flip_filter_new (LoomDevice *device, const LoomTensorDesc *w, LoomKernel **kernel, LoomMessage *message)
 {
   const long long k = w->dim[0], c = w->dim[1], r = w->dim[2], s = w->dim[3];
   const LoomKernelSpec spec = { "permute", NULL, 1, 1, w, w };

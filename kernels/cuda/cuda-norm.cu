@@ -26,7 +26,7 @@ typedef struct
   LongDivisor by_chunks;
   LoomDType from, to; /* of x, of y */
   bool affine;
-  int around; /* the operand number of the residual; 0: none */
+  int residual; /* the operand number of the residual; 0: none */
   double eps;
 } Norm;
 
@@ -82,13 +82,13 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* g, x, dx and around, or NULL, are [rows,columns], mean and rstd [rows], weight [columns] or NULL. dx = rstd·(h - Σh/n
- * - x̂·Σ(h·x̂)/n) + around with h = g·weight (Ba, Kiros and Hinton 2016). */
+/* g, x, dx and residual, or NULL, are [rows,columns], mean and rstd [rows], weight [columns] or NULL. dx = rstd·(h - Σh/n
+ * - x̂·Σ(h·x̂)/n) + residual with h = g·weight (Ba, Kiros and Hinton 2016). */
 template <typename T, int THREADS, int V>
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     layer_norm_grad_kernel (T *dx, const T *g, const T *x, const float *mean, const float *rstd, const float *weight,
-                            const T *around, long long rows, int columns)
+                            const T *residual, long long rows, int columns)
 {
   const long long at = row_of<THREADS> ();
   const int lane = first_of<THREADS> ();
@@ -126,9 +126,9 @@ __launch_bounds__ (CUDA_THREADS)
 
           of_g[k] = scale * (h - sum - (of_x[k] - centre) * scale * product);
         }
-      if (around != NULL)
+      if (residual != NULL)
         {
-          load_pack<V> (of_x, around + base + i);
+          load_pack<V> (of_x, residual + base + i);
           for (int k = 0; k < V; k++)
             of_g[k] += of_x[k];
         }
@@ -287,8 +287,8 @@ template <typename T, int MANY = PACK<T>>
 static void
 launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buffers)
 {
-  const int out = (self->affine ? 5 : 4) + (self->around > 0);
-  const T *around = self->around > 0 ? (const T *)buffers[self->around] : NULL;
+  const int out = (self->affine ? 5 : 4) + (self->residual > 0);
+  const T *residual = self->residual > 0 ? (const T *)buffers[self->residual] : NULL;
   const T *g = (const T *)buffers[0], *x = (const T *)buffers[1];
   const float *mean = (const float *)buffers[2], *rstd = (const float *)buffers[3];
   const float *weight = self->affine ? (const float *)buffers[4] : NULL;
@@ -313,7 +313,7 @@ launch_layer_norm_grad (const Norm *self, cudaStream_t stream, void *const *buff
       constexpr int THREADS = decltype (threads)::value;
 
       layer_norm_grad_kernel<T, THREADS, decltype (pack)::value><<<blocks_for (self->rows, CUDA_THREADS / THREADS), CUDA_THREADS, 0, stream>>> (
-          (T *)buffers[out], g, x, mean, rstd, weight, around, self->rows, (int)self->columns);
+          (T *)buffers[out], g, x, mean, rstd, weight, residual, self->rows, (int)self->columns);
     });
 }
 
@@ -393,21 +393,21 @@ LoomStatus
 cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const bool affine = ((const LoomNormAttrs *)spec->attrs)->affine;
-  const int around = loom_layer_norm_around (affine, spec->n_in);
+  const int residual = loom_layer_norm_residual (affine, spec->n_in);
   Norm *self = NULL;
   LoomStatus status;
   int64_t chunks, most;
 
   /* In 16 bits the gradient would have to be rounded before the sum, which element-wise kernels do. */
-  if (around > 0 && spec->in[1].dtype != LOOM_F32)
+  if (residual > 0 && spec->in[1].dtype != LOOM_F32)
     return LOOM_STATUS_UNSUPPORTED;
-  status = norm_new (device, spec, 1, (affine ? 5 : 4) + (around > 0), affine ? 3 : 1, "own layer_norm_grad",
+  status = norm_new (device, spec, 1, (affine ? 5 : 4) + (residual > 0), affine ? 3 : 1, "own layer_norm_grad",
                      layer_norm_grad_run, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  self->around = around;
-  if (around > 0)
-    self->base.inplace[0] |= 1u << around;
+  self->residual = residual;
+  if (residual > 0)
+    self->base.inplace[0] |= 1u << residual;
   /* Enough blocks to fill a large GPU, and no more, because one block adds the chunks of a column. */
   most = self->columns > 0 ? 1024 / blocks_for (self->columns, COLUMNS * columns_at_once (self)) : 1;
   chunks = self->rows / 64;

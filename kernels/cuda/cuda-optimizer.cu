@@ -349,7 +349,7 @@ __launch_bounds__ (CUDA_THREADS)
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) undo_kernel (const Chunk *chunks, const float *finite, CudaRaise raise)
 {
-  if (*finite != 0 && raise.flag->raised == 0 && !hears_fault (raise))
+  if (*finite != 0 && raise.flag->raised == 0 && !has_joined_fault (raise))
     return;
   const Chunk chunk = chunks[blockIdx.x];
   const int count = (int)chunk.count;

@@ -10,7 +10,7 @@
 #include "kernels/cuda/cuda-tools.h"
 #include "kernels/options.h"
 #include "kernels/product.h"
-#include "kernels/widen.h"
+#include "kernels/upcast.h"
 
 static const CudaPrimitive *
 find_primitive (const LoomKernelSpec *spec)
@@ -71,9 +71,9 @@ algorithm_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomK
 /* A primitive without a kernel for bf16 or f16 is computed in f32, except a product with a derivative, which is fused
  * to save a pass over memory: conversions would add passes. */
 static bool
-may_widen (const CudaPrimitive *entry, const LoomKernelSpec *spec)
+may_upcast (const CudaPrimitive *entry, const LoomKernelSpec *spec)
 {
-  return loom_spec_has_reduced (spec) && (entry->make != cuda_matmul_new || !loom_product_has_slope (spec));
+  return loom_spec_has_reduced (spec) && (entry->make != cuda_matmul_new || !loom_product_has_derivative (spec));
 }
 
 /* The algorithms for the layouts of the call; none if the device failed. */
@@ -121,7 +121,7 @@ cuda_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *c
 
   if (entry == NULL)
     return 0;
-  if (may_widen (entry, spec) && (wide = loom_widened_descs (spec)) != NULL)
+  if (may_upcast (entry, spec) && (wide = loom_upcast_descs (spec)) != NULL)
     {
       inner.in = wide;
       inner.out = wide + spec->n_in;
@@ -177,8 +177,8 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     return LOOM_STATUS_UNSUPPORTED;
   cuda_use (device);
   status = make (device, entry, spec, kernel, message);
-  if (status == LOOM_STATUS_UNSUPPORTED && may_widen (entry, spec))
-    return loom_widened_new (loom_backend_entry (), device, spec, cuda_widen, cuda_narrow, kernel, message);
+  if (status == LOOM_STATUS_UNSUPPORTED && may_upcast (entry, spec))
+    return loom_upcast_new (loom_backend_entry (), device, spec, cuda_upcast, cuda_downcast, kernel, message);
   return status;
 }
 

@@ -13,7 +13,7 @@ typedef struct
   long long count, row; /* row: elements of y for each element of place; 0 without place */
   unsigned long long stream;
   LoomRandomKind kind;
-  bool is_placed;
+  bool has_rows;
   int n_in;
 } Random;
 
@@ -82,7 +82,7 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
  * may begin within a block of Philox. */
 template <typename T>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, const long long *step,
+__launch_bounds__ (CUDA_THREADS) rows_kernel (T *y, const long long *seed, const long long *step,
                                                 const long long *place, long long count, long long row, LongDivisor by_row,
                                                 unsigned long long stream, LoomRandomKind kind, const float *least)
 {
@@ -101,7 +101,7 @@ __launch_bounds__ (CUDA_THREADS) placed_kernel (T *y, const long long *seed, con
 
 /* y [count], seed and step are scalars; one thread for the two integers of a block of Philox. */
 __global__ static void
-__launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *seed, const long long *step,
+__launch_bounds__ (CUDA_THREADS) integers_kernel (long long *y, const long long *seed, const long long *step,
                                                long long count, unsigned long long stream)
 {
   const long long block = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
@@ -124,7 +124,7 @@ launch (const Random *self, cudaStream_t stream, T *y, const long long *seed, co
   const LongDivisor by_row = long_divisor_of ((unsigned long long)self->row);
 
   if (place != NULL)
-    placed_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, place, self->count, self->row, by_row,
+    rows_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, place, self->count, self->row, by_row,
                                                            self->stream, self->kind, least);
   else
     random_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> (y, seed, step, self->count, self->stream, self->kind,
@@ -137,7 +137,7 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   Random *self = (Random *)base;
   cudaStream_t handle = cuda_stream (self->device, stream);
   const long long *seed = (const long long *)buffers[0], *step = (const long long *)buffers[1];
-  const long long *place = self->is_placed ? (const long long *)buffers[2] : NULL;
+  const long long *place = self->has_rows ? (const long long *)buffers[2] : NULL;
   const float *least = self->kind == LOOM_RANDOM_MASK ? (const float *)buffers[3] : NULL;
   void *const y = buffers[self->n_in];
 
@@ -145,7 +145,7 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->dtype == LOOM_I64)
-    whole_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
+    integers_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
         (long long *)y, seed, step, self->count, self->stream);
   else if (self->dtype == LOOM_F32)
     launch (self, handle, (float *)y, seed, step, place, least);
@@ -161,11 +161,11 @@ cuda_random_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
 {
   const LoomRandomAttrs *attrs = (const LoomRandomAttrs *)spec->attrs;
   const LoomDType type = spec->out[0].dtype;
-  const bool is_placed = loom_random_is_placed (spec->in, spec->n_in);
+  const bool has_rows = loom_random_has_rows (spec->in, spec->n_in);
   const bool has_type = attrs->kind == LOOM_RANDOM_MASK ? type == LOOM_BOOL : type == LOOM_F32 || type == LOOM_F64 || type == LOOM_I64;
   Random *self;
 
-  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, is_placed ? 3 : 2, LOOM_I64) || (is_placed && type == LOOM_I64)
+  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, has_rows ? 3 : 2, LOOM_I64) || (has_rows && type == LOOM_I64)
       || (attrs->kind == LOOM_RANDOM_MASK && (spec->n_in != 4 || spec->in[3].dtype != LOOM_F32)) || !has_type)
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Random> (device, "own philox", random_run, message);
@@ -174,8 +174,8 @@ cuda_random_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   self->dtype = type;
   self->count = loom_desc_count (&spec->out[0]);
   self->n_in = spec->n_in;
-  self->is_placed = is_placed;
-  self->row = is_placed ? cuda_extent (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
+  self->has_rows = has_rows;
+  self->row = has_rows ? cuda_extent (&spec->out[0], spec->in[2].rank, spec->out[0].rank) : 0;
   self->stream = attrs->stream;
   self->kind = attrs->kind;
   *kernel = &self->base;

@@ -54,7 +54,7 @@ walk_row (long long begin, long long n, long long apart, F f)
 
 /* The maximum of some elements, and Σ exp of their differences to it (Milakov and Gimelshein, "Online normalizer
  * calculation for softmax", 2018): a row is read once for both. */
-struct Share
+struct MaxSum
 {
   float most, sum;
 
@@ -77,8 +77,8 @@ struct Share
 
 /* Joins the shares of THREADS threads. */
 template <int THREADS>
-__device__ static inline Share
-join_shares (Share mine)
+__device__ static inline MaxSum
+join_max_sums (MaxSum mine)
 {
   const float most = block_join<Largest, THREADS> (mine.most), base = most == -INFINITY ? 0.0f : most;
 
@@ -87,10 +87,10 @@ join_shares (Share mine)
 
 /* The maximum and sum of the n elements of row x, as iterated by walk_row(). */
 template <int THREADS, int V, typename T>
-__device__ static inline Share
-share_of_row (const T *x, long long begin, long long n, long long apart)
+__device__ static inline MaxSum
+max_sum_of_row (const T *x, long long begin, long long n, long long apart)
 {
-  Share share = { -INFINITY, 0 };
+  MaxSum share = { -INFINITY, 0 };
 
   walk_row<THREADS, V> (begin, n, apart, [&] (auto many, long long i) {
     constexpr int N = decltype (many)::value;
@@ -99,7 +99,7 @@ share_of_row (const T *x, long long begin, long long n, long long apart)
     load_pack<N> (part, x + i);
     share.take<N> (part);
   });
-  return join_shares<THREADS> (share);
+  return join_max_sums<THREADS> (share);
 }
 
 #endif

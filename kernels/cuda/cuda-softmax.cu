@@ -33,7 +33,7 @@ __launch_bounds__ (CUDA_THREADS)
   long long outer = row;
   const long long inner = (long long)by_inner.by, place = take_index (&outer, by_inner);
   const long long base = outer * dim * inner + place;
-  const Share share = share_of_row<THREADS, V> (x + base, base, dim, inner);
+  const MaxSum share = max_sum_of_row<THREADS, V> (x + base, base, dim, inner);
   const float log_sum = logf (share.sum), scale = 1 / share.sum;
   walk_row<THREADS, V> (base, dim, inner, [&] (auto many, long long i) {
     constexpr int N = decltype (many)::value;

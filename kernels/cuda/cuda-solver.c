@@ -36,7 +36,7 @@ typedef struct
   int64_t count;
   LoomTriangularSolveAttrs triangular;
   bool transpose;
-  LoomKernel *turn, *turn_side, *turn_back; /* transpose [n,n], [n,m] to [m,n] and back; NULL: not needed */
+  LoomKernel *transpose_matrix, *turn_side, *turn_back; /* transpose [n,n], [n,m] to [m,n] and back; NULL: not needed */
   size_t side, pivots, info, room;          /* offsets in the scratch, after a matrix */
   struct CudaRequirement requirement;
 } Solver;
@@ -123,7 +123,7 @@ handles_on (LoomDevice *device, LoomStream *stream, Handles **to, LoomMessage *m
 /* ---- a batch ------------------------------------------------------------------------------------ */
 
 static LoomStatus
-turn (LoomKernel *kernel, LoomStream *stream, const void *from, void *to, LoomMessage *message)
+transpose_matrix (LoomKernel *kernel, LoomStream *stream, const void *from, void *to, LoomMessage *message)
 {
   void *const buffers[] = { (void *)from, to, NULL };
 
@@ -132,7 +132,7 @@ turn (LoomKernel *kernel, LoomStream *stream, const void *from, void *to, LoomMe
 
 /* Makes the kernel that transposes [rows,columns]. */
 static LoomStatus
-turn_new (LoomDevice *device, int64_t rows, int64_t columns, LoomKernel **kernel, LoomMessage *message)
+transpose_new (LoomDevice *device, int64_t rows, int64_t columns, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomTensorDesc from = { .dtype = LOOM_F32, .rank = 2, .dim = { rows, columns } };
   const LoomTensorDesc to = { .dtype = LOOM_F32, .rank = 2, .dim = { columns, rows } };
@@ -185,14 +185,14 @@ factor (Solver *self, LoomStream *stream, Handles *handles, char *scratch, const
         = cuda_check (cudaMemcpyAsync (matrix, a, bytes, cudaMemcpyDeviceToDevice, cuda_stream (self->device, stream)),
                       self->base.name, message);
   else
-    status = turn (self->turn, stream, a, matrix, message);
+    status = transpose_matrix (self->transpose_matrix, stream, a, matrix, message);
   if (status == LOOM_STATUS_OK)
     status = check (self->library->getrf (handles->solver, self->n, self->n, matrix, self->n,
                                           (float *)(scratch + self->room), (int *)(scratch + self->pivots),
                                           (int *)(scratch + self->info)),
                     self->base.name, message);
   if (status == LOOM_STATUS_OK)
-    status = turn (self->turn, stream, matrix, lu, message);
+    status = transpose_matrix (self->transpose_matrix, stream, matrix, lu, message);
   return status;
 }
 
@@ -215,14 +215,14 @@ run_solve (LoomKernel *base, LoomStream *stream, void *const *b, LoomMessage *me
 
       status = factor (self, stream, handles, scratch, a, (float *)b[3] + q * size, message);
       if (status == LOOM_STATUS_OK)
-        status = turn (self->turn_side, stream, (const float *)b[1] + q * side, columns, message);
+        status = transpose_matrix (self->turn_side, stream, (const float *)b[1] + q * side, columns, message);
       /* Its own status about arguments is stored after that of the factorisation. */
       if (status == LOOM_STATUS_OK)
         status = check (self->library->getrs (handles->solver, CUBLAS_OP_N, self->n, self->m, (float *)scratch, self->n,
                                               pivots, columns, self->n, info + 1),
                         base->name, message);
       if (status == LOOM_STATUS_OK)
-        status = turn (self->turn_back, stream, columns, x, message);
+        status = transpose_matrix (self->turn_back, stream, columns, x, message);
       if (status == LOOM_STATUS_OK)
         {
           cuda_solver_end_solve (cuda_stream (self->device, stream), x, side, (int64_t *)b[4] + q * self->n, pivots, a,
@@ -354,7 +354,7 @@ static void
 solver_free (LoomKernel *base)
 {
   Solver *self = (Solver *)base;
-  LoomKernel *const kernels[] = { self->turn, self->turn_side, self->turn_back };
+  LoomKernel *const kernels[] = { self->transpose_matrix, self->turn_side, self->turn_back };
 
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
     if (kernels[i] != NULL)
@@ -364,7 +364,7 @@ solver_free (LoomKernel *base)
 
 /* Queries cuSOLVER's workspace by a handle of the device. */
 static LoomStatus
-ask_work (Solver *self, const Entry *entry, LoomMessage *message)
+query_workspace (Solver *self, const Entry *entry, LoomMessage *message)
 {
   LoomDevice *device = self->device;
   Handles *handles = NULL;
@@ -399,10 +399,10 @@ place (Solver *self, size_t elements, size_t size)
 }
 
 static LoomStatus
-make_room (Solver *self, const Entry *entry, LoomMessage *message)
+place_scratch (Solver *self, const Entry *entry, LoomMessage *message)
 {
   const size_t n = (size_t)self->n, m = (size_t)self->m;
-  LoomStatus status = ask_work (self, entry, message);
+  LoomStatus status = query_workspace (self, entry, message);
 
   if (entry->factors)
     place (self, n * n, sizeof (float));
@@ -411,11 +411,11 @@ make_room (Solver *self, const Entry *entry, LoomMessage *message)
   self->info = place (self, 2, sizeof (int));
   self->room = place (self, (size_t)self->work, sizeof (float));
   if (status == LOOM_STATUS_OK && entry->factors)
-    status = turn_new (self->device, self->n, self->n, &self->turn, message);
+    status = transpose_new (self->device, self->n, self->n, &self->transpose_matrix, message);
   if (status == LOOM_STATUS_OK && entry->has_side)
-    status = turn_new (self->device, self->n, self->m, &self->turn_side, message);
+    status = transpose_new (self->device, self->n, self->m, &self->turn_side, message);
   if (status == LOOM_STATUS_OK && entry->has_side)
-    status = turn_new (self->device, self->m, self->n, &self->turn_back, message);
+    status = transpose_new (self->device, self->m, self->n, &self->turn_back, message);
   return status;
 }
 
@@ -448,7 +448,7 @@ cuda_linalg_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   if (is_triangular)
     self->triangular = *(const LoomTriangularSolveAttrs *)spec->attrs;
   else
-    status = make_room (self, entry, message);
+    status = place_scratch (self, entry, message);
   if (entry->run == run_solve)
     self->transpose = ((const LoomSolveAttrs *)spec->attrs)->transpose;
   if (status == LOOM_STATUS_OK)

@@ -99,13 +99,13 @@ sort_items (K key[SORT_ITEMS], int place[SORT_ITEMS])
     for (int i = round % 2; i + 1 < SORT_ITEMS; i += 2)
       {
         const K low = key[i], high = key[i + 1];
-        const int before = place[i], behind = place[i + 1];
+        const int before = place[i], after = place[i + 1];
         const bool swap = high < low;
 
         key[i] = swap ? high : low;
         key[i + 1] = swap ? low : high;
-        place[i] = swap ? behind : before;
-        place[i + 1] = swap ? before : behind;
+        place[i] = swap ? after : before;
+        place[i + 1] = swap ? before : after;
       }
 }
 

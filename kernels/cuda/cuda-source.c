@@ -215,25 +215,25 @@ add_program (Text *text, const CudaElementwisePlan *plan)
 
 /* Whether a load reads neighbours; otherwise it reads one element, once for all results of a thread. */
 static bool
-goes_on (const CudaElementwisePlan *plan, const CudaWalk *walk)
+reads_neighbours (const CudaElementwisePlan *plan, const CudaWalk *walk)
 {
   return plan->rank > 0 && walk->stride[plan->rank - 1] != 0;
 }
 
 /* Whether a result has no parts and is indexed by the thread's own number. */
 static bool
-is_whole (const CudaElementwisePlan *plan, const CudaWalk *store)
+has_no_parts (const CudaElementwisePlan *plan, const CudaWalk *store)
 {
   return !loom_has_parts (plan->program.out_part, plan->program.n_out_parts, store->tensor);
 }
 
 /* "a3", or "b3": the index of a thread's first element in load, or store, 3. */
 static void
-add_place (Text *text, const CudaElementwisePlan *plan, const CudaWalk *walk, char name, int number)
+add_index (Text *text, const CudaElementwisePlan *plan, const CudaWalk *walk, char name, int number)
 {
   if (plan->flat)
     {
-      add (text, "  const Index %c%d = %s;\n", name, number, goes_on (plan, walk) ? "i" : "0");
+      add (text, "  const Index %c%d = %s;\n", name, number, reads_neighbours (plan, walk) ? "i" : "0");
       return;
     }
   add (text, "  const Index %c%d = %" PRId64, name, number, walk->offset);
@@ -257,7 +257,7 @@ add_call (Text *text, const CudaElementwisePlan *plan, bool four)
     {
       const CudaWalk *walk = &plan->load[k];
 
-      if (four && goes_on (plan, walk))
+      if (four && reads_neighbours (plan, walk))
         add (text, "load (v%d.v[k]), ", k);
       else if (four)
         add (text, "s%d, ", k);
@@ -273,7 +273,7 @@ add_call (Text *text, const CudaElementwisePlan *plan, bool four)
 
       if (four)
         add (text, "        store (w%d.v[k], o%d);\n", k, k);
-      else if (is_whole (plan, walk))
+      else if (has_no_parts (plan, walk))
         add (text, "        store (q%d[i + k], o%d);\n", walk->tensor, k);
       else
         add (text, "        store (q%d[b%d + k * %" PRId64 "], o%d);\n", walk->tensor, k,
@@ -291,7 +291,7 @@ add_four (Text *text, const CudaElementwisePlan *plan)
       const CudaWalk *walk = &plan->load[k];
       const char *type = type_names[plan->in_dtype[walk->tensor]];
 
-      if (goes_on (plan, walk))
+      if (reads_neighbours (plan, walk))
         add (text, "      const Four<%s> v%d = *(const Four<%s> *) (p%d + a%d);\n", type, k, type, walk->tensor, k);
       else
         add (text, "      const T s%d = load (p%d[a%d]);\n", k, walk->tensor, k);
@@ -305,7 +305,7 @@ add_four (Text *text, const CudaElementwisePlan *plan)
       const CudaWalk *walk = &plan->store[k];
       const char *type = type_names[plan->out_dtype[walk->tensor]];
 
-      if (is_whole (plan, walk))
+      if (has_no_parts (plan, walk))
         add (text, "      *(Four<%s> *) (q%d + i) = w%d;\n", type, walk->tensor, k);
       else
         add (text, "      *(Four<%s> *) (q%d + b%d) = w%d;\n", type, walk->tensor, k, k);
@@ -336,10 +336,10 @@ add_kernel (Text *text, const CudaElementwisePlan *plan)
       add (text, "  const Index c0 = rest;\n");
     }
   for (int k = 0; k < plan->n_loads; k++)
-    add_place (text, plan, &plan->load[k], 'a', k);
+    add_index (text, plan, &plan->load[k], 'a', k);
   for (int k = 0; k < plan->n_stores; k++)
-    if (!is_whole (plan, &plan->store[k]))
-      add_place (text, plan, &plan->store[k], 'b', k);
+    if (!has_no_parts (plan, &plan->store[k]))
+      add_index (text, plan, &plan->store[k], 'b', k);
   if (plan->vector == 4)
     add_four (text, plan);
   add (text, "  for (int k = 0; k < %d && i + k < n; k++)\n", plan->vector);
@@ -388,7 +388,7 @@ known_architecture (int architecture, bool *exact)
 }
 
 static void
-tell_log (nvrtcProgram program, nvrtcResult result, LoomMessage *message)
+set_log_message (nvrtcProgram program, nvrtcResult result, LoomMessage *message)
 {
   size_t length = 0;
   char *log = NULL;
@@ -428,7 +428,7 @@ cuda_compile (const char *source, int architecture, char **image, size_t *bytes,
     result = exact ? nvrtcGetCUBIN (program, *image) : nvrtcGetPTX (program, *image);
   if (result != NVRTC_SUCCESS)
     {
-      tell_log (program, result, message);
+      set_log_message (program, result, message);
       free (*image);
       *image = NULL;
     }

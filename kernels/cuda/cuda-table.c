@@ -25,8 +25,8 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "softmax", .make = cuda_softmax_new },
   { .name = "softmax_grad", .make = cuda_softmax_grad_new },
 #ifdef LOOM_HAVE_CUDNN
-  { .name = "attention", .make = cuda_attention_chosen_new, .algorithms = cuda_attention_algorithms },
-  { .name = "attention_grad", .make = cuda_attention_chosen_new, .algorithms = cuda_attention_algorithms },
+  { .name = "attention", .make = cuda_attention_dnn_new, .algorithms = cuda_attention_algorithms },
+  { .name = "attention_grad", .make = cuda_attention_dnn_new, .algorithms = cuda_attention_algorithms },
 #else
   { .name = "attention", .make = cuda_attention_new },
   { .name = "attention_grad", .make = cuda_attention_grad_new },

@@ -153,7 +153,7 @@ stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
   cuda_use (device);
 #ifdef LOOM_HAVE_NCCL
-  if (stream != NULL && cuda_comm_is_waited_for (device))
+  if (stream != NULL && cuda_comm_may_block (device))
     return cuda_comm_wait (device, query_stream, stream->handle, message);
 #endif
   return cuda_check (stream != NULL ? cudaStreamSynchronize (stream->handle) : cudaDeviceSynchronize (),
@@ -178,7 +178,7 @@ fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomM
   /* The device writes the kind last, and the host may read meanwhile: fields read after the kind belong to it. */
   const int kind = __atomic_load_n (&report->kind, __ATOMIC_ACQUIRE);
   const struct CudaRequirement *of = report->of;
-  char place[LOOM_PLACE_TEXT];
+  char place[LOOM_INDEX_TEXT];
 
   *fault = (LoomDeviceFault){ .status = LOOM_STATUS_OK, .site = report->site, .step = report->step };
   switch (kind)
@@ -193,7 +193,7 @@ fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomM
         fault->status = of->tell (message, &of->ok, report->value);
       else
         fault->status = cuda_fail (message, LOOM_STATUS_NO_RESULT, "%s%s", of->attrs.what,
-                                   loom_place_text (place, of->ok.rank, of->ok.dim, report->value));
+                                   loom_index_text (place, of->ok.rank, of->ok.dim, report->value));
       return;
     default:
       fault->status = cuda_fail (message, LOOM_STATUS_INDEX, "%s %lld lies outside 0 … %lld", picked[kind],
@@ -428,7 +428,7 @@ event_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
 {
   cuda_use (device);
 #ifdef LOOM_HAVE_NCCL
-  if (cuda_comm_is_waited_for (device))
+  if (cuda_comm_may_block (device))
     return cuda_comm_wait (device, query_event, event->handle, message);
 #endif
   return cuda_check (cudaEventSynchronize (event->handle), "waiting for a CUDA event", message);

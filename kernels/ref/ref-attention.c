@@ -15,9 +15,9 @@
 typedef struct
 {
   LoomAttentionSizes of;
-  LoomAttentionRows rows[LOOM_ATTENTION_N_PARTS];
+  LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
   int64_t query, row;                    /* t, (n·H + h)·T + t */
-  int64_t start[LOOM_ATTENTION_N_PARTS]; /* of the query's row, or of the first key's */
+  int64_t start[LOOM_ATTENTION_N_OPERANDS]; /* of the query's row, or of the first key's */
   const void *mask;                      /* of this query, [S] */
   uint64_t seed, step, number;           /* of the numbers that drop keys, and which is that of the first key */
 } Place;
@@ -31,7 +31,7 @@ place_move (const LoomAttentionAttrs *a, Place *at, const LoomTensorDesc *mask, 
 
   at->query = row % s->queries;
   at->row = row;
-  for (int i = 0; i < LOOM_ATTENTION_N_PARTS; i++)
+  for (int i = 0; i < LOOM_ATTENTION_N_OPERANDS; i++)
     {
       const bool of_keys
           = i == LOOM_ATTENTION_K || i == LOOM_ATTENTION_V || i == LOOM_ATTENTION_DK || i == LOOM_ATTENTION_DV;

@@ -28,7 +28,7 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
   LoomDType mask_type = a->has_mask ? k->in[3].dtype : LOOM_BOOL;
   Place at = { .query = 0 };
 
-  at.of = loom_attention_places (a, k->in, 0, at.rows);
+  at.of = loom_attention_strides (a, k->in, 0, at.rows);
   for (int64_t row = 0; row < at.of.n * at.of.heads * at.of.queries; row++)
     {
       double top = -INFINITY, sum = 0;
@@ -75,7 +75,7 @@ FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   LoomDType mask_type = a->has_mask ? k->in[6].dtype : LOOM_BOOL;
   Place at = { .query = 0 };
 
-  at.of = loom_attention_places (a, k->in, 1, at.rows);
+  at.of = loom_attention_strides (a, k->in, 1, at.rows);
   for (int o = 0; o < k->n_out; o++)
     memset (b[k->n_in + o], 0, loom_desc_bytes (&k->out[o]));
   for (int64_t row = 0; row < at.of.n * at.of.heads * at.of.queries; row++)

@@ -6,7 +6,7 @@
 #include "kernels/host.h"
 #include "kernels/options.h"
 #include "kernels/virtual.h"
-#include "kernels/widen.h"
+#include "kernels/upcast.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,7 +124,7 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
   if (primitive == NULL || (spec->algorithm != NULL && strcmp (spec->algorithm, "loops") != 0))
     return LOOM_STATUS_UNSUPPORTED;
   if (!primitive->mixed_floats && loom_spec_has_reduced (spec))
-    return loom_widened_new (loom_backend_ref (), device, spec, widen, narrow, kernel, message);
+    return loom_upcast_new (loom_backend_ref (), device, spec, widen, narrow, kernel, message);
 
   for (int i = 0; i < n; i++)
     {

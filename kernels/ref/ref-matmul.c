@@ -14,7 +14,7 @@
 static RefWork
 choose (const LoomKernelSpec *spec)
 {
-  if (loom_product_is_joined (spec) && !loom_product_joined_fits (spec))
+  if (loom_product_is_fused (spec) && !loom_product_fused_fits (spec))
     return NULL;
   return REF_PICK (spec->in[0].dtype, matmul);
 }

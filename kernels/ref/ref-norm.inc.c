@@ -173,7 +173,7 @@ FN (layer_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   const LoomTensorDesc *x = &k->in[1];
   int64_t rows = loom_dim_product (x, 0, x->rank - a->axes), n = loom_dim_product (x, x->rank - a->axes, x->rank);
   const T *g = b[0], *px = b[1], *mean = b[2], *rstd = b[3], *weight = a->affine ? b[4] : NULL;
-  const int around = loom_layer_norm_around (a->affine, k->n_in);
+  const int around = loom_layer_norm_residual (a->affine, k->n_in);
   const T *other = around > 0 ? b[around] : NULL;
   T *dx = b[k->n_in];
 

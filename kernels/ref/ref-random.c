@@ -23,7 +23,7 @@ draw (LoomRandomKind kind, const uint32_t word[4], int64_t i)
 static int64_t
 number_of (const RefKernel *k, void *const *b, int64_t at)
 {
-  const bool is_placed = loom_random_is_placed (k->in, k->n_in);
+  const bool is_placed = loom_random_has_rows (k->in, k->n_in);
   int64_t row = is_placed ? loom_dim_product (&k->out[0], k->in[2].rank, k->out[0].rank) : 1;
 
   return is_placed ? ((const int64_t *)b[2])[at / row] * row + at % row : at;
@@ -84,7 +84,7 @@ static RefWork
 choose (const LoomKernelSpec *spec)
 {
   const LoomRandomAttrs *a = spec->attrs;
-  const bool is_placed = loom_random_is_placed (spec->in, spec->n_in);
+  const bool is_placed = loom_random_has_rows (spec->in, spec->n_in);
 
   for (int i = 0; i < (is_placed ? 3 : 2); i++)
     if (spec->in[i].dtype != LOOM_I64)

@@ -14,10 +14,10 @@ require (const RefKernel *k, void *const *b, LoomMessage *message)
   for (int64_t i = 0; i < loom_desc_count (&k->in[1]); i++)
     if (!ok[i])
       {
-        char place[LOOM_PLACE_TEXT];
+        char place[LOOM_INDEX_TEXT];
 
         snprintf (message->text, sizeof message->text, "%s%s", a->what,
-                  loom_place_text (place, k->in[1].rank, k->in[1].dim, i));
+                  loom_index_text (place, k->in[1].rank, k->in[1].dim, i));
         return LOOM_STATUS_NO_RESULT;
       }
   if (b[2] != b[0] && loom_desc_count (&k->in[0]) > 0)

@@ -871,25 +871,39 @@ test_environment (void)
 
 /* A primitive says itself what passes need to know of it (LoomPrim). So no code between a program and the kernels
  * compares a primitive's name or address, or compares the bytes of attributes; a planner's pass whose pattern is a
- * certain primitive asks through work_is(), and only those that are listed here do. */
+ * certain primitive names_primitive through node_is(), and only those that are listed here do. */
 static void
 test_primitives_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/train" };
-  static const char *const pattern_passes[] = { "plan-transpose.c", "plan-classes.c",       "plan-concat.c",
-                                                "plan-epilogue.c",  "plan-norm.c",          "plan-pool.c",
-                                                "plan-cast.c",      "plan-rematerialise.c", "plan-undo.c",
-                                                "plan-work.c",      "plan-private.h",       "plan-bias.c",
-                                                "plan-head.c",      "plan-pad.c",           "plan-bundle.c",
-                                                "plan-mask.c",      "plan-attend.c",        "plan-moves.c",
-                                                "plan-scores.c",    "plan-slope.c",         NULL };
+  static const char *const pattern_passes[] = { "plan-transpose.c",
+                                                "plan-class-axis.c",
+                                                "plan-concat.c",
+                                                "plan-epilogue.c",
+                                                "plan-norm.c",
+                                                "plan-sink-relu.c",
+                                                "plan-cast.c",
+                                                "plan-rematerialise.c",
+                                                "plan-sgd-undo.c",
+                                                "plan-graph.c",
+                                                "plan-private.h",
+                                                "plan-bias-gradient.c",
+                                                "plan-head-chunks.c",
+                                                "plan-pad-logits.c",
+                                                "plan-bundle.c",
+                                                "plan-mask.c",
+                                                "plan-attention.c",
+                                                "plan-copies.c",
+                                                "plan-logits.c",
+                                                "plan-derivative-epilogue.c",
+                                                NULL };
   static const char *const by_name
-      = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|work_kernel)";
+      = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|node_kernel)";
   static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";
   static const char *const by_bytes = "memcmp \\([^;]*attrs";
   /* A table of what each primitive does along the places of a text, and the factory of the kernels of collectives. */
-  static const char *const by_table[] = { "program-places.c", "plan-collective.c", NULL };
+  static const char *const by_table[] = { "program-sequence.c", "plan-collective.c", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GRegex) names = g_regex_new (by_name, 0, 0, NULL);
   g_autoptr (GRegex) addresses = g_regex_new (by_address, 0, 0, NULL);
@@ -911,16 +925,17 @@ test_primitives_by_name (void)
         {
           const char *path = g_ptr_array_index (files, i);
           g_autofree char *text = NULL, *name = g_path_get_basename (path);
-          gboolean asks, by_pattern = g_strv_contains (pattern_passes, name);
+          gboolean names_primitive, by_pattern = g_strv_contains (pattern_passes, name);
 
           g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-          asks = strstr (text, "work_is (") != NULL;
-          patterns += asks && by_pattern;
-          /* work_is() itself compares the name. */
+          names_primitive = strstr (text, "node_is (") != NULL;
+          patterns += names_primitive && by_pattern;
+          /* node_is() itself compares the name. */
           if (g_strv_contains (by_table, name))
             continue;
-          if ((asks && !by_pattern) || g_regex_match (addresses, text, 0, NULL) || g_regex_match (bytes, text, 0, NULL)
-              || (!g_str_equal (name, "plan-work.c") && g_regex_match (names, text, 0, NULL)))
+          if ((names_primitive && !by_pattern) || g_regex_match (addresses, text, 0, NULL)
+              || g_regex_match (bytes, text, 0, NULL)
+              || (!g_str_equal (name, "plan-graph.c") && g_regex_match (names, text, 0, NULL)))
             {
               g_test_message ("%s tells a primitive by its name, address or bytes: ask what it says itself (LoomPrim)",
                               path + strlen (root) + 1);

@@ -28,7 +28,7 @@ import torch
 from torch import nn
 
 from torch_cuda import TorchCuda, cuda_tensor_peak
-from workloads import WORKLOADS, judge, make_case
+from workloads import WORKLOADS, loss_of, make_case
 
 
 class Torch:
@@ -39,7 +39,7 @@ class Torch:
         self.model = model.to(memory_format=torch.channels_last) if image else model
         kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
         self.optimizer = kind(self.model.parameters(), lr=work["lr"], fused=True)
-        self.loss = judge(work)
+        self.loss = loss_of(work)
         b = work["batch"]
         self.batches = []
         for i in range(len(x) // b):

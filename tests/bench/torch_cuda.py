@@ -11,7 +11,7 @@ import time
 import torch
 from torch import nn
 
-from workloads import judge
+from workloads import loss_of
 
 
 class TorchCuda:
@@ -26,7 +26,7 @@ class TorchCuda:
         kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
         self.optimizer = kind(self.model.parameters(), lr=work["lr"], fused=True, **options)
         self.cast = precision == "bf16"
-        loss = judge(work)
+        loss = loss_of(work)
         self.forward = lambda a, t: loss(self.model, a, t)
         b = work["batch"]
         self.batches = [(torch.from_numpy(x[i:i + b].copy()).contiguous(**last).pin_memory(),

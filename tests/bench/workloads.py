@@ -297,7 +297,7 @@ WORKLOADS = {
 }
 
 
-def judge(work):
+def loss_of(work):
     """The loss of a model on a batch."""
     if "example" in work:
         return lambda model, x, y: F.cross_entropy(*sequences.forward(work["example"], model, x, y))

@@ -744,8 +744,8 @@ test_course (void)
   g_auto (CliResult) over = cli ("train", "--resume", "course", NULL);
   g_assert_nonnull (strstr (over.out, "stopped early"));
   write_course ("course.xml", "scores", 90, "");
-  g_auto (CliResult) told = cli ("train", "course.xml", NULL);
-  g_assert_nonnull (strstr (told.out, "stopped early: 2 epochs without a better loss than"));
+  g_auto (CliResult) early_run = cli ("train", "course.xml", NULL);
+  g_assert_nonnull (strstr (early_run.out, "stopped early: 2 epochs without a better loss than"));
 }
 
 static void
@@ -760,9 +760,9 @@ test_transfer (void)
   g_auto (CliResult) json
       = cli ("train", "heir.xml", "--weights", "giver/weights.safetensors", "--json", "--out", "heir", NULL);
   g_assert_cmpint (json.status, ==, 0);
-  g_autoptr (GPtrArray) told = events_of (json.out, "weights");
-  g_assert_cmpuint (told->len, ==, 1);
-  JsonObject *t = told->pdata[0];
+  g_autoptr (GPtrArray) early_run = events_of (json.out, "weights");
+  g_assert_cmpuint (early_run->len, ==, 1);
+  JsonObject *t = early_run->pdata[0];
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "loaded")), ==, 2);
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "missing")), ==, 2);
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "unused")), ==, 2);

@@ -98,7 +98,7 @@ test_bash (void)
 {
   static const struct
   {
-    const char *words, *gives;
+    const char *words, *expected;
   } cases[] = { { "gradloom trai", "train" },
                 { "gradloom train --ep", "--epochs=" },
                 { "gradloom diff --q", "--quiet" },
@@ -120,7 +120,7 @@ test_bash (void)
     {
       g_autofree char *given = complete (cases[i].words);
       g_test_message ("%s", cases[i].words);
-      g_assert_cmpstr (given, ==, cases[i].gives);
+      g_assert_cmpstr (given, ==, cases[i].expected);
     }
 }
 

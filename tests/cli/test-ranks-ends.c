@@ -138,7 +138,7 @@ test_lost (void)
 /* A signal that reaches a rank by itself ends all of them with a checkpoint: one sentence, and no rank is called lost.
  */
 static void
-test_told (void)
+test_said (void)
 {
   static const char says[] = "gradloom train: Interrupted after step ", how[] = "--resume told --ranks 2\n";
   g_autofree char *said = NULL;
@@ -447,7 +447,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   g_test_add_func ("/cli/ranks/elastic", test_elastic);
   g_test_add_func ("/cli/ranks/lost", test_lost);
-  g_test_add_func ("/cli/ranks/told", test_told);
+  g_test_add_func ("/cli/ranks/told", test_said);
   g_test_add_func ("/cli/ranks/many", test_many);
   g_test_add_func ("/cli/ranks/early", test_early);
   g_test_add_func ("/cli/ranks/hung", test_hung);

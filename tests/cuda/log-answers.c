@@ -67,13 +67,13 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t handle, cublasLtMatmulDesc_t de
 {
   __typeof__ (&cublasLtMatmulAlgoGetHeuristic) call = real ("cublasLtMatmulAlgoGetHeuristic");
   cublasStatus_t status = call (handle, desc, a, b, c, d, preference, asked, results, n);
-  cublasStatus_t told = status != CUBLAS_STATUS_SUCCESS ? status
-                        : *n == 0                       ? CUBLAS_STATUS_NOT_SUPPORTED
-                                                        : results[0].state;
+  cublasStatus_t reported = status != CUBLAS_STATUS_SUCCESS ? status
+                            : *n == 0                       ? CUBLAS_STATUS_NOT_SUPPORTED
+                                                            : results[0].state;
   char text[QUESTION_BYTES];
 
   question_matmul (text, desc, a, b, c, d, preference);
-  keep (text, (int)told, cublasLtGetStatusString (told));
+  keep (text, (int)reported, cublasLtGetStatusString (reported));
   return status;
 }
 

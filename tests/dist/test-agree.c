@@ -99,7 +99,7 @@ greet (gpointer data)
 {
   Rank *rank = data;
 
-  rank->ok = loom_dist_greet (rank->comm, (double)rank->what[0], &rank->speaks, &rank->error);
+  rank->ok = loom_dist_check_versions (rank->comm, (double)rank->what[0], &rank->speaks, &rank->error);
   return NULL;
 }
 

@@ -26,7 +26,7 @@ expect (const char *in, const char *passes, int rank)
 
       loom_launch_filter_init (&filter);
       for (gsize at = 0; at < strlen (in); at += part)
-        loom_launch_filter_take (&filter, in + at, MIN (part, strlen (in) - at), out);
+        loom_launch_filter_push (&filter, in + at, MIN (part, strlen (in) - at), out);
       loom_launch_filter_flush (&filter, out);
       g_assert_cmpstr (out->str, ==, passes);
       g_assert_cmpint (filter.rank, ==, rank);
@@ -45,7 +45,7 @@ test_passes (void)
   expect ("a\n" NEEDED "b\n", "a\n" NEEDED "b\n", -1);
   /* A progress bar passes before its end of line. */
   loom_launch_filter_init (&filter);
-  loom_launch_filter_take (&filter, "\r 40 %", 6, out);
+  loom_launch_filter_push (&filter, "\r 40 %", 6, out);
   g_assert_cmpstr (out->str, ==, "\r 40 %");
   loom_launch_filter_clear (&filter);
 }
@@ -74,7 +74,7 @@ test_taken (void)
           "gradloom train: x\n", 3);
   /* mpirun writes such a line at once. */
   loom_launch_filter_init (&filter);
-  loom_launch_filter_take (&filter, signals, strlen (signals), out);
+  loom_launch_filter_push (&filter, signals, strlen (signals), out);
   g_assert_cmpstr (out->str, ==, "gradloom\nx\n");
   loom_launch_filter_clear (&filter);
 }
@@ -96,9 +96,9 @@ test_unstarted (void)
       LoomLaunchFilter filter;
 
       loom_launch_filter_init (&filter);
-      loom_launch_filter_take (&filter, LOST, strlen (LOST), out);
+      loom_launch_filter_push (&filter, LOST, strlen (LOST), out);
       g_assert_false (filter.unstarted);
-      loom_launch_filter_take (&filter, says[i], strlen (says[i]), out);
+      loom_launch_filter_push (&filter, says[i], strlen (says[i]), out);
       g_assert_cmpstr (out->str, ==, says[i]);
       g_assert_true (filter.unstarted);
       loom_launch_filter_clear (&filter);

@@ -1,4 +1,4 @@
-"""Adding by keyboard and by dragging: a chain of layers behind a data set, counted in keys; the wire into the void; a layer
+"""Adding by keyboard and by dragging: a chain of layers after a data set, counted in keys; the wire into the void; a layer
 that is dropped on a wire; and the search at the pointer."""
 import os
 import sys
@@ -66,7 +66,7 @@ def chain(t, s):
     g = s.wait("five cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 3)
     names = [("data", "flatten"), ("flatten", "linear"), ("linear", "relu"), ("relu", "linear_2"),
              ("linear_2", "cross_entropy"), ("data", "cross_entropy")]
-    t.ok(sorted(w[:2] for w in g.wires) == sorted(names), "the layers are wired one behind the other, and the target too")
+    t.ok(sorted(w[:2] for w in g.wires) == sorted(names), "the layers are wired one after the other, and the target too")
     t.ok(g.number("faults") == 0, "and nothing is missing")
     t.ok(("linear_2", "cross_entropy", "B × 2") in g.wires, "with the number of scores that was typed")
     t.ok(keys.n <= MOST_KEYS, "in %d keys, of at most %d" % (keys.n, MOST_KEYS))
@@ -189,11 +189,11 @@ FAULTY = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def mending(t, path):
+def quick_fix(t, path):
     """The button of a card and the list of all faults do what they say."""
     with open(path, "w") as f:
         f.write(FAULTY)
-    with Studio("mending", path) as s:
+    with Studio("fixing", path) as s:
         g = s.still("hint", lambda g: "fc" in g.faults)
         s.select("fc")
         s.wait("selected", lambda g: g.state["selected"] == "fc", 2)
@@ -224,7 +224,7 @@ def body(t):
             chain(t, s)
             at_the_pointer(t, s)
             on_a_wire(t, s)
-        mending(t, path)
+        quick_fix(t, path)
     finally:
         os.remove(path)
 

@@ -29,7 +29,7 @@ PLACED = NET % """  <layout>
 def snapping(t, s, g):
     zoom = g.cards["x"][2] / 176
     x, y = middle(g.cards["sum"])
-    # The lower part of a card: its head may lie under a port. Four pixels beside the left edge of act, well below it.
+    # The lower part of a card: its head may lie under a port. Four pixels from the left edge of act, well below it.
     s.drag((x, y), (x + g.cards["act"][0] - g.cards["sum"][0] + 4, y + 10))
     moved = s.wait("moved", lambda m: abs(m.cards["sum"][0] - g.cards["sum"][0]) > 50, 2)
     t.ok(abs(moved.cards["sum"][0] - moved.cards["act"][0]) < 0.6, "a card jumps onto the edge of another")

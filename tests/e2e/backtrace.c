@@ -1,7 +1,7 @@
 /* Preloaded into Studio: where it was when a complaint of GLib's ended it.
  *
  * G_DEBUG=fatal-criticals ends the program by a trap, and what a test would otherwise know of that is the complaint.
- * `addr2line -fe PROGRAM ADDRESS` names the functions of Studio's own, whose addresses stand in the brackets behind its
+ * `addr2line -fe PROGRAM ADDRESS` names the functions of Studio's own, whose addresses are in the brackets after its
  * name. */
 #include <errno.h>
 #include <execinfo.h>

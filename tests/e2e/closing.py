@@ -215,14 +215,14 @@ def hung(t, s):
 
 
 def room(t, s):
-    """New and Open while a run goes on: beside it, in tabs of their own."""
+    """New and Open during a run: the run continues, and they get tabs of their own."""
     path = write(s)
     begin(s, [path])
     g = train(s)
     pid, step = g.state["pid"], g.number("step")
     s.press("New graph (Ctrl+N)")
     s.wait("second tab", lambda g: g.has("Start with data") and g.state["tabs"] == "2", 2)
-    t.ok(alive(pid), "a new graph opens beside the run, which goes on")
+    t.ok(alive(pid), "a new graph opens in another tab, and the run continues")
     other = write(s, "other.xml")
     s.key("ctrl+o")
     s.choose_file(other, "Open")

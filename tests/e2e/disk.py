@@ -1,4 +1,4 @@
-"""Files that change behind Studio's back: written by another program, deleted, opened twice. Whatever was written or
+"""Files that other programs change while Studio has them open: written by another program, deleted, opened twice. Whatever was written or
 drawn last must be there in the end, on the canvas or in a file."""
 import copy
 import os

@@ -1,4 +1,4 @@
-"""A run that does not train now: stopped, lost, left behind by an earlier Studio, or at work in another
+"""A run that does not train now: stopped, lost, left by an earlier Studio, or at work in another
 tab. It goes on where the tab says, from where it was, with what had been seen of it."""
 import os
 import signal
@@ -44,7 +44,7 @@ def elsewhere(t, s):
 
 
 def shown(t, s):
-    """The run's own graph in a tab beside the one that trains it."""
+    """The run's own graph in a tab next to the one that trains it."""
     edit(s)
     s.wait("older", lambda g: g.has("Training an earlier version"), 2)
     s.press("Show")
@@ -74,7 +74,7 @@ def left(t, s, path):
     g = s.wait("offer", lambda g: g.find("Continue"), 2)
     t.ok(g.state["run"] == "stopped" and g.has("was stopped at step") and not g.has("ended early"),
          "the next start offers to go on, and does not call what was wanted an end too early")
-    # The panel slides in behind the offer, and has its fields when it is wide.
+    # The panel slides in under the offer, and has its fields when it is wide.
     g = s.wait("panel", lambda g: g.has("Learning rate of this run"), 2)
     t.ok(g.state["folder"] == folder and g.number("points") > 10 and g.number("step") == g.number("checkpoint")
          and g.find("0.5"), "with the curve, the figures and the learning rate that it had")
@@ -85,7 +85,7 @@ def left(t, s, path):
 
 
 def again(t, s):
-    """A run that is lost before its first checkpoint begins anew, however often one clicks."""
+    """A run that is lost before its first checkpoint begins again, with any number of clicks."""
     s.end()
     begin(s, [LENET])
     s.key("ctrl+Return")

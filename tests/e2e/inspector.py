@@ -19,7 +19,7 @@ def wheel(s, at, clicks=3, button=5):
 
 
 def pane(g):
-    """The pane beside the canvas, as far down as the canvas goes."""
+    """The pane next to the canvas, as far down as the canvas goes."""
     left = g.canvas[0] + g.canvas[2]
     return left, g.canvas[1], 1280 - left, g.canvas[3]
 

@@ -15,7 +15,7 @@ def row(g, text):
 
 def band(s, name):
     """The hue of the band at a card's upper edge, in twelfths: its strongest colour, since where a card begins between two
-    pixels the band's own edges are mixed with what lies beside them."""
+    pixels the band's own edges are mixed with their neighbours."""
     x, y, width, _ = s.look().cards[name]
     pixels = s.screen.pixels(x + width / 2, y - 2, 1, 8)
     strongest = max((colorsys.rgb_to_hsv(*(c / 255 for c in p)) for p in pixels), key=lambda hsv: hsv[1] * hsv[2])
@@ -62,7 +62,7 @@ def body(t):
         s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 2, 8)
         s.key("ctrl+shift+y")
         g = s.wait("taken", lambda g: g.find(node, kind="Label") and row(g, node)[0] == node and row(g, node)[3].endswith("B"), 8)
-        t.ok(row(g, node)[3] == planned, "what the run has taken stands beside it: %s" % row(g, node))
+        t.ok(row(g, node)[3] == planned, "the memory that the run has allocated is next to it: %s" % row(g, node))
         s.key("Escape")
         s.wait("the tables closed", lambda g: not g.find("Memory"), 3)
         s.key("ctrl+Return")

@@ -1,5 +1,5 @@
 """kill -9 of Studio, and of its worker, at random moments. What is recovered is the graph as it was after one of its edits,
-none older than the last that was on screen, and no file changes that nobody saved.
+none older than the last that was on screen, and no file changes without being saved.
 
 A reference run makes the same edits without a kill and saves after each: those texts are the states that a graph can be
 recovered in. GRADLOOM_TEST_KILLS (6) is how often, GRADLOOM_TEST_SEED what is drawn from; both are printed."""
@@ -24,7 +24,7 @@ EXAMPLES = ("two-layer-relu", "spirals")
 
 
 class Example:
-    """A graph, the keys that edit it, and the text of its file after so many of the edits."""
+    """A graph, the keys that edit it, and the text of its file after each number of the edits."""
 
     def __init__(self, s, dice, name):
         self.path = os.path.join(s.folder, name + ".xml")

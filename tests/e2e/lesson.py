@@ -44,7 +44,7 @@ def set_units(s, units):
 
 def body(t):
     with Studio("lesson", GRAPH) as s:
-        g = s.wait("the lesson beside the canvas", lambda g: at(g, "Two spirals") and len(g.cards) == 6, 10)
+        g = s.wait("the lesson next to the canvas", lambda g: at(g, "Two spirals") and len(g.cards) == 6, 10)
         t.ok(at(g, "Next") and g.number("faults") == 0, "the lesson opens with its graph")
         shot(s, "lesson-1")
         next_page(s, "Too few folds")

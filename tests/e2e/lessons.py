@@ -66,7 +66,7 @@ def watch(card, gradient=False):
 
 
 def ranks(n):
-    """Types into the entry beside the word, in the run panel, which is filled anew while a run begins."""
+    """Types into the entry next to the word, in the run panel, which is filled again while a run begins."""
     def act(s):
         g = s.wait("the run panel", lambda g: g.find("Ranks") and g.state["run"] == "paused", 10)
         for _ in range(5):
@@ -123,8 +123,8 @@ def train(s):
     s.press(next(word for word in words if g.find(word)))
 
 
-def beside(s, label, kinds, card):
-    """What stands beside a label of the right pane, scrolled to; without a card, of the training settings."""
+def next_to(s, label, kinds, card):
+    """The widget next to a label of the right pane, scrolled to; without a card, of the training settings."""
     if card is not None:
         press_card(s, card)
     else:
@@ -142,14 +142,14 @@ def beside(s, label, kinds, card):
         s.screen.click(4 if above else 5)
     found = [r for k, n, r in g.widgets if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
     if not found:
-        raise Failed("there is nothing beside " + label)
+        raise Failed("there is nothing next to " + label)
     return found[0]
 
 
 def choose(label, number, word, card=None):
-    """Opens the list beside a label and takes the entry of this number, from 0, which is this word."""
+    """Opens the list next to a label and takes the entry of this number, from 0, which is this word."""
     def act(s):
-        s.click(beside(s, label, ("GtkLabel",), card))
+        s.click(next_to(s, label, ("GtkLabel",), card))
         s.wait("the list", lambda g: g.popover(), 3)
         s.key("Home", *["Down"] * number, "Return")
         s.wait("%s of %s" % (word, label), lambda g: not g.popover() and g.find(word, x0=right(g)), 3)
@@ -158,7 +158,7 @@ def choose(label, number, word, card=None):
 
 def field(label, value, card=None):
     def act(s):
-        s.click(beside(s, label, ("GtkText", "GtkEntry"), card), 3)
+        s.click(next_to(s, label, ("GtkText", "GtkEntry"), card), 3)
         s.key("ctrl+a")
         s.type(value)
         s.key("Return")

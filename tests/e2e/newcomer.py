@@ -1,5 +1,5 @@
 """The newcomer's minute: empty settings, an example, Train, a change, Restart, a mistake that
-is mended, undo, save, and the same curve on the command line."""
+is fixed, undo, save, and the same curve on the command line."""
 import json
 import os
 import shlex
@@ -55,8 +55,8 @@ def body(t):
         t.ok(g.faults, "a card says what is missing: %s" % list(g.faults.values())[:1])
         s.select(next(iter(g.faults)))
         s.key("ctrl+period")
-        g = s.wait("mended", lambda g: g.number("faults") == 0, 1)
-        t.ok(("hidden", "scores", "B × 32") in g.wires, "Reconnect mends it in one step")
+        g = s.wait("fixed", lambda g: g.number("faults") == 0, 1)
+        t.ok(("hidden", "scores", "B × 32") in g.wires, "Reconnect fixes it in one step")
         s.key("ctrl+z", "ctrl+z")
         g = s.wait("undone", lambda g: (sorted(g.cards), sorted(g.wires)) == before, 2)
         t.ok(g.number("changes") == 0, "undone twice, the graph is what it was")

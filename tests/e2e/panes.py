@@ -79,7 +79,7 @@ def drawers(t, s):
     t.ok(g.canvas == whole, "F9 opens a drawer over the canvas")
     s.click((600, 240))
     s.wait("closed", lambda g: not g.find("block1.conv"), 1)
-    t.ok(True, "a press beside it closes it")
+    t.ok(True, "a press outside it closes it")
     s.press("Parameters and training (Shift+F9)")
     s.wait("drawer", lambda g: g.find("Parameters"), 1)
     s.key("Escape")

@@ -112,7 +112,7 @@ def wanted(t, s):
     s.wait("graph", lambda g: g.cards, 5)
     s.press("Step")
     s.wait("two ranks", lambda g: g.state["run"] == "paused" and g.find("Ranks") and g.find("2", kind="SpinButton"), 15)
-    # The panel is filled anew while a run begins, and what was typed then is lost.
+    # The panel is filled again while a run begins, and what was typed then is lost.
     for _ in range(5):
         g = s.look()
         at = g.find("Ranks")[0]

@@ -132,7 +132,7 @@ class Screen:
         return [pixel for row in rows for pixel in zip(row[2::4], row[1::4], row[0::4])]
 
     def resize(self, width, height):
-        """The window that is seen, put to the corner of the screen; without a window manager nobody else does it."""
+        """The window that is seen, put to the corner of the screen; since there is no window manager."""
         window = self.window()
         self.x11.XMoveResizeWindow(self.display, window, 0, 0, width, height)
         self.sync()

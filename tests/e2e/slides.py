@@ -1,4 +1,4 @@
-"""A lecture: three views are made, put in order and presented; spotlight and pen come to hand and leave nothing behind."""
+"""A lecture: three views are made, put in order and presented; spotlight and pen can be used and leave no trace."""
 import os
 import sys
 

@@ -155,7 +155,7 @@ class Studio:
         threading.Thread(target=self.read, args=(self.session.stderr,), daemon=True).start()
 
     def open(self, name, text):
-        """Starts anew with a file of this text in the folder; gives its path."""
+        """Starts again with a file of this text in the folder; gives its path."""
         path = os.path.join(self.folder, name)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
@@ -406,7 +406,7 @@ class Report:
         self.ok(ms >= 0, "a pause takes hold, after %.0f ms" % ms)
 
     def run(self, body, *also):
-        """also: programs that this script needs beside those of all."""
+        """also: programs that this script needs in addition to those of all."""
         lacking = missing_tools(also)
         if lacking:
             print("1..0 # SKIP not installed: " + ", ".join(lacking))

@@ -80,7 +80,7 @@ def stopped_studio(t, s):
     worker, before = g.state["pid"], resident(g.state["pid"])
     pid = s.studio_pid()
     os.kill(pid, signal.SIGSTOP)
-    # It goes on computing, and what it reports is read by nobody.
+    # It continues to compute, and its reports are not read.
     end, used = time.monotonic() + 6, cpu_seconds(worker)
     while cpu_seconds(worker) < used + 1 and time.monotonic() < end:
         time.sleep(0.1)
@@ -129,7 +129,7 @@ def missing_worker(t, s):
 
 
 def killed_early(t, s):
-    """Before the first checkpoint: there is nothing to go on with, and the folder belongs to the run that was lost."""
+    """Before the first checkpoint: there is nothing to resume, and the folder belongs to the run that was lost."""
     restart(s, None, [LENET])
     s.key("ctrl+Return")
     g = s.wait("points", lambda g: g.state["run"] == "training" and g.number("points") > 2, 10)

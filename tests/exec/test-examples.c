@@ -161,7 +161,7 @@ exec_counted (const Example *e, LoomPlan *plan, LoomState *state)
       loom_plan_device (plan, d)->backend = &counting;
     }
   allocated = 0;
-  loom_state_adopt (state, e->p, &error);
+  loom_state_add_slots (state, e->p, &error);
   g_assert_no_error (error);
   loom_state_memory (state, NULL, state_bytes);
   for (int o = 0; o < LOOM_N_OWNERS; o++)

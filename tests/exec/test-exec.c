@@ -439,7 +439,7 @@ test_zero_rows (void)
       LoomInit init = { .kind = LOOM_INIT_NORMAL, .a = 2, .b = 1, .zero_from = 6, .zero_count = zeros ? 3 : 0 };
 
       loom_program_read (p, loom_program_slot (p, "w", LOOM_SLOT_PARAMETER, LOOM_F32, 2, dims, &init, TRUE));
-      loom_state_adopt (state, p, &error);
+      loom_state_add_slots (state, p, &error);
       g_assert_no_error (error);
       *(zeros ? &some : &all) = loom_state_get (state, "w", &error);
       g_assert_no_error (error);

@@ -268,7 +268,7 @@ two_late (const char *device, Kind first, Kind second, gboolean recorded)
 
   g_setenv ("GRADLOOM_CUDA_GRAPHS", recorded ? "1" : "0", TRUE);
   run_open (&run, device);
-  g_assert_true (loom_exec_can_bring (run.exec));
+  g_assert_true (loom_exec_can_upload (run.exec));
   for (int step = 0; step < 3; step++)
     {
       feed (&run, step, GOOD);
@@ -394,8 +394,8 @@ two_other (void)
   g_assert_no_error (error);
   alone = loom_exec_new (plan, run.state, &error);
   g_assert_no_error (error);
-  g_assert_false (loom_exec_hears (alone, run.exec));
-  g_assert_true (loom_exec_hears (run.exec, alone));
+  g_assert_false (loom_exec_reports_faults_of (alone, run.exec));
+  g_assert_true (loom_exec_reports_faults_of (run.exec, alone));
   for (int step = 0; step < 2; step++)
     {
       feed (&run, step, GOOD);

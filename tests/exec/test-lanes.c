@@ -77,12 +77,12 @@ run (Case *c, LoomProgram *p, gboolean ahead)
         }
       if (!loom_exec_step (exec, &error))
         break;
-      is_fed = ahead && loom_exec_can_bring (exec);
+      is_fed = ahead && loom_exec_can_upload (exec);
       if (is_fed)
         {
           fill (c, p, step + 1, batch);
           feed (exec, batch);
-          if (!loom_exec_bring (exec, &error))
+          if (!loom_exec_upload (exec, &error))
             break;
           for (guint i = 0; i < batch->len; i++)
             memset (((LoomTensor *)batch->pdata[i])->data, 0xff, ((LoomTensor *)batch->pdata[i])->bytes);

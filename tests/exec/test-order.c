@@ -23,29 +23,29 @@ static LoomDevices *devices;
 typedef struct
 {
   Case *c;
-  Work *w;
+  PlanGraph *w;
   GRand *rand;
   guint n;          /* instructions */
-  gboolean *behind; /* n × n: the first is after the second */
+  gboolean *comes_after; /* n × n: the first is after the second */
 } Lanes;
 
-static WorkInstr *
+static PlanNode *
 at (const Lanes *l, guint i)
 {
   return g_ptr_array_index (l->w->schedule, i);
 }
 
 static gboolean
-is_copy (const WorkInstr *instr)
+is_copy (const PlanNode *instr)
 {
   return instr->prim == NULL;
 }
 
 /* On whose lane it is: a copy on its source's. */
 static int
-lane_device (const Lanes *l, const WorkInstr *instr)
+lane_device (const Lanes *l, const PlanNode *instr)
 {
-  return is_copy (instr) ? work_value (l->w, work_root (l->w, work_in (instr, 0)))->device : instr->device;
+  return is_copy (instr) ? graph_value (l->w, graph_root (l->w, node_in (instr, 0)))->device : instr->device;
 }
 
 static gboolean
@@ -60,22 +60,22 @@ static void
 wait_for (const Lanes *l, guint i, guint other)
 {
   if (!on_one_lane (l, i, other) && !at (l, other)->setup)
-    work_wait_for (at (l, i), at (l, other));
+    node_wait_for (at (l, i), at (l, other));
 }
 
 /* TRUE if a result of it takes the place of operand k, which no instruction may read after it. */
 static gboolean
-updates_operand (const WorkInstr *instr, guint k)
+updates_operand (const PlanNode *instr, guint k)
 {
   for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
+    if (node_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
       return TRUE;
   return FALSE;
 }
 
 /* Streams at random, with events for what is read, and for what is updated where it lies. */
 static void
-scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
+scatter (PlanGraph *w, const PlanPass *pass, gboolean ran, gpointer data)
 {
   Lanes *l = data;
 
@@ -84,20 +84,20 @@ scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
   l->n = w->schedule->len;
   for (guint i = 0; i < l->n; i++)
     if (is_copy (at (l, i)))
-      at (l, i)->stream = WORK_SEND;
+      at (l, i)->stream = PLAN_STREAM_SEND;
     else if (!at (l, i)->setup)
-      at (l, i)->stream = g_rand_int_range (l->rand, 0, WORK_N_STREAMS);
+      at (l, i)->stream = g_rand_int_range (l->rand, 0, PLAN_N_STREAMS);
   for (guint i = 0; i < l->n; i++)
     for (guint k = 0; k < at (l, i)->in->len; k++)
-      for (guint j = 0; j < i && work_in (at (l, i), k) != 0; j++)
+      for (guint j = 0; j < i && node_in (at (l, i), k) != 0; j++)
         {
-          const guint root = work_root (w, work_in (at (l, i), k));
+          const guint root = graph_root (w, node_in (at (l, i), k));
           gboolean comes_first = FALSE;
 
           for (guint o = 0; o < at (l, j)->out->len; o++)
-            comes_first |= work_out (at (l, j), o) != 0 && work_root (w, work_out (at (l, j), o)) == root;
+            comes_first |= node_out (at (l, j), o) != 0 && graph_root (w, node_out (at (l, j), o)) == root;
           for (guint o = 0; o < at (l, j)->in->len && updates_operand (at (l, i), k); o++)
-            comes_first |= work_in (at (l, j), o) != 0 && work_root (w, work_in (at (l, j), o)) == root;
+            comes_first |= node_in (at (l, j), o) != 0 && graph_root (w, node_in (at (l, j), o)) == root;
           if (comes_first)
             wait_for (l, i, j);
         }
@@ -105,30 +105,30 @@ scatter (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
 
 /* A copy is after what both devices compute before it. */
 static gboolean
-is_copied_behind (const Lanes *l, guint i, guint j)
+is_copied_after (const Lanes *l, guint i, guint j)
 {
-  const WorkInstr *copy = at (l, i), *other = at (l, j);
+  const PlanNode *copy = at (l, i), *other = at (l, j);
 
-  return is_copy (copy) && !is_copy (other) && other->stream == WORK_COMPUTE
+  return is_copy (copy) && !is_copy (other) && other->stream == PLAN_STREAM_COMPUTE
          && (other->device == copy->device || other->device == lane_device (l, copy));
 }
 
 /* By following every lane and every event. */
 static void
-find_behind (Lanes *l)
+find_after (Lanes *l)
 {
-  l->behind = g_new0 (gboolean, l->n * l->n + 1);
+  l->comes_after = g_new0 (gboolean, l->n * l->n + 1);
   for (guint i = 0; i < l->n; i++)
     for (guint j = i; j-- > 0;)
       {
-        gboolean direct = at (l, j)->setup || on_one_lane (l, i, j) || is_copied_behind (l, i, j)
+        gboolean direct = at (l, j)->setup || on_one_lane (l, i, j) || is_copied_after (l, i, j)
                           || (at (l, i)->after != NULL && g_ptr_array_find (at (l, i)->after, at (l, j), NULL));
 
         if (!direct)
           continue;
-        l->behind[i * l->n + j] = TRUE;
+        l->comes_after[i * l->n + j] = TRUE;
         for (guint m = 0; m < j; m++)
-          l->behind[i * l->n + m] |= l->behind[j * l->n + m];
+          l->comes_after[i * l->n + m] |= l->comes_after[j * l->n + m];
       }
 }
 
@@ -138,15 +138,15 @@ check_order (Lanes *l)
   for (guint i = 0; i < l->n; i++)
     for (guint j = 0; j < l->n; j++)
       {
-        WorkSpan span = { { 0 }, { 0 } };
+        PlanSpan span = { { 0 }, { 0 } };
         gboolean is_over;
 
         /* Memory is one device's: what touches it there, and what comes after that there. */
         if (at (l, i)->setup || at (l, j)->setup || i == j || lane_device (l, at (l, i)) != lane_device (l, at (l, j)))
           continue;
-        work_span_touch (&span, l->w->order, work_reads_at (l->w->order, j));
-        is_over = work_span_is_over (&span, l->w->order, work_reads_at (l->w->order, i), FALSE);
-        if (is_over != l->behind[i * l->n + j])
+        plan_span_touch (&span, l->w->order, plan_order_reads_at (l->w->order, j));
+        is_over = plan_span_is_over (&span, l->w->order, plan_order_reads_at (l->w->order, i), FALSE);
+        if (is_over != l->comes_after[i * l->n + j])
           case_complain (l->c, "instruction %u is %s %u, which the planner does not know", i,
                          is_over ? "not after" : "after", j);
       }
@@ -178,19 +178,19 @@ clear_piece (Piece *piece)
 static GArray *
 find_pieces (const Lanes *l)
 {
-  Work *w = l->w;
+  PlanGraph *w = l->w;
   GArray *pieces = g_array_new (FALSE, TRUE, sizeof (Piece));
 
   g_array_set_clear_func (pieces, (GDestroyNotify)clear_piece);
   for (guint v = 1; v < w->values->len; v++)
     {
-      const WorkValue *value = work_value (w, v);
-      const WorkStorage *s
-          = value->storage >= 0 ? &g_array_index (w->storages, WorkStorage, (guint)value->storage) : NULL;
+      const PlanValue *value = graph_value (w, v);
+      const PlanStorage *s
+          = value->storage >= 0 ? &g_array_index (w->storages, PlanStorage, (guint)value->storage) : NULL;
       Piece piece = { .value = v, .device = value->device, .touches = g_array_new (FALSE, FALSE, sizeof (int)) };
       gboolean stays = FALSE;
 
-      if (value->alias != 0 || s == NULL || !work_in_arena (w, s))
+      if (value->alias != 0 || s == NULL || !graph_in_arena (w, s))
         {
           clear_piece (&piece);
           continue;
@@ -202,14 +202,14 @@ find_pieces (const Lanes *l)
       for (guint i = 0; i < l->n; i++)
         {
           for (guint k = 0; k < at (l, i)->in->len; k++)
-            if (work_in (at (l, i), k) != 0 && work_root (w, work_in (at (l, i), k)) == v)
+            if (node_in (at (l, i), k) != 0 && graph_root (w, node_in (at (l, i), k)) == v)
               touch (&piece, (int)i);
           for (guint o = 0; o < at (l, i)->out->len; o++)
-            if (work_out (at (l, i), o) == v)
+            if (node_out (at (l, i), o) == v)
               touch (&piece, (int)i);
         }
       for (guint u = 1; u < w->values->len; u++)
-        stays |= work_root (w, u) == v && (work_value (w, u)->is_output || work_value (w, u)->commit >= 0);
+        stays |= graph_root (w, u) == v && (graph_value (w, u)->is_output || graph_value (w, u)->commit >= 0);
       if (stays)
         touch (&piece, END);
       g_array_append_val (pieces, piece);
@@ -228,11 +228,11 @@ find_pieces (const Lanes *l)
 
 /* The instruction may read a and write b in the same place. */
 static gboolean
-works_in_place (const Lanes *l, const WorkInstr *instr, guint a, guint b)
+works_in_place (const Lanes *l, const PlanNode *instr, guint a, guint b)
 {
   for (guint o = 0; o < instr->out->len && instr->kernel != NULL; o++)
-    for (guint k = 0; k < instr->in->len && work_out (instr, o) == b && b != 0; k++)
-      if (work_in (instr, k) != 0 && work_root (l->w, work_in (instr, k)) == a
+    for (guint k = 0; k < instr->in->len && node_out (instr, o) == b && b != 0; k++)
+      if (node_in (instr, k) != 0 && graph_root (l->w, node_in (instr, k)) == a
           && (updates_operand (instr, k)
               || (o < LOOM_EW_MAX_OUT && k < 32 && (instr->kernel->inplace[o] & (1u << k)) != 0)))
         return TRUE;
@@ -249,7 +249,7 @@ precedes (const Lanes *l, const Piece *a, const Piece *b)
 
         if (x == END || y == BEGINNING)
           return FALSE;
-        if (x == BEGINNING || y == END || l->behind[(guint)y * l->n + (guint)x])
+        if (x == BEGINNING || y == END || l->comes_after[(guint)y * l->n + (guint)x])
           continue;
         if (x != y || !works_in_place (l, at (l, (guint)x), a->value, b->value))
           return FALSE;
@@ -267,11 +267,11 @@ check_memory (Lanes *l, guint *n_shared)
   for (guint i = 0; i < storages->len; i++)
     for (guint j = 0; j < i; j++)
       {
-        const WorkStorage *a = &g_array_index (storages, WorkStorage, i),
-                          *b = &g_array_index (storages, WorkStorage, j);
+        const PlanStorage *a = &g_array_index (storages, PlanStorage, i),
+                          *b = &g_array_index (storages, PlanStorage, j);
 
         if (a->device == b->device && (a->last < b->first || b->last < a->first)
-            && !work_span_in_turn (&a->span, &b->span))
+            && !plan_spans_are_disjoint (&a->span, &b->span))
           case_complain (l->c, "storages %u and %u are apart in the schedule, but not in the order of lanes", i, j);
       }
 
@@ -293,23 +293,23 @@ check_memory (Lanes *l, guint *n_shared)
 static void
 check_slots (Lanes *l)
 {
-  Work *w = l->w;
+  PlanGraph *w = l->w;
 
   for (guint v = 1; v < w->values->len; v++)
     {
-      const WorkValue *value = work_value (w, v);
+      const PlanValue *value = graph_value (w, v);
       guint old, writer;
 
       if (value->commit < 0 || value->producer == NULL
-          || g_array_index (w->storages, WorkStorage, (guint)value->storage).slot != value->commit)
+          || g_array_index (w->storages, PlanStorage, (guint)value->storage).slot != value->commit)
         continue;
       old = loom_program_get_slot (w->program, (guint)value->commit)->read;
       g_assert_true (g_ptr_array_find (w->schedule, value->producer, &writer));
       for (guint i = 0; i < l->n; i++)
         for (guint k = 0; k < at (l, i)->in->len; k++)
-          if (old != 0 && work_in (at (l, i), k) != 0 && work_root (w, work_in (at (l, i), k)) == work_root (w, old)
-              && !l->behind[writer * l->n + i]
-              && (i != writer || !works_in_place (l, at (l, i), work_root (w, old), v)))
+          if (old != 0 && node_in (at (l, i), k) != 0 && graph_root (w, node_in (at (l, i), k)) == graph_root (w, old)
+              && !l->comes_after[writer * l->n + i]
+              && (i != writer || !works_in_place (l, at (l, i), graph_root (w, old), v)))
             case_complain (l->c, "the old value of slot %d is read by %u, and %u may be before that", value->commit, i,
                            writer);
     }
@@ -328,16 +328,16 @@ typedef struct
 static void *
 address_of (const Memory *m, guint v)
 {
-  Work *w = m->l->w;
-  const WorkStorage *s;
+  PlanGraph *w = m->l->w;
+  const PlanStorage *s;
 
-  if (v == 0 || work_value (w, work_root (w, v))->storage < 0)
+  if (v == 0 || graph_value (w, graph_root (w, v))->storage < 0)
     return NULL;
-  s = &g_array_index (w->storages, WorkStorage, (guint)work_value (w, work_root (w, v))->storage);
+  s = &g_array_index (w->storages, PlanStorage, (guint)graph_value (w, graph_root (w, v))->storage);
   if (s->slot >= 0)
     return loom_state_address (
         m->state, (guint)loom_state_find (m->state, loom_program_get_slot (w->program, (guint)s->slot)->name));
-  if (s->input >= 0 && !work_in_arena (w, s))
+  if (s->input >= 0 && !graph_in_arena (w, s))
     return ((LoomTensor *)m->inputs->pdata[s->input])->data;
   return (s->once ? m->once : m->arena)[s->device] + s->offset;
 }
@@ -345,19 +345,20 @@ address_of (const Memory *m, guint v)
 static LoomStatus
 run_instr (const Memory *m, guint i)
 {
-  const WorkInstr *instr = at (m->l, i);
+  const PlanNode *instr = at (m->l, i);
   g_autoptr (GPtrArray) buffers = g_ptr_array_new ();
   LoomKernel *kernel = instr->kernel;
   LoomMessage message;
   LoomStatus status = LOOM_STATUS_OK;
 
   for (guint k = 0; k < instr->in->len; k++)
-    g_ptr_array_add (buffers, address_of (m, work_in (instr, k)));
+    g_ptr_array_add (buffers, address_of (m, node_in (instr, k)));
   for (guint o = 0; o < instr->out->len; o++)
-    g_ptr_array_add (buffers, address_of (m, work_out (instr, o)));
+    g_ptr_array_add (buffers, address_of (m, node_out (instr, o)));
   if (kernel == NULL)
     {
-      memcpy (buffers->pdata[1], buffers->pdata[0], loom_desc_bytes (&work_value (m->l->w, work_out (instr, 0))->desc));
+      memcpy (buffers->pdata[1], buffers->pdata[0],
+              loom_desc_bytes (&graph_value (m->l->w, node_out (instr, 0))->desc));
       return LOOM_STATUS_OK;
     }
   g_ptr_array_add (buffers, kernel->scratch_bytes > 0 ? m->arena[instr->device] + instr->scratch_offset : NULL);
@@ -370,7 +371,7 @@ static gboolean
 may_run (const Lanes *l, const gboolean *done, guint i)
 {
   for (guint j = 0; j < l->n; j++)
-    if (l->behind[i * l->n + j] && !done[j])
+    if (l->comes_after[i * l->n + j] && !done[j])
       return FALSE;
   return !done[i];
 }
@@ -394,7 +395,7 @@ choose (const Lanes *l, const gboolean *done, gboolean at_random)
 static GBytes *
 run (Lanes *l, gboolean at_random)
 {
-  Work *w = l->w;
+  PlanGraph *w = l->w;
   const guint n_inputs = loom_program_n_inputs (w->program);
   g_autoptr (LoomState) state = loom_state_new (devices, "cpu", l->c->seed);
   g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
@@ -404,15 +405,15 @@ run (Lanes *l, gboolean at_random)
   Memory m = { .l = l, .state = state, .inputs = inputs };
   LoomStatus status = LOOM_STATUS_OK;
 
-  g_assert_true (loom_state_adopt (state, w->program, NULL));
+  g_assert_true (loom_state_add_slots (state, w->program, NULL));
   for (guint i = 0; i < w->storages->len; i++)
-    if (g_array_index (w->storages, WorkStorage, i).once)
-      once[g_array_index (w->storages, WorkStorage, i).device] += g_array_index (w->storages, WorkStorage, i).bytes;
+    if (g_array_index (w->storages, PlanStorage, i).once)
+      once[g_array_index (w->storages, PlanStorage, i).device] += g_array_index (w->storages, PlanStorage, i).bytes;
   for (guint d = 0; d < w->plan_devices->len; d++)
     {
-      m.arena[d] = g_aligned_alloc (1, work_arena (w, d) + 64, 64);
+      m.arena[d] = g_aligned_alloc (1, graph_arena_bytes (w, d) + 64, 64);
       m.once[d] = g_aligned_alloc (1, once[d] + 64, 64);
-      memset (m.arena[d], 0xff, work_arena (w, d));
+      memset (m.arena[d], 0xff, graph_arena_bytes (w, d));
     }
   for (guint i = 0; i < n_inputs; i++)
     {
@@ -422,7 +423,7 @@ run (Lanes *l, gboolean at_random)
 
       random_graph_fill (l->c->source, input->name, t);
       g_ptr_array_add (inputs, t);
-      if (work_is_used (w, input->value) && g_array_index (w->input_copied, gboolean, i))
+      if (graph_is_used (w, input->value) && g_array_index (w->input_copied, gboolean, i))
         memcpy (address_of (&m, input->value), t->data, t->bytes);
     }
   for (guint i = 0; i < l->n && status == LOOM_STATUS_OK; i++)
@@ -434,7 +435,7 @@ run (Lanes *l, gboolean at_random)
     }
   for (guint v = 1; v < w->values->len && status == LOOM_STATUS_OK; v++)
     {
-      const WorkValue *value = work_value (w, v);
+      const PlanValue *value = graph_value (w, v);
       guint slot;
 
       if (value->commit < 0)
@@ -447,7 +448,7 @@ run (Lanes *l, gboolean at_random)
     {
       guint v = g_array_index (w->output_value, guint, o);
 
-      g_byte_array_append (all, address_of (&m, v), (guint)loom_desc_bytes (&work_value (w, v)->desc));
+      g_byte_array_append (all, address_of (&m, v), (guint)loom_desc_bytes (&graph_value (w, v)->desc));
     }
   for (guint i = 0; i < loom_state_n_slots (state) && status == LOOM_STATUS_OK; i++)
     {
@@ -516,17 +517,17 @@ run_seed (guint32 seed, guint *n_shared, guint *n_ran)
     p = case_program (&c, LOOM_F32, FALSE);
   if (p != NULL)
     add_counters (p);
-  l.w = p != NULL ? work_new (p, devices, &options) : NULL;
-  if (l.w != NULL && work_run_passes (l.w, scatter, &l, NULL))
+  l.w = p != NULL ? graph_new (p, devices, &options) : NULL;
+  if (l.w != NULL && graph_run_passes (l.w, scatter, &l, NULL))
     {
-      find_behind (&l);
+      find_after (&l);
       check_order (&l);
       check_memory (&l, n_shared);
       check_slots (&l);
       check_runs (&l, n_ran);
     }
-  g_free (l.behind);
-  work_free (l.w);
+  g_free (l.comes_after);
+  graph_free (l.w);
   g_rand_free (l.rand);
   return case_end (&c, "order", seed, FALSE);
 }

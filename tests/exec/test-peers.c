@@ -93,7 +93,7 @@ run (Case *c, LoomProgram *p, const LoomPlanOptions *options, How how)
   g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (LoomExecSpan));
   LoomPlan *plan = loom_plan_new (p, devices, options, &error);
-  const gboolean waits = plan != NULL && loom_plan_waits (plan);
+  const gboolean waits = plan != NULL && loom_plan_syncs_host (plan);
   const guint replays = n_replays, all_streams = 2 * G_N_ELEMENTS (gpu);
 
   g_setenv ("GRADLOOM_CUDA_GRAPHS", how == LAUNCHED ? "0" : "1", TRUE);

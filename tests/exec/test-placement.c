@@ -162,7 +162,7 @@ test_random_placements (void)
 
 static const struct
 {
-  const char *name, *shape, *node, *behind;
+  const char *name, *shape, *node, *source_kind;
 } borders[] = {
   { "flatten", "2,3,4", "op=\"flatten\"", "" },
   { "flatten an image", "2,3,4,4", "op=\"flatten\"", "image" },
@@ -184,7 +184,7 @@ static const struct
 static char *
 border_text (guint b, const char *front, const char *middle, const char *back)
 {
-  gboolean image = strcmp (borders[b].behind, "image") == 0;
+  gboolean image = strcmp (borders[b].source_kind, "image") == 0;
 
   return g_strdup_printf (
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"border\">\n"

@@ -98,7 +98,7 @@ part_of (const Rank *self, const LoomMesh *mesh)
 static void
 feed (const Rank *self, const LoomProgram *p, LoomExec *exec, const LoomMesh *mesh)
 {
-  LoomCommPart own = loom_comm_part (SAMPLES, mesh->at[LOOM_MESH_DATA], self->way->data);
+  LoomCommShard own = loom_comm_shard (SAMPLES, mesh->at[LOOM_MESH_DATA], self->way->data);
 
   for (guint i = 0; i < self->tensors->len; i++)
     {

@@ -379,7 +379,7 @@ typedef struct
   double worst; /* distance as a share of what is allowed, over the whole run */
   char *worst_name;
   GString *report;
-} Judge;
+} Comparison;
 
 static double
 norm_of (const LoomTensor *a, const LoomTensor *b)
@@ -397,7 +397,7 @@ norm_of (const LoomTensor *a, const LoomTensor *b)
 
 /* How far a tensor may be from the truth, in norm. */
 static double
-allowed_of (const Judge *j, const char *name, const LoomTensor *truth, const LoomTensor *like)
+allowed_of (const Comparison *j, const char *name, const LoomTensor *truth, const LoomTensor *like)
 {
   double size = norm_of (truth, NULL), noise = norm_of (like, truth);
 
@@ -412,8 +412,8 @@ allowed_of (const Judge *j, const char *name, const LoomTensor *truth, const Loo
 
 /* `give` is allowed besides. */
 static void
-judge_tensor (Judge *j, const char *name, const LoomTensor *truth, const LoomTensor *like, const LoomTensor *got,
-              double give)
+compare_tensor (Comparison *j, const char *name, const LoomTensor *truth, const LoomTensor *like, const LoomTensor *got,
+                double give)
 {
   double size, noise, far, allowed;
   gint64 at = 0;
@@ -461,7 +461,7 @@ judge_tensor (Judge *j, const char *name, const LoomTensor *truth, const LoomTen
 /* Adam and its variants divide a gradient by its own size, so that an element without a digit moves its weight by the
  * rate to either side: what that may come to in norm, for the parameter of this name. 0 for every other slot. */
 static double
-undecided (const Judge *j, const Side *truth, const Side *like, const char *parameter)
+undecided (const Comparison *j, const Side *truth, const Side *like, const char *parameter)
 {
   g_autofree char *squares = g_strconcat ("optimizer.exp_avg_sq.", parameter, NULL);
   g_autofree char *name = g_strconcat ("gradient.", parameter, NULL);
@@ -477,7 +477,7 @@ undecided (const Judge *j, const Side *truth, const Side *like, const char *para
 }
 
 static void
-judge_step (Judge *j, const Side *truth, const Side *like, const Side *got)
+compare_step (Comparison *j, const Side *truth, const Side *like, const Side *got)
 {
   const LoomTensor *grad_norm = output_of (truth, "grad_norm");
 
@@ -488,7 +488,7 @@ judge_step (Judge *j, const Side *truth, const Side *like, const Side *got)
       LoomTensor *t = output_of (truth, name), *l = output_of (like, name);
 
       if (t != NULL && l != NULL)
-        judge_tensor (j, name, t, l, got->outputs->pdata[i], 0);
+        compare_tensor (j, name, t, l, got->outputs->pdata[i], 0);
     }
   for (guint i = 0; i < loom_state_n_slots (got->state); i++)
     {
@@ -507,7 +507,7 @@ judge_step (Judge *j, const Side *truth, const Side *like, const Side *got)
       g_assert_no_error (error);
       g = loom_state_get (got->state, name, &error);
       g_assert_no_error (error);
-      judge_tensor (j, name, t, l, g, undecided (j, truth, like, name));
+      compare_tensor (j, name, t, l, g, undecided (j, truth, like, name));
     }
 }
 
@@ -538,7 +538,7 @@ count_types (const LoomGraph *graph)
 
 /* *trained is what training left, for the evaluation to begin from. */
 static gboolean
-run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, LoomState **trained, GError **error)
+run_example (Comparison *j, const LoomGraph *graph, guint type, gboolean training, LoomState **trained, GError **error)
 {
   LoomDType dtype = types[type].dtype;
   g_autoptr (Side) truth = side_new (graph, "ref", LOOM_F64, training, error);
@@ -567,7 +567,7 @@ run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, Lo
       if (!side_step (truth, batch, training, error) || !side_step (like, batch, training, error)
           || !side_step (got, batch, training, error))
         return FALSE;
-      judge_step (j, truth, like, got);
+      compare_step (j, truth, like, got);
       /* A ReLU whose operand is within a rounding of 0 may flip, which in a batch of four is seen in every gradient
        * before it. So in a 16-bit type a few steps may be off, and others are taken in their place; a wrong kernel is
        * off in all of them. */
@@ -656,7 +656,7 @@ test_example (gconstpointer data)
         {
           g_autoptr (GError) local = NULL;
           g_autofree char *what = g_strdup_printf ("%s, %s", types[type].name, training ? "training" : "evaluation");
-          Judge j = { .graph = name, .what = what, .type = type, .report = g_string_new (NULL) };
+          Comparison j = { .graph = name, .what = what, .type = type, .report = g_string_new (NULL) };
 
           if (!run_example (&j, graph, type, training, &trained, &local))
             g_string_append_printf (j.report, "%s, %s: %s", name, what, local->message);

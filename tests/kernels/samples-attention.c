@@ -106,7 +106,7 @@ lie (Lie how, LoomTensorDesc *q, LoomTensorDesc *k, LoomTensorDesc *v, LoomTenso
 
   if (how == LIE_PLAIN)
     return;
-  a->sizes = loom_attention_places (a, in, 0, a->rows);
+  a->sizes = loom_attention_strides (a, in, 0, a->rows);
   a->in_place = true;
   *y = by_places (*y, 0, y->dim[1] * y->dim[3], &a->rows[LOOM_ATTENTION_Y]);
   *q = by_places (*q, 0, how == LIE_TOGETHER ? all : of_q, &a->rows[LOOM_ATTENTION_Q]);

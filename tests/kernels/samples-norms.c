@@ -123,15 +123,15 @@ enum
   SUM,
   SUM_RELU,
   SUM_RELU_TWO, /* of whose gradient the cotangent is a sum of two */
-  N_BEHIND
+  N_AFTER
 };
 
 static void
-batch_norm_samples (GPtrArray *all, const char *shape, int affine, int behind)
+batch_norm_samples (GPtrArray *all, const char *shape, int affine, int after)
 {
   static const char *const primitives[] = { "batch_norm", "batch_norm_grad", "batch_norm_apply" };
-  static const char *const name[N_BEHIND] = { "", " relu", " add", " add relu", " add of two relu" };
-  gboolean sum = behind >= SUM, relu = behind != NOTHING && behind != SUM, two = behind == SUM_RELU_TWO;
+  static const char *const name[N_AFTER] = { "", " relu", " add", " add relu", " add of two relu" };
+  gboolean sum = after >= SUM, relu = after != NOTHING && after != SUM, two = after == SUM_RELU_TWO;
   LoomTensorDesc x = desc (F, shape), c = { F, 0, 1, { x.dim[1] } };
 
   for (int v = 0; v < 3; v++)
@@ -139,9 +139,9 @@ batch_norm_samples (GPtrArray *all, const char *shape, int affine, int behind)
       gboolean grad = v == 1;
       Sample *s;
 
-      if (grad ? behind == SUM : two)
+      if (grad ? after == SUM : two)
         continue;
-      s = sample_add (all, primitives[v], grad ? 1e-4 : 2e-5, "%s%s%s", shape, affine ? " affine" : "", name[behind]);
+      s = sample_add (all, primitives[v], grad ? 1e-4 : 2e-5, "%s%s%s", shape, affine ? " affine" : "", name[after]);
       /* Sums of two that 16 bits hold: the reference does not round them. */
       sample_in (s, x, two ? FILL_CLASS : FILL_NORMAL, 50);
       if (grad)
@@ -178,8 +178,8 @@ norm_samples (GPtrArray *all)
 
   for (int affine = 0; affine < 2; affine++)
     {
-      for (int v = 0; v < N_BEHIND * (int)G_N_ELEMENTS (batch); v++)
-        batch_norm_samples (all, batch[v / N_BEHIND], affine, v % N_BEHIND);
+      for (int v = 0; v < N_AFTER * (int)G_N_ELEMENTS (batch); v++)
+        batch_norm_samples (all, batch[v / N_AFTER], affine, v % N_AFTER);
       for (int v = 0; v < (int)G_N_ELEMENTS (layer); v++)
         {
           LoomTensorDesc x = desc (F, layer[v]);

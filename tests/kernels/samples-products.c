@@ -37,14 +37,14 @@ slope_samples (GPtrArray *all)
     int m, n, k;
   } cases[] = { { "", 1, 1, 1 },    { "", 10, 128, 32 }, { "", 37, 8, 19 }, { "", 130, 33, 70 },
                 { "", 64, 136, 2 }, { "", 3, 264, 40 },  { "", 15, 16, 1 }, { "3,5,", 7, 24, 20 } };
-  static const LoomScalarOp slopes[] = { LOOM_SCALAR_RELU_GRAD, LOOM_SCALAR_GELU_TANH_GRAD };
+  static const LoomScalarOp derivatives[] = { LOOM_SCALAR_RELU_GRAD, LOOM_SCALAR_GELU_TANH_GRAD };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
     for (int flags = 0; flags < 4; flags++)
-      for (int f = 0; f < 2 * (int)G_N_ELEMENTS (slopes); f++)
+      for (int f = 0; f < 2 * (int)G_N_ELEMENTS (derivatives); f++)
         {
           const gboolean tb = flags & 1, ta = flags >> 1 && cases[v].batch[0] == '\0', wide = f % 2;
-          const LoomScalarOp slope = slopes[f / 2];
+          const LoomScalarOp slope = derivatives[f / 2];
           const int m = cases[v].m, n = cases[v].n, k = cases[v].k;
           char a[64], b[64], y[64];
           Sample *s;

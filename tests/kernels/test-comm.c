@@ -294,7 +294,7 @@ test_missing (void)
   const bool come[6] = { true, false, true, false, false, true };
   LoomMessage message;
 
-  loom_comm_say_missing (&message, "barrier", come, 6, 1);
+  loom_comm_set_missing (&message, "barrier", come, 6, 1);
   g_assert_true (
       g_str_has_prefix (message.text, "Ranks 1, 3 and 4 have not reached “barrier” within 1 second: they hang"));
 }
@@ -309,7 +309,7 @@ test_parts (void)
 
         for (int k = 0; k < size; k++)
           {
-            LoomCommPart part = loom_comm_part (total, k, size);
+            LoomCommShard part = loom_comm_shard (total, k, size);
 
             g_assert_cmpint (part.first, ==, at);
             g_assert_cmpint (part.count, >=, total / size);

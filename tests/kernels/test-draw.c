@@ -37,7 +37,7 @@ measure (Errors *most, guint32 k, guint32 turn)
   double sine = turn % 0x800000 == 0 ? 0 : sin (2 * G_PI * v);
   float c, s, even, odd;
 
-  loom_draw_turn (turn << 8, &c, &s);
+  loom_draw_sincos (turn << 8, &c, &s);
   loom_draw_normals (k << 8 | 255, turn << 8 | 255, &even, &odd);
   most->radius = MAX (most->radius, ulps (loom_draw_radius (k << 8), radius));
   most->cosine = MAX (most->cosine, ulps (c, cosine));

@@ -190,15 +190,15 @@ test_many_new (void)
       g_autoptr (StudioScene) scene = load ();
       g_autoptr (StudioLayout) layout = NULL;
       double x, y, dx[4], port_x, port_y;
-      guint beside = g_rand_int_range (rand, 0, 4);
+      guint neighbour = g_rand_int_range (rand, 0, 4);
       gboolean before = g_rand_boolean (rand);
       StudioRect card;
 
       for (guint i = 0; i < 4; i++)
         scene->item[i].is_placed = FALSE;
       studio_layout_fill (scene);
-      studio_geometry_port (&scene->item[beside], !before, 0, &port_x, &port_y);
-      studio_layout_place_new (scene, beside, before, 176, 56, port_y - 28, &x, &y, dx);
+      studio_geometry_port (&scene->item[neighbour], !before, 0, &port_x, &port_y);
+      studio_layout_place_new (scene, neighbour, before, 176, 56, port_y - 28, &x, &y, dx);
       card = (StudioRect){ x, y, 176, 56 };
       for (guint i = 0; i < 4; i++)
         {

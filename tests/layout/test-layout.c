@@ -104,7 +104,7 @@ zoom_of (const StudioScene *scene, guint canvas)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      StudioRect card = studio_geometry_room (&scene->item[i]);
+      StudioRect card = studio_geometry_with_pins (&scene->item[i]);
 
       r = i == 0 ? card : studio_rect_union (r, card);
     }

@@ -248,7 +248,7 @@ test_answer (void)
   LoomLessonState state = { .answer = "The Chain Rule " };
   Fixture f;
 
-  g_assert_true (loom_goal_asks (goal));
+  g_assert_true (loom_goal_needs_answer (goal));
   read_graph (&f, GRAPH (""));
   g_assert_true (loom_goal_is_met (goal, f.graph, f.net, &state));
   state.answer = "chain";

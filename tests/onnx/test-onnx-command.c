@@ -235,7 +235,7 @@ static void
 test_refusals (void)
 {
   g_autofree char *junk = in_folder ("junk.onnx"), *graph = in_folder ("junk.xml"), *said = NULL, *missing = NULL,
-                  *none = NULL, *told = NULL;
+                  *none = NULL, *printed = NULL;
   g_autofree char *nowhere = in_folder ("nowhere.onnx"), *in = in_folder (".");
 
   g_assert_true (g_file_set_contents (junk, "This is a letter to a friend.", -1, NULL));
@@ -244,8 +244,8 @@ test_refusals (void)
   g_assert_false (g_file_test (graph, G_FILE_TEST_EXISTS));
   g_assert_cmpint (gradloom (&missing, "import", nowhere, NULL), ==, 1);
   g_assert_nonnull (strstr (missing, "No such file"));
-  g_assert_cmpint (gradloom (&told, "import", in, NULL), ==, 1);
-  g_assert_nonnull (strstr (told, "it is a folder"));
+  g_assert_cmpint (gradloom (&printed, "import", in, NULL), ==, 1);
+  g_assert_nonnull (strstr (printed, "it is a folder"));
   g_assert_cmpint (gradloom (&none, "import", NULL), ==, 2);
 }
 

@@ -386,7 +386,7 @@ external (const char *name, const char *location, const char *offset, const char
 
 /* Writes a model that adds two such tensors to its input, and reads it; takes them. The sentence, or NULL. */
 static char *
-read_beside (const char *folder, GByteArray *w, GByteArray *v)
+read_external (const char *folder, GByteArray *w, GByteArray *v)
 {
   static const gint64 dims[] = { 3 };
   g_autofree char *path = g_build_filename (folder, "model.onnx", NULL);
@@ -478,13 +478,13 @@ test_external (void)
   g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      g_autofree char *said = read_beside (folder, external ("w", rows[i].location, rows[i].offset, rows[i].length),
-                                           external ("v", "d", "12", "12"));
+      g_autofree char *said = read_external (folder, external ("w", rows[i].location, rows[i].offset, rows[i].length),
+                                             external ("v", "d", "12", "12"));
       if (rows[i].says != NULL ? said == NULL || strstr (said, rows[i].says) == NULL : said != NULL)
         g_error ("row %u says “%s”", i, said != NULL ? said : "(nothing)");
     }
   /* A file that is missing is reported once. */
-  g_autofree char *once = read_beside (folder, external ("w", "gone", "0", "12"), external ("v", "gone", "12", "12"));
+  g_autofree char *once = read_external (folder, external ("w", "gone", "0", "12"), external ("v", "gone", "12", "12"));
   g_assert_nonnull (strstr (once, "is not there"));
   g_assert_null (strstr (strstr (once, "is not there") + 1, "is not there"));
   for (guint i = 0; i < G_N_ELEMENTS (made); i++)

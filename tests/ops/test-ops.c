@@ -159,13 +159,13 @@ test_other_names (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      const LoomOp *found = loom_op_called (cases[i][0]);
+      const LoomOp *found = loom_op_by_synonym (cases[i][0]);
 
       g_assert_nonnull (found);
       g_assert_cmpstr (found->name, ==, cases[i][1]);
     }
-  g_assert_null (loom_op_called ("bn"));
-  g_assert_null (loom_op_called ("relus"));
+  g_assert_null (loom_op_by_synonym ("bn"));
+  g_assert_null (loom_op_by_synonym ("relus"));
 }
 
 static void

@@ -4,22 +4,22 @@
 #include "engine/plan/plan-private.h"
 
 static void
-look (Work *g, const WorkPass *pass, gboolean ran, gpointer data)
+look (PlanGraph *g, const PlanPass *pass, gboolean ran, gpointer data)
 {
   g_autofree char *why = NULL;
   char **first = data;
 
-  if (*first == NULL && !work_check (g, &why))
+  if (*first == NULL && !graph_verify (g, &why))
     *first = g_strdup_printf ("after the pass “%s”: %s", pass->name, why);
 }
 
 char *
 check_passes (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
 {
-  Work *g = work_new (program, devices, options);
+  PlanGraph *g = graph_new (program, devices, options);
   char *why = NULL;
 
-  if (!work_check (g, &why))
+  if (!graph_verify (g, &why))
     {
       char *sentence = g_strdup_printf ("as imported: %s", why);
 
@@ -27,7 +27,7 @@ check_passes (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions 
       why = sentence;
     }
   else
-    work_run_passes (g, look, &why, NULL);
-  work_free (g);
+    graph_run_passes (g, look, &why, NULL);
+  graph_free (g);
   return why;
 }

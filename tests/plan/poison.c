@@ -179,7 +179,7 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
     plan, state, feed, g_new0 (char *, n_devices + 1), g_new0 (char *, n_devices + 1), g_new0 (GPtrArray *, n + 1)
   };
   GPtrArray *outputs = NULL;
-  gboolean ok = loom_state_adopt (state, loom_plan_program (plan), error);
+  gboolean ok = loom_state_add_slots (state, loom_plan_program (plan), error);
 
   for (guint d = 0; d < n_devices; d++)
     {

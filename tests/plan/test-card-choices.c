@@ -115,7 +115,7 @@ checkpoint_of (LoomProgram *p, Request *request)
   request->table = table;
   request->names = g_ptr_array_new_with_free_func (g_free);
   loom_plan_free (plan_with (p, devices, request));
-  loom_cost_table_forget_choices (table);
+  loom_cost_table_drop_choices (table);
   loom_plan_free (plan_with (p, devices, NULL));
   text = loom_cost_table_to_text (table, TRUE);
   read = loom_cost_table_new_from_text (text, "a checkpoint", &error);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/plan/plan-choose.h"
+#include "engine/plan/plan-cost-solver.h"
 #include "tests/plan/run-once.h"
 #include "tests/test-program.h"
 
@@ -374,7 +374,7 @@ test_random_tables (void)
       plan = loom_plan_new (p, devices, &first, &error);
       g_assert_no_error (error);
       g_clear_pointer (&plan, loom_plan_free);
-      loom_cost_table_forget_choices (table);
+      loom_cost_table_drop_choices (table);
       plan = loom_plan_new (p, devices, &tuned, &error);
       g_assert_no_error (error);
 
@@ -489,7 +489,7 @@ test_states_of_one_value (void)
   loom_devices_set_costs (devices, table);
   loom_plan_free (loom_plan_new (p, devices, &options, &error));
   g_assert_no_error (error);
-  loom_cost_table_forget_choices (table);
+  loom_cost_table_drop_choices (table);
   plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
   g_assert_no_error (error);
   listing = loom_plan_print (plan);
@@ -563,7 +563,7 @@ test_clocks_and_rates (void)
         loom_devices_set_costs (devices, table);
         loom_plan_free (loom_plan_new (p, devices, &options, &error));
         g_assert_no_error (error);
-        loom_cost_table_forget_choices (table);
+        loom_cost_table_drop_choices (table);
         plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
         g_assert_no_error (error);
         for (guint i = 0; i < loom_plan_n_instrs (plan); i++)

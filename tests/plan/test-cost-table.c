@@ -70,7 +70,7 @@ test_kept_choices (void)
       loom_devices_set_costs (devices, table);
       loom_plan_free (loom_plan_new (p, devices, &visit, &error));
       g_assert_cmpstr (hash, !=, loom_cost_table_hash (table));
-      loom_cost_table_forget_choices (table);
+      loom_cost_table_drop_choices (table);
       assert_algorithm (p, devices, algorithms[a]);
 
       /* The checkpoint's table, with measurements that would change the choice. */
@@ -83,7 +83,7 @@ test_kept_choices (void)
       visit.visit_data = other;
       loom_plan_free (loom_plan_new (p, later, &visit, &error));
       assert_algorithm (p, later, algorithms[a]);
-      loom_cost_table_forget_choices (again);
+      loom_cost_table_drop_choices (again);
       assert_algorithm (p, later, algorithms[1 - a]);
     }
 }

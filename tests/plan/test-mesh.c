@@ -57,12 +57,12 @@ typedef struct
 {
   LoomComm *comm;
   void (*run) (LoomComm *comm);
-} Work;
+} PlanGraph;
 
 static gpointer
 run_rank (gpointer data)
 {
-  Work *work = data;
+  PlanGraph *work = data;
 
   work->run (work->comm);
   return NULL;
@@ -74,12 +74,12 @@ test_ranks (gconstpointer data)
   LoomComm *comm[RANKS];
   LoomMessage message = { "" };
   GThread *thread[RANKS];
-  Work work[RANKS];
+  PlanGraph work[RANKS];
 
   g_assert_cmpint (loom_comm_threads_new (RANKS, comm, &message), ==, LOOM_STATUS_OK);
   for (int k = 0; k < RANKS; k++)
     {
-      work[k] = (Work){ comm[k], data == NULL ? sum_lines : give_up_elsewhere };
+      work[k] = (PlanGraph){ comm[k], data == NULL ? sum_lines : give_up_elsewhere };
       thread[k] = g_thread_new ("rank", run_rank, &work[k]);
     }
   for (int k = 0; k < RANKS; k++)

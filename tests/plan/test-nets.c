@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/plan/loom-plan-nodes.h"
+#include "engine/plan/loom-node-memory.h"
 #include "engine/program/loom-optimizer.h"
 #include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
@@ -419,12 +419,12 @@ note_acts (const LoomPlan *plan, Acts *acts)
 static void
 assert_nodes (const LoomPlan *plan, const LoomPlanMemory *memory)
 {
-  g_autoptr (LoomNodes) nodes = loom_nodes_new ();
+  g_autoptr (LoomNodeMemory) nodes = loom_node_memory_new ();
   g_autoptr (GPtrArray) rows = NULL;
   gsize bytes[LOOM_N_OWNERS], sum[LOOM_N_OWNERS] = { 0 };
 
-  loom_nodes_add_plans (nodes, 1, &plan);
-  rows = loom_nodes_list (nodes);
+  loom_node_memory_add_plans (nodes, 1, &plan);
+  rows = loom_node_memory_list (nodes);
   loom_plan_memory_sum (memory, bytes);
   for (guint i = 0; i < rows->len; i++)
     for (int o = 0; o < LOOM_N_OWNERS; o++)

@@ -7,7 +7,7 @@ typedef struct
   LoomDevices *devices;
   LoomProgram *p;
   LoomValue x, a, b, sum, flat;
-  Work *g;
+  PlanGraph *g;
 } Fixture;
 
 /* a = exp x, b = sin x, flat = a as a row, sum = a + b; outputs are flat's relu and sum. */
@@ -25,33 +25,33 @@ set_up (Fixture *f, gconstpointer data)
   f->sum = loom_binary (f->p, LOOM_SCALAR_ADD, f->a, f->b);
   loom_program_output (f->p, "row", loom_unary (f->p, LOOM_SCALAR_RELU, f->flat));
   loom_program_output (f->p, "sum", f->sum);
-  f->g = work_new (f->p, f->devices, &options);
+  f->g = graph_new (f->p, f->devices, &options);
 }
 
 static void
 tear_down (Fixture *f, gconstpointer data)
 {
-  work_free (f->g);
+  graph_free (f->g);
   loom_program_unref (f->p);
   loom_devices_unref (f->devices);
 }
 
 static void
-assert_sound (Work *g)
+assert_sound (PlanGraph *g)
 {
   g_autofree char *why = NULL;
 
-  work_sweep (g);
-  if (!work_check (g, &why))
+  graph_sweep (g);
+  if (!graph_verify (g, &why))
     g_error ("%s", why);
 }
 
 static guint
-count_uses (Work *g, guint v)
+count_uses (PlanGraph *g, guint v)
 {
   guint n = 0;
 
-  for (const WorkUse *use = work_value (g, v)->first_use; use != NULL; use = use->next)
+  for (const PlanUse *use = graph_value (g, v)->first_use; use != NULL; use = use->next)
     n++;
   return n;
 }
@@ -62,83 +62,83 @@ test_uses (Fixture *f, gconstpointer data)
   assert_sound (f->g);
   g_assert_cmpuint (count_uses (f->g, f->x), ==, 2);
   g_assert_cmpuint (count_uses (f->g, f->a), ==, 2);
-  g_assert_true (work_only_reader (f->g, f->b, FALSE) == work_value (f->g, f->sum)->producer);
-  g_assert_null (work_only_reader (f->g, f->a, TRUE));
-  g_assert_null (work_only_reader (f->g, f->sum, TRUE)); /* the caller reads it */
+  g_assert_true (graph_only_reader (f->g, f->b, FALSE) == graph_value (f->g, f->sum)->producer);
+  g_assert_null (graph_only_reader (f->g, f->a, TRUE));
+  g_assert_null (graph_only_reader (f->g, f->sum, TRUE)); /* the caller reads it */
 }
 
 /* The readers of a view count, and a value that becomes a view passes its own views on. */
 static void
 test_views (Fixture *f, gconstpointer data)
 {
-  Work *g = f->g;
-  LoomTensorDesc desc = work_value (g, f->a)->desc;
+  PlanGraph *g = f->g;
+  LoomTensorDesc desc = graph_value (g, f->a)->desc;
   guint inner;
 
-  work_find_views (g);
+  pass_find_views (g);
   assert_sound (g);
-  g_assert_cmpuint (work_root (g, f->flat), ==, f->a);
-  work_erase (g, work_value (g, f->sum)->producer);
-  work_value (g, f->sum)->is_output = FALSE;
-  g_assert_nonnull (work_only_reader (g, f->a, TRUE));
-  g_assert_null (work_only_reader (g, f->a, FALSE));
-  inner = work_new_value (g, &desc, NULL);
-  work_set_alias (g, inner, f->flat);
-  g_assert_cmpuint (work_root (g, inner), ==, f->a); /* never a view of a view */
-  work_erase (g, work_value (g, f->a)->producer);
-  work_set_alias (g, f->a, f->b);
+  g_assert_cmpuint (graph_root (g, f->flat), ==, f->a);
+  graph_erase (g, graph_value (g, f->sum)->producer);
+  graph_value (g, f->sum)->is_output = FALSE;
+  g_assert_nonnull (graph_only_reader (g, f->a, TRUE));
+  g_assert_null (graph_only_reader (g, f->a, FALSE));
+  inner = graph_new_value (g, &desc, NULL);
+  graph_set_alias (g, inner, f->flat);
+  g_assert_cmpuint (graph_root (g, inner), ==, f->a); /* never a view of a view */
+  graph_erase (g, graph_value (g, f->a)->producer);
+  graph_set_alias (g, f->a, f->b);
   assert_sound (g);
-  g_assert_cmpuint (work_root (g, inner), ==, f->b);
-  g_assert_cmpuint (work_root (g, f->flat), ==, f->b);
-  g_assert_true (work_is_used (g, f->b));
+  g_assert_cmpuint (graph_root (g, inner), ==, f->b);
+  g_assert_cmpuint (graph_root (g, f->flat), ==, f->b);
+  g_assert_true (graph_is_used (g, f->b));
 }
 
 /* All readers and views of a move to b; an element-wise reader of both names b once; an output stays, as b's view. */
 static void
 test_replace (Fixture *f, gconstpointer data)
 {
-  Work *g = f->g;
-  WorkInstr *made = work_value (g, f->a)->producer, *sum = work_value (g, f->sum)->producer;
+  PlanGraph *g = f->g;
+  PlanNode *made = graph_value (g, f->a)->producer, *sum = graph_value (g, f->sum)->producer;
 
-  work_find_views (g);
-  work_value (g, f->a)->is_output = data != NULL;
+  pass_find_views (g);
+  graph_value (g, f->a)->is_output = data != NULL;
   /* Before its readers. */
-  work_move (g, work_value (g, f->b)->producer, made);
-  work_replace (g, f->a, f->b);
-  work_erase (g, made);
+  graph_move (g, graph_value (g, f->b)->producer, made);
+  graph_replace (g, f->a, f->b);
+  graph_erase (g, made);
   assert_sound (g);
   g_assert_cmpuint (sum->in->len, ==, 1);
-  g_assert_cmpuint (work_in (sum, 0), ==, f->b);
-  g_assert_cmpuint (work_step (sum, 0)->arg[0], ==, f->b);
-  g_assert_cmpuint (work_step (sum, 0)->arg[1], ==, f->b);
-  g_assert_cmpuint (work_root (g, f->flat), ==, f->b);
-  g_assert_cmpuint (work_root (g, f->a), ==, data != NULL ? f->b : f->a);
+  g_assert_cmpuint (node_in (sum, 0), ==, f->b);
+  g_assert_cmpuint (node_step (sum, 0)->arg[0], ==, f->b);
+  g_assert_cmpuint (node_step (sum, 0)->arg[1], ==, f->b);
+  g_assert_cmpuint (graph_root (g, f->flat), ==, f->b);
+  g_assert_cmpuint (graph_root (g, f->a), ==, data != NULL ? f->b : f->a);
 }
 
 /* Repeated insertions between two instructions work, and the numbers keep their order. */
 static void
 test_order (Fixture *f, gconstpointer data)
 {
-  Work *g = f->g;
-  WorkInstr *places[3] = { work_first (g), work_value (g, f->sum)->producer, NULL };
+  PlanGraph *g = f->g;
+  PlanNode *places[3] = { graph_first (g), graph_value (g, f->sum)->producer, NULL };
 
   for (guint i = 0; i < 600; i++)
     {
-      WorkInstr *instr = work_insert (g, places[i % 3], loom_prim ("copy"), &(LoomCopyTo){ LOOM_F32 });
-      LoomTensorDesc desc = work_value (g, f->x)->desc;
+      PlanNode *instr = graph_insert (g, places[i % 3], loom_prim ("copy"), &(LoomCopyTo){ LOOM_F32 });
+      LoomTensorDesc desc = graph_value (g, f->x)->desc;
 
-      work_add_in (g, instr, f->x);
-      work_add_out (g, instr, work_new_value (g, &desc, NULL));
+      graph_add_in (g, instr, f->x);
+      graph_add_out (g, instr, graph_new_value (g, &desc, NULL));
       if (places[i % 3] != NULL)
-        g_assert_true (work_is_before (instr, places[i % 3]));
+        g_assert_true (node_is_before (instr, places[i % 3]));
       if (i % 100 == 0)
         assert_sound (g);
     }
   assert_sound (g);
-  g_assert_cmpuint (work_n_instrs (g), ==, 605);
-  work_remove_dead (g);
+  g_assert_cmpuint (graph_n_nodes (g), ==, 605);
+  pass_remove_dead (g);
   assert_sound (g);
-  g_assert_cmpuint (work_n_instrs (g), ==, 5);
+  g_assert_cmpuint (graph_n_nodes (g), ==, 5);
   g_assert_cmpuint (count_uses (g, f->x), ==, 2);
 }
 
@@ -146,23 +146,23 @@ test_order (Fixture *f, gconstpointer data)
 static void
 test_checker (Fixture *f, gconstpointer data)
 {
-  Work *g = f->g;
-  WorkInstr *sum = work_value (g, f->sum)->producer, *made = work_value (g, f->a)->producer;
+  PlanGraph *g = f->g;
+  PlanNode *sum = graph_value (g, f->sum)->producer, *made = graph_value (g, f->a)->producer;
   g_autofree char *order = NULL, *producer = NULL, *step = NULL, *use = NULL;
 
-  work_move (g, made, NULL);
-  g_assert_false (work_check (g, &order));
-  work_move (g, made, work_first (g));
+  graph_move (g, made, NULL);
+  g_assert_false (graph_verify (g, &order));
+  graph_move (g, made, graph_first (g));
   assert_sound (g);
-  work_value (g, f->a)->producer = NULL;
-  g_assert_false (work_check (g, &producer));
-  work_value (g, f->a)->producer = made;
-  work_step (sum, 0)->arg[1] = f->x;
-  g_assert_false (work_check (g, &step));
-  work_step (sum, 0)->arg[1] = f->b;
-  ((WorkUse *)g_ptr_array_index (sum->in, 0))->value = f->x;
-  g_assert_false (work_check (g, &use));
-  ((WorkUse *)g_ptr_array_index (sum->in, 0))->value = f->a;
+  graph_value (g, f->a)->producer = NULL;
+  g_assert_false (graph_verify (g, &producer));
+  graph_value (g, f->a)->producer = made;
+  node_step (sum, 0)->arg[1] = f->x;
+  g_assert_false (graph_verify (g, &step));
+  node_step (sum, 0)->arg[1] = f->b;
+  ((PlanUse *)g_ptr_array_index (sum->in, 0))->value = f->x;
+  g_assert_false (graph_verify (g, &use));
+  ((PlanUse *)g_ptr_array_index (sum->in, 0))->value = f->a;
   assert_sound (g);
 }
 
@@ -173,15 +173,15 @@ test_needs (void)
 {
   guint have = 0;
 
-  for (const WorkPass *pass = work_passes; pass->name != NULL; pass++)
+  for (const PlanPass *pass = graph_passes; pass->name != NULL; pass++)
     {
       if ((pass->needs & have) != pass->needs)
-        g_error ("the pass “%s” needs what no pass before it gives", pass->name);
-      g_assert_cmpuint (pass->gives & have, ==, 0);
-      g_assert_true (pass->gives == 0 || !(pass->flags & WORK_IS_FUSION));
-      have |= pass->gives;
+        g_error ("the pass “%s” needs what no pass before it provides", pass->name);
+      g_assert_cmpuint (pass->provides & have, ==, 0);
+      g_assert_true (pass->provides == 0 || !(pass->flags & PASS_IS_FUSION));
+      have |= pass->provides;
     }
-  g_assert_cmpuint (have, ==, WORK_HAS_MEMORY * 2 - 1);
+  g_assert_cmpuint (have, ==, GRAPH_HAS_MEMORY * 2 - 1);
 }
 
 TEST_FILE (argc, argv)

@@ -162,7 +162,7 @@ load_weights (Work *w, GError **error)
 
   loom_program_set_float (program, w->manner->dtype);
   declare_weights (w, program);
-  if (!loom_state_adopt (w->state, program, error))
+  if (!loom_state_add_slots (w->state, program, error))
     return FALSE;
   for (guint i = 0; i < names->len; i++)
     {
@@ -278,7 +278,7 @@ differentiate (Work *w, GPtrArray *names, GError **error)
 /* ---- comparing -------------------------------------------------------- */
 
 static char *
-judge (Work *w, const char *kind, const char *name, const LoomTensor *is, const LoomTensor *should)
+compare (Work *w, const char *kind, const char *name, const LoomTensor *is, const LoomTensor *should)
 {
   double scale = json_object_get_double_member_with_default (w->sample->about, "scale", 1);
   double apart = tensor_difference (is, should);
@@ -318,7 +318,7 @@ compare_all (Work *w, const char *kind, GError **error)
       g_autoptr (LoomTensor) is = should ? computed (w, kind, names->pdata[i], should, error) : NULL;
       if (is == NULL)
         return NULL;
-      char *why = judge (w, kind, names->pdata[i], is, should);
+      char *why = compare (w, kind, names->pdata[i], is, should);
       if (why != NULL)
         return why;
     }
@@ -331,7 +331,7 @@ execute (Work *w, GError **error)
   LoomPlanOptions options = { .device = w->manner->device };
   LoomPlan *plan;
 
-  if (!loom_state_adopt (w->state, w->program, error))
+  if (!loom_state_add_slots (w->state, w->program, error))
     return FALSE;
   plan = loom_plan_new (w->program, w->manner->devices, &options, error);
   w->exec = plan != NULL ? loom_exec_new (plan, w->state, error) : NULL;

@@ -51,7 +51,7 @@ initial (const char *nodes, guint64 seed, const char *name)
     }
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (LoomState) state = loom_state_new (devices, "cpu", seed);
-  g_assert_true (loom_state_adopt (state, program, &error));
+  g_assert_true (loom_state_add_slots (state, program, &error));
   g_assert_no_error (error);
   LoomTensor *t = loom_state_get (state, name, &error);
   g_assert_no_error (error);

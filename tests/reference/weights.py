@@ -39,9 +39,9 @@ def wanted_of(file, nodes):
     """Ports of the graph: what is compared, beginning with the prediction of the loss, and the inputs."""
     train = file.root.find(torch_graph.NAMESPACE + "train")
     if train is not None:
-        judge = train.get("loss")
-        wires = nodes[judge.partition(".")[0]].wires
-        wanted = ([wires["input"]] if "input" in wires else []) + [judge]
+        loss_port = train.get("loss")
+        wires = nodes[loss_port.partition(".")[0]].wires
+        wanted = ([wires["input"]] if "input" in wires else []) + [loss_port]
     else:
         read = {s.partition(".")[0] for n in nodes.values() for s in n.wires.values()}
         wanted = [n.id for n in nodes.values() if n.id not in read and n.op != "assign"]

@@ -199,7 +199,7 @@ test_depthwise (void)
 }
 
 static gboolean
-is_told (const LoomSkeleton *skeleton, const char *words)
+is_noted (const LoomSkeleton *skeleton, const char *words)
 {
   for (guint i = 0; i < skeleton->left_out->len; i++)
     if (strstr (skeleton->left_out->pdata[i], words) != NULL)
@@ -218,8 +218,8 @@ test_odd_names (void)
   g_string_append (deep, "weight:3,3");
   g_autoptr (LoomSkeleton) s = guess (TENSORS ("fc.weight:3,4", deep->str, "\033[31m.weight:3,3"), 2, 1, 1);
 
-  g_assert_true (is_told (s, "has 100001 parts"));
-  g_assert_true (is_told (s, "“\\u001b[31m.weight” is not a valid name"));
+  g_assert_true (is_noted (s, "has 100001 parts"));
+  g_assert_true (is_noted (s, "“\\u001b[31m.weight” is not a valid name"));
   for (guint i = 0; i < s->left_out->len; i++)
     g_assert_cmpuint (strlen (s->left_out->pdata[i]), <, 300);
 }
@@ -234,10 +234,10 @@ test_left_out (void)
   LoomElement *root = loom_graph_root (s->graph);
 
   g_assert_cmpuint (s->left_out->len, ==, 4);
-  g_assert_true (is_told (s, "“rnn” has tensors that no known layer has: weight_hh_l0 8 × 2"));
-  g_assert_true (is_told (s, "“pos” belongs to no layer."));
-  g_assert_true (is_told (s, "“a-b.weight” is not a valid name"));
-  g_assert_true (is_told (s, "“ln” next to convolutions may be a group norm"));
+  g_assert_true (is_noted (s, "“rnn” has tensors that no known layer has: weight_hh_l0 8 × 2"));
+  g_assert_true (is_noted (s, "“pos” belongs to no layer."));
+  g_assert_true (is_noted (s, "“a-b.weight” is not a valid name"));
+  g_assert_true (is_noted (s, "“ln” next to convolutions may be a group norm"));
   g_assert_null (loom_scope_find_node (root, "rnn"));
   g_assert_nonnull (strstr (loom_element_text (loom_element_find (root, LOOM_TAG_DOC)), "“rnn”"));
 }

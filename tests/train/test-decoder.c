@@ -256,13 +256,13 @@ test_judge (Fixture *f, gconstpointer data)
   g_autoptr (LoomDecoder) decoder = loom_decoder_new (f->predictor, 2, &error);
   LoomTranslation all, again;
 
-  g_assert_true (loom_decoder_judge (decoder, 3, &all, &error));
+  g_assert_true (loom_decoder_evaluate (decoder, 3, &all, &error));
   g_assert_no_error (error);
   g_assert_cmpint (all.sentences, ==, 4);
   g_assert_cmpint (all.bleu.reference, >=, 4);
   g_assert_cmpint (all.bleu.found[0], <=, all.bleu.said[0]);
   /* Whatever stands together in a batch, a sentence is written alike. */
-  g_assert_true (loom_decoder_judge (decoder, 1, &again, &error));
+  g_assert_true (loom_decoder_evaluate (decoder, 1, &again, &error));
   g_assert_cmpmem (&all, sizeof all, &again, sizeof again);
 }
 

@@ -362,7 +362,7 @@ check_order (const Side *side, int stages, const char *what)
             continue;
           /* NCCL knows no tags: the next one is the one that is meant. */
           g_assert_cmpint (receive->tag, ==, send->tag);
-          g_assert_cmpint (receive->meeting, ==, send->meeting);
+          g_assert_cmpint (receive->exchange_slot, ==, send->exchange_slot);
           at[k]++;
           at[send->rank]++;
           next[send->rank] = NULL;

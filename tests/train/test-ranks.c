@@ -71,7 +71,7 @@ run_side (gpointer data)
   g_autoptr (LoomState) state = loom_state_new (devices, "ref", 3);
   LoomPlanOptions options = { .device = "ref" };
   LoomMesh mesh = { .all = NULL };
-  LoomCommPart own = { 0, side->samples };
+  LoomCommShard own = { 0, side->samples };
   g_autoptr (LoomProgram) p = NULL;
   g_autoptr (LoomExec) exec = NULL;
   LoomPlan *plan;
@@ -88,7 +88,7 @@ run_side (gpointer data)
                                   .bucket = 1 << 16,
                                   .sync_batch_norm = side->sync };
 
-      own = loom_comm_part (side->samples, side->comm->rank, side->comm->size);
+      own = loom_comm_shard (side->samples, side->comm->rank, side->comm->size);
       p = loom_program_partition (side->whole, &partition);
     }
   else

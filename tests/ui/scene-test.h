@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 #include "ui/scene/studio-scene.h"
 
 /* name: for errors of reading, which fail the test. */
@@ -19,6 +19,6 @@ scene_from_text (const char *text, const char *name)
   g_assert_no_error (error);
   net = loom_net_new (graph, NULL, faults);
   scene = studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
-  studio_scene_add_splits (scene, graph, net);
+  studio_scene_add_shards (scene, graph, net);
   return scene;
 }

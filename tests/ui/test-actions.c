@@ -248,7 +248,7 @@ look_at_drawers (StudioWindow *self)
 {
   GtkWidget *left = studio_panes_get_pane (self->page->panes, STUDIO_PANE_START);
   GtkWidget *right = studio_panes_get_pane (self->page->panes, STUDIO_PANE_END);
-  g_assert_cmpint (studio_panes_get_room (self->page->panes), !=, STUDIO_ROOM_WIDE);
+  g_assert_cmpint (studio_panes_get_size_class (self->page->panes), !=, STUDIO_SIZE_CLASS_WIDE);
   g_assert_false (gtk_widget_get_mapped (left) || gtk_widget_get_mapped (right));
   float whole = place_of (self, self->page->middle).size.width;
   gtk_widget_activate_action (GTK_WIDGET (self->page->canvas), "win.left-pane", NULL);

@@ -18,7 +18,7 @@ type_of (LoomDType dtype, const char *shape)
 }
 
 static void
-test_behind (void)
+test_after (void)
 {
   static const struct
   {
@@ -110,7 +110,7 @@ assert_apart (StudioDocument *document)
 typedef struct
 {
   StudioAddKind kind;
-  const char *beside;
+  const char *anchor;
   gboolean from_output;
   const char *port; /* LOOSE */
   const char *op;
@@ -142,7 +142,7 @@ test_added (void)
       const Added *c = &cases[i];
       g_autoptr (StudioDocument) document = document_load (chain);
       g_autofree char *before = document_text (document), *after = NULL, *said = NULL;
-      StudioAddPlace place = place_of (document, c->kind, c->beside);
+      StudioAddPlace place = place_of (document, c->kind, c->anchor);
 
       g_test_message ("%u: %s", i, c->op);
       place.from_output = c->from_output;
@@ -486,7 +486,7 @@ TEST_FILE (argc, argv)
 
   g_setenv ("XDG_DATA_HOME", home, TRUE); /* before GLib reads it for the first time */
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/add/after", test_behind);
+  g_test_add_func ("/add/after", test_after);
   g_test_add_func ("/add/added", test_added);
   g_test_add_func ("/add/between", test_between);
   g_test_add_func ("/add/room", test_room);

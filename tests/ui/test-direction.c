@@ -125,11 +125,11 @@ test_added (void)
   g_autofree char *before = document_text (document);
   StudioScene *scene = studio_document_get_scene (document);
   double act = item (document, "act")->y, fc = item (document, "fc")->y;
-  StudioAddPlace behind = { .kind = STUDIO_ADD_BEHIND, .serial = document_serial (document, "sum") };
+  StudioAddPlace insertion = { .kind = STUDIO_ADD_BEHIND, .serial = document_serial (document, "sum") };
   StudioAddPlace within = { .kind = STUDIO_ADD_ON_WIRE, .serial = scene->link[1].serial };
   const StudioItem *made;
 
-  g_assert_cmpuint (studio_document_add (document, "tanh", FALSE, NULL, &behind, NULL), !=, 0);
+  g_assert_cmpuint (studio_document_add (document, "tanh", FALSE, NULL, &insertion, NULL), !=, 0);
   made = item (document, "tanh");
   g_assert_cmpfloat (made->y, >=, item (document, "sum")->y + 56);
   g_assert_cmpfloat (made->x, ==, item (document, "sum")->x); /* so that the wire is straight */
@@ -187,7 +187,7 @@ check_pin (StudioDocument *document)
   studio_document_begin (document, "Watch");
   studio_document_make_room_for_pin (document, "fc", 176);
   studio_document_end (document);
-  room = studio_geometry_room (item (document, "fc"));
+  room = studio_geometry_with_pins (item (document, "fc"));
   if (studio_document_get_scene (document)->flow == STUDIO_FLOW_DOWN)
     room = (StudioRect){ room.x + room.width + 8, room.y, 176, 176 };
   else
@@ -208,7 +208,7 @@ test_pin (void)
   g_autoptr (StudioDocument) down = downwards (), right = document_load (chain);
   g_autofree char *before = NULL;
   guint64 sum = document_serial (down, "sum");
-  double fc, beside, act = item (down, "act")->x;
+  double fc, sum_x, act = item (down, "act")->x;
 
   studio_document_arrange (right, 300, 2000, STUDIO_LAYOUT_RIGHT);
   before = document_text (right);
@@ -219,9 +219,9 @@ test_pin (void)
   /* Neighbouring cards move aside for pins, which hang at the right. */
   studio_document_move (down, &sum, 1, item (down, "fc")->x + 200 - item (down, "sum")->x,
                         item (down, "fc")->y - item (down, "sum")->y);
-  beside = item (down, "sum")->x;
+  sum_x = item (down, "sum")->x;
   check_pin (down);
-  g_assert_cmpfloat (item (down, "sum")->x, >, beside);
+  g_assert_cmpfloat (item (down, "sum")->x, >, sum_x);
   g_assert_cmpfloat (item (down, "act")->x, ==, act); /* below the card, where no pin is */
 }
 

@@ -3,7 +3,7 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
-#include "ui/run/studio-run-fit.h"
+#include "ui/run/studio-rank-count.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/inspector/studio-inspector-private.h"
 #include "ui/training/studio-training-settings.h"
@@ -138,7 +138,7 @@ static void
 check_choice (StudioDocument *document, int had, int chosen, int expected)
 {
   g_autofree char *sentence = NULL;
-  g_assert_cmpint (studio_run_fit_choose (document, had, chosen, 16, &sentence), ==, expected);
+  g_assert_cmpint (studio_rank_count_choose (document, had, chosen, 16, &sentence), ==, expected);
   g_assert_true ((expected == 0) == (sentence != NULL));
   /* Without names of options. */
   g_assert_true (sentence == NULL || strstr (sentence, "--") == NULL);
@@ -150,20 +150,20 @@ test_ranks (void)
 {
   g_autoptr (StudioDocument) free = load_divided (""), two = load_divided ("<parallel data=\"2\" tensor=\"1\"/>"),
                              split = load_divided ("<parallel tensor=\"2\"/>");
-  g_assert_cmpint (studio_run_fit_wanted (free), ==, 1);
+  g_assert_cmpint (studio_rank_count_required (free), ==, 1);
   check_choice (free, 1, 3, 3);
-  g_assert_cmpint (studio_run_fit_wanted (two), ==, 2);
+  g_assert_cmpint (studio_rank_count_required (two), ==, 2);
   check_choice (two, 1, 2, 2);
   check_choice (two, 2, 1, 1);
   check_choice (two, 2, 3, 0);
   check_choice (two, 1, 4, 0);
-  g_assert_cmpint (studio_run_fit_wanted (split), ==, 2);
+  g_assert_cmpint (studio_rank_count_required (split), ==, 2);
   /* The buttons of the spin button skip to the next valid number. */
   check_choice (split, 2, 3, 4);
   check_choice (split, 4, 3, 2);
   check_choice (split, 2, 5, 0);
   g_autoptr (StudioDocument) cut = load_divided ("<parallel pipeline=\"2\" tensor=\"2\"/>");
-  g_assert_cmpint (studio_run_fit_wanted (cut), ==, 4);
+  g_assert_cmpint (studio_rank_count_required (cut), ==, 4);
 }
 
 TEST_FILE (argc, argv)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ui/scene/studio-agreed.h"
+#include "ui/scene/studio-allowed-paths.h"
 #include "ui/scene/studio-geometry.h"
 #include "tests/test-program.h"
 
@@ -219,8 +219,8 @@ test_outside_data (void)
   g_assert_null (studio_figure_sample_refusal (inside));
   g_assert_nonnull (studio_figure_sample_refusal (apart));
   g_assert_null (studio_figure_sample_read (apart, "apart"));
-  studio_agreed_add (paths);
-  studio_agreed_add (paths);
+  studio_allowed_paths_add (paths);
+  studio_allowed_paths_add (paths);
   g_assert_null (studio_figure_sample_refusal (apart));
   g_autoptr (StudioFigure) figure = studio_figure_sample_read (apart, "apart");
   g_assert_nonnull (figure);

@@ -135,7 +135,7 @@ count_cb (guint *n)
 }
 
 static void
-test_jump_tells_once (void)
+test_jump_notifies_once (void)
 {
   g_autoptr (StudioDocument) document = document_load (chain);
   guint changed = 0, inferred = 0;
@@ -273,7 +273,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/history/list-follows", test_list_follows);
   g_test_add_func ("/history/saved-is-marked", test_saved_is_marked);
-  g_test_add_func ("/history/jump-tells-once", test_jump_tells_once);
+  g_test_add_func ("/history/jump-tells-once", test_jump_notifies_once);
   g_test_add_func ("/history/random-jumps", test_random_jumps);
   g_test_add_func ("/history/jump-with-run", test_jump_with_run);
   return g_test_run ();

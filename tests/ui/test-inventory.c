@@ -4,11 +4,11 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/scene-test.h"
-#include "ui/run/studio-forecast.h"
+#include "ui/run/studio-planner.h"
 #include "ui/run/studio-inventory.h"
-#include "ui/run/studio-stages.h"
+#include "ui/run/studio-pipeline-stages.h"
 #include "ui/scene/studio-copies.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 
 #define PARAMETER "{\"event\":\"parameter\",\"dtype\":\"f32\",\"trainable\":true,"
 #define FC        PARAMETER "\"name\":\"fc.weight\",\"whole\":[8,4],"
@@ -26,7 +26,7 @@ row_at (GListStore *store, guint i)
 static GPtrArray *
 events_of (const char *text)
 {
-  return studio_forecast_parse (text, strlen (text));
+  return studio_planner_parse_events (text, strlen (text));
 }
 
 /* The last column for one parameter of 8 × 4 elements. */
@@ -122,7 +122,7 @@ test_stages (void)
 {
   g_autoptr (StudioScene) scene
       = scene_from_text (NET (" stage=\"0\"", " stage=\"1\"", "<parallel pipeline=\"2\"/>"), "stages");
-  g_autofree char *words = studio_item_stage_words (item_of (scene, "act"));
+  g_autofree char *words = studio_item_stage_text (item_of (scene, "act"));
 
   g_assert_cmpstr (words, ==, "Stage 0 of the pipeline");
   g_assert_cmpuint (item_of (scene, "a")->tint, ==, 1);
@@ -136,7 +136,7 @@ test_chosen_stages (void)
   g_autoptr (StudioScene) scene = scene_from_text (NET ("", "", "<parallel pipeline=\"2\"/>"), "chosen");
   g_autoptr (GPtrArray) events = events_of ("{\"event\":\"stage\",\"stage\":0,\"paths\":[\"a\"]}\n"
                                             "{\"event\":\"stage\",\"stage\":1,\"paths\":[\"act\",\"b\"]}\n");
-  g_autoptr (GHashTable) stages = studio_stages_parse (events);
+  g_autoptr (GHashTable) stages = studio_pipeline_stages_parse (events);
 
   g_assert_cmpuint (item_of (scene, "a")->tint, ==, 0);
   studio_scene_set_stages (scene, stages);
@@ -153,14 +153,14 @@ test_devices (void)
   g_assert_cmpuint (item_of (scene, "a")->tint, ==, 0);
   g_assert_cmpuint (item_of (scene, "b")->tint, ==, 3);
   g_assert_cmpstr (item_of (scene, "b")->mark, ==, "2");
-  g_assert_null (studio_item_stage_words (item_of (scene, "b")));
+  g_assert_null (studio_item_stage_text (item_of (scene, "b")));
   /* A run gets the CPU devices that its graph names. */
-  studio_scene_mark_away (scene, (const char *const[]){ "cpu", NULL });
-  g_assert_false (item_of (scene, "b")->is_away);
+  studio_scene_mark_missing_devices (scene, (const char *const[]){ "cpu", NULL });
+  g_assert_false (item_of (scene, "b")->is_device_missing);
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
-  studio_scene_mark_away (scene, (const char *const[]){ "cpu", "cpu:1", NULL });
+  studio_scene_mark_missing_devices (scene, (const char *const[]){ "cpu", "cpu:1", NULL });
   g_unsetenv ("GRADLOOM_CPU_DEVICES");
-  g_assert_true (item_of (scene, "b")->is_away);
+  g_assert_true (item_of (scene, "b")->is_device_missing);
 }
 
 static void

@@ -312,7 +312,7 @@ test_map_drag (void)
   double x, y;
 
   studio_map_init (&map, &bounds, 1, &view);
-  seen = studio_map_seen (&map, &view);
+  seen = studio_map_visible (&map, &view);
   studio_map_press (&map, &view, seen.x + 3, seen.y + 3, &drag);
   studio_map_move (&map, &drag, seen.x + 3, seen.y + 3, &view);
   g_assert_cmpfloat_with_epsilon (view.x, before.x, 1e-6);

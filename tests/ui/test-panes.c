@@ -18,7 +18,7 @@ expect_span (PanesSpan span, int at, int width)
 }
 
 static void
-test_beside (void)
+test_docked (void)
 {
   PanesPlaces places;
   PanesRequest both = request_of (1, 1), none = request_of (0, 0), half = request_of (0.5, 1);
@@ -63,12 +63,12 @@ test_drawers (void)
 static void
 test_text (void)
 {
-  g_assert_cmpint (panes_room (832, EM), ==, STUDIO_ROOM_WIDE);
-  g_assert_cmpint (panes_room (831, EM), ==, STUDIO_ROOM_NARROW);
-  g_assert_cmpint (panes_room (519, EM), ==, STUDIO_ROOM_TINY);
-  g_assert_cmpint (panes_room (1280, 2 * EM), ==, STUDIO_ROOM_NARROW);
-  g_assert_cmpint (panes_room (640, 2 * EM), ==, STUDIO_ROOM_TINY);
-  g_assert_cmpint (panes_room (3840, 2 * EM), ==, STUDIO_ROOM_WIDE);
+  g_assert_cmpint (panes_size_class (832, EM), ==, STUDIO_SIZE_CLASS_WIDE);
+  g_assert_cmpint (panes_size_class (831, EM), ==, STUDIO_SIZE_CLASS_NARROW);
+  g_assert_cmpint (panes_size_class (519, EM), ==, STUDIO_SIZE_CLASS_TINY);
+  g_assert_cmpint (panes_size_class (1280, 2 * EM), ==, STUDIO_SIZE_CLASS_NARROW);
+  g_assert_cmpint (panes_size_class (640, 2 * EM), ==, STUDIO_SIZE_CLASS_TINY);
+  g_assert_cmpint (panes_size_class (3840, 2 * EM), ==, STUDIO_SIZE_CLASS_WIDE);
 }
 
 /* For every width: panes have their minimum, nothing overlaps, nothing is missing. */
@@ -96,7 +96,7 @@ test_all_widths (void)
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/panes/docked", test_beside);
+  g_test_add_func ("/panes/docked", test_docked);
   g_test_add_func ("/panes/drawers", test_drawers);
   g_test_add_func ("/panes/text", test_text);
   g_test_add_func ("/panes/all-widths", test_all_widths);

@@ -3,7 +3,7 @@
 #include <adwaita.h>
 
 #include "ui/charts/studio-scalar-pin.h"
-#include "ui/run/studio-iterations.h"
+#include "ui/run/studio-iteration-chooser.h"
 #include "ui/run/studio-pin-kind.h"
 #include "tests/test-program.h"
 
@@ -133,9 +133,9 @@ shape_of (gsize rank, const gint64 *dims)
 }
 
 static void
-assert_index (StudioIterations *iterations, gsize n, const gint64 *expected)
+assert_index (StudioIterationChooser *iterations, gsize n, const gint64 *expected)
 {
-  g_autoptr (GVariant) index = g_variant_ref_sink (studio_iterations_get_index (iterations));
+  g_autoptr (GVariant) index = g_variant_ref_sink (studio_iteration_chooser_get_index (iterations));
   gsize have;
   const gint64 *at = g_variant_get_fixed_array (index, &have, sizeof *at);
   g_assert_cmpmem (at, have * sizeof *at, expected, n * sizeof *expected);
@@ -148,14 +148,14 @@ test_iterations (void)
   static const gint64 nested[] = { 3, 4, 32, 7 }, vectors[] = { 8, 7 };
   g_autoptr (GVariant) two = shape_of (4, nested), one = shape_of (4, nested), none = shape_of (2, vectors);
   int n_changes = 0;
-  StudioIterations *iterations = studio_iterations_new (count_cb, &n_changes);
-  GtkWidget *row = g_object_ref (studio_iterations_get_widget (iterations));
+  StudioIterationChooser *iterations = studio_iteration_chooser_new (count_cb, &n_changes);
+  GtkWidget *row = g_object_ref (studio_iteration_chooser_get_widget (iterations));
   GtkWidget *back = gtk_widget_get_first_child (row), *forth = gtk_widget_get_last_child (row);
   GtkWidget *words = gtk_widget_get_next_sibling (back);
 
   g_assert_false (gtk_widget_get_visible (row));
   assert_index (iterations, 0, NULL);
-  g_assert_cmpuint (studio_iterations_take (iterations, 2, two), ==, 2);
+  g_assert_cmpuint (studio_iteration_chooser_set_shape (iterations, 2, two), ==, 2);
   g_assert_true (gtk_widget_get_visible (row));
   g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (words)), ==, "iteration 1 of 12");
   g_assert_false (gtk_widget_get_sensitive (back));
@@ -165,16 +165,16 @@ test_iterations (void)
   assert_index (iterations, 2, (const gint64[]){ 1, 2 });
   g_signal_emit_by_name (back, "clicked");
   assert_index (iterations, 2, (const gint64[]){ 1, 1 });
-  studio_iterations_choose (iterations, 100);
-  g_assert_cmpint (studio_iterations_get_chosen (iterations), ==, 11);
+  studio_iteration_chooser_select (iterations, 100);
+  g_assert_cmpint (studio_iteration_chooser_get_selected (iterations), ==, 11);
   g_assert_false (gtk_widget_get_sensitive (forth));
   /* Another shape has fewer. */
-  g_assert_cmpuint (studio_iterations_take (iterations, 1, one), ==, 1);
+  g_assert_cmpuint (studio_iteration_chooser_set_shape (iterations, 1, one), ==, 1);
   assert_index (iterations, 1, (const gint64[]){ 2 });
-  g_assert_cmpuint (studio_iterations_take (iterations, 1, none), ==, 0);
+  g_assert_cmpuint (studio_iteration_chooser_set_shape (iterations, 1, none), ==, 0);
   assert_index (iterations, 0, NULL);
   g_assert_false (gtk_widget_get_visible (row));
-  studio_iterations_free (iterations);
+  studio_iteration_chooser_free (iterations);
   g_object_unref (row);
 }
 

@@ -1,5 +1,5 @@
 /* Spotlight and pen without a display, and the list of views. */
-#include "ui/present/studio-beam.h"
+#include "ui/present/studio-spotlight.h"
 #include "ui/present/studio-ink.h"
 #include "ui/present/studio-slides.h"
 #include "tests/test-program.h"
@@ -10,28 +10,29 @@
 static void
 test_beam (void)
 {
-  const StudioBeam beam = { 200, 150, 100, 300, 100, 176, 56 };
-  const StudioBeam nothing = { 0, 0, 0, 0, 0, 0, 0 };
+  const StudioSpotlight beam = { 200, 150, 100, 300, 100, 176, 56 };
+  const StudioSpotlight nothing = { 0, 0, 0, 0, 0, 0, 0 };
 
-  for (double y = 0; y < 400; y += STUDIO_BEAM_TILE)
-    for (double x = 0; x < 640; x += STUDIO_BEAM_TILE)
+  for (double y = 0; y < 400; y += STUDIO_SPOTLIGHT_TILE)
+    for (double x = 0; x < 640; x += STUDIO_SPOTLIGHT_TILE)
       {
-        const StudioBeamTile tile = studio_beam_tile (&beam, x, y, STUDIO_BEAM_TILE, STUDIO_BEAM_TILE);
+        const StudioSpotlightTile tile
+            = studio_spotlight_tile (&beam, x, y, STUDIO_SPOTLIGHT_TILE, STUDIO_SPOTLIGHT_TILE);
         guint lit = 0, n = 0;
 
-        for (double py = y + 0.5; py < y + STUDIO_BEAM_TILE; py += 1)
-          for (double px = x + 0.5; px < x + STUDIO_BEAM_TILE; px += 1, n++)
+        for (double py = y + 0.5; py < y + STUDIO_SPOTLIGHT_TILE; py += 1)
+          for (double px = x + 0.5; px < x + STUDIO_SPOTLIGHT_TILE; px += 1, n++)
             lit += (px - 200) * (px - 200) + (py - 150) * (py - 150) < 100 * 100
                    || (px > 300 && px < 476 && py > 100 && py < 156);
-        if (tile == STUDIO_BEAM_LIT)
+        if (tile == STUDIO_SPOTLIGHT_LIT)
           g_assert_cmpuint (lit, ==, n);
-        if (tile == STUDIO_BEAM_DARK)
+        if (tile == STUDIO_SPOTLIGHT_DARK)
           g_assert_cmpuint (lit, ==, 0);
         /* Each edge tile costs a picture, so only tiles at the border of the light are edges, except where circle and
          * card meet. */
-        if (tile == STUDIO_BEAM_EDGE)
-          g_assert_true (lit > 0 && (lit < n || (x < 300 && x + STUDIO_BEAM_TILE > 300)));
-        g_assert_true (studio_beam_tile (&nothing, x, y, 64, 64) == STUDIO_BEAM_DARK);
+        if (tile == STUDIO_SPOTLIGHT_EDGE)
+          g_assert_true (lit > 0 && (lit < n || (x < 300 && x + STUDIO_SPOTLIGHT_TILE > 300)));
+        g_assert_true (studio_spotlight_tile (&nothing, x, y, 64, 64) == STUDIO_SPOTLIGHT_DARK);
       }
 }
 
@@ -73,19 +74,19 @@ test_seen (void)
   studio_ink_begin (ink, 0, 4, 100, 50);
   studio_ink_extend (ink, 300, 150);
   const StudioStroke *stroke = studio_ink_get_stroke (ink, 0);
-  g_assert_true (studio_stroke_seen (stroke, 0, 0, 1, 640, 480, &seen));
+  g_assert_true (studio_stroke_visible (stroke, 0, 0, 1, 640, 480, &seen));
   g_assert_cmpfloat (seen.x, ==, 97);
   g_assert_cmpfloat (seen.y, ==, 47);
   g_assert_cmpfloat (seen.x + seen.width, ==, 303);
   g_assert_cmpfloat (seen.y + seen.height, ==, 153);
-  g_assert_true (studio_stroke_seen (stroke, 150, 75, 64, 640, 480, &seen));
+  g_assert_true (studio_stroke_visible (stroke, 150, 75, 64, 640, 480, &seen));
   g_assert_cmpfloat (seen.x, ==, 0);
   g_assert_cmpfloat (seen.y, ==, 0);
   g_assert_cmpfloat (seen.width, ==, 640);
   g_assert_cmpfloat (seen.height, ==, 480);
-  g_assert_false (studio_stroke_seen (stroke, 400, 0, 64, 640, 480, &seen));
-  g_assert_false (studio_stroke_seen (stroke, 0, 200, 64, 640, 480, &seen));
-  g_assert_false (studio_stroke_seen (stroke, -700, 0, 1, 640, 480, &seen));
+  g_assert_false (studio_stroke_visible (stroke, 400, 0, 64, 640, 480, &seen));
+  g_assert_false (studio_stroke_visible (stroke, 0, 200, 64, 640, 480, &seen));
+  g_assert_false (studio_stroke_visible (stroke, -700, 0, 1, 640, 480, &seen));
 }
 
 static char *

@@ -86,7 +86,7 @@ add_node (Hand *h)
 }
 
 static void
-add_behind (Hand *h)
+add_after (Hand *h)
 {
   const StudioAddPlace place = { .kind = STUDIO_ADD_BEHIND, .serial = some_item (h) };
   g_autofree char *said = NULL;
@@ -189,7 +189,7 @@ static void delete (Hand *h)
 }
 
 static void
-mend (Hand *h)
+quick_fix (Hand *h)
 {
   const guint64 serial = some_item (h);
   if (serial != 0)
@@ -440,7 +440,7 @@ static const struct
   guint often;
 } edits[] = {
   { "add", add_node, 4 },
-  { "add after", add_behind, 3 },
+  { "add after", add_after, 3 },
   { "insert in a wire", insert_in_wire, 2 },
   { "connect", connect, 4 },
   { "cut", cut_wire, 1 },
@@ -452,7 +452,7 @@ static const struct
   { "duplicate", duplicate, 1 },
   { "paste", paste, 1 },
   { "delete", delete, 1 },
-  { "mend", mend, 1 },
+  { "quick_fix", quick_fix, 1 },
   { "group", group, 2 },
   { "ungroup", ungroup, 1 },
   { "walk", walk_scopes, 1 },

@@ -320,10 +320,10 @@ check_apart (StudioScene *scene, const char *name)
 }
 
 /* How many pairs of long parallel neighbours are in one bundle, and how many are not. */
-static guint n_cables, n_beside;
+static guint n_bundled, n_separate;
 
 static void
-count_cables (StudioScene *scene, const char *name)
+count_bundles (StudioScene *scene, const char *name)
 {
   g_autoptr (GArray) all = straights_of (scene);
 
@@ -335,12 +335,12 @@ count_cables (StudioScene *scene, const char *name)
 
         if (!are_parallel (scene, p, q) || common (p, q) < 100 || common (p, q) < 0.7 * MIN (p->b - p->a, q->b - q->a))
           continue;
-        n_cables += apart < 4.1;
-        n_beside += apart >= 4.1 && apart < 12;
+        n_bundled += apart < 4.1;
+        n_separate += apart >= 4.1 && apart < 12;
       }
 }
 
-static void check_pills (StudioScene *scene, const char *name);
+static void check_shape_labels (StudioScene *scene, const char *name);
 
 /* Pins hang on every third card, and a layout has made space for them. */
 static void
@@ -354,7 +354,7 @@ check_hanging (StudioScene *scene, const char *name)
                               scene->flow == STUDIO_FLOW_DOWN ? STUDIO_LAYOUT_DOWN : STUDIO_LAYOUT_RIGHT);
   scene_take_layout (scene, layout);
   check_under (scene, name);
-  check_pills (scene, name);
+  check_shape_labels (scene, name);
 }
 
 static void
@@ -376,11 +376,11 @@ test_apart (void)
 }
 
 static void
-test_cables (void)
+test_bundles (void)
 {
-  foreach_graph (count_cables);
-  g_test_message ("%u neighbours are in one bundle, %u are separate", n_cables, n_beside);
-  g_assert_cmpuint (n_cables, >, 2 * n_beside);
+  foreach_graph (count_bundles);
+  g_test_message ("%u neighbours are in one bundle, %u are separate", n_bundled, n_separate);
+  g_assert_cmpuint (n_bundled, >, 2 * n_separate);
 }
 
 /* Ways hang together and go from port to port. */
@@ -422,9 +422,9 @@ test_ends (void)
 
 /* As wide as a small font makes them. */
 static gboolean
-pill_size (const char *label, StudioPillForm form, double *width, double *height, gpointer data)
+shape_label_size (const char *label, StudioShapeLabelForm form, double *width, double *height, gpointer data)
 {
-  g_autofree char *text = studio_pill_text (label, form);
+  g_autofree char *text = studio_shape_label_text (label, form);
   g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
 
   if (text == NULL)
@@ -438,39 +438,39 @@ pill_size (const char *label, StudioPillForm form, double *width, double *height
 
 /* Parallel wires of one output have one shape label. */
 static gboolean
-is_said_elsewhere (StudioScene *scene, guint link, const StudioPill *pill)
+is_said_elsewhere (StudioScene *scene, guint link, const StudioShapeLabel *shape_label)
 {
   const StudioRoute *route = studio_scene_routes (scene);
   const StudioLink *own = &scene->link[link];
 
   for (guint k = 0; k < scene->n_links; k++)
-    if (pill[k].rect.width > 0 && scene->link[k].from == own->from && scene->link[k].output == own->output
-        && studio_route_meets (&route[link], &pill[k].rect))
+    if (shape_label[k].rect.width > 0 && scene->link[k].from == own->from && scene->link[k].output == own->output
+        && studio_route_meets (&route[link], &shape_label[k].rect))
       return TRUE;
   return FALSE;
 }
 
-static guint n_labels, n_pills;
+static guint n_labels, n_shape_labels;
 
 static void
-check_pills (StudioScene *scene, const char *name)
+check_shape_labels (StudioScene *scene, const char *name)
 {
   const StudioRoute *route = studio_scene_routes (scene);
-  const StudioPill *pill = studio_scene_pills (scene, 1, pill_size, NULL);
+  const StudioShapeLabel *shape_label = studio_scene_shape_labels (scene, 1, shape_label_size, NULL);
 
   for (guint l = 0; l < scene->n_links; l++)
     {
-      const StudioRect *r = &pill[l].rect;
+      const StudioRect *r = &shape_label[l].rect;
       const StudioRect middle = { r->x + 8, r->y + r->height / 2 - 1, r->width - 16, 2 };
       g_autofree char *wire = name_of (scene, l);
 
       n_labels += scene->link[l].label != NULL;
       if (r->width == 0)
         {
-          n_pills += is_said_elsewhere (scene, l, pill);
+          n_shape_labels += is_said_elsewhere (scene, l, shape_label);
           continue;
         }
-      n_pills++;
+      n_shape_labels++;
       if (!studio_route_meets (&route[l], &middle))
         g_error ("%s: the shape of %s is not on its wire", name, wire);
       for (guint i = 0; i < scene->n_items; i++)
@@ -484,7 +484,7 @@ check_pills (StudioScene *scene, const char *name)
             g_error ("%s: the shape of %s covers %s", name, wire, scene->item[i].id);
         }
       for (guint k = 0; k < l; k++)
-        if (pill[k].rect.width > 0 && studio_rect_intersects (&pill[k].rect, r))
+        if (shape_label[k].rect.width > 0 && studio_rect_intersects (&shape_label[k].rect, r))
           {
             g_autofree char *other = name_of (scene, k);
 
@@ -494,26 +494,26 @@ check_pills (StudioScene *scene, const char *name)
 }
 
 static void
-test_pills (void)
+test_shape_labels (void)
 {
-  n_labels = n_pills = 0;
-  foreach_graph (check_pills);
-  g_test_message ("%u of %u shapes have room", n_pills, n_labels);
-  g_assert_cmpuint (n_pills * 10, >, n_labels * 8);
+  n_labels = n_shape_labels = 0;
+  foreach_graph (check_shape_labels);
+  g_test_message ("%u of %u shapes have room", n_shape_labels, n_labels);
+  g_assert_cmpuint (n_shape_labels * 10, >, n_labels * 8);
 }
 
 static void
-test_pill_texts (void)
+test_shape_label_texts (void)
 {
-  g_autofree char *line = studio_pill_text ("B × 16 × 14 × 14", STUDIO_PILL_LINE);
-  g_autofree char *two = studio_pill_text ("B × 16 × 14 × 14", STUDIO_PILL_TWO_LINES);
-  g_autofree char *column = studio_pill_text ("B × 16 × 14 × 14", STUDIO_PILL_COLUMN);
+  g_autofree char *line = studio_shape_label_text ("B × 16 × 14 × 14", STUDIO_SHAPE_LABEL_LINE);
+  g_autofree char *two = studio_shape_label_text ("B × 16 × 14 × 14", STUDIO_SHAPE_LABEL_TWO_LINES);
+  g_autofree char *column = studio_shape_label_text ("B × 16 × 14 × 14", STUDIO_SHAPE_LABEL_COLUMN);
 
   g_assert_cmpstr (line, ==, "B × 16 × 14 × 14");
   g_assert_cmpstr (two, ==, "B × 16 ×\n14 × 14");
   g_assert_cmpstr (column, ==, "B\n16\n14\n14");
-  g_assert_null (studio_pill_text ("B × 10", STUDIO_PILL_TWO_LINES));
-  g_assert_null (studio_pill_text ("scalar", STUDIO_PILL_COLUMN));
+  g_assert_null (studio_shape_label_text ("B × 10", STUDIO_SHAPE_LABEL_TWO_LINES));
+  g_assert_null (studio_shape_label_text ("scalar", STUDIO_SHAPE_LABEL_COLUMN));
 }
 
 /* ---- moving --------------------------------------------------------------- */
@@ -562,7 +562,7 @@ test_moving (void)
               fresh->item[i].y = scene->item[i].y;
             }
           assert_same (scene, fresh, name);
-          check_pills (scene, name);
+          check_shape_labels (scene, name);
         }
     }
   /* These graphs are small: most of a wire's neighbourhood is most of the graph. */
@@ -622,7 +622,7 @@ test_points (void)
       fresh->link[l].n_points = 2;
       fresh->link[l].point = g_memdup2 (link->point, 2 * sizeof *link->point);
       assert_same (scene, fresh, name);
-      check_pills (scene, name);
+      check_shape_labels (scene, name);
     }
 }
 
@@ -720,7 +720,7 @@ test_long (void)
     }
   start = clock ();
   studio_scene_routes (scene);
-  studio_scene_pills (scene, 1, pill_size, NULL);
+  studio_scene_shape_labels (scene, 1, shape_label_size, NULL);
   ms = 1000.0 * (clock () - start) / CLOCKS_PER_SEC;
   g_test_message ("%u wires in one row: %.1f ms of the processor", scene->n_links, ms);
   /* About 100 on a machine on which routing all takes 1,900. */
@@ -734,9 +734,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/routes/under-no-card", test_under);
   g_test_add_func ("/routes/under-no-pin", test_hanging);
   g_test_add_func ("/routes/nets-apart", test_apart);
-  g_test_add_func ("/routes/cables", test_cables);
-  g_test_add_func ("/routes/pills", test_pills);
-  g_test_add_func ("/routes/pill-texts", test_pill_texts);
+  g_test_add_func ("/routes/bundles", test_bundles);
+  g_test_add_func ("/routes/shape-labels", test_shape_labels);
+  g_test_add_func ("/routes/shape-label-texts", test_shape_label_texts);
   g_test_add_func ("/routes/moving", test_moving);
   g_test_add_func ("/routes/next-version", test_next_version);
   g_test_add_func ("/routes/points", test_points);

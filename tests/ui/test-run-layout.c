@@ -22,7 +22,7 @@ overlap (const RunArea *a, const RunArea *b)
 static void
 test_wide (void)
 {
-  RunPlaces p;
+  RunAllocation p;
   run_layout (&p, &all, rank, 1200, 160);
   for (int i = 0; i < RUN_FIGURES; i++)
     g_assert_cmpint (p.figure[i].width, ==, 120);
@@ -37,7 +37,7 @@ test_wide (void)
 static void
 test_low (void)
 {
-  RunPlaces p;
+  RunAllocation p;
   run_layout (&p, &all, rank, 1200, 60);
   g_assert_cmpint (p.figure[0].width, ==, 0);
   g_assert_cmpint (p.figure[1].width, ==, 0);
@@ -52,7 +52,7 @@ test_low (void)
 static void
 test_narrow (void)
 {
-  RunPlaces p;
+  RunAllocation p;
   RunParts without = all;
   run_layout (&p, &all, rank, 600, 160);
   g_assert_cmpint (p.memory.width, ==, 0);
@@ -74,7 +74,7 @@ test_all_sizes (void)
   for (int width = 120; width <= 3840; width += 13)
     for (int height = 40; height <= 400; height += 17)
       {
-        RunPlaces p;
+        RunAllocation p;
         RunArea area[RUN_FIGURES + RUN_CHARTS + 1];
         run_layout (&p, &all, rank, width, height);
         for (int i = 0; i < RUN_FIGURES; i++)

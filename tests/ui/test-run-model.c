@@ -11,7 +11,7 @@
 #include "engine/loom.h"
 #include "ui/run/studio-run-private.h"
 #include "ui/run/studio-worker.h"
-#include "ui/run/timeline-words.h"
+#include "ui/run/timeline-text.h"
 #include "tests/test-program.h"
 
 static void
@@ -138,9 +138,9 @@ test_problem (void)
                          "There are 3. Start others with --ranks 4, or change what it says. Start two with --ranks.");
   g_assert_cmpstr (studio_run_get_message (run), ==,
                    "There are 3. Start others: set “Ranks” to 4, or change what it says. Start two with “Ranks”.");
-  g_assert_false (studio_run_can_go_on (run));
+  g_assert_false (studio_run_can_resume (run));
   studio_run_take_checkpoint (run, 30, "30");
-  g_assert_true (studio_run_can_go_on (run));
+  g_assert_true (studio_run_can_resume (run));
   /* The next learning rate is set while the run is stopped. */
   studio_run_take_hyper (run, "lr", 0.5);
   studio_run_set_hyper (run, "lr", 0.25);
@@ -216,7 +216,7 @@ let_pass (StudioRun *run, double seconds)
 static void
 check_delay (StudioRun *run, const char *expected)
 {
-  g_autofree char *delay = studio_run_dup_delay (run);
+  g_autofree char *delay = studio_run_dup_stall (run);
   g_assert_cmpstr (delay, ==, expected);
 }
 
@@ -456,9 +456,9 @@ test_history (void)
   for (int wanted = 0; wanted < 2; wanted++)
     {
       g_autoptr (StudioRun) run = studio_run_new ();
-      g_assert_false (studio_run_find_cut_off (run, "another-hash", NULL));
+      g_assert_false (studio_run_find_interrupted (run, "another-hash", NULL));
       gint64 begin = g_get_monotonic_time ();
-      g_assert_true (studio_run_find_cut_off (run, "history-hash", NULL));
+      g_assert_true (studio_run_find_interrupted (run, "history-hash", NULL));
       g_test_message ("20,000 events read in %.0f ms", (double)(g_get_monotonic_time () - begin) / 1000);
       g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 10000);
       g_assert_cmpuint (studio_series_length (studio_run_get_validation (run, -1)), ==, 1);
@@ -467,7 +467,7 @@ test_history (void)
       g_assert_cmpuint (studio_run_n_marks (run), ==, 1);
       g_assert_cmpint (studio_run_get_step (run), ==, 10000);
       g_assert_cmpfloat (studio_run_get_base_lr (run), ==, 0.25);
-      g_assert_true (studio_run_can_go_on (run));
+      g_assert_true (studio_run_can_resume (run));
       g_assert_cmpint (studio_run_get_state (run), ==, wanted ? STUDIO_RUN_STOPPED : STUDIO_RUN_LOST);
       g_assert_true ((strstr (studio_run_get_message (run), "ended early") == NULL) == wanted);
       write_file (folder, "studio-unfinished", "history-hash\nstopped\n");
@@ -475,7 +475,7 @@ test_history (void)
   int fd = open (events, O_RDWR | O_CLOEXEC);
   g_assert_cmpint (flock (fd, LOCK_EX), ==, 0);
   g_autoptr (StudioRun) run = studio_run_new ();
-  g_assert_false (studio_run_find_cut_off (run, "history-hash", NULL));
+  g_assert_false (studio_run_find_interrupted (run, "history-hash", NULL));
   g_assert_true (studio_run_is_elsewhere ("history-hash"));
   close (fd);
   g_assert_false (studio_run_is_elsewhere ("history-hash"));

@@ -219,13 +219,13 @@ test_copies (void)
   g_assert_cmpstr (link_to (scene, "c")->copy, ==, "cuda:0 → cpu · 768 B");
   /* The tensor is there already. */
   g_assert_cmpstr (link_to (scene, "d")->copy, ==, "cpu → cuda:0");
-  studio_scene_mark_away (shown.scene, NULL);
-  g_assert_false (scene->item[studio_scene_find_id (scene, "b")].is_away);
-  studio_scene_mark_away (shown.scene, here);
-  g_assert_true (scene->item[studio_scene_find_id (scene, "b")].is_away);
-  g_assert_false (scene->item[studio_scene_find_id (scene, "a")].is_away);
-  studio_scene_mark_away (shown.scene, there);
-  g_assert_false (scene->item[studio_scene_find_id (scene, "b")].is_away);
+  studio_scene_mark_missing_devices (shown.scene, NULL);
+  g_assert_false (scene->item[studio_scene_find_id (scene, "b")].is_device_missing);
+  studio_scene_mark_missing_devices (shown.scene, here);
+  g_assert_true (scene->item[studio_scene_find_id (scene, "b")].is_device_missing);
+  g_assert_false (scene->item[studio_scene_find_id (scene, "a")].is_device_missing);
+  studio_scene_mark_missing_devices (shown.scene, there);
+  g_assert_false (scene->item[studio_scene_find_id (scene, "b")].is_device_missing);
 }
 
 /* The card of a module shows devices inside it. */
@@ -243,9 +243,9 @@ static void
 test_copy_texts (void)
 {
   static const char label[] = "B × 50\tcpu → cuda:0\t6.4 kB";
-  g_autofree char *line = studio_pill_text (label, STUDIO_PILL_LINE);
-  g_autofree char *two = studio_pill_text (label, STUDIO_PILL_TWO_LINES);
-  g_autofree char *column = studio_pill_text (label, STUDIO_PILL_COLUMN);
+  g_autofree char *line = studio_shape_label_text (label, STUDIO_SHAPE_LABEL_LINE);
+  g_autofree char *two = studio_shape_label_text (label, STUDIO_SHAPE_LABEL_TWO_LINES);
+  g_autofree char *column = studio_shape_label_text (label, STUDIO_SHAPE_LABEL_COLUMN);
 
   g_assert_cmpstr (line, ==, "B × 50 · cpu → cuda:0 · 6.4 kB");
   g_assert_cmpstr (two, ==, "B × 50\ncpu → cuda:0 · 6.4 kB");

@@ -5,12 +5,12 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
-#include "ui/charts/heat-map-words.h"
+#include "ui/charts/heat-map-labels.h"
 #include "ui/charts/studio-chart.h"
 #include "ui/charts/studio-heat-map.h"
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
-#include "ui/run/studio-run-bars.h"
+#include "ui/run/studio-run-banners.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-timeline.h"
 #include "ui/inspector/studio-formula-field.h"
@@ -67,18 +67,19 @@ test_heat_map (void)
   g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
   g_clear_pointer (&text, g_free);
   /* Labels of the axes are in the file; if their number differs from the rows, none are. */
-  studio_heat_map_set_words (map, (const char *const[]){ "1", "\"", NULL }, (const char *const[]){ "one", " ", NULL });
+  studio_heat_map_set_labels (map, (const char *const[]){ "1", "\"", NULL }, (const char *const[]){ "one", " ", NULL });
   g_assert_true (studio_heat_map_export (map, path, NULL));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, ",one,␣\n1,0,0.25\n\"\"\"\",0.5,1\n");
   g_clear_pointer (&text, g_free);
   /* A spreadsheet computes none of them. */
-  studio_heat_map_set_words (map, (const char *const[]){ "=1+2", "-3", NULL }, (const char *const[]){ "+", "@", NULL });
+  studio_heat_map_set_labels (map, (const char *const[]){ "=1+2", "-3", NULL },
+                              (const char *const[]){ "+", "@", NULL });
   g_assert_true (studio_heat_map_export (map, path, NULL));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, ",\"'+\",\"'@\"\n\"'=1+2\",0,0.25\n-3,0.5,1\n");
   g_clear_pointer (&text, g_free);
-  studio_heat_map_set_words (map, (const char *const[]){ "1", NULL }, NULL);
+  studio_heat_map_set_labels (map, (const char *const[]){ "1", NULL }, NULL);
   g_assert_true (studio_heat_map_export (map, path, NULL));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
@@ -418,7 +419,7 @@ test_large_text (void)
   gtk_window_present (GTK_WINDOW (window));
   studio_run_take_state (run, "running", NULL);
   g_assert_cmpint (least_width (panel), <=, 640);
-  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_bars_new (document, run)));
+  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_banners_new (document, run)));
   studio_run_take_end (run, "The worker was killed while it computed a step of the training, for reasons of its own.");
   g_assert_cmpint (least_width (panel), <=, 640);
   g_assert_cmpint (least_width (bars), <=, 640);
@@ -430,7 +431,7 @@ test_large_text (void)
 static gboolean
 is_shown (GtkWidget *bars, const char *name)
 {
-  return gtk_widget_get_visible (GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, name)));
+  return gtk_widget_get_visible (GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, name)));
 }
 
 /* How a run ended is read to the end of its sentence, and each end has its buttons. */
@@ -444,9 +445,9 @@ test_bars (void)
         "usually help.";
   g_autoptr (StudioDocument) document = sample_document ();
   g_autoptr (StudioRun) run = studio_run_new ();
-  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_bars_new (document, run)));
-  GtkWidget *notice = GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "end_notice"));
-  GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "end_label"));
+  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_banners_new (document, run)));
+  GtkWidget *notice = GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "end_notice"));
+  GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "end_label"));
   studio_run_take_hyper (run, "lr", 0.02);
   studio_run_take_problem (run, "NAN", "fc3", "", sentence);
   studio_run_take_state (run, "failed", sentence);
@@ -456,7 +457,7 @@ test_bars (void)
   g_assert_cmpint (gtk_label_get_lines (label), ==, -1);
   g_assert_true (gtk_widget_has_css_class (notice, "bad"));
   g_assert_true (is_shown (bars, "slower_button"));
-  GtkButton *slower = GTK_BUTTON (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "slower_button"));
+  GtkButton *slower = GTK_BUTTON (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "slower_button"));
   g_assert_cmpstr (gtk_button_get_label (slower), ==, "Start Again at Learning Rate _0.002");
   studio_run_take_state (run, "preparing", NULL);
   g_assert_false (gtk_widget_get_sensitive (notice));
@@ -470,7 +471,7 @@ test_bars (void)
   studio_run_set_ranks (run, 2);
   g_assert_false (is_shown (bars, "end_version"));
   studio_run_take_state (run, "running", NULL);
-  GtkLabel *version = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "version_label"));
+  GtkLabel *version = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BANNERS, "version_label"));
   g_assert_cmpstr (gtk_label_get_label (version), ==, "Training an earlier version · 1 change");
   g_assert_true (is_shown (bars, "end_version"));
   g_assert_false (is_shown (bars, "version_show"));
@@ -480,7 +481,7 @@ test_bars (void)
 }
 
 static void
-told_cb (StudioTimeline *timeline, const char *text, char **said)
+described_cb (StudioTimeline *timeline, const char *text, char **said)
 {
   g_free (*said);
   *said = g_strdup (text);
@@ -509,7 +510,7 @@ test_timeline (void)
   gtk_window_present (GTK_WINDOW (window));
   while (gtk_widget_get_width (GTK_WIDGET (timeline)) == 0)
     g_main_context_iteration (NULL, TRUE);
-  g_signal_connect (timeline, "told", G_CALLBACK (told_cb), &said);
+  g_signal_connect (timeline, "described", G_CALLBACK (described_cb), &said);
   g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (timeline));
   for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
     {

@@ -1,5 +1,5 @@
 /* Formulas filled with numbers: values in, text out. */
-#include "ui/run/studio-worked.h"
+#include "ui/run/studio-worked-formula.h"
 #include "tests/test-program.h"
 
 #include <string.h>
@@ -27,13 +27,13 @@ scalar (const char *name, const float *value)
 static void
 check (const char *op, const StudioWorkedTensor *in, guint n, StudioWorkedTensor out, const char *first)
 {
-  g_autofree char *text = studio_worked_text (loom_op (op), in, n, &out, TRUE), *rest = NULL;
+  g_autofree char *text = studio_worked_formula_text (loom_op (op), in, n, &out, TRUE), *rest = NULL;
   g_auto (GStrv) line = g_strsplit (text, "\n", -1);
 
   g_test_message ("%s", text);
   g_assert_cmpstr (line[0], ==, first);
   /* Values of different steps are no equation. */
-  rest = studio_worked_text (loom_op (op), in, n, &out, FALSE);
+  rest = studio_worked_formula_text (loom_op (op), in, n, &out, FALSE);
   g_assert_null (strstr (rest, first));
 }
 
@@ -85,11 +85,11 @@ test_values (void)
 {
   const float loss[] = { 0.342f }, x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
   StudioWorkedTensor in = vector ("input", x, 10), out = scalar ("out", loss), coarse = in;
-  g_autofree char *text = studio_worked_text (loom_op ("cross_entropy"), &in, 1, &out, TRUE), *means = NULL;
+  g_autofree char *text = studio_worked_formula_text (loom_op ("cross_entropy"), &in, 1, &out, TRUE), *means = NULL;
 
   g_assert_cmpstr (text, ==, "input 10: 1 to 10, mean 5.5\nout = 0.342");
   coarse.dim[0] = 20;
-  means = studio_worked_text (loom_op ("relu"), &coarse, 1, &coarse, TRUE);
+  means = studio_worked_formula_text (loom_op ("relu"), &coarse, 1, &coarse, TRUE);
   g_assert_null (strstr (means, "max("));
 }
 
@@ -104,7 +104,7 @@ test_all (void)
       {
         StudioWorkedTensor in[3] = { matrix ("a", x, 2, 2), matrix ("b", x, 2, 2), matrix ("c", x, 2, 2) },
                            out = matrix ("out", x, 2, 2);
-        g_autofree char *text = studio_worked_text (*op, in, n, &out, TRUE);
+        g_autofree char *text = studio_worked_formula_text (*op, in, n, &out, TRUE);
 
         g_test_message ("%s %s", (*op)->name, text);
         g_assert_true (g_utf8_validate (text, -1, NULL));

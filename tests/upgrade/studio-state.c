@@ -12,7 +12,7 @@
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-journal.h"
 #include "ui/run/studio-run.h"
-#include "ui/scene/studio-agreed.h"
+#include "ui/scene/studio-allowed-paths.h"
 #include "ui/window/studio-settings.h"
 
 static const char *const switches[] = { "minimap", "right-angles", "types" };
@@ -67,7 +67,7 @@ write_state (const char *graph)
   for (guint i = 0; i < G_N_ELEMENTS (switches); i++)
     studio_settings_set_boolean (switches[i], i == 1);
   studio_settings_set_string ("shapes", "letters");
-  studio_agreed_add (paths);
+  studio_allowed_paths_add (paths);
 }
 
 static int
@@ -122,7 +122,7 @@ show_run (const char *path)
   g_autofree char *hash = hash_of (path);
   g_autoptr (StudioRun) run = studio_run_new ();
 
-  check (studio_run_find_cut_off (run, hash, NULL), NULL);
+  check (studio_run_find_interrupted (run, hash, NULL), NULL);
   const StudioSeries *train = studio_run_get_train (run, -1);
   printf ("run: %s, step %" G_GINT64_FORMAT ", %u points, %u metrics, %u marks, lr %g\n",
           studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run),

@@ -1,6 +1,6 @@
 """What earlier versions wrote is opened, resumed, exported and shown by this one, with the numbers of then.
 
-upgrade.py check GRADLOOM [STUDIO_STATE]   compares every folder beside this file with what it says itself
+upgrade.py check GRADLOOM [STUDIO_STATE]   compares every folder next to this file with its own record
 upgrade.py make FOLDER GRADLOOM STUDIO_STATE   writes such a folder, which is never changed after that
 
 A folder holds graphs/ (some with the words of the first files), rows.csv and rows.npy, runs/ (one that ended, one that
@@ -25,7 +25,7 @@ GRAPHS = ['lessons/spirals', 'lessons/first-graph', 'lessons/backpropagation', '
           'lessons/parameter-server', 'lessons/recurrent-cell', 'lessons/training-by-hand', 'lessons/rosenbrock', 'models/adding-lstm',
           'models/copy-ntm', 'models/dates-transformer', 'models/modular-network', 'models/shapes-captions',
           'models/tree-recursion']
-# Words of the first files, which are read beside the present ones: max_norm, min_lr, betas, mae, mse, r2.
+# Words of the first files, which are still read: max_norm, min_lr, betas, mae, mse, r2.
 FIRST_WORDS = '''<?xml version="1.0" encoding="UTF-8"?>
 <graph xmlns="urn:gradloom:graph" version="1" name="first words">
   <node id="data" op="dataset" source="linear" n="64" n_test="16"/>

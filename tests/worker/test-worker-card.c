@@ -14,28 +14,28 @@ typedef struct
   Fixture *f;
   guint n, on_the_way; /* signals; those between the first evaluation and the end */
   guint64 used, total, peak, before, first, last;
-  gboolean begins_before; /* the first one already told more than there was before */
-} Told;
+  gboolean begins_before; /* the first one already received more than there was before */
+} Received;
 
 static void
-told_cb (LoomBusWorker1 *bus, const char *device, GVariant *bytes, gpointer data)
+memory_cb (LoomBusWorker1 *bus, const char *device, GVariant *bytes, gpointer data)
 {
-  Told *told = data;
+  Received *received = data;
   guint64 planned = 0, part;
   GVariantIter iter;
   const char *name;
 
   g_assert_cmpstr (device, ==, "cuda:0");
-  told->first = told->last = 0;
+  received->first = received->last = 0;
   g_variant_iter_init (&iter, bytes);
   while (g_variant_iter_next (&iter, "{&st}", &name, &part))
     {
-      guint64 *to = g_str_equal (name, "used")     ? &told->used
-                    : g_str_equal (name, "total")  ? &told->total
-                    : g_str_equal (name, "peak")   ? &told->peak
-                    : g_str_equal (name, "before") ? &told->before
-                    : g_str_equal (name, "first")  ? &told->first
-                    : g_str_equal (name, "last")   ? &told->last
+      guint64 *to = g_str_equal (name, "used")     ? &received->used
+                    : g_str_equal (name, "total")  ? &received->total
+                    : g_str_equal (name, "peak")   ? &received->peak
+                    : g_str_equal (name, "before") ? &received->before
+                    : g_str_equal (name, "first")  ? &received->first
+                    : g_str_equal (name, "last")   ? &received->last
                                                    : NULL;
 
       if (to != NULL)
@@ -43,9 +43,9 @@ told_cb (LoomBusWorker1 *bus, const char *device, GVariant *bytes, gpointer data
       else
         planned += part;
     }
-  told->on_the_way += told->f->last_step > 20 && told->f->last_step < 62;
-  if (told->n++ == 0)
-    told->begins_before = told->used >= told->before + planned;
+  received->on_the_way += received->f->last_step > 20 && received->f->last_step < 62;
+  if (received->n++ == 0)
+    received->begins_before = received->used >= received->before + planned;
 }
 
 static void
@@ -56,10 +56,10 @@ test_live (Fixture *f, gconstpointer data)
   g_autoptr (GError) error = NULL;
   GVariantBuilder b;
   gint64 begin = g_get_monotonic_time ();
-  Told told = { .f = f };
+  Received received = { .f = f };
   double seconds;
 
-  g_signal_connect (f->bus, "memory", G_CALLBACK (told_cb), &told);
+  g_signal_connect (f->bus, "memory", G_CALLBACK (memory_cb), &received);
   worker_load (f, graph, 0);
   g_variant_builder_init (&b, G_VARIANT_TYPE ("a{sv}"));
   g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (EPOCHS));
@@ -68,17 +68,17 @@ test_live (Fixture *f, gconstpointer data)
   g_assert_no_error (error);
   WAIT_UNTIL (worker_state_is (f, "done"));
   seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
-  g_test_message ("%u signals in %.1f s", told.n, seconds);
+  g_test_message ("%u signals in %.1f s", received.n, seconds);
   /* As the run is planned and each second, and with the plans of the evaluation and at the end at most. */
-  g_assert_cmpuint (told.n, >=, 4);
-  g_assert_cmpuint (told.on_the_way, >=, 1);
-  g_assert_cmpfloat (told.n, <=, seconds + 6);
-  g_assert_true (told.begins_before);
-  g_assert_true (told.before > 0 || told.used > 0);
-  g_assert_cmpuint (told.total, >=, told.peak);
-  g_assert_cmpuint (told.peak, >=, told.used);
-  g_assert_cmpuint (told.first, >, told.before);
-  g_assert_cmpuint (told.last, ==, told.peak);
+  g_assert_cmpuint (received.n, >=, 4);
+  g_assert_cmpuint (received.on_the_way, >=, 1);
+  g_assert_cmpfloat (received.n, <=, seconds + 6);
+  g_assert_true (received.begins_before);
+  g_assert_true (received.before > 0 || received.used > 0);
+  g_assert_cmpuint (received.total, >=, received.peak);
+  g_assert_cmpuint (received.peak, >=, received.used);
+  g_assert_cmpuint (received.first, >, received.before);
+  g_assert_cmpuint (received.last, ==, received.peak);
 }
 
 TEST_FILE (argc, argv)

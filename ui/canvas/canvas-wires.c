@@ -99,13 +99,13 @@ studio_wires_render_pills (const StudioScene *scene, const StudioView *view, con
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
   /* Text that is written larger is readable from farther away. */
-  double least = MAX (STUDIO_ZOOM_PILLS / studio_text_enlargement (context), STUDIO_ZOOM_DETAIL);
+  double least = MAX (STUDIO_ZOOM_SHAPE_LABELS / studio_text_enlargement (context), STUDIO_ZOOM_DETAIL);
 
   if (scene->n_links > 0 && view->zoom >= least && view->width > 0 && view->height > 0)
     {
       cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
 
-      studio_draw_pills (cr, scene, view, theme, named, context, layouts);
+      studio_draw_shape_labels (cr, scene, view, theme, named, context, layouts);
       cairo_destroy (cr);
     }
   return gtk_snapshot_free_to_node (snapshot);

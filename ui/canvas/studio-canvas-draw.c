@@ -121,9 +121,9 @@ snapshot_shape (StudioCanvas *self, GtkSnapshot *snapshot, const graphene_rect_t
   if (self->hover_link >= scene->n_links || self->gesture.state != STUDIO_GESTURE_IDLE)
     return;
   cr = gtk_snapshot_append_cairo (snapshot, all);
-  studio_draw_pill_beside (cr, scene, &self->view, studio_canvas_theme (self), self->hover_link, self->pointer_x,
-                           self->pointer_y, self->view.zoom < STUDIO_ZOOM_PILLS,
-                           gtk_widget_get_pango_context (GTK_WIDGET (self)), self->texts);
+  studio_draw_shape_label_above (cr, scene, &self->view, studio_canvas_theme (self), self->hover_link, self->pointer_x,
+                                 self->pointer_y, self->view.zoom < STUDIO_ZOOM_SHAPE_LABELS,
+                                 gtk_widget_get_pango_context (GTK_WIDGET (self)), self->texts);
   cairo_destroy (cr);
 }
 
@@ -230,7 +230,7 @@ allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const 
   gtk_widget_measure (pin, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, NULL, NULL, NULL);
   if (item->flow == STUDIO_FLOW_DOWN)
     corner = (StudioPoint){ item->x + item->width + STUDIO_FAULT_GAP, item->y };
-  if (fault.height > 0 && (item->fault_place == STUDIO_FAULT_BELOW || item->fault_place == STUDIO_FAULT_BESIDE))
+  if (fault.height > 0 && (item->fault_place == STUDIO_FAULT_BELOW || item->fault_place == STUDIO_FAULT_AT_RIGHT))
     corner.y += fault.height + STUDIO_FAULT_GAP;
   width = MAX (minimum, (int)(STUDIO_CARD_WIDTH * self->view.zoom));
   gtk_widget_measure (pin, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);

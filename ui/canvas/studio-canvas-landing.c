@@ -302,7 +302,7 @@ draw_text (PangoLayout *layout, double x, double y, const StudioColor *color, gp
 static void
 draw_ghost (StudioCanvas *self, cairo_t *cr, const StudioItem *item)
 {
-  const StudioFrameLook look = { .selected = TRUE, .ports = TRUE, .icon = studio_draw_own_icon };
+  const StudioFrameStyle look = { .selected = TRUE, .ports = TRUE, .icon = studio_draw_own_icon };
   const StudioTheme *theme = studio_canvas_theme (self);
   StudioCardTexts *texts = studio_card_texts_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), item, NULL, 1);
   double x, y;

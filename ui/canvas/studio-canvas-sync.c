@@ -6,7 +6,7 @@
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/scene/studio-copies.h"
 #include "ui/scene/studio-shapes.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 
 gboolean
 studio_canvas_is_selected_cb (guint64 serial, gpointer data)
@@ -150,7 +150,7 @@ sync_scene (StudioCanvas *self)
   self->stale = FALSE;
   studio_routes_set_right_angles (scene->routes, self->right_angles);
   studio_scene_set_shapes (scene, self->shapes);
-  studio_scene_mark_away (scene, (const char *const *)self->devices);
+  studio_scene_mark_missing_devices (scene, (const char *const *)self->devices);
   studio_scene_set_stages (scene, self->stages);
   self->shift_dx = self->shift_dy = 0;
   studio_canvas_forget_moving (self);

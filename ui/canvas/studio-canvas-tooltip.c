@@ -4,7 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/drawing/studio-formula.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 
 /* In a field, a tooltip of the canvas would come from a pointer that was left lying there. */
 static gboolean
@@ -64,10 +64,10 @@ add_device (GString *markup, const StudioItem *item)
 
   if (item->badge == NULL)
     return;
-  line = g_strdup_printf (
-      item->is_away ? _ ("Runs on %s, which this machine does not have. Train the graph on a machine that has it.")
-                    : _ ("Runs on %s."),
-      item->badge);
+  line = g_strdup_printf (item->is_device_missing ? _ (
+                              "Runs on %s, which this machine does not have. Train the graph on a machine that has it.")
+                                                  : _ ("Runs on %s."),
+                          item->badge);
   add_line (markup, line);
 }
 
@@ -75,7 +75,7 @@ add_device (GString *markup, const StudioItem *item)
 static void
 add_part (GString *markup, const StudioItem *item)
 {
-  g_autofree char *stage = studio_item_stage_words (item), *split = studio_item_split_words (item);
+  g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item);
 
   if (stage != NULL)
     add_line (markup, stage);

@@ -107,7 +107,7 @@ studio_minimap_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   ground.alpha = 0.92f;
   fill = theme->accent;
   fill.alpha = 0.12f;
-  seen = studio_map_seen (&self->map, &self->canvas->view);
+  seen = studio_map_visible (&self->map, &self->canvas->view);
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, self->map.width, self->map.height));
   studio_draw_box (cr, 0, 0, self->map.width, self->map.height, 8, &ground, 1, &theme->border);
   cairo_set_source_surface (cr, self->cards, 0, 0);

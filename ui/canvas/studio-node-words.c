@@ -3,7 +3,7 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/canvas/studio-node.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 
 /* More names than this say nothing to anybody who hears them. */
 #define MAX_NAMES 12
@@ -62,7 +62,7 @@ studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint at)
   const StudioItem *item = &scene->item[at];
   GString *description = g_string_new (NULL);
   g_autofree char *mark = studio_canvas_dup_mark (canvas, item->id);
-  g_autofree char *stage = studio_item_stage_words (item), *split = studio_item_split_words (item);
+  g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item);
   StudioTone tone = studio_item_tone (item);
 
   for (guint p = 0; p < item->n_outputs; p++)
@@ -75,8 +75,8 @@ studio_node_words (StudioCanvas *canvas, const StudioScene *scene, guint at)
   if (description->len == 0)
     g_string_append (description, _ ("shape not known"));
   add_words (description, mark != NULL, "%s", mark);
-  add_words (description, item->badge != NULL, item->is_away ? _ ("on %s, which is not on this machine") : _ ("on %s"),
-             item->badge);
+  add_words (description, item->badge != NULL,
+             item->is_device_missing ? _ ("on %s, which is not on this machine") : _ ("on %s"), item->badge);
   add_words (description, stage != NULL, "%s", stage);
   add_words (description, split != NULL, "%s", split);
   add_words (description, item->muted, "%s", _ ("muted"));

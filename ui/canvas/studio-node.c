@@ -156,7 +156,7 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
             y += 10 + h / 2.0 + (p - item->n_inputs) * (h + 4);
           }
         append_box (snapshot, &GRAPHENE_RECT_INIT (left, y - h / 2.0 - 1, w + 8, h + 2), 4, &theme->background, 1,
-                    &theme->pill);
+                    &theme->shape_label);
         /* The one layout is drawn as it is now: a copy, because the snapshot keeps glyphs and not the layout. */
         append_text (snapshot, self->port, left + 4, y - h / 2.0, &theme->text);
       }
@@ -241,7 +241,7 @@ snapshot_far (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, c
 
   if (self->far == NULL || self->far_zoom != zoom)
     {
-      const StudioFrameLook look = { self->selected, FALSE, draw_icon, self };
+      const StudioFrameStyle look = { self->selected, FALSE, draw_icon, self };
 
       g_clear_pointer (&self->far, cairo_surface_destroy);
       self->far_zoom = zoom;
@@ -301,7 +301,7 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
     {
       int width = ceil ((item->width + 2 * MARGIN) * zoom) * factor;
       int height = ceil ((item->height + 2 * MARGIN) * zoom) * factor;
-      const StudioFrameLook look = { self->selected, !wiring, draw_icon, self };
+      const StudioFrameStyle look = { self->selected, !wiring, draw_icon, self };
       cairo_t *cr;
 
       surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
@@ -405,7 +405,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->path);
   h = mix (h, item->summary);
   h = mix (h, item->title);
-  h = mix (h, item->badge) * 31 + item->is_away;
+  h = mix (h, item->badge) * 31 + item->is_device_missing;
   h = mix (mix (h, item->mark), item->split) * 31 + item->tint * 2 + item->in_stage;
   h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
   h = h * 31 + item->flow * 2 + item->folded;

@@ -115,7 +115,7 @@ studio_chart_update (StudioChart *self)
     return;
   g_free (self->description);
   self->description = g_steal_pointer (&words);
-  g_autofree char *label = g_strdup_printf (_ ("%s chart"), studio_plot_words (self->plot->title));
+  g_autofree char *label = g_strdup_printf (_ ("%s chart"), studio_plot_translate (self->plot->title));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, self->description, -1);
 }

@@ -11,8 +11,8 @@
 
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
-#include "ui/charts/heat-map-words.h"
-#include "ui/charts/heat-map-words.h"
+#include "ui/charts/heat-map-labels.h"
+#include "ui/charts/heat-map-labels.h"
 #include "ui/charts/studio-colormap.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/drawing/studio-export.h"
@@ -35,7 +35,7 @@ struct _StudioHeatMap
   char *caption; /* both lines, for a screen reader */
   char *what, *when;
   char *step_words; /* the end of when: what is left of it on a narrow card */
-  HeatMapWords words;
+  HeatMapLabels words;
   cairo_surface_t *image;
   int map_height;
   double scale;
@@ -167,8 +167,8 @@ fit_cells (const Drawing *d, double width, double height)
   const StudioHeatMap *self = d->self;
   const double top = 2 * CAPTION_LINE * d->scale;
 
-  return heat_map_words_fit (&self->words, d->context, d->scale, self->rows, self->columns, width,
-                             height - top - LEGEND_HEIGHT * d->scale);
+  return heat_map_labels_fit (&self->words, d->context, d->scale, self->rows, self->columns, width,
+                              height - top - LEGEND_HEIGHT * d->scale);
 }
 
 static void
@@ -192,7 +192,7 @@ draw_map (cairo_t *cr, double width, double height, gpointer data)
   cairo_save (cr);
   cairo_translate (cr, 0, top);
   cairo_set_source_rgba (cr, ink, ink, ink, 0.8);
-  heat_map_words_draw (&self->words, d->context, &cells, self->rows, self->columns, cr);
+  heat_map_labels_draw (&self->words, d->context, &cells, self->rows, self->columns, cr);
   cairo_translate (cr, cells.x, cells.y);
   if (d->vector && (gsize)self->rows * self->columns <= MAX_VECTOR_CELLS)
     draw_cells (self, cr, cells.width, cells.height);
@@ -254,7 +254,7 @@ heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, i
 static char *
 name_of (char *const *words, guint n, guint i, const char *number)
 {
-  const char *word = heat_map_word (words, n, i);
+  const char *word = heat_map_label (words, n, i);
 
   return word != NULL && *word != '\0' ? g_strdup_printf (_ ("“%s”"), word) : g_strdup_printf (number, i + 1);
 }
@@ -311,7 +311,7 @@ heat_map_dispose (GObject *object)
   StudioHeatMap *self = STUDIO_HEAT_MAP (object);
   g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   clear_values (self);
-  heat_map_words_clear (&self->words);
+  heat_map_labels_clear (&self->words);
   g_clear_pointer (&self->caption, g_free);
   g_clear_pointer (&self->what, g_free);
   g_clear_pointer (&self->when, g_free);
@@ -408,9 +408,9 @@ studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, g
 }
 
 void
-studio_heat_map_set_words (StudioHeatMap *self, const char *const *rows, const char *const *columns)
+studio_heat_map_set_labels (StudioHeatMap *self, const char *const *rows, const char *const *columns)
 {
-  heat_map_words_set (&self->words, rows, columns);
+  heat_map_labels_set (&self->words, rows, columns);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -465,9 +465,9 @@ csv_of (const StudioHeatMap *self)
 {
   GString *text = g_string_new (NULL);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
-  const gboolean named = heat_map_word (self->words.rows, self->rows, 0) != NULL;
+  const gboolean named = heat_map_label (self->words.rows, self->rows, 0) != NULL;
 
-  if (heat_map_word (self->words.columns, self->columns, 0) != NULL)
+  if (heat_map_label (self->words.columns, self->columns, 0) != NULL)
     for (guint c = 0; c < self->columns; c++)
       {
         g_string_append (text, c > 0 || named ? "," : "");

@@ -316,7 +316,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
         set_ink (cr, style, 0.72);
       else
         set_curve_colour (cr, style, c->style);
-      draw_text (cr, context, style->scale, FALSE, studio_plot_words (c->label), f->right + 6, at[order[k - 1]], 0);
+      draw_text (cr, context, style->scale, FALSE, studio_plot_translate (c->label), f->right + 6, at[order[k - 1]], 0);
     }
 }
 
@@ -415,7 +415,7 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
           g_string_append_printf (text, _ ("step %s"), step);
         }
       g_autofree char *value = studio_format_number (py);
-      g_string_append_printf (text, " · %s %s", studio_plot_words (c->label), value);
+      g_string_append_printf (text, " · %s %s", studio_plot_translate (c->label), value);
       if (isfinite (py))
         {
           set_curve_colour (cr, style, c->style);
@@ -475,7 +475,7 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   double s = style->scale;
   Frame f = { .top = 26 * s, .bottom = height - 20 * s };
   set_ink (cr, style, 0.9);
-  draw_text (cr, context, s, TRUE, studio_plot_words (p->title), 0, 9 * s, 0);
+  draw_text (cr, context, s, TRUE, studio_plot_translate (p->title), 0, 9 * s, 0);
   if (!studio_plot_bounds (p, &f.x0, &f.x1, &f.y0, &f.y1))
     {
       set_ink (cr, style, 0.72);
@@ -490,8 +490,9 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
       figures = MAX (figures, text_width (context, s, text));
     }
   for (guint i = 0; i < p->curves->len; i++)
-    words = MAX (words, text_width (context, s,
-                                    studio_plot_words (((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label)));
+    words = MAX (
+        words,
+        text_width (context, s, studio_plot_translate (((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->label)));
   f.left = figures + 6;
   f.right = width - words - 8;
   if (f.right - f.left < 24 || f.bottom - f.top < 16)

@@ -189,7 +189,7 @@ studio_plot_nice_step (double min, double max, int wanted)
 /* ---- descriptions ---------------------------------------------------------- */
 
 const char *
-studio_plot_words (const char *name)
+studio_plot_translate (const char *name)
 {
   return name[0] != '\0' ? _ (name) : name;
 }
@@ -206,17 +206,17 @@ studio_plot_describe (const StudioPlot *p)
       if (!studio_series_last (c->series, &x, &y))
         continue;
       g_autofree char *value = studio_format_number (y);
-      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_words (c->label), value);
+      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_translate (c->label), value);
       if (c->style != STUDIO_PLOT_CURVE_PREVIOUS)
         at = MAX (at, x);
     }
   if (s->len == 0)
-    return g_strdup_printf (_ ("%s: no points yet"), studio_plot_words (p->title));
+    return g_strdup_printf (_ ("%s: no points yet"), studio_plot_translate (p->title));
   if (at < 0)
-    return g_strdup_printf ("%s: %s", studio_plot_words (p->title), s->str);
+    return g_strdup_printf ("%s: %s", studio_plot_translate (p->title), s->str);
   g_autofree char *step = studio_format_count (at);
   /* Translators: "loss: train 0.412, validation 0.430 at step 840"; read aloud. */
-  return g_strdup_printf (_ ("%1$s: %2$s at step %3$s"), studio_plot_words (p->title), s->str, step);
+  return g_strdup_printf (_ ("%1$s: %2$s at step %3$s"), studio_plot_translate (p->title), s->str, step);
 }
 
 char *

@@ -69,7 +69,7 @@ guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *conte
                         double width, double height, double hover_x);
 /* Translates a title or label. Both are English in the plot, so that CSV columns have the same names in all languages.
  */
-const char *studio_plot_words (const char *name);
+const char *studio_plot_translate (const char *name);
 /* For screen readers: "loss: train 0.412, validation 0.430 at step 840". */
 char *studio_plot_describe (const StudioPlot *plot);
 /* One row per step and one column per curve; a field is empty if the curve has no point at that step. */

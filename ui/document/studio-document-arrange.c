@@ -120,7 +120,7 @@ static double *
 push_for (const StudioScene *scene, guint item, guint from, double across, double *x, double *y)
 {
   g_autofree StudioItem *items = g_memdup2 (scene->item, scene->n_items * sizeof (StudioItem));
-  StudioRect room = studio_geometry_room (&scene->item[item]);
+  StudioRect room = studio_geometry_with_pins (&scene->item[item]);
   double *by = g_new (double, scene->n_items + 1);
   StudioScene others = *scene;
 
@@ -216,7 +216,7 @@ studio_document_make_room_for_pin (StudioDocument *self, const char *node_path, 
 
   if (item == STUDIO_NO_ITEM)
     return;
-  studio_layout_make_room (scene, item, studio_geometry_pin_height (height), by);
+  studio_layout_make_space (scene, item, studio_geometry_pin_height (height), by);
   place_all (self, scene);
   for (guint i = 0; i < scene->n_items; i++)
     if (by[i] != 0)

@@ -1,7 +1,7 @@
 /* Data outside the folder of the document's file: the guard that lets them wait, and the user's agreement. */
 #include "ui/document/studio-document-private.h"
 
-#include "ui/scene/studio-agreed.h"
+#include "ui/scene/studio-allowed-paths.h"
 
 void
 studio_document_guard (StudioDocument *self)
@@ -16,7 +16,7 @@ studio_document_outside (StudioDocument *self)
 {
   LoomNet *net = studio_document_get_net (self);
 
-  return net != NULL ? studio_agreed_missing (net, self->graph, self->path) : g_new0 (char *, 1);
+  return net != NULL ? studio_allowed_paths_missing (net, self->graph, self->path) : g_new0 (char *, 1);
 }
 
 void
@@ -26,7 +26,7 @@ studio_document_agree (StudioDocument *self)
 
   if (paths[0] == NULL)
     return;
-  studio_agreed_add (paths);
+  studio_allowed_paths_add (paths);
   self->net_valid = FALSE;
   studio_document_infer (self);
 }

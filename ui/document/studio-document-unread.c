@@ -111,8 +111,8 @@ static gboolean
 is_to_be_read (const LoomNetNode *node)
 {
   return is_in_root (node) && node->typed && !node->muted && node->op != NULL && node->op->role == LOOM_ROLE_NONE
-         && node->op->category != LOOM_CATEGORY_LOSS && node->op->gives == LOOM_OUTPUT_VALUES && !node->op->has_effect
-         && node->n_outputs > 0 && node->output[0].shape.rank > 0;
+         && node->op->category != LOOM_CATEGORY_LOSS && node->op->output_kind == LOOM_OUTPUT_VALUES
+         && !node->op->has_effect && node->n_outputs > 0 && node->output[0].shape.rank > 0;
 }
 
 void

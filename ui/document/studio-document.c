@@ -4,7 +4,7 @@
  * studio-document-commands.c and -wires.c, scopes and the comparison with a run in studio-document-scope.c. */
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 
 #include <errno.h>
 #include <string.h>
@@ -204,7 +204,7 @@ studio_document_get_scene (StudioDocument *self)
                               self->net, self->faults, studio_document_fix_for_fault, self);
       /* An older net has elements that may be gone; the scene is made anew with the next one. */
       if (self->net_valid && self->net != NULL)
-        studio_scene_add_splits (self->scene, self->graph, self->net);
+        studio_scene_add_shards (self->scene, self->graph, self->net);
       studio_layout_fill (self->scene);
       /* Most wires of the next version lie where they lay. */
       if (self->routes != NULL)

@@ -84,7 +84,7 @@ draw_ports (cairo_t *cr, const StudioItem *item, gboolean is_output, const Studi
 }
 
 static void
-draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameLook *look)
+draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameStyle *look)
 {
   const char *name = item->op != NULL ? item->op->icon : item->is_module ? "view-grid-symbolic" : NULL;
   const StudioColor *color = studio_theme_category (theme, item);
@@ -95,10 +95,10 @@ draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const 
 
 /* A data set whose data is not at hand has its icon, larger. */
 static void
-draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameLook *look)
+draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameStyle *look)
 {
   StudioRect room = studio_geometry_figure (item);
-  StudioFrameLook large = *look;
+  StudioFrameStyle large = *look;
 
   if (room.height <= 0)
     return;
@@ -172,7 +172,7 @@ draw_bar (cairo_t *cr, const StudioItem *item)
 
 void
 studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
-                        const StudioFrameLook *look)
+                        const StudioFrameStyle *look)
 {
   StudioColor tint = *studio_theme_category (theme, item);
 
@@ -193,7 +193,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_fill (cr);
   if (item->tint > 0)
     {
-      studio_color_set (studio_theme_part (theme, item), cr);
+      studio_color_set (studio_theme_partition_color (theme, item), cr);
       cairo_rectangle (cr, 0, 0, item->width, theme->high_contrast ? STUDIO_PART_HIGH : STUDIO_PART);
       cairo_fill (cr);
     }
@@ -491,9 +491,9 @@ studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const S
 
       pango_layout_get_pixel_size (t->badge, &badge_width, &badge_height);
       put (t->badge, right_end (item) - badge_width, y + (h - badge_height) / 2.0,
-           item->is_away         ? &theme->advice
-           : item->badge != NULL ? &theme->accent
-                                 : &theme->dim,
+           item->is_device_missing ? &theme->advice
+           : item->badge != NULL   ? &theme->accent
+                                   : &theme->dim,
            data);
     }
   if (item->folded)

@@ -20,7 +20,7 @@ typedef struct
   gboolean selected, ports;
   StudioDrawIcon icon;
   gpointer icon_data;
-} StudioFrameLook;
+} StudioFrameStyle;
 
 /* The position of a card's name; the strip under it has the category's colour. */
 typedef struct
@@ -30,7 +30,7 @@ typedef struct
 
 /* Draws what cards with the same look share: border, bar, head, icon, figure, ports. */
 void studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
-                             const StudioFrameLook *look);
+                             const StudioFrameStyle *look);
 /* TRUE if the card's fault is about this port. */
 gboolean studio_item_blames (const StudioItem *item, const StudioPort *port, gboolean is_output);
 const StudioColor *

@@ -20,7 +20,7 @@ studio_draw_cost (cairo_t *cr, const StudioScene *scene, const StudioItem *item,
   if (value <= 0)
     return;
   studio_draw_box (cr, inset, height - bar / 2, length, bar, bar / 2, &theme->background, 0, NULL);
-  studio_draw_box (cr, inset, height - bar / 2, length, bar, bar / 2, &theme->pill, 0, NULL);
+  studio_draw_box (cr, inset, height - bar / 2, length, bar, bar / 2, &theme->shape_label, 0, NULL);
   studio_draw_box (cr, inset, height - bar / 2, MAX (length * share, bar), bar, bar / 2, &theme->accent, 0, NULL);
   if (text == NULL)
     return;
@@ -45,7 +45,7 @@ studio_draw_cost_legend (cairo_t *cr, const StudioScene *scene, StudioMeasure me
   pango_layout_get_pixel_size (text, &w, &h);
   y -= h + 8;
   studio_draw_box (cr, x, y, w + 54, h + 8, 6, &theme->background, 1, &theme->border);
-  studio_draw_box (cr, x + 8, y + (h + 8) / 2.0 - BAR / 2, 30, BAR, BAR / 2, &theme->pill, 0, NULL);
+  studio_draw_box (cr, x + 8, y + (h + 8) / 2.0 - BAR / 2, 30, BAR, BAR / 2, &theme->shape_label, 0, NULL);
   studio_draw_box (cr, x + 8, y + (h + 8) / 2.0 - BAR / 2, 18, BAR, BAR / 2, &theme->accent, 0, NULL);
   cairo_move_to (cr, x + 46, y + 4);
   studio_color_set (&theme->text, cr);

@@ -48,11 +48,11 @@ set_text (PangoLayout *text, const char *name, double size, double width, double
 
 static void
 draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width, double height,
-           PangoLayout *text, const StudioFrameLook *look)
+           PangoLayout *text, const StudioFrameStyle *look)
 {
   const char *icon = item->op != NULL ? item->op->icon : item->is_module ? "view-grid-symbolic" : NULL;
   double size = text_size (pango_layout_get_context (text), zoom, height), left = 5, side = CLAMP (16 * zoom, 10, 16);
-  gboolean above = icon != NULL && look->icon != NULL && height >= side + 1.3 * size + 4, beside = FALSE;
+  gboolean above = icon != NULL && look->icon != NULL && height >= side + 1.3 * size + 4, at_side = FALSE;
   double top = 0;
   int w, h;
 
@@ -60,13 +60,13 @@ draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
   set_text (text, item->title, size, -1, 0);
   pango_layout_get_pixel_size (text, &w, NULL);
   if (!above && icon != NULL && look->icon != NULL && height >= side + 2)
-    beside = width - left - side - 5 >= MIN (w, 44);
-  set_text (text, item->title, size, MAX (width - left - 2 - (beside ? side + 3 : 0), 8),
+    at_side = width - left - side - 5 >= MIN (w, 44);
+  set_text (text, item->title, size, MAX (width - left - 2 - (at_side ? side + 3 : 0), 8),
             height - (above ? side + 2 : 0));
   pango_layout_get_pixel_size (text, NULL, &h);
   if (above)
     top = side + 1;
-  if (above || beside)
+  if (above || at_side)
     {
       cairo_save (cr);
       cairo_translate (cr, left, floor (above ? (height - h - top) / 2 : (height - side) / 2));
@@ -77,7 +77,7 @@ draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
   cairo_save (cr);
   cairo_rectangle (cr, 0, 0, width - 1, height);
   cairo_clip (cr);
-  cairo_move_to (cr, left + (beside ? side + 3 : 0), floor ((height - h + top) / 2));
+  cairo_move_to (cr, left + (at_side ? side + 3 : 0), floor ((height - h + top) / 2));
   studio_color_set (&theme->text, cr);
   pango_cairo_show_layout (cr, text);
   cairo_restore (cr);
@@ -94,7 +94,7 @@ draw_part (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
 {
   int w = 0, h;
 
-  studio_color_set (studio_theme_part (theme, item), cr);
+  studio_color_set (studio_theme_partition_color (theme, item), cr);
   cairo_rectangle (cr, radius / 2, 0, width - radius, MIN (theme->high_contrast ? BAND + 2 : BAND, height / 3));
   cairo_fill (cr);
   if (width < MARK_ROOM || item->mark == NULL)
@@ -109,7 +109,7 @@ draw_part (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double
 
 void
 studio_draw_card_far (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width,
-                      double height, PangoLayout *text, const StudioFrameLook *look)
+                      double height, PangoLayout *text, const StudioFrameStyle *look)
 {
   gboolean named = studio_geometry_is_named (item, zoom) && width >= LEAST_NAMED;
   StudioTone tone = studio_item_tone (item);

@@ -167,7 +167,7 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
                              selected ? &theme->accent : studio_theme_wire (theme, link), FALSE);
         if (link->copy != NULL)
           copy_mark (cr, theme, &route[i], view);
-        if (link->fault && view->zoom >= STUDIO_ZOOM_PILLS)
+        if (link->fault && view->zoom >= STUDIO_ZOOM_SHAPE_LABELS)
           {
             double x, y, sx, sy;
 
@@ -180,7 +180,7 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
 }
 
 static PangoLayout *
-pill_text (const char *text, PangoContext *context, GHashTable *layouts)
+shape_label_text (const char *text, PangoContext *context, GHashTable *layouts)
 {
   PangoLayout *layout = g_hash_table_lookup (layouts, text);
 
@@ -196,103 +196,105 @@ typedef struct
 {
   PangoContext *context;
   GHashTable *layouts;
-} PillTexts;
+} ShapeLabelTexts;
 
 /* The layout of a shape in one of its forms, or NULL. */
 static PangoLayout *
-pill_layout (const PillTexts *texts, const char *label, StudioPillForm form)
+shape_label_layout (const ShapeLabelTexts *texts, const char *label, StudioShapeLabelForm form)
 {
-  g_autofree char *text = studio_pill_text (label, form);
-  PangoLayout *layout = text != NULL ? pill_text (text, texts->context, texts->layouts) : NULL;
+  g_autofree char *text = studio_shape_label_text (label, form);
+  PangoLayout *layout = text != NULL ? shape_label_text (text, texts->context, texts->layouts) : NULL;
 
-  if (layout != NULL && form != STUDIO_PILL_LINE)
+  if (layout != NULL && form != STUDIO_SHAPE_LABEL_LINE)
     pango_layout_set_alignment (layout, PANGO_ALIGN_CENTER);
   return layout;
 }
 
 static gboolean
-pill_size (const char *label, StudioPillForm form, double *width, double *height, gpointer data)
+shape_label_size (const char *label, StudioShapeLabelForm form, double *width, double *height, gpointer data)
 {
-  PangoLayout *layout = pill_layout (data, label, form);
+  PangoLayout *layout = shape_label_layout (data, label, form);
   int w, h;
 
   if (layout == NULL)
     return FALSE;
   pango_layout_get_pixel_size (layout, &w, &h);
-  *width = w + (form == STUDIO_PILL_COLUMN ? 10 : 12);
+  *width = w + (form == STUDIO_SHAPE_LABEL_COLUMN ? 10 : 12);
   *height = h + 4;
   return TRUE;
 }
 
 static void
-draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const StudioLink *link,
-           const StudioPill *pill, const PillTexts *texts)
+draw_shape_label (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const StudioLink *link,
+                  const StudioShapeLabel *shape_label, const ShapeLabelTexts *texts)
 {
-  PangoLayout *layout = pill_layout (texts, link->label, pill->form);
-  StudioColor ink = lit (link, link->fault ? &theme->error : &theme->dim), edge = lit (link, &theme->pill);
-  double sx, sy, radius = pill->form == STUDIO_PILL_LINE ? pill->rect.height / 2 : 8;
+  PangoLayout *layout = shape_label_layout (texts, link->label, shape_label->form);
+  StudioColor ink = lit (link, link->fault ? &theme->error : &theme->dim), edge = lit (link, &theme->shape_label);
+  double sx, sy, radius = shape_label->form == STUDIO_SHAPE_LABEL_LINE ? shape_label->rect.height / 2 : 8;
   int w, h;
 
   pango_layout_get_pixel_size (layout, &w, &h);
-  studio_view_to_screen (view, pill->rect.x, pill->rect.y, &sx, &sy);
+  studio_view_to_screen (view, shape_label->rect.x, shape_label->rect.y, &sx, &sy);
   cairo_save (cr);
   cairo_translate (cr, floor (sx), floor (sy));
   cairo_scale (cr, view->zoom, view->zoom);
-  if (link->copy != NULL && pill->form != STUDIO_PILL_LINE)
+  if (link->copy != NULL && shape_label->form != STUDIO_SHAPE_LABEL_LINE)
     radius = 8;
-  studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &theme->background, 1, &edge);
+  studio_draw_box (cr, 0, 0, shape_label->rect.width, shape_label->rect.height, radius, &theme->background, 1, &edge);
   if (link->copy != NULL)
     {
       StudioColor tint = theme->accent;
 
       tint.alpha = theme->dark ? 0.22f : 0.12f;
-      studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &tint, 1.5, &theme->accent);
+      studio_draw_box (cr, 0, 0, shape_label->rect.width, shape_label->rect.height, radius, &tint, 1.5, &theme->accent);
     }
-  cairo_move_to (cr, floor ((pill->rect.width - w) / 2), 2);
+  cairo_move_to (cr, floor ((shape_label->rect.width - w) / 2), 2);
   studio_color_set (&ink, cr);
   pango_cairo_show_layout (cr, layout);
   cairo_restore (cr);
 }
 
-static const StudioPill *
-pills_of (const StudioScene *scene, PillTexts *texts)
+static const StudioShapeLabel *
+shape_labels_of (const StudioScene *scene, ShapeLabelTexts *texts)
 {
   /* Another font, or another size of it, is another serial. */
   guint key = pango_context_get_serial (texts->context) ^ GPOINTER_TO_UINT (texts->context) ^ (guint)scene->shapes << 1;
 
-  return studio_scene_pills (scene, key, pill_size, texts);
+  return studio_scene_shape_labels (scene, key, shape_label_size, texts);
 }
 
 void
-studio_draw_pill_beside (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
-                         guint link, double sx, double sy, gboolean always, PangoContext *context, GHashTable *layouts)
+studio_draw_shape_label_above (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                               guint link, double sx, double sy, gboolean always, PangoContext *context,
+                               GHashTable *layouts)
 {
-  PillTexts texts = { context, layouts };
+  ShapeLabelTexts texts = { context, layouts };
   const StudioView pixels = { .zoom = 1, .width = view->width, .height = view->height };
-  StudioPill pill = { .form = STUDIO_PILL_LINE };
+  StudioShapeLabel shape_label = { .form = STUDIO_SHAPE_LABEL_LINE };
 
-  if (scene->link[link].label == NULL || (!always && pills_of (scene, &texts)[link].rect.width > 0))
+  if (scene->link[link].label == NULL || (!always && shape_labels_of (scene, &texts)[link].rect.width > 0))
     return;
-  pill_size (scene->link[link].label, pill.form, &pill.rect.width, &pill.rect.height, &texts);
-  pill.rect.x = CLAMP (sx - pill.rect.width / 2, 4, MAX (4, view->width - pill.rect.width - 4));
-  pill.rect.y = sy > pill.rect.height + 16 ? sy - pill.rect.height - 12 : sy + 20;
-  draw_pill (cr, &pixels, theme, &scene->link[link], &pill, &texts);
+  shape_label_size (scene->link[link].label, shape_label.form, &shape_label.rect.width, &shape_label.rect.height,
+                    &texts);
+  shape_label.rect.x = CLAMP (sx - shape_label.rect.width / 2, 4, MAX (4, view->width - shape_label.rect.width - 4));
+  shape_label.rect.y = sy > shape_label.rect.height + 16 ? sy - shape_label.rect.height - 12 : sy + 20;
+  draw_shape_label (cr, &pixels, theme, &scene->link[link], &shape_label, &texts);
 }
 
 void
-studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
-                   PangoContext *context, GHashTable *layouts)
+studio_draw_shape_labels (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                          guint named, PangoContext *context, GHashTable *layouts)
 {
-  PillTexts texts = { context, layouts };
+  ShapeLabelTexts texts = { context, layouts };
   StudioRect seen = studio_view_visible (view);
-  const StudioPill *pill = pills_of (scene, &texts);
+  const StudioShapeLabel *shape_label = shape_labels_of (scene, &texts);
 
   for (guint i = 0; i < scene->n_links; i++)
     {
       const StudioLink *link = &scene->link[i];
 
-      if (pill[i].rect.width > 0 && link->from != named && link->to != named
-          && studio_rect_intersects (&pill[i].rect, &seen))
-        draw_pill (cr, view, theme, link, &pill[i], &texts);
+      if (shape_label[i].rect.width > 0 && link->from != named && link->to != named
+          && studio_rect_intersects (&shape_label[i].rect, &seen))
+        draw_shape_label (cr, view, theme, link, &shape_label[i], &texts);
     }
 }

@@ -24,12 +24,12 @@ void studio_draw_point (cairo_t *cr, const StudioPoint *point, const StudioView 
                         const StudioColor *color, gboolean marked);
 /* Draws the shape labels where they cover no other. named: an item whose ports are named instead, or STUDIO_NO_ITEM.
  * layouts caches text (char * → PangoLayout) between calls. */
-void studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
-                        guint named, PangoContext *context, GHashTable *layouts);
+void studio_draw_shape_labels (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                               guint named, PangoContext *context, GHashTable *layouts);
 /* Draws the shape label of the wire under the pointer above a point in pixels, if it has none of its own or always is
  * set. */
-void
-studio_draw_pill_beside (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
-                         guint link, double sx, double sy, gboolean always, PangoContext *context, GHashTable *layouts);
+void studio_draw_shape_label_above (cairo_t *cr, const StudioScene *scene, const StudioView *view,
+                                    const StudioTheme *theme, guint link, double sx, double sy, gboolean always,
+                                    PangoContext *context, GHashTable *layouts);
 
 G_END_DECLS

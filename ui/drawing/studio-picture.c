@@ -7,7 +7,7 @@
 #include <pango/pangocairo.h>
 
 #include "gradloom-icons.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-fault.h"
 #include "ui/drawing/draw-icon.h"
@@ -62,7 +62,7 @@ studio_picture_scene (const LoomGraph *graph, const char *module, GError **error
   read_samples (graph, scope);
   scene = studio_scene_new (graph, scope, module != NULL ? module : "", net, faults, NULL, NULL);
   if (net != NULL)
-    studio_scene_add_splits (scene, graph, net);
+    studio_scene_add_shards (scene, graph, net);
   studio_layout_fill (scene);
   return scene;
 }
@@ -78,7 +78,7 @@ show_text (PangoLayout *layout, double x, double y, const StudioColor *color, gp
 static void
 draw_card (cairo_t *cr, const Picture *picture, const StudioItem *item, PangoContext *context)
 {
-  const StudioFrameLook look = { .ports = TRUE, .icon = studio_draw_own_icon };
+  const StudioFrameStyle look = { .ports = TRUE, .icon = studio_draw_own_icon };
   StudioCardTexts *texts = studio_card_texts_new (context, item, NULL, studio_text_enlargement (context));
   double x, y;
 
@@ -106,7 +106,7 @@ draw (cairo_t *cr, double width, double height, gpointer data)
   const StudioScene *scene = picture->scene;
   const StudioView view = { 1, picture->bounds.x, picture->bounds.y, width, height };
   PangoContext *context = studio_export_context_new ();
-  g_autoptr (GHashTable) pills = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+  g_autoptr (GHashTable) shape_labels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
 
   if (picture->background)
     {
@@ -130,7 +130,7 @@ draw (cairo_t *cr, double width, double height, gpointer data)
   for (guint i = 0; i < scene->n_items; i++)
     draw_card (cr, picture, &scene->item[i], context);
   cairo_restore (cr);
-  studio_draw_pills (cr, scene, &view, &picture->theme, STUDIO_NO_ITEM, context, pills);
+  studio_draw_shape_labels (cr, scene, &view, &picture->theme, STUDIO_NO_ITEM, context, shape_labels);
   g_object_unref (context);
 }
 

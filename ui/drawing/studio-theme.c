@@ -35,7 +35,7 @@ static const Pair categories[LOOM_N_CATEGORIES + 1] = {
 };
 
 /* Stages and devices; each is also shown by its number. */
-static const Pair parts[STUDIO_N_PARTS] = {
+static const Pair parts[STUDIO_N_PARTITION_COLORS] = {
   { "#1a5fb4", "#78aeed" }, { "#b5510a", "#ffa348" }, { "#1c7a45", "#57e389" },
   { "#813d9c", "#dc8add" }, { "#0b6e69", "#5bc8af" }, { "#a51d2d", "#ff7b63" },
 };
@@ -86,7 +86,7 @@ studio_theme_set_base (StudioTheme *theme, const StudioColor *background, const 
   theme->border = faded (*text, high ? 0.8f : 0.22f);
   /* The grid says nothing: with more contrast it would stand before what does. */
   theme->dot = faded (*text, high ? 0.12f : 0.08f);
-  theme->pill = faded (*text, 0.15f);
+  theme->shape_label = faded (*text, 0.15f);
 }
 
 void
@@ -108,7 +108,7 @@ studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast)
     theme->dtype[i] = pick (types[i].colour, dark);
   for (guint i = 0; i <= LOOM_N_CATEGORIES; i++)
     theme->category[i] = pick (categories[i], dark);
-  for (guint i = 0; i < STUDIO_N_PARTS; i++)
+  for (guint i = 0; i < STUDIO_N_PARTITION_COLORS; i++)
     theme->part[i] = pick (parts[i], dark);
   theme->untyped = pick ((Pair){ "#77767b", "#9a9996" }, dark);
 }
@@ -156,7 +156,7 @@ studio_theme_category (const StudioTheme *theme, const StudioItem *item)
 }
 
 const StudioColor *
-studio_theme_part (const StudioTheme *theme, const StudioItem *item)
+studio_theme_partition_color (const StudioTheme *theme, const StudioItem *item)
 {
-  return item->tint > 0 ? &theme->part[(item->tint - 1) % STUDIO_N_PARTS] : NULL;
+  return item->tint > 0 ? &theme->part[(item->tint - 1) % STUDIO_N_PARTITION_COLORS] : NULL;
 }

@@ -26,16 +26,16 @@ typedef enum
   STUDIO_N_LINES
 } StudioLine;
 
-#define STUDIO_N_PARTS 6
+#define STUDIO_N_PARTITION_COLORS 6
 
 typedef struct
 {
   gboolean dark, high_contrast;
-  StudioColor background, card, text, dim, border, dot, accent, error, error_background, advice, todo, pill;
+  StudioColor background, card, text, dim, border, dot, accent, error, error_background, advice, todo, shape_label;
   StudioColor added; /* added in a comparison; changed parts have the colour of warnings, removed ones that of errors */
   StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is that of modules */
   StudioColor dtype[LOOM_N_DTYPES], untyped;
-  StudioColor part[STUDIO_N_PARTS]; /* of stages and devices, used cyclically */
+  StudioColor part[STUDIO_N_PARTITION_COLORS]; /* of stages and devices, used cyclically */
 } StudioTheme;
 
 void studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast);
@@ -52,6 +52,6 @@ void studio_line_apply (StudioLine line, cairo_t *cr, double width);
 const StudioColor *studio_theme_wire (const StudioTheme *theme, const StudioLink *link);
 const StudioColor *studio_theme_category (const StudioTheme *theme, const StudioItem *item);
 /* The colour of the item's stage or device; NULL: none. */
-const StudioColor *studio_theme_part (const StudioTheme *theme, const StudioItem *item);
+const StudioColor *studio_theme_partition_color (const StudioTheme *theme, const StudioItem *item);
 
 G_END_DECLS

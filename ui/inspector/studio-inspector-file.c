@@ -4,7 +4,7 @@
 
 #include <glib/gi18n.h>
 
-#include "ui/scene/studio-agreed.h"
+#include "ui/scene/studio-allowed-paths.h"
 
 static char *
 path_for_graph (StudioInspector *self, GFile *file)
@@ -25,7 +25,7 @@ agree_to (StudioInspector *self, GFile *file)
   g_autofree char *target = own != NULL ? loom_path_outside (g_file_peek_path (file), NULL, own) : NULL;
   char *paths[] = { target, NULL };
 
-  studio_agreed_add (paths);
+  studio_allowed_paths_add (paths);
 }
 
 static void

@@ -79,11 +79,11 @@ gboolean inspector_is_mixed (const StudioInspector *self, const char *attribute)
 /* Writes a row's value to all selected nodes. */
 void inspector_commit (InspectorRow *row, const char *value);
 /* Sets the fault of the typed value; NULL: none. */
-void inspector_say_wrong (InspectorRow *row, const char *wrong);
+void inspector_set_wrong (InspectorRow *row, const char *wrong);
 /* Adds typing, checking and previewing to the row's entry (-value.c). */
 void inspector_add_typing (InspectorRow *row);
 /* Sets a typed value that is not set yet, if it is valid. */
-void inspector_settle (StudioInspector *self);
+void inspector_commit_typed (StudioInspector *self);
 /* Discards it, because the row is removed. */
 void inspector_drop_typing (InspectorRow *row);
 /* Shows the result of a formula; text: as in the file. */

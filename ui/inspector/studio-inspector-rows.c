@@ -164,7 +164,7 @@ inspector_show_fault (StudioInspector *self)
 }
 
 void
-inspector_say_wrong (InspectorRow *row, const char *wrong)
+inspector_set_wrong (InspectorRow *row, const char *wrong)
 {
   if (g_strcmp0 (row->wrong, wrong) == 0)
     return;
@@ -329,7 +329,7 @@ inspector_refresh_row (InspectorRow *row)
       if (strcmp (text, shown) == 0 || means_default || (wrong != NULL && focus != NULL))
         return;
       gtk_editable_set_text (GTK_EDITABLE (row->editor), shown);
-      inspector_say_wrong (row, NULL);
+      inspector_set_wrong (row, NULL);
     }
 }
 

@@ -122,7 +122,7 @@ commit_entry (InspectorRow *row)
   StudioInspector *self = row->inspector;
   g_auto (StudioValue) value = read_entry (row);
 
-  inspector_say_wrong (row, value.wrong);
+  inspector_set_wrong (row, value.wrong);
   if (value.text == NULL)
     return FALSE;
   end_typing (row);
@@ -151,13 +151,13 @@ changed_cb (GtkEditable *entry, InspectorRow *row)
     {
       g_auto (StudioValue) now = read_entry (row);
 
-      inspector_say_wrong (row, now.wrong);
+      inspector_set_wrong (row, now.wrong);
       if (now.text != NULL)
         inspector_commit (row, now.text);
       return;
     }
   value = read_entry (row);
-  inspector_say_wrong (row, value.wrong);
+  inspector_set_wrong (row, value.wrong);
   row->pending = TRUE;
   g_clear_handle_id (&row->late, g_source_remove);
   if (value.text != NULL)
@@ -193,7 +193,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
   if (key != GDK_KEY_Escape || !row->pending)
     return FALSE;
   end_typing (row);
-  inspector_say_wrong (row, NULL);
+  inspector_set_wrong (row, NULL);
   row->inspector->updating = TRUE;
   gtk_editable_set_text (GTK_EDITABLE (row->editor), mixed                   ? ""
                                                      : value != NULL         ? value
@@ -206,7 +206,7 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 }
 
 void
-inspector_settle (StudioInspector *self)
+inspector_commit_typed (StudioInspector *self)
 {
   for (guint r = 0; r < self->rows->len; r++)
     {

@@ -172,7 +172,7 @@ show_selection (StudioInspector *self, gboolean walks)
 
   /* Text that was typed belongs to the node that was selected then. */
   if ((n == 1 ? studio_document_get_selected (self->document, 0) : 0) != self->serial)
-    inspector_settle (self);
+    inspector_commit_typed (self);
   if (refresh_rows (self, studio_document_get_scene (self->document)))
     {
       stop_building (self);
@@ -333,9 +333,9 @@ studio_inspector_set_devices (StudioInspector *self, const char *const *devices)
 }
 
 void
-studio_inspector_settle (StudioInspector *self)
+studio_inspector_commit_typed (StudioInspector *self)
 {
-  inspector_settle (self);
+  inspector_commit_typed (self);
 }
 
 void

@@ -16,7 +16,7 @@ void studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget
 /* The devices that a node can be assigned to, as the worker names them; NULL: unknown. */
 void studio_inspector_set_devices (StudioInspector *self, const char *const *devices);
 /* Sets a typed value, if it is valid; call before a command that uses the graph. */
-void studio_inspector_settle (StudioInspector *self);
+void studio_inspector_commit_typed (StudioInspector *self);
 /* Focuses the first parameter. */
 void studio_inspector_focus (StudioInspector *self);
 

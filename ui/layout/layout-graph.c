@@ -16,7 +16,7 @@ typedef struct
   double *x0, *y;
   guint *channels;
   double height;
-  guint rows, lanes, alone; /* rows, wires that wrap, rows of one column among others */
+  guint rows, tracks, alone; /* rows, wires that wrap, rows of one column among others */
   guint64 crossings;
 } Draft;
 
@@ -67,9 +67,9 @@ channel_cost (const Work *work, double zoom, double channel)
 }
 
 static double
-gutter (guint lanes)
+gutter (guint tracks)
 {
-  return MAX (layout_snap_up (LAYOUT_GUTTER), layout_snap_up (32 + LAYOUT_LANE * lanes));
+  return MAX (layout_snap_up (LAYOUT_GUTTER), layout_snap_up (32 + LAYOUT_TRACK * tracks));
 }
 
 /* ---- one shape, worked out ------------------------------------------------ */
@@ -87,10 +87,10 @@ draft_component (const Work *work, Draft *draft, const Shape *shape, guint compo
   const LayoutLayers *layers = &work->layers[shape->layers];
   const guint *nodes = work->nodes[component];
   guint n = work->n_nodes[component];
-  g_autofree guint *row = g_new0 (guint, layers->n_layers + 1), *lanes = g_new0 (guint, layers->n_layers + 1);
+  g_autofree guint *row = g_new0 (guint, layers->n_layers + 1), *tracks = g_new0 (guint, layers->n_layers + 1);
   g_autofree guint *row_of = g_new (guint, work->graph->n_nodes + 1);
   g_autofree guint *column_of = g_new (guint, work->graph->n_nodes + 1);
-  guint rows = layout_layers_wrap (layers, work->graph, nodes, n, shape->columns, row, lanes), last = 0;
+  guint rows = layout_layers_wrap (layers, work->graph, nodes, n, shape->columns, row, tracks), last = 0;
   Block block = { 0 };
   double y = top;
 
@@ -132,8 +132,8 @@ draft_component (const Work *work, Draft *draft, const Shape *shape, guint compo
       y = layout_snap_up (y + height);
       if (r + 1 < rows)
         {
-          y += gutter (lanes[last - 1]);
-          draft->lanes += lanes[last - 1];
+          y += gutter (tracks[last - 1]);
+          draft->tracks += tracks[last - 1];
         }
     }
   draft->rows += rows;
@@ -251,7 +251,7 @@ draft_cost (const Work *work, const Draft *draft, double *channel)
           *channel = width;
         }
     }
-  return best + 0.15 * (double)draft->crossings / (1 + work->graph->n_nodes / 30.0) + 0.02 * draft->lanes
+  return best + 0.15 * (double)draft->crossings / (1 + work->graph->n_nodes / 30.0) + 0.02 * draft->tracks
          + 0.2 * MIN (draft->alone, 2u);
 }
 
@@ -262,14 +262,14 @@ static double
 guess (const Work *work, const Shape *shape)
 {
   const LayoutLayers *layers = &work->layers[shape->layers];
-  g_autofree guint *row = g_new (guint, layers->n_layers + 1), *lanes = g_new (guint, layers->n_layers + 1);
+  g_autofree guint *row = g_new (guint, layers->n_layers + 1), *tracks = g_new (guint, layers->n_layers + 1);
   g_autofree double *height = g_new (double, layers->n_layers + 1);
   double total = 0, widest = 0;
   guint rows = 0;
 
   for (guint c = 0; c < layers->n_components; c++)
     {
-      guint n = layout_layers_wrap (layers, work->graph, work->nodes[c], work->n_nodes[c], shape->columns, row, lanes);
+      guint n = layout_layers_wrap (layers, work->graph, work->nodes[c], work->n_nodes[c], shape->columns, row, tracks);
       guint count = 0, before = LAYOUT_NONE;
       double tallest = 0;
 
@@ -280,7 +280,7 @@ guess (const Work *work, const Shape *shape)
         {
           if (row[l] != before)
             {
-              total += tallest + (before != LAYOUT_NONE ? gutter (lanes[l - 1]) : 0);
+              total += tallest + (before != LAYOUT_NONE ? gutter (tracks[l - 1]) : 0);
               tallest = count = 0;
               before = row[l];
             }

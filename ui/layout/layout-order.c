@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SWEEPS         10
-#define FEW            600 /* wires; of more, those of one output share a lane */
+#define FEW            600 /* wires; of more, those of one output share a track */
 #define SWEEPS_OF_MANY 4
 #define MANY           1500 /* spots; exchanging neighbours takes time quadratic in a layer */
 
@@ -66,7 +66,7 @@ add_edges (LayoutRow *self, const LayoutGraph *graph, const LayoutLayers *layers
         continue;
       for (guint l = column_of[edge->from] + 1; l < column_of[edge->to]; l++)
         {
-          guint spot = passing_spot (spots, passing, share ? edge->lane : e, l, self->n_layers, &is_new);
+          guint spot = passing_spot (spots, passing, share ? edge->track : e, l, self->n_layers, &is_new);
 
           if (is_new)
             add_segment (self, at, spot, out, 0, g_array_index (spots, LayoutSpot, at).node == LAYOUT_NONE ? 100 : 20);
@@ -224,7 +224,7 @@ static void
 sort_layer (LayoutRow *self, guint layer, gboolean from_left, Key *key)
 {
   guint n = self->first[layer + 1] - self->first[layer];
-  guint beside = from_left ? layer - 1 : layer + 1, m = self->first[beside + 1] - self->first[beside];
+  guint adjacent = from_left ? layer - 1 : layer + 1, m = self->first[adjacent + 1] - self->first[adjacent];
 
   for (guint k = 0; k < n; k++)
     {

@@ -29,8 +29,8 @@ static double
 gap_between (const LayoutSpot *a, const LayoutSpot *b)
 {
   return a->node != LAYOUT_NONE && b->node != LAYOUT_NONE   ? LAYOUT_ROW_GAP
-         : a->node != LAYOUT_NONE || b->node != LAYOUT_NONE ? LAYOUT_LANE_ASIDE
-                                                            : LAYOUT_LANE;
+         : a->node != LAYOUT_NONE || b->node != LAYOUT_NONE ? LAYOUT_TRACK_ASIDE
+                                                            : LAYOUT_TRACK;
 }
 
 static int
@@ -128,7 +128,7 @@ group (guint n, guint n_groups, const guint *group_of, guint **member)
 }
 
 static guint
-spot_beside (const LayoutRow *row, guint spot, int by)
+spot_next_to (const LayoutRow *row, guint spot, int by)
 {
   guint layer = row->spot[spot].layer, n = row->first[layer + 1] - row->first[layer];
   guint at = row->spot[spot].position + by;
@@ -152,7 +152,7 @@ sort_blocks (Place *self)
   for (guint k = 0; k < n; k++)
     for (guint m = self->first_member[self->topological[k]]; m < self->first_member[self->topological[k] + 1]; m++)
       {
-        guint below = spot_beside (row, self->member[m], 1);
+        guint below = spot_next_to (row, self->member[m], 1);
 
         if (below != LAYOUT_NONE && --waiting[self->block[below]] == 0)
           self->topological[n++] = self->block[below];
@@ -169,7 +169,7 @@ bound (const Place *self, guint block, gboolean upper)
 
   for (guint m = self->first_member[block]; m < self->first_member[block + 1]; m++)
     {
-      guint spot = self->member[m], other = spot_beside (row, spot, upper ? -1 : 1);
+      guint spot = self->member[m], other = spot_next_to (row, spot, upper ? -1 : 1);
       const LayoutSpot *a, *b;
       double y;
 
@@ -335,7 +335,7 @@ layout_row_place (LayoutRow *row)
   for (guint i = 0; i < row->n_spots; i++)
     {
       row->spot[i].y -= top;
-      bottom = MAX (bottom, row->spot[i].y + MAX (row->spot[i].height, LAYOUT_LANE));
+      bottom = MAX (bottom, row->spot[i].y + MAX (row->spot[i].height, LAYOUT_TRACK));
     }
   g_free (self.block);
   g_free (self.offset);

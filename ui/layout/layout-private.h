@@ -12,8 +12,8 @@ G_BEGIN_DECLS
 #define LAYOUT_CHANNEL    40.0 /* minimum between two layers: space for vertical wires and ports */
 #define LAYOUT_ROW_GAP    28.0 /* between cards of one layer */
 #define LAYOUT_GUTTER     56.0 /* minimum between wrapped rows, where wires return */
-#define LAYOUT_LANE       12.0 /* space per wire in a gutter or past a card */
-#define LAYOUT_LANE_ASIDE 16.0 /* between a passing wire and a card */
+#define LAYOUT_TRACK       12.0 /* space per wire in a gutter or past a card */
+#define LAYOUT_TRACK_ASIDE 16.0 /* between a passing wire and a card */
 
 typedef struct
 {
@@ -24,7 +24,7 @@ typedef struct
 {
   guint from, to;
   double out, in;     /* y of the ports relative to their boxes */
-  guint lane;         /* equal for all wires of one output */
+  guint track;        /* equal for all wires of one output */
   gboolean is_second; /* ends at another input than the first: not on the main path */
 } LayoutEdge;
 
@@ -55,9 +55,9 @@ typedef struct
 void layout_layers_init (LayoutLayers *self, const LayoutGraph *graph, gboolean spread);
 void layout_layers_clear (LayoutLayers *self);
 /* Cuts the layers of a component into rows of at most `columns` columns: row[layer]; returns the number of rows.
- * lanes[layer] receives the number of wires between this layer or an earlier one and a later one. */
+ * tracks[layer] receives the number of wires between this layer or an earlier one and a later one. */
 guint layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n,
-                          guint columns, guint *row, guint *lanes);
+                          guint columns, guint *row, guint *tracks);
 /* Computes the row and column of each node. A weight whose reader begins a row is put first in that row instead of last
  * in the row before. */
 void layout_layers_settle (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint rows,
@@ -110,7 +110,7 @@ double layout_graph (const LayoutGraph *graph, double width, double height, doub
 
 double layout_snap_up (double v);
 
-/* ---- notes and parts (layout-aside.c) ---- */
+/* ---- notes and parts (layout-notes.c) ---- */
 
 /* Places notes and empty frames next to the card that was nearest, if that card has moved (chosen[item]; NULL: all), or
  * at the nearest free position. */

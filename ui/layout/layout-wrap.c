@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-/* Wires over each cut; as lanes those of one output count as one, for they can share their way back. */
+/* Wires over each cut; as tracks those of one output count as one, for they can share their way back. */
 static void
-count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component, guint n_layers, guint *lanes,
-             guint *wires)
+count_tracks (const LayoutLayers *self, const LayoutGraph *graph, guint component, guint n_layers, guint *tracks,
+              guint *wires)
 {
   g_autoptr (GHashTable) reach = g_hash_table_new (NULL, NULL);
   g_autofree int *step = g_new0 (int, n_layers + 1), *each = g_new0 (int, n_layers + 1);
@@ -22,17 +22,17 @@ count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component
       each[from]++;
       each[to]--;
       /* Layers that an earlier wire of this output reached are counted already. */
-      before = GPOINTER_TO_UINT (g_hash_table_lookup (reach, GUINT_TO_POINTER (edge->lane + 1)));
+      before = GPOINTER_TO_UINT (g_hash_table_lookup (reach, GUINT_TO_POINTER (edge->track + 1)));
       from = MAX (from, before);
       if (to <= from)
         continue;
       step[from]++;
       step[to]--;
-      g_hash_table_insert (reach, GUINT_TO_POINTER (edge->lane + 1), GUINT_TO_POINTER (to));
+      g_hash_table_insert (reach, GUINT_TO_POINTER (edge->track + 1), GUINT_TO_POINTER (to));
     }
   for (guint l = 0, open = 0, all = 0; l < n_layers; l++)
     {
-      lanes[l] = open += step[l];
+      tracks[l] = open += step[l];
       wires[l] = all += each[l];
     }
 }
@@ -61,7 +61,7 @@ find_leading (const LayoutLayers *self, const LayoutGraph *graph, const guint *n
 
 guint
 layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint columns,
-                    guint *row, guint *lanes)
+                    guint *row, guint *tracks)
 {
   /* In pixels of height, which rows are made of: a wire that wraps, a column that stays empty, which reads badly but in
    * the last row, and a layer alone in its row. */
@@ -92,11 +92,11 @@ layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const gu
       if (reader[nodes[i]] != LAYOUT_NONE)
         leading[reader[nodes[i]]]++;
     }
-  count_lanes (self, graph, self->component[nodes[0]], n_layers, lanes, wires);
+  count_tracks (self, graph, self->component[nodes[0]], n_layers, tracks, wires);
   /* A node that goes along with its reader crosses no cut in front of it. */
   for (guint l = 1; l < n_layers; l++)
     {
-      lanes[l - 1] -= MIN (lanes[l - 1], leading[l]);
+      tracks[l - 1] -= MIN (tracks[l - 1], leading[l]);
       wires[l - 1] -= MIN (wires[l - 1], leading[l]);
     }
 

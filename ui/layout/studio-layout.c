@@ -96,7 +96,7 @@ add_frame (Work *work, guint annotation)
 {
   const StudioAnnotation *frame = &work->scene->annotation[annotation];
   guint n = work->unit->len;
-  g_autofree gboolean *member = g_new0 (gboolean, n + 1), *behind = NULL, *before = NULL;
+  g_autofree gboolean *member = g_new0 (gboolean, n + 1), *downstream = NULL, *before = NULL;
   Unit unit = { STUDIO_NO_ITEM, annotation, STUDIO_NO_ITEM, 0, 0, 0, 0 };
   gboolean any = FALSE;
 
@@ -115,12 +115,12 @@ add_frame (Work *work, guint annotation)
         && studio_geometry_is_within (frame, work->stood->item[i].x, work->stood->item[i].y, work->stood->item[i].width,
                                       work->stood->item[i].height))
       return FALSE;
-  behind = g_memdup2 (member, (n + 1) * sizeof (gboolean));
+  downstream = g_memdup2 (member, (n + 1) * sizeof (gboolean));
   before = g_memdup2 (member, (n + 1) * sizeof (gboolean));
-  reach (work, behind, FALSE);
+  reach (work, downstream, FALSE);
   reach (work, before, TRUE);
   for (guint i = 0; i < n; i++)
-    if (member[i] || (behind[i] && before[i]))
+    if (member[i] || (downstream[i] && before[i]))
       unit_at (work, i)->parent = n;
   g_array_append_val (work->unit, unit);
   return TRUE;
@@ -218,12 +218,12 @@ add_edges (const Work *work, guint parent, const guint *number, LayoutGraph *gra
 {
   const StudioScene *scene = work->scene;
   g_autofree guint *first_output = g_new (guint, scene->n_items + 1);
-  guint n = 0, lane = 0;
+  guint n = 0, track = 0;
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      first_output[i] = lane;
-      lane += scene->item[i].n_outputs;
+      first_output[i] = track;
+      track += scene->item[i].n_outputs;
     }
   for (guint l = 0; l < scene->n_links; l++)
     {
@@ -236,7 +236,7 @@ add_edges (const Work *work, guint parent, const guint *number, LayoutGraph *gra
                                        .to = number[to],
                                        .out = port_height (work, link->from, TRUE, link->output, from),
                                        .in = port_height (work, link->to, FALSE, link->input, to),
-                                       .lane = first_output[link->from] + link->output,
+                                       .track = first_output[link->from] + link->output,
                                        .is_second = link->input > 0 };
       graph->label = MAX (graph->label, label_width (work, link));
     }
@@ -408,7 +408,7 @@ is_readable (const StudioScene *scene, const StudioLayout *layout, double width,
   studio_scene_set_flow (turned, layout->flow);
   for (guint i = 0; i < turned->n_items; i++)
     {
-      StudioRect room = studio_geometry_room (&turned->item[i]);
+      StudioRect room = studio_geometry_with_pins (&turned->item[i]);
 
       room.x = layout->x[i];
       room.y = layout->y[i];

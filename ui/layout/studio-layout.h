@@ -41,14 +41,14 @@ void studio_layout_free (StudioLayout *layout);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioLayout, studio_layout_free)
 /* Gives items without a position in the file one from a layout. */
 void studio_layout_fill (StudioScene *scene);
-/* Computes the corner of a new card of this size after the item `beside` (before: before it), in the direction of the
+/* Computes the corner of a new card of this size after the item `anchor` (before: before it), in the direction of the
  * graph. across: its y, or its x in a graph that runs down. Cards in the way move on in that direction: by[] of each
  * item, all 0 if there is space. Nothing else moves. */
-void studio_layout_place_new (const StudioScene *scene, guint beside, gboolean before, double width, double height,
+void studio_layout_place_new (const StudioScene *scene, guint anchor, gboolean before, double width, double height,
                               double across, double *x, double *y, double *by);
 /* Computes how far items move so that `more` units of pins fit under an item: by[] of each item, downwards, or to the
  * right if the graph runs down. */
-void studio_layout_make_room (const StudioScene *scene, guint item, double more, double *by);
+void studio_layout_make_space (const StudioScene *scene, guint item, double more, double *by);
 /* Appends the edits that move a collapsed frame and its nodes to this corner (LoomEdit). */
 void
 studio_layout_move_frame (GPtrArray *edits, const LoomElement *scope, const LoomElement *frame, double x, double y);

@@ -321,7 +321,7 @@ show_page (StudioLessonPane *self)
       append (self, markdown (self, page->text));
       if (page->goal != NULL)
         add_goal (self, page);
-      if (loom_goal_asks (page->goal))
+      if (loom_goal_needs_answer (page->goal))
         add_answer (self);
       if (page->goal != NULL)
         {

@@ -177,7 +177,7 @@ set_done (StudioLesson *self, guint page)
 }
 
 static void
-judge (StudioLesson *self)
+evaluate (StudioLesson *self)
 {
   const LoomLessonPage *page = studio_lesson_page (self);
   const guint n = page != NULL ? loom_goal_n_clauses (page->goal) : 0;
@@ -289,7 +289,7 @@ studio_lesson_choose (StudioLesson *self, guint i)
   forget_page (self);
   load_progress (self);
   g_signal_emit (self, signals[LESSONS_CHANGED], 0);
-  judge (self);
+  evaluate (self);
 }
 
 guint
@@ -330,7 +330,7 @@ studio_lesson_show_page (StudioLesson *self, guint i)
   /* A last page without a goal is done when it is shown. */
   if (i + 1 == studio_lesson_n_pages (self) && studio_lesson_page (self)->goal == NULL)
     set_done (self, i);
-  judge (self);
+  evaluate (self);
 }
 
 gboolean
@@ -363,7 +363,7 @@ studio_lesson_answer (StudioLesson *self, const char *text)
     return;
   g_free (self->answer);
   self->answer = g_strdup (text);
-  judge (self);
+  evaluate (self);
 }
 
 void
@@ -377,7 +377,7 @@ studio_lesson_start_again (StudioLesson *self)
   if (self->start != NULL)
     studio_document_replace (self->document, self->start, _ ("Start the lesson again"), NULL);
   g_signal_emit (self, signals[PAGE_CHANGED], 0);
-  judge (self);
+  evaluate (self);
 }
 
 void
@@ -392,7 +392,7 @@ studio_lesson_opened (StudioLesson *self)
   forget_page (self);
   load_progress (self);
   g_signal_emit (self, signals[LESSONS_CHANGED], 0);
-  judge (self);
+  evaluate (self);
 }
 
 /* ---- class ------------------------------------------------------------------ */
@@ -441,9 +441,9 @@ studio_lesson_new (StudioDocument *document, StudioRun *run)
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (judge), self);
-  g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (judge), self);
-  g_signal_connect_swapped (run, "numbers", G_CALLBACK (judge), self);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (judge), self);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (evaluate), self);
+  g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (evaluate), self);
+  g_signal_connect_swapped (run, "numbers", G_CALLBACK (evaluate), self);
+  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (evaluate), self);
   return self;
 }

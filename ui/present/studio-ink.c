@@ -124,8 +124,8 @@ studio_ink_n_strokes (const StudioInk *ink)
 }
 
 gboolean
-studio_stroke_seen (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
-                    StudioInkArea *seen)
+studio_stroke_visible (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
+                       StudioInkArea *seen)
 {
   /* A pixel more at each side: edges are smoothed. */
   const double left = MAX (floor ((stroke->x0 - x) * zoom) - 1, 0), top = MAX (floor ((stroke->y0 - y) * zoom) - 1, 0);

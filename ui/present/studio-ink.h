@@ -45,7 +45,7 @@ typedef struct
 
 /* Computes the visible part of a stroke, in whole pixels of a view of width × height whose upper left corner is at (x,
  * y) of the canvas; never larger than the view. FALSE: not visible. */
-gboolean studio_stroke_seen (const StudioStroke *stroke, double x, double y, double zoom, double width, double height,
-                             StudioInkArea *seen);
+gboolean studio_stroke_visible (const StudioStroke *stroke, double x, double y, double zoom, double width,
+                                double height, StudioInkArea *seen);
 
 G_END_DECLS

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "ui/present/studio-beam.h"
+#include "ui/present/studio-spotlight.h"
 #include "ui/present/studio-ink.h"
 
 #define BEAM_RADIUS  120.0 /* pixels, and more on a large screen */
@@ -43,7 +43,7 @@ changed (StudioPresentLayer *self)
 /* ---- drawing -------------------------------------------------------------------- */
 
 static void
-draw_edge (GtkSnapshot *snapshot, const StudioBeam *beam, const graphene_rect_t *tile)
+draw_edge (GtkSnapshot *snapshot, const StudioSpotlight *beam, const graphene_rect_t *tile)
 {
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, tile);
 
@@ -61,7 +61,7 @@ draw_edge (GtkSnapshot *snapshot, const StudioBeam *beam, const graphene_rect_t 
 static void
 snapshot_beam (StudioPresentLayer *self, GtkSnapshot *snapshot, double width, double height)
 {
-  StudioBeam beam = { self->x, self->y, MAX (BEAM_RADIUS, BEAM_SHARE * MIN (width, height)), 0, 0, 0, 0 };
+  StudioSpotlight beam = { self->x, self->y, MAX (BEAM_RADIUS, BEAM_SHARE * MIN (width, height)), 0, 0, 0, 0 };
   graphene_rect_t card;
 
   if (!self->inside)
@@ -73,17 +73,17 @@ snapshot_beam (StudioPresentLayer *self, GtkSnapshot *snapshot, double width, do
       beam.card_width = card.size.width;
       beam.card_height = card.size.height;
     }
-  for (double y = 0; y < height; y += STUDIO_BEAM_TILE)
-    for (double x = 0; x < width; x += STUDIO_BEAM_TILE)
+  for (double y = 0; y < height; y += STUDIO_SPOTLIGHT_TILE)
+    for (double x = 0; x < width; x += STUDIO_SPOTLIGHT_TILE)
       {
-        const double w = MIN (STUDIO_BEAM_TILE, width - x), h = MIN (STUDIO_BEAM_TILE, height - y);
-        const StudioBeamTile tile = studio_beam_tile (&beam, x, y, w, h);
+        const double w = MIN (STUDIO_SPOTLIGHT_TILE, width - x), h = MIN (STUDIO_SPOTLIGHT_TILE, height - y);
+        const StudioSpotlightTile tile = studio_spotlight_tile (&beam, x, y, w, h);
         const graphene_rect_t rect = GRAPHENE_RECT_INIT ((float)x, (float)y, (float)w, (float)h);
 
-        if (tile == STUDIO_BEAM_EDGE)
+        if (tile == STUDIO_SPOTLIGHT_EDGE)
           draw_edge (snapshot, &beam, &rect);
         else
-          gtk_snapshot_append_color (snapshot, tile == STUDIO_BEAM_DARK ? &dark : &(GdkRGBA){ 0, 0, 0, 0 }, &rect);
+          gtk_snapshot_append_color (snapshot, tile == STUDIO_SPOTLIGHT_DARK ? &dark : &(GdkRGBA){ 0, 0, 0, 0 }, &rect);
       }
 }
 
@@ -119,7 +119,7 @@ layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     return;
   studio_canvas_get_view (self->canvas, &x0, &y0, &zoom);
   for (guint i = 0; i < studio_ink_n_strokes (self->ink); i++)
-    if (studio_stroke_seen (studio_ink_get_stroke (self->ink, i), x0, y0, zoom, width, height, &seen))
+    if (studio_stroke_visible (studio_ink_get_stroke (self->ink, i), x0, y0, zoom, width, height, &seen))
       draw_stroke (snapshot, studio_ink_get_stroke (self->ink, i), x0, y0, zoom, &seen);
   if (self->spotlight)
     snapshot_beam (self, snapshot, width, height);

@@ -27,7 +27,7 @@ needed (const RunParts *parts, const Choice *choice, int n_charts)
 }
 
 static void
-place_figures (RunPlaces *places, const RunParts *parts, const guint rank[RUN_FIGURES], int columns, int rows)
+place_figures (RunAllocation *places, const RunParts *parts, const guint rank[RUN_FIGURES], int columns, int rows)
 {
   int at = 0, room = columns * rows;
   for (int i = 0; i < RUN_FIGURES; i++)
@@ -45,12 +45,12 @@ place_figures (RunPlaces *places, const RunParts *parts, const guint rank[RUN_FI
 }
 
 void
-run_layout (RunPlaces *places, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height)
+run_layout (RunAllocation *places, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height)
 {
   int n_charts = count (parts->has_chart, RUN_CHARTS), n_figures = count (parts->has_figure, RUN_FIGURES);
   int rows = MAX ((height + RUN_FIGURE_GAP) / MAX (parts->figure_height + RUN_FIGURE_GAP, 1), 1);
   guint c = 0;
-  *places = (RunPlaces){ 0 };
+  *places = (RunAllocation){ 0 };
   while (c + 1 < G_N_ELEMENTS (choices) && needed (parts, &choices[c], n_charts) > width)
     c++;
   /* A single column of all figures, if the height allows it, leaves the charts more width. */

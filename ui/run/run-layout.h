@@ -24,12 +24,12 @@ typedef struct
 typedef struct
 {
   RunArea figure[RUN_FIGURES], chart[RUN_CHARTS], memory;
-} RunPlaces;
+} RunAllocation;
 
 #define RUN_GAP        18
 #define RUN_FIGURE_GAP 12
 
 /* figures are stored in reading order; rank[i] is the importance of figure i, 0 is dropped last. */
-void run_layout (RunPlaces *places, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height);
+void run_layout (RunAllocation *places, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height);
 
 G_END_DECLS

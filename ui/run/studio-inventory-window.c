@@ -7,7 +7,7 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-forecast.h"
+#include "ui/run/studio-planner.h"
 #include "ui/run/studio-inventory.h"
 #include "ui/run/studio-rank-memory.h"
 
@@ -243,7 +243,7 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (Asked) asked = data;
   g_autoptr (GError) error = NULL;
-  GPtrArray *events = studio_forecast_finish (result, &error);
+  GPtrArray *events = studio_planner_run_finish (result, &error);
   View *self = g_object_get_data (G_OBJECT (asked->window), "view");
   Page *page;
 
@@ -297,8 +297,8 @@ ask_plan (View *self)
   g_clear_object (&self->cancellable);
   self->cancellable = g_cancellable_new ();
   for (guint i = 0; i < N_PAGES; i++)
-    studio_forecast_async (xml, loom_graph_get_folder (graph), forecast[i], ranks > 1 ? ranks : 0, self->cancellable,
-                           planned_cb, asked_new (self, i));
+    studio_planner_run_async (xml, loom_graph_get_folder (graph), forecast[i], ranks > 1 ? ranks : 0, self->cancellable,
+                              planned_cb, asked_new (self, i));
 }
 
 static gboolean
@@ -339,7 +339,7 @@ taken_cb (GObject *source, GAsyncResult *result, gpointer data)
       const char *text = g_variant_get_fixed_array (values, &n, 1);
 
       g_clear_pointer (&self->taken, g_ptr_array_unref);
-      self->taken = studio_forecast_parse (text, n);
+      self->taken = studio_planner_parse_events (text, n);
       show_page (self, MEMORY);
     }
   if (self->again)

@@ -111,10 +111,10 @@ typedef struct
   char *part;                /* the shape of the first shard */
   gint64 whole, least, most; /* elements: of the tensor, of the smallest and of the largest shard */
   int n, first, last;        /* ranks that hold a shard */
-} Places;
+} Shards;
 
 static void
-places_add (Places *self, JsonObject *event)
+shards_add (Shards *self, JsonObject *event)
 {
   JsonArray *shape = json_object_get_array_member (event, "shape");
   const char *device = string_of (event, "device");
@@ -138,7 +138,7 @@ places_add (Places *self, JsonObject *event)
 }
 
 static char *
-places_text (const Places *self)
+shards_text (const Shards *self)
 {
   const char *device = self->devices_differ ? _ ("several devices") : self->device;
 
@@ -164,30 +164,30 @@ parameter_row (GPtrArray *events, const char *name, const char *host, guint64 *b
   JsonArray *whole = json_object_has_member (first, "whole") ? json_object_get_array_member (first, "whole")
                                                              : json_object_get_array_member (first, "shape");
   const char *dtype = string_of (first, "dtype");
-  Places places = { 0 };
+  Shards shards = { 0 };
 
   row->path = g_strdup (name);
   row->text[NAME] = g_strdup (name);
-  row->text[SHAPE] = shape_text (whole, &places.whole);
+  row->text[SHAPE] = shape_text (whole, &shards.whole);
   for (guint i = 0; i < events->len; i++)
-    places_add (&places, events->pdata[i]);
+    shards_add (&shards, events->pdata[i]);
   row->text[DTYPE] = json_object_get_boolean_member_with_default (first, "trainable", TRUE)
                          ? g_strdup (dtype)
                          : g_strdup_printf (_ ("%s · frozen"), dtype);
   *bytes = 0;
   for (int t = 0; t < LOOM_N_DTYPES; t++)
     if (g_strcmp0 (loom_dtype_name ((LoomDType)t), dtype) == 0)
-      *bytes = (guint64)places.whole * loom_dtype_size ((LoomDType)t);
+      *bytes = (guint64)shards.whole * loom_dtype_size ((LoomDType)t);
   set_bytes (row, BYTES, *bytes);
   row->text[BEFORE] = g_strdup (host);
-  row->text[AFTER] = places_text (&places);
-  g_free (places.part);
+  row->text[AFTER] = shards_text (&shards);
+  g_free (shards.part);
   return row;
 }
 
 /* TRUE if a shard is on another device than the host. */
 static gboolean
-places_leave (GPtrArray *events, const char *host)
+shards_move (GPtrArray *events, const char *host)
 {
   for (guint i = 0; i < events->len; i++)
     if (g_strcmp0 (string_of (events->pdata[i], "device"), host) != 0)
@@ -229,7 +229,7 @@ studio_inventory_parameters (GPtrArray *events, char **summary)
           = parameter_row (g_hash_table_lookup (by_name, names->pdata[i]), names->pdata[i], host, &bytes);
 
       all += bytes;
-      moved += places_leave (g_hash_table_lookup (by_name, names->pdata[i]), host);
+      moved += shards_move (g_hash_table_lookup (by_name, names->pdata[i]), host);
       g_list_store_append (store, row);
     }
   g_autofree char *size = loom_bytes_to_string ((double)all);

@@ -4,7 +4,7 @@
 
 #include <glib/gi18n.h>
 
-#include "ui/charts/heat-map-words.h"
+#include "ui/charts/heat-map-labels.h"
 #include "ui/charts/studio-scalar-pin.h"
 
 /* ---- scalar --------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ map_show (GtkWidget *widget, const StudioPinValue *value)
   gint64 rows = value->rank >= 2 ? value->dims[value->rank - 2] : 1;
   gint64 columns = value->rank >= 1 ? value->dims[value->rank - 1] : 1;
   g_autofree float *small = map_reduce (value->values, &rows, &columns);
-  studio_heat_map_set_words (STUDIO_HEAT_MAP (widget), value->row_words, value->column_words);
+  studio_heat_map_set_labels (STUDIO_HEAT_MAP (widget), value->row_labels, value->column_labels);
   studio_heat_map_set (STUDIO_HEAT_MAP (widget), value->tensor, map_part (value->full_rank), value->step, value->when,
                        (guint)rows, (guint)columns, small != NULL ? small : value->values);
 }

@@ -23,7 +23,7 @@ typedef struct
   const float *values;
   gsize n_values; /* the product of dims */
   /* (optional) Labels of the rows and columns of the last two dimensions. */
-  const char *const *row_words, *const *column_words;
+  const char *const *row_labels, *const *column_labels;
 } StudioPinValue;
 
 typedef struct

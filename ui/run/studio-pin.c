@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-iterations.h"
+#include "ui/run/studio-iteration-chooser.h"
 #include "ui/run/studio-pin-kind.h"
-#include "ui/run/studio-pin-words.h"
+#include "ui/run/studio-pin-labels.h"
 #include "ui/training/studio-training-settings.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)
@@ -27,9 +27,9 @@ typedef struct
   char *tensor, *node_path;
   char *title; /* for display: "gradient of x" */
   const StudioPinKind *kind;
-  StudioPinWords *words;
+  StudioPinLabels *words;
   GtkWidget *frame, *content;   /* content: the widget of the kind, a child of frame */
-  StudioIterations *iterations; /* of a node in a loop */
+  StudioIterationChooser *iterations; /* of a node in a loop */
   gboolean in_flight, wanted, gone;
   gboolean before_update; /* the run is paused and the value is from before the step's update */
   gint64 last_request;
@@ -65,9 +65,9 @@ pin_unref (Pin *pin)
 {
   if (!g_atomic_ref_count_dec (&pin->refs))
     return;
-  studio_iterations_free (pin->iterations);
+  studio_iteration_chooser_free (pin->iterations);
   g_clear_object (&pin->frame);
-  g_clear_pointer (&pin->words, studio_pin_words_free);
+  g_clear_pointer (&pin->words, studio_pin_labels_free);
   g_free (pin->tensor);
   g_free (pin->title);
   g_free (pin->node_path);
@@ -121,7 +121,7 @@ pin_remove (gpointer data)
   Pin *pin = data;
   pin->gone = TRUE;
   g_clear_handle_id (&pin->timer, g_source_remove);
-  g_clear_pointer (&pin->words, studio_pin_words_free);
+  g_clear_pointer (&pin->words, studio_pin_labels_free);
   take_away (pin);
   pin_unref (pin);
 }
@@ -163,7 +163,7 @@ count_loops (Pin *pin)
 static void
 show_tooltip (Pin *pin)
 {
-  const char *problem = studio_pin_words_problem (pin->words);
+  const char *problem = studio_pin_labels_problem (pin->words);
 
   gtk_widget_set_tooltip_text (pin->frame, problem != NULL      ? problem
                                            : pin->before_update ? _ ("Before the update of this step, like its loss")
@@ -175,13 +175,13 @@ show_values (Pin *pin, gint64 updates, GVariant *shape, GVariant *full_shape, GV
 {
   gint64 step;
   g_autofree char *when = studio_run_dup_when (pin->pins->run, updates, &step);
-  gsize n_loops = studio_iterations_take (pin->iterations, count_loops (pin), full_shape);
+  gsize n_loops = studio_iteration_chooser_set_shape (pin->iterations, count_loops (pin), full_shape);
   StudioPinValue value = { .tensor = pin->title,
                            .step = step,
                            .when = when,
                            .full_rank = g_variant_n_children (full_shape) - n_loops,
-                           .row_words = studio_pin_words_rows (pin->words),
-                           .column_words = studio_pin_words_columns (pin->words) };
+                           .row_labels = studio_pin_labels_rows (pin->words),
+                           .column_labels = studio_pin_labels_columns (pin->words) };
   gsize bytes;
   value.dims = g_variant_get_fixed_array (shape, &value.rank, sizeof (gint64));
   value.values = g_variant_get_fixed_array (data, &bytes, 1);
@@ -209,7 +209,7 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
     {
       if (done)
         {
-          studio_pin_words_ask (pin->words, LOOM_BUS_WORKER1 (source));
+          studio_pin_labels_request (pin->words, LOOM_BUS_WORKER1 (source));
           show_values (pin, updates, shape, full_shape, values);
         }
       else
@@ -256,8 +256,8 @@ pull (Pin *pin)
   pin->wanted = FALSE;
   pin->in_flight = TRUE;
   pin->last_request = g_get_monotonic_time ();
-  loom_bus_worker1_call_get_snapshot (proxy, pin->tensor, studio_iterations_get_index (pin->iterations), MAX_BYTES,
-                                      NULL, snapshot_cb, pin_ref (pin));
+  loom_bus_worker1_call_get_snapshot (proxy, pin->tensor, studio_iteration_chooser_get_index (pin->iterations),
+                                      MAX_BYTES, NULL, snapshot_cb, pin_ref (pin));
 }
 
 /* Labels are shown with the next value; a paused run is asked for one. */
@@ -323,15 +323,15 @@ pin_new (StudioPins *self, const LoomElement *element, const StudioPinKind *kind
   pin->title = is_gradient (tensor) ? g_strdup_printf (_ ("gradient of %s"), tensor + strlen (STUDIO_PIN_GRADIENT))
                                     : g_strdup (tensor);
   pin->kind = kind;
-  pin->words = studio_pin_words_new (loom_element_get (element, "rows"), loom_element_get (element, "columns"),
-                                     words_changed_cb, pin);
+  pin->words = studio_pin_labels_new (loom_element_get (element, "rows"), loom_element_get (element, "columns"),
+                                      words_changed_cb, pin);
   pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
   gtk_widget_add_css_class (pin->frame, "pin");
   pin->content = kind->create (height);
   gtk_widget_set_hexpand (pin->content, TRUE);
   gtk_box_append (GTK_BOX (pin->frame), pin->content);
-  pin->iterations = studio_iterations_new (chosen_cb, pin);
-  gtk_box_append (GTK_BOX (pin->frame), studio_iterations_get_widget (pin->iterations));
+  pin->iterations = studio_iteration_chooser_new (chosen_cb, pin);
+  gtk_box_append (GTK_BOX (pin->frame), studio_iteration_chooser_get_widget (pin->iterations));
   show_nothing (pin);
   size_pin (pin);
   stack (pin);
@@ -346,8 +346,8 @@ find_pin (StudioPins *self, const LoomElement *element, const StudioPinKind *kin
     {
       Pin *pin = g_ptr_array_index (self->pins, i);
       if (pin->kind == kind && g_str_equal (pin->tensor, tensor)
-          && studio_pin_words_are (pin->words, loom_element_get (element, "rows"),
-                                   loom_element_get (element, "columns")))
+          && studio_pin_labels_are (pin->words, loom_element_get (element, "rows"),
+                                    loom_element_get (element, "columns")))
         return pin;
     }
   return NULL;

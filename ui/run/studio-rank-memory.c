@@ -4,7 +4,7 @@
 #include <json-glib/json-glib.h>
 
 #include "engine/loom.h"
-#include "ui/run/studio-forecast.h"
+#include "ui/run/studio-planner.h"
 #include "ui/run/studio-inventory.h"
 
 #define PERIOD      1   /* seconds */
@@ -151,7 +151,7 @@ studio_rank_memory_set_planned (StudioRankMemory *self, GPtrArray *events)
 static void
 take (StudioRankMemory *self, const char *text, gsize length)
 {
-  g_autoptr (GPtrArray) lines = studio_forecast_parse (text, length);
+  g_autoptr (GPtrArray) lines = studio_planner_parse_events (text, length);
 
   g_array_set_size (self->held, 0);
   for (guint i = 0; i < lines->len; i++)
@@ -196,7 +196,7 @@ state_cb (StudioRun *run, StudioRankMemory *self)
 static gboolean
 ask_cb (gpointer data)
 {
-  studio_run_ask_rank_memory (((StudioRankMemory *)data)->run);
+  studio_run_request_rank_memory (((StudioRankMemory *)data)->run);
   return G_SOURCE_CONTINUE;
 }
 

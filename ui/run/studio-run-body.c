@@ -92,7 +92,7 @@ body_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 {
   StudioRunBody *self = STUDIO_RUN_BODY (widget);
   RunParts parts;
-  RunPlaces places;
+  RunAllocation places;
   get_parts (self, &parts);
   run_layout (&places, &parts, self->rank, width, height);
   for (int i = 0; i < RUN_FIGURES; i++)

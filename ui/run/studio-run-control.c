@@ -168,7 +168,7 @@ ended_cb (StudioWorker *worker, const char *sentence, StudioRun *self)
 }
 
 static void
-adopt_worker (StudioRun *self, StudioWorker *worker)
+attach_worker (StudioRun *self, StudioWorker *worker)
 {
   self->worker = g_object_ref (worker);
   g_signal_connect (worker, "ended", G_CALLBACK (ended_cb), self);
@@ -208,7 +208,7 @@ static void
 fail (StudioRun *self, GError *error)
 {
   g_dbus_error_strip_remote_error (error);
-  g_autofree char *said = studio_run_words (error->message);
+  g_autofree char *said = studio_run_rewrite_message (error->message);
   studio_run_set_state (self, STUDIO_RUN_FAILED, said);
 }
 
@@ -288,7 +288,7 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
         }
       g_variant_get_child (faults, 0, "(&s&s&s&s)", NULL, &node, NULL, &sentence);
       g_autofree char *text = *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
-      g_autofree char *said = studio_run_words (text);
+      g_autofree char *said = studio_run_rewrite_message (text);
       studio_run_set_state (start->run, STUDIO_RUN_FAILED, said);
       return;
     }
@@ -316,7 +316,7 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
       studio_run_set_state (self, STUDIO_RUN_LOST, error->message);
       return;
     }
-  adopt_worker (self, worker);
+  attach_worker (self, worker);
   LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
   GCancellable *cancellable = start->cancellable;
   loom_bus_worker1_call_load (proxy, self->graph_xml, self->graph_folder != NULL ? self->graph_folder : "", cancellable,
@@ -530,7 +530,7 @@ studio_run_stop (StudioRun *self)
 void
 studio_run_set_hyper (StudioRun *self, const char *name, double value)
 {
-  if (studio_run_can_go_on (self) && g_str_equal (name, "lr"))
+  if (studio_run_can_resume (self) && g_str_equal (name, "lr"))
     {
       self->options.lr = value;
       studio_run_take_hyper (self, name, value);

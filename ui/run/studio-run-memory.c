@@ -102,7 +102,7 @@ rank_memory_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 void
-studio_run_ask_rank_memory (StudioRun *self)
+studio_run_request_rank_memory (StudioRun *self)
 {
   LoomBusWorker1 *proxy = studio_run_get_proxy (self);
   if (proxy == NULL || self->rank_memory_asked || self->live_ranks < 2 || self->state == STUDIO_RUN_STARTING)
@@ -118,7 +118,7 @@ studio_run_tick_rank_memory (StudioRun *self)
   if (self->rank_memory_wait == 0)
     {
       self->rank_memory_wait = RANK_MEMORY_PERIOD;
-      studio_run_ask_rank_memory (self);
+      studio_run_request_rank_memory (self);
     }
   self->rank_memory_wait--;
 }

@@ -12,7 +12,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/studio-run-body.h"
-#include "ui/run/studio-run-fit.h"
+#include "ui/run/studio-rank-count.h"
 #include "ui/training/studio-training-settings.h"
 
 #define WAITS_SHARE 0.1 /* of a step's time; less waiting for data is not mentioned */
@@ -98,7 +98,7 @@ show_figures (StudioRunPanel *self)
     {
       double now = studio_run_get_metric (run, 0);
       g_autofree char *value = begun && !isnan (now) ? studio_format_number (now) : NULL;
-      studio_scalar_pin_set_caption (self->metric, studio_plot_words (studio_run_get_metric_name (run, 0)));
+      studio_scalar_pin_set_caption (self->metric, studio_plot_translate (studio_run_get_metric_name (run, 0)));
       const gint64 recent = studio_run_get_recent_steps (run);
       /* Shows how many steps the number covers, so that it is not mistaken for that of the epoch or of the data set. */
       g_autofree char *of_steps = value == NULL || recent == 0 ? NULL
@@ -144,7 +144,7 @@ show_speed (StudioRunPanel *self)
 {
   g_autoptr (GString) s = g_string_new (NULL);
   double speed = studio_run_get_items_per_second (self->run), eta = studio_run_get_eta (self->run);
-  g_autofree char *delay = studio_run_dup_delay (self->run);
+  g_autofree char *delay = studio_run_dup_stall (self->run);
   if (delay != NULL)
     {
       /* Replaces speed and time left, which are those of the steps before the stall. */
@@ -226,7 +226,7 @@ state_cb (StudioRun *run, StudioRunPanel *self)
 static gboolean
 takes_rate (StudioRun *run)
 {
-  return studio_run_is_live (run) || studio_run_can_go_on (run);
+  return studio_run_is_live (run) || studio_run_can_resume (run);
 }
 
 /* Shows the current rate of a run that trains or can be resumed, which a change or a checkpoint may have made different
@@ -334,8 +334,8 @@ ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
   if (self->filling)
     return;
   gtk_spin_button_get_range (spin, NULL, &most);
-  int n = studio_run_fit_choose (self->document, studio_run_get_ranks (self->run),
-                                 gtk_spin_button_get_value_as_int (spin), (int)most, &sentence);
+  int n = studio_rank_count_choose (self->document, studio_run_get_ranks (self->run),
+                                    gtk_spin_button_get_value_as_int (spin), (int)most, &sentence);
   if (n > 0)
     studio_run_set_ranks (self->run, n);
   else

@@ -1,5 +1,5 @@
-/* The struct of StudioRun, shared by studio-run.c (the model), studio-run-control.c (the worker), studio-run-delay.c
- * (stalled steps), studio-run-memory.c (memory) and studio-run-history.c (folders of runs). */
+/* The struct of StudioRun, shared by studio-run.c (the model), studio-run-control.c (the worker), studio-run-stall.c
+ * (stalled steps), studio-run-memory.c (memory) and studio-run-folders.c (folders of runs). */
 #pragma once
 
 #include "ui/run/studio-run.h"
@@ -56,8 +56,8 @@ struct _StudioRun
   gint64 stop_asked;             /* monotonic; 0: not requested */
   gint64 step_at;                /* monotonic time of the last step; 0: not running */
   double usual_gap, longest_gap; /* seconds per step (a running mean), and the longest time between two reports */
-  guint delay_timer;             /* set while running */
-  gboolean delay_shown;
+  guint stall_timer;             /* set while running */
+  gboolean stall_shown;
   gboolean start_sent; /* commands can be sent from here on */
 };
 
@@ -71,9 +71,9 @@ gboolean studio_run_may_force (StudioRun *self);
 /* Call every second while the run trains, and once when it no longer does. */
 void studio_run_tick_rank_memory (StudioRun *self);
 void studio_run_close_memory (StudioRun *self);
-void studio_run_tell_numbers (StudioRun *self);
+void studio_run_notify_numbers (StudioRun *self);
 /* Rewrites a message of the engine for Studio: drops commands and names fields instead of options. (transfer full) */
-char *studio_run_words (const char *sentence);
+char *studio_run_rewrite_message (const char *sentence);
 void studio_run_forget_note (StudioRun *self);
 /* Moves the note from another folder to this run's. */
 void studio_run_move_note (StudioRun *self, const char *from);

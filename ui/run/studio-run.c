@@ -45,7 +45,7 @@ numbers_cb (gpointer data)
 }
 
 void
-studio_run_tell_numbers (StudioRun *self)
+studio_run_notify_numbers (StudioRun *self)
 {
   if (self->numbers_timer == 0)
     numbers_cb (self);
@@ -248,7 +248,7 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
     { "preparing", STUDIO_RUN_STARTING }, { "running", STUDIO_RUN_RUNNING }, { "paused", STUDIO_RUN_PAUSED },
     { "done", STUDIO_RUN_DONE },          { "stopped", STUDIO_RUN_STOPPED }, { "failed", STUDIO_RUN_FAILED },
   };
-  g_autofree char *said = studio_run_words (message);
+  g_autofree char *said = studio_run_rewrite_message (message);
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (g_str_equal (state, words[i].word))
       studio_run_set_state (self, words[i].state, said);
@@ -261,7 +261,7 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
 void
 studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence)
 {
-  g_autofree char *said = studio_run_words (sentence);
+  g_autofree char *said = studio_run_rewrite_message (sentence);
   if (!g_str_equal (code, "NOTE") && !g_str_equal (code, "REFUSED"))
     {
       g_free (self->problem_code);
@@ -440,7 +440,7 @@ studio_run_get_checkpoint_step (StudioRun *self)
 }
 
 gboolean
-studio_run_can_go_on (StudioRun *self)
+studio_run_can_resume (StudioRun *self)
 {
   return studio_run_has_checkpoint (self)
          && (self->state == STUDIO_RUN_STOPPED || self->state == STUDIO_RUN_LOST || self->state == STUDIO_RUN_FAILED);

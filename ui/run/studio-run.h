@@ -66,17 +66,17 @@ void studio_run_continue (StudioRun *self, const StudioRunOptions *changes);
 
 /* Finds the newest interrupted run of this graph (by its hash) with a checkpoint and restores its curves;
  * studio_run_continue() then resumes it. FALSE: none. */
-gboolean studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *graph_folder);
+gboolean studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char *graph_folder);
 /* TRUE while another window or program trains this graph, which therefore cannot be resumed here. */
 gboolean studio_run_is_elsewhere (const char *graph_hash);
 /* Sets or clears the message about that, if this run is idle. */
-void studio_run_say_elsewhere (StudioRun *self, gboolean elsewhere);
+void studio_run_set_elsewhere (StudioRun *self, gboolean elsewhere);
 /* Writes the note by which the next Studio finds this run; call at the start. */
 void studio_run_remember (StudioRun *self, const char *graph_hash);
 gboolean studio_run_has_checkpoint (StudioRun *self);
 gint64 studio_run_get_checkpoint_step (StudioRun *self); /* -1: none */
 /* TRUE for a stopped, lost or failed run with a checkpoint. */
-gboolean studio_run_can_go_on (StudioRun *self);
+gboolean studio_run_can_resume (StudioRun *self);
 /* The canonical text of the graph in training; NULL before the first start. */
 const char *studio_run_get_graph (StudioRun *self);
 /* The code of the fault that ended the run, such as "NAN"; NULL: unknown. */
@@ -127,12 +127,12 @@ double studio_run_get_items_per_second (StudioRun *self);
 double studio_run_get_eta (StudioRun *self); /* seconds; NaN: unknown */
 /* A sentence if no step has come for much longer than usual, or if Pause or Stop still waits for a step. NULL: neither.
  * (transfer full) */
-char *studio_run_dup_delay (StudioRun *self);
+char *studio_run_dup_stall (StudioRun *self);
 /* Describes the step of a snapshot taken after this number of updates: "step 841" if it is from before that step's
  * update, as the step's loss is, or else "after step 840". *step receives its number. (transfer full) */
 char *studio_run_dup_when (StudioRun *self, gint64 updates, gint64 *step);
 /* TRUE if no step has come for much longer than usual, or if Stop can be repeated. */
-gboolean studio_run_is_late (StudioRun *self);
+gboolean studio_run_is_stalled (StudioRun *self);
 /* Metrics, such as "accuracy". */
 guint studio_run_n_metrics (StudioRun *self);
 const char *studio_run_get_metric_name (StudioRun *self, guint i);
@@ -174,7 +174,7 @@ const StudioDriverMemory *studio_run_get_driver_memory (StudioRun *self);
  * unknown. Changes emit "memory-changed". (transfer none) */
 GBytes *studio_run_get_rank_memory (StudioRun *self);
 /* Requests a new report from the worker; does nothing for a run with one rank. */
-void studio_run_ask_rank_memory (StudioRun *self);
+void studio_run_request_rank_memory (StudioRun *self);
 
 /* ---- called by the worker's signals, and by tests --------------------------- */
 

@@ -7,9 +7,9 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/studio-losses.h"
+#include "ui/run/studio-rank-losses.h"
 #include "ui/run/studio-timeline.h"
-#include "ui/run/timeline-words.h"
+#include "ui/run/timeline-text.h"
 #include "ui/scene/studio-format.h"
 
 #define WIDTH     900
@@ -229,7 +229,7 @@ state_cb (StudioRun *run, View *self)
 }
 
 static void
-told_cb (StudioTimeline *timeline, const char *text, View *self)
+described_cb (StudioTimeline *timeline, const char *text, View *self)
 {
   gtk_label_set_label (
       GTK_LABEL (self->words),
@@ -290,8 +290,8 @@ make_lanes (View *self)
   gtk_widget_set_vexpand (scroller, TRUE);
   gtk_box_append (GTK_BOX (box), scroller);
   self->words = add_label (box);
-  g_signal_connect (self->timeline, "told", G_CALLBACK (told_cb), self);
-  told_cb (self->timeline, NULL, self);
+  g_signal_connect (self->timeline, "described", G_CALLBACK (described_cb), self);
+  described_cb (self->timeline, NULL, self);
   return box;
 }
 
@@ -310,7 +310,7 @@ add_pages (View *self, GtkWidget *header, GtkWidget *box)
   pages = gtk_stack_new ();
   switcher = gtk_stack_switcher_new ();
   gtk_stack_add_titled (GTK_STACK (pages), self->stack, "step", _ ("Step"));
-  gtk_stack_add_titled (GTK_STACK (pages), GTK_WIDGET (studio_losses_new (self->run)), "losses",
+  gtk_stack_add_titled (GTK_STACK (pages), GTK_WIDGET (studio_rank_losses_new (self->run)), "losses",
                         _ ("Loss of Each Rank"));
   gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (switcher), GTK_STACK (pages));
   adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), switcher);

@@ -11,7 +11,7 @@
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/run/timeline-words.h"
+#include "ui/run/timeline-text.h"
 
 #define ROW     26
 #define AXIS    24
@@ -42,7 +42,7 @@ G_DEFINE_FINAL_TYPE (StudioTimeline, studio_timeline, GTK_TYPE_WIDGET)
 
 enum
 {
-  TOLD,
+  DESCRIBED,
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
@@ -150,12 +150,12 @@ tell (StudioTimeline *self, int i)
 {
   g_autofree char *text = i >= 0 ? timeline_describe (span_at (self, (guint)i)) : NULL;
 
-  g_signal_emit (self, signals[TOLD], 0, text);
+  g_signal_emit (self, signals[DESCRIBED], 0, text);
 }
 
 /* Emits the description again after spans have moved under a still pointer, which causes no event. */
 static void
-tell_again (StudioTimeline *self)
+notify_again (StudioTimeline *self)
 {
   if (self->spans != NULL)
     tell (self, self->points ? find (self, self->pointer, self->height) : self->chosen);
@@ -388,18 +388,18 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioTimeline 
   self->pointer = x;
   self->height = y;
   self->points = TRUE;
-  tell_again (self);
+  notify_again (self);
 }
 
 static void
 leave_cb (GtkEventControllerMotion *motion, StudioTimeline *self)
 {
   self->points = FALSE;
-  tell_again (self);
+  notify_again (self);
 }
 
 static double
-share_of (StudioTimeline *self, double x)
+sharding_of (StudioTimeline *self, double x)
 {
   double left = names_width (self);
 
@@ -417,8 +417,8 @@ scroll_cb (GtkEventControllerScroll *scroll, double dx, double dy, StudioTimelin
       limit (self);
     }
   else
-    zoom (self, pow (1.2, dy), share_of (self, self->pointer));
-  tell_again (self);
+    zoom (self, pow (1.2, dy), sharding_of (self, self->pointer));
+  notify_again (self);
   return TRUE;
 }
 
@@ -501,13 +501,13 @@ key_cb (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType mods
     case GDK_KEY_minus:
     case GDK_KEY_KP_Subtract:
       zoom (self, key == GDK_KEY_plus || key == GDK_KEY_KP_Add ? 0.7 : 1 / 0.7, 0.5);
-      tell_again (self);
+      notify_again (self);
       return TRUE;
     case GDK_KEY_Home:
       self->from = 0;
       self->shown = 1;
       limit (self);
-      tell_again (self);
+      notify_again (self);
       return TRUE;
     default:
       return FALSE;
@@ -583,7 +583,7 @@ studio_timeline_set_spans (StudioTimeline *self, GArray *spans)
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, summary != NULL ? summary : "", -1);
   gtk_widget_queue_resize (GTK_WIDGET (self));
   /* The description has times of the previous step. */
-  tell_again (self);
+  notify_again (self);
 }
 
 static void
@@ -606,8 +606,8 @@ studio_timeline_class_init (StudioTimelineClass *klass)
   widget_class->measure = timeline_measure;
   gtk_widget_class_set_css_name (widget_class, "timeline");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
-  signals[TOLD] = g_signal_new ("told", STUDIO_TYPE_TIMELINE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                                G_TYPE_STRING);
+  signals[DESCRIBED] = g_signal_new ("described", STUDIO_TYPE_TIMELINE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                     G_TYPE_NONE, 1, G_TYPE_STRING);
 }
 
 static void

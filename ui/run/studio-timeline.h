@@ -9,8 +9,8 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_TIMELINE (studio_timeline_get_type ())
 G_DECLARE_FINAL_TYPE (StudioTimeline, studio_timeline, STUDIO, TIMELINE, GtkWidget)
 
-/* Signal "told"(const char *text): the description of the span under the pointer or selected by the keyboard; NULL:
- * none. */
+/* Signal "described"(const char *text): the description of the span under the pointer or selected by the keyboard;
+ * NULL: none. */
 
 StudioTimeline *studio_timeline_new (void);
 /* spans: GArray of LoomTraceSpan, sorted; kept by reference. */

@@ -246,7 +246,7 @@ begin_to_leave (StudioWorker *self)
 {
   self->asked_to_end = TRUE;
   if (!self->exited)
-    studio_worker_note_leaving (self);
+    studio_worker_note_exiting (self);
 }
 
 static void
@@ -255,7 +255,7 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (StudioWorker) self = data;
   g_subprocess_wait_finish (G_SUBPROCESS (source), result, NULL);
   self->exited = TRUE;
-  studio_worker_note_left (self);
+  studio_worker_note_exited (self);
   if (self->process == NULL)
     return;
   /* No rank will connect any more. */

@@ -38,11 +38,11 @@ void studio_worker_finish (StudioWorker *self);
 /* Ends the worker and its ranks without waiting for the step. */
 void studio_worker_force_exit (StudioWorker *self);
 /* The number of workers that were asked to exit by either function and have not yet. */
-guint studio_worker_n_leaving (void);
+guint studio_worker_n_exiting (void);
 /* Ends all of them without waiting for their steps. */
-void studio_worker_force_leaving (void);
+void studio_worker_force_exiting (void);
 /* Sets a function that is called after each of them has exited; NULL: none. */
-void studio_worker_set_left_func (void (*left) (void));
+void studio_worker_set_exited_func (void (*left) (void));
 gboolean studio_worker_has_ended (StudioWorker *self);
 const char *studio_worker_get_pid (StudioWorker *self); /* NULL after it has ended */
 

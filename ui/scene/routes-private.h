@@ -7,7 +7,7 @@ G_BEGIN_DECLS
 
 #define ROUTE_CLEAR 8.0  /* distance from cards during the search */
 #define ROUTE_TIGHT 3.0  /* if it is crowded */
-#define ROUTE_SLIDE 64.0 /* how far a segment may shift into its lane */
+#define ROUTE_SLIDE 64.0 /* how far a segment may shift into its track */
 
 typedef StudioPoint RoutePoint;
 
@@ -40,8 +40,8 @@ typedef struct
   double x0, y0, x1, y1;
   gboolean routed;
   StudioRect region; /* only cards in it are considered */
-  GArray *base,
-      *way; /* RoutePoint; corners with horizontal and vertical segments alternating: as found, and in lanes; or NULL */
+  GArray *base, *way; /* RoutePoint; corners with horizontal and vertical segments alternating: as found, and in tracks;
+                         or NULL */
 } RouteWire;
 
 /* Finds corners from one port to the other that avoid cards; FALSE: no route. region receives the searched area. */
@@ -51,7 +51,7 @@ gboolean route_is_fixed (const GArray *corners, guint k);
 /* Moves each inner segment to the middle of its channel. */
 void route_centre (RouteIndex *index, GArray *corners);
 /* How far the segment between corners k and k + 1 may shift. */
-void route_room (RouteIndex *index, const GArray *corners, guint k, double *low, double *high);
+void route_slack (RouteIndex *index, const GArray *corners, guint k, double *low, double *high);
 /* A segment: that between the corners k and k + 1. */
 typedef struct
 {
@@ -62,11 +62,11 @@ typedef struct
 /* The votes for s after t minus those for before; at least ROUTE_SURE if they would otherwise overlap. */
 int route_side (const RoutePiece *s, const RoutePiece *t);
 /* Separates segments of different nets. */
-void route_lanes (RouteIndex *index, RouteWire *wire, guint n);
+void route_tracks (RouteIndex *index, RouteWire *wire, guint n);
 /* Appends the segments of a route with round corners to pieces (StudioCurve). */
 void route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pieces);
 /* Places the shape labels. stale: the ones to place again, while the others stay; NULL: all. */
-void route_place_pills (const StudioScene *scene, const StudioRoute *route, const guint8 *stale, StudioPillSize size,
-                        gpointer data, StudioPill *pill);
+void route_place_shape_labels (const StudioScene *scene, const StudioRoute *route, const guint8 *stale,
+                               StudioShapeLabelSize size, gpointer data, StudioShapeLabel *shape_label);
 
 G_END_DECLS

@@ -368,7 +368,7 @@ route_search (RouteIndex *index, const RouteWire *wire, GArray *corners, StudioR
         window = studio_rect_union (window, index->card[wire->to]);
       window
           = (StudioRect){ window.x - margin, window.y - margin, window.width + 2 * margin, window.height + 2 * margin };
-      /* Pieces slide into their lanes a little beyond it. */
+      /* Pieces slide into their tracks a little beyond it. */
       *region = (StudioRect){ window.x - ROUTE_SLIDE - ROUTE_CLEAR, window.y - ROUTE_SLIDE - ROUTE_CLEAR,
                               window.width + 2 * (ROUTE_SLIDE + ROUTE_CLEAR),
                               window.height + 2 * (ROUTE_SLIDE + ROUTE_CLEAR) };

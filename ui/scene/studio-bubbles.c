@@ -26,7 +26,7 @@ wants_room (const StudioItem *item)
 static StudioRect
 fault_at (const StudioItem *item, StudioFaultPlace place)
 {
-  gboolean aside = place == STUDIO_FAULT_BESIDE || place == STUDIO_FAULT_BEFORE;
+  gboolean aside = place == STUDIO_FAULT_AT_RIGHT || place == STUDIO_FAULT_AT_LEFT;
   double lines, height, width;
 
   if (item->fault == NULL || place == STUDIO_FAULT_AS_SIGN)
@@ -38,9 +38,9 @@ fault_at (const StudioItem *item, StudioFaultPlace place)
   height = 12 + 16 * lines + (item->fix != NULL ? 32 : 0);
   switch (place)
     {
-    case STUDIO_FAULT_BESIDE:
+    case STUDIO_FAULT_AT_RIGHT:
       return (StudioRect){ item->x + item->width + STUDIO_FAULT_GAP, item->y, STUDIO_CARD_WIDTH, height };
-    case STUDIO_FAULT_BEFORE:
+    case STUDIO_FAULT_AT_LEFT:
       return (StudioRect){ item->x - STUDIO_FAULT_GAP - STUDIO_CARD_WIDTH, item->y, STUDIO_CARD_WIDTH, height };
     case STUDIO_FAULT_ABOVE:
       return (StudioRect){ item->x, item->y - STUDIO_FAULT_GAP - height, width, height };
@@ -133,7 +133,7 @@ find_place (const Placed *all, guint n, Reach reach, StudioItem *item, double wi
 {
   /* Not where wires leave a card or come to it. */
   static const StudioFaultPlace places[][2] = { [STUDIO_FLOW_RIGHT] = { STUDIO_FAULT_BELOW, STUDIO_FAULT_ABOVE },
-                                                [STUDIO_FLOW_DOWN] = { STUDIO_FAULT_BESIDE, STUDIO_FAULT_BEFORE } };
+                                                [STUDIO_FLOW_DOWN] = { STUDIO_FAULT_AT_RIGHT, STUDIO_FAULT_AT_LEFT } };
 
   item->fault_width = width;
   for (guint k = 0; k < G_N_ELEMENTS (places[0]); k++)

@@ -113,10 +113,10 @@ is_made (const char *device)
 }
 
 void
-studio_scene_mark_away (StudioScene *scene, const char *const *devices)
+studio_scene_mark_missing_devices (StudioScene *scene, const char *const *devices)
 {
   for (guint i = 0; i < scene->n_items; i++)
-    scene->item[i].is_away
-        = scene->item[i].badge != NULL && devices != NULL && !g_strv_contains (devices, scene->item[i].badge)
-          && !is_made (scene->item[i].badge);
+    scene->item[i].is_device_missing = scene->item[i].badge != NULL && devices != NULL
+                                       && !g_strv_contains (devices, scene->item[i].badge)
+                                       && !is_made (scene->item[i].badge);
 }

@@ -8,6 +8,6 @@ G_BEGIN_DECLS
 /* Sets the badge of cards on another device than the run's, and the copies of wires across devices. */
 void studio_scene_add_devices (StudioScene *scene, const LoomNet *net);
 /* Marks cards whose device is not in the list; NULL: unknown. */
-void studio_scene_mark_away (StudioScene *scene, const char *const *devices);
+void studio_scene_mark_missing_devices (StudioScene *scene, const char *const *devices);
 
 G_END_DECLS

@@ -104,7 +104,7 @@ evaluate (const LoomOp *op, const LoomElement *node, const float *x, guint n)
     return NULL;
   devices = loom_devices_new (1);
   state = loom_state_new (devices, DEVICE, 1);
-  if (!loom_state_adopt (state, program, NULL))
+  if (!loom_state_add_slots (state, program, NULL))
     return NULL;
   eager = loom_eager_new (program, state, devices, DEVICE, NULL);
   if (eager == NULL)

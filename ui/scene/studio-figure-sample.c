@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/scene/studio-agreed.h"
+#include "ui/scene/studio-allowed-paths.h"
 #include "ui/scene/studio-format.h"
 
 #define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a picture of the size of a stamp */
@@ -22,7 +22,7 @@
 /* ---- which data set ------------------------------------------------------ */
 
 static gboolean
-gives_samples (const LoomElement *node)
+has_samples (const LoomElement *node)
 {
   const LoomOp *op = loom_op_of (node);
 
@@ -35,7 +35,7 @@ studio_figure_sample_key (const LoomElement *node, const char *folder)
   const LoomOp *op = loom_op_of (node);
   GString *key;
 
-  if (!gives_samples (node))
+  if (!has_samples (node))
     return NULL;
   key = g_string_new (op->name);
   for (const LoomParamSpec *p = loom_op_params (op, node); p != NULL && p->name != NULL; p++)
@@ -77,7 +77,7 @@ may_be_read (const LoomGraph *alone)
     return TRUE;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
-  g_auto (GStrv) missing = studio_agreed_missing (net, alone, NULL);
+  g_auto (GStrv) missing = studio_allowed_paths_missing (net, alone, NULL);
   return missing[0] == NULL;
 }
 
@@ -121,7 +121,7 @@ studio_figure_sample_refusal (const LoomGraph *alone)
 
   if (!may_be_read (alone))
     return _ ("The data are outside the graph’s folder. Training asks for permission to read them.");
-  return node != NULL && gives_samples (node)
+  return node != NULL && has_samples (node)
                  && is_at_hand (node, loom_graph_get_folder (alone), loom_graph_get_guard (alone))
              ? NULL
              : _ ("The data are missing, or too large to be opened for a picture.");

@@ -108,7 +108,7 @@ studio_flow_back (StudioFlow flow)
 static void
 mirror_item (StudioItem *item)
 {
-  StudioRect room = studio_rect_mirrored (studio_geometry_room (item));
+  StudioRect room = studio_rect_mirrored (studio_geometry_with_pins (item));
   double beyond = item->hanging > 0 ? room.height - item->width : 0;
 
   item->x = room.x;

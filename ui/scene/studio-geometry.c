@@ -77,7 +77,7 @@ studio_geometry_card (const StudioItem *item)
 }
 
 StudioRect
-studio_geometry_room (const StudioItem *item)
+studio_geometry_with_pins (const StudioItem *item)
 {
   if (item->hanging > 0 && item->flow == STUDIO_FLOW_DOWN)
     return (StudioRect){ item->x, item->y, item->width + STUDIO_FAULT_GAP + STUDIO_CARD_WIDTH,
@@ -195,7 +195,7 @@ studio_geometry_bounds_with_pins (const StudioScene *scene)
 
   for (guint i = 0; i < scene->n_items; i++)
     if (scene->item[i].hanging > 0)
-      r = studio_rect_union (r, studio_geometry_room (&scene->item[i]));
+      r = studio_rect_union (r, studio_geometry_with_pins (&scene->item[i]));
   return r;
 }
 

@@ -22,7 +22,7 @@ G_BEGIN_DECLS
 #define STUDIO_ZOOM_MAX    4.0
 #define STUDIO_ZOOM_DETAIL 0.5  /* below this, a card has only name, icon and colour, and wires are straight */
 #define STUDIO_ZOOM_NAMES  0.25 /* below this, only frames and modules are named */
-#define STUDIO_ZOOM_PILLS  0.7
+#define STUDIO_ZOOM_SHAPE_LABELS 0.7
 #define STUDIO_FAULT_GAP   8.0
 #define STUDIO_FRAME_TITLE 30.0 /* height of the strip by which a frame is dragged */
 #define STUDIO_FRAME_ARROW 24.0 /* side of the button in the upper right corner that collapses and expands a frame */
@@ -77,7 +77,7 @@ StudioRect studio_rect_between (double x0, double y0, double x1, double y1);
 
 StudioRect studio_geometry_card (const StudioItem *item);
 /* The card with its pins: below it, or at its right if it runs down and wires leave below. */
-StudioRect studio_geometry_room (const StudioItem *item);
+StudioRect studio_geometry_with_pins (const StudioItem *item);
 /* The rectangle of the pins; width 0: none. */
 StudioRect studio_geometry_pins (const StudioItem *item);
 /* The height on the canvas of a pin of this height, with its margin and caption. */

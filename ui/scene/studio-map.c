@@ -48,7 +48,7 @@ studio_map_rect (const StudioMap *map, const StudioRect *rect)
 }
 
 StudioRect
-studio_map_seen (const StudioMap *map, const StudioView *view)
+studio_map_visible (const StudioMap *map, const StudioView *view)
 {
   StudioRect seen = studio_view_visible (view), r = studio_map_rect (map, &seen);
   double x1 = CLAMP (r.x + r.width, 2, map->width), y1 = CLAMP (r.y + r.height, 2, map->height);
@@ -74,7 +74,7 @@ studio_map_is_needed (const StudioRect *bounds, const StudioView *view)
 void
 studio_map_press (const StudioMap *map, const StudioView *view, double mx, double my, StudioMapDrag *drag)
 {
-  StudioRect seen = studio_map_seen (map, view), all = studio_view_visible (view);
+  StudioRect seen = studio_map_visible (map, view), all = studio_view_visible (view);
   double x, y;
 
   studio_map_to_canvas (map, mx, my, &x, &y);

@@ -22,7 +22,7 @@ void studio_map_to_map (const StudioMap *map, double x, double y, double *mx, do
 void studio_map_to_canvas (const StudioMap *map, double mx, double my, double *x, double *y);
 StudioRect studio_map_rect (const StudioMap *map, const StudioRect *rect);
 /* The visible part of the canvas on the map, clipped. */
-StudioRect studio_map_seen (const StudioMap *map, const StudioView *view);
+StudioRect studio_map_visible (const StudioMap *map, const StudioView *view);
 /* TRUE if the bounds are not fully visible and there is space for a map. */
 gboolean studio_map_is_needed (const StudioRect *bounds, const StudioView *view);
 

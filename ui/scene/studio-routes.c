@@ -13,7 +13,7 @@
 #define LEAST_AHEAD 20.0 /* a curve to an input nearer than this would turn back on itself */
 #define STRAIGHT    3.0  /* a curve that rises no more than this is a level line */
 #define PINS        (G_GUINT64_CONSTANT (1) << 63) /* in the serial of an obstacle: what hangs on that card */
-#define STEEP       2.0 /* a wire steeper than this runs in a channel and gets a lane there */
+#define STEEP       2.0 /* a wire steeper than this runs in a channel and gets a track there */
 
 struct _StudioRoutes
 {
@@ -27,11 +27,11 @@ struct _StudioRoutes
   RouteWire *wire;
   GArray *pieces; /* StudioCurve, of all wires */
   StudioRoute *route;
-  StudioPill *pill;
-  gboolean pills_valid;
-  guint8 *pill_stale; /* per link: its way or what is around its shape has changed since they were placed */
+  StudioShapeLabel *shape_label;
+  gboolean shape_labels_valid;
+  guint8 *shape_label_stale; /* per link: its way or what is around its shape has changed since they were placed */
   gboolean any_stale;
-  guint pills_key;
+  guint shape_labels_key;
 };
 
 StudioRoutes *
@@ -64,8 +64,8 @@ studio_routes_free (StudioRoutes *self)
   g_free (self->card_serial);
   g_free (self->first_wire);
   g_free (self->route);
-  g_free (self->pill);
-  g_free (self->pill_stale);
+  g_free (self->shape_label);
+  g_free (self->shape_label_stale);
   g_array_unref (self->pieces);
   g_free (self);
 }
@@ -433,7 +433,7 @@ note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was
   for (guint l = 0; l < self->n_links; l++)
     {
       const StudioRoute *now = &self->route[l];
-      const StudioRect *r = &self->pill[l].rect;
+      const StudioRect *r = &self->shape_label[l].rect;
       gboolean stale = was[l].n_pieces != now->n_pieces
                        || memcmp (was[l].piece, now->piece, now->n_pieces * sizeof (StudioCurve)) != 0;
 
@@ -445,7 +445,7 @@ note_stale (StudioRoutes *self, const StudioScene *scene, const StudioRoute *was
                                card.height + 2 * ROUTE_CLEAR };
           stale = studio_rect_intersects (&card, r);
         }
-      self->pill_stale[l] |= stale;
+      self->shape_label_stale[l] |= stale;
       self->any_stale |= stale;
     }
 }
@@ -505,7 +505,7 @@ studio_scene_routes (const StudioScene *scene)
   if (self->flow != scene->flow)
     {
       self->flow = scene->flow;
-      self->pills_valid = FALSE;
+      self->shape_labels_valid = FALSE;
       forget_wires (self);
     }
   was = g_steal_pointer (&self->route);
@@ -523,36 +523,36 @@ studio_scene_routes (const StudioScene *scene)
       if (wire->base != NULL)
         wire->way = g_array_copy (wire->base);
     }
-  route_lanes (&index, self->wire, self->n_wires);
+  route_tracks (&index, self->wire, self->n_wires);
   shape_all (self, &index);
-  if (self->pills_valid && n_was == self->n_links && dirty->len <= MANY_DIRTY)
+  if (self->shape_labels_valid && n_was == self->n_links && dirty->len <= MANY_DIRTY)
     note_stale (self, scene, was, dirty);
   else
-    self->pills_valid = FALSE;
+    self->shape_labels_valid = FALSE;
   route_index_clear (&index);
   self->valid = TRUE;
   return self->route;
 }
 
-const StudioPill *
-studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gpointer data)
+const StudioShapeLabel *
+studio_scene_shape_labels (const StudioScene *scene, guint key, StudioShapeLabelSize size, gpointer data)
 {
   StudioRoutes *self = scene->routes;
   const StudioRoute *route = studio_scene_routes (scene);
 
-  if (!self->pills_valid || self->pills_key != key)
+  if (!self->shape_labels_valid || self->shape_labels_key != key)
     {
-      self->pill = g_renew (StudioPill, self->pill, self->n_links + 1);
-      self->pill_stale = g_renew (guint8, self->pill_stale, self->n_links + 1);
-      route_place_pills (scene, route, NULL, size, data, self->pill);
-      self->pills_key = key;
-      self->pills_valid = TRUE;
+      self->shape_label = g_renew (StudioShapeLabel, self->shape_label, self->n_links + 1);
+      self->shape_label_stale = g_renew (guint8, self->shape_label_stale, self->n_links + 1);
+      route_place_shape_labels (scene, route, NULL, size, data, self->shape_label);
+      self->shape_labels_key = key;
+      self->shape_labels_valid = TRUE;
     }
   else if (self->any_stale)
-    route_place_pills (scene, route, self->pill_stale, size, data, self->pill);
-  memset (self->pill_stale, 0, self->n_links);
+    route_place_shape_labels (scene, route, self->shape_label_stale, size, data, self->shape_label);
+  memset (self->shape_label_stale, 0, self->n_links);
   self->any_stale = FALSE;
-  return self->pill;
+  return self->shape_label;
 }
 
 StudioRoutes *
@@ -572,5 +572,5 @@ studio_scene_set_routes (StudioScene *scene, StudioRoutes *routes)
   scene->routes = routes;
   /* Cards and wires may be others: they are compared at the next look. */
   routes->valid = FALSE;
-  routes->pills_valid = FALSE;
+  routes->shape_labels_valid = FALSE;
 }

@@ -1,8 +1,8 @@
 /* The route of each wire: a curve if nothing is between its ends, else around the cards.
  *
  * Each wire is routed on its own (routes-search.c), considering only the cards of a region that is cached with it; then
- * parallel wires get lanes (routes-lanes.c). So moving a card changes only routes whose region it leaves or enters, and
- * the result is the same as from scratch. */
+ * parallel wires get tracks (routes-tracks.c). So moving a card changes only routes whose region it leaves or enters,
+ * and the result is the same as from scratch. */
 #pragma once
 
 #include "ui/scene/studio-geometry.h"
@@ -41,25 +41,26 @@ gboolean studio_route_meets (const StudioRoute *route, const StudioRect *rect);
 /* The layout of a shape label, on one line if there is space. */
 typedef enum
 {
-  STUDIO_PILL_LINE,
-  STUDIO_PILL_TWO_LINES,
-  STUDIO_PILL_COLUMN /* one dimension per line */
-} StudioPillForm;
-#define STUDIO_N_PILL_FORMS 3
+  STUDIO_SHAPE_LABEL_LINE,
+  STUDIO_SHAPE_LABEL_TWO_LINES,
+  STUDIO_SHAPE_LABEL_COLUMN /* one dimension per line */
+} StudioShapeLabelForm;
+#define STUDIO_N_SHAPE_LABEL_FORMS 3
 
 typedef struct
 {
-  StudioPillForm form;
+  StudioShapeLabelForm form;
   StudioRect rect; /* width 0: no space, or shown on another wire of the same output */
-} StudioPill;
+} StudioShapeLabel;
 
 /* label: a shape and, if its tensor is copied to another device, tab-separated the direction and the bytes. NULL: the
  * label has no such form. (transfer full) */
-char *studio_pill_text (const char *label, StudioPillForm form);
+char *studio_shape_label_text (const char *label, StudioShapeLabelForm form);
 /* Measures a label in canvas units; FALSE: no such form. */
-typedef gboolean (*StudioPillSize) (const char *label, StudioPillForm form, double *width, double *height,
-                                    gpointer data);
+typedef gboolean (*StudioShapeLabelSize) (const char *label, StudioShapeLabelForm form, double *width, double *height,
+                                          gpointer data);
 /* The shape label of each wire, placed again when cards move or key, which identifies the text style, changes. */
-const StudioPill *studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gpointer data);
+const StudioShapeLabel *
+studio_scene_shape_labels (const StudioScene *scene, guint key, StudioShapeLabelSize size, gpointer data);
 
 G_END_DECLS

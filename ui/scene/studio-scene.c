@@ -8,9 +8,9 @@
 
 #include "ui/scene/scene-faults.h"
 #include "ui/scene/scene-frames.h"
-#include "ui/scene/scene-places.h"
+#include "ui/scene/scene-positions.h"
 #include "ui/scene/studio-copies.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-partitions.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
 #include "ui/scene/studio-shapes.h"
@@ -579,10 +579,10 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   if (net != NULL)
     {
       studio_scene_add_devices (scene, net);
-      studio_scene_add_parts (scene, net);
+      studio_scene_add_partitions (scene, net);
       scene_faults_follow (scene);
     }
-  scene_places_read (scene, graph, scope);
+  scene_positions_read (scene, graph, scope);
   studio_geometry_place_faults (scene);
   if (net != NULL)
     add_costs (scene, net);

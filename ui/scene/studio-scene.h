@@ -39,9 +39,9 @@ typedef enum
 {
   STUDIO_FAULT_BELOW,
   STUDIO_FAULT_ABOVE,
-  STUDIO_FAULT_BESIDE, /* at its right */
-  STUDIO_FAULT_BEFORE, /* at its left */
-  STUDIO_FAULT_AS_SIGN /* no space: an icon on the card, the sentence in its tooltip */
+  STUDIO_FAULT_AT_RIGHT, /* at its right */
+  STUDIO_FAULT_AT_LEFT,  /* at its left */
+  STUDIO_FAULT_AS_SIGN   /* no space: an icon on the card, the sentence in its tooltip */
 } StudioFaultPlace;
 
 typedef enum
@@ -77,7 +77,7 @@ typedef struct
   gboolean frozen;  /* its weights are not trained */
   gboolean muted;   /* not computed */
   char *badge;      /* the device, if it is not the run's; else NULL */
-  gboolean is_away; /* the device is not on this machine */
+  gboolean is_device_missing; /* the device is not on this machine */
   guint tint;       /* 1 + the number of its stage or, without stages, device, for its colour; 0: none */
   char *mark;       /* that number, or "0–1" for several stages; NULL */
   gboolean in_stage; /* in stages first_stage to last_stage */

@@ -38,7 +38,7 @@ run (Job *job, GTaskThreadFunc function, GCancellable *cancellable, GAsyncReadyC
 /* ---- what is known of a data set --------------------------------------------- */
 
 void
-studio_data_look_free (StudioDataLook *look)
+studio_data_info_free (StudioDataInfo *look)
 {
   if (look == NULL)
     return;
@@ -77,12 +77,12 @@ read_sample (const Job *job)
 }
 
 static void
-look_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+inspect_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   const Job *job = data;
   const LoomDatasetOptions options
       = { .get = job->options != NULL ? loom_dataset_options_from_strv : NULL, .data = job->options };
-  StudioDataLook *look = g_new0 (StudioDataLook, 1);
+  StudioDataInfo *look = g_new0 (StudioDataInfo, 1);
   g_autoptr (GError) error = NULL;
 
   look->is_here = loom_dataset_describe (job->source, &options, &look->info, &error);
@@ -90,22 +90,22 @@ look_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
     look->sentence = g_strdup (error->message);
   if (look->is_here && !g_cancellable_is_cancelled (cancellable))
     look->figure = read_sample (job);
-  g_task_return_pointer (task, look, (GDestroyNotify)studio_data_look_free);
+  g_task_return_pointer (task, look, (GDestroyNotify)studio_data_info_free);
 }
 
 void
-studio_data_look_async (const char *source, const char *const *options, GCancellable *cancellable,
-                        GAsyncReadyCallback callback, gpointer data)
+studio_data_inspect_async (const char *source, const char *const *options, GCancellable *cancellable,
+                           GAsyncReadyCallback callback, gpointer data)
 {
   Job *job = g_new0 (Job, 1);
 
   job->source = g_strdup (source);
   job->options = g_strdupv ((char **)options);
-  run (job, look_thread, cancellable, callback, data);
+  run (job, inspect_thread, cancellable, callback, data);
 }
 
-StudioDataLook *
-studio_data_look_finish (GAsyncResult *result)
+StudioDataInfo *
+studio_data_inspect_finish (GAsyncResult *result)
 {
   return g_task_propagate_pointer (G_TASK (result), NULL);
 }
@@ -120,7 +120,7 @@ append_count (GString *s, const char *format, gint64 n)
 }
 
 char *
-studio_data_look_text (const StudioDataLook *look)
+studio_data_info_text (const StudioDataInfo *look)
 {
   GString *s = g_string_new (NULL);
   const LoomTask task = loom_template_task (&look->info);

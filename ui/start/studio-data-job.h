@@ -14,18 +14,18 @@ typedef struct
   char *sentence;       /* what is missing and which package provides it; NULL: nothing */
   LoomDatasetInfo info; /* n_ports is 0 if even the ports are unknown */
   StudioFigure *figure; /* a sample; may be NULL */
-} StudioDataLook;
+} StudioDataInfo;
 
-void studio_data_look_free (StudioDataLook *look);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioDataLook, studio_data_look_free)
+void studio_data_info_free (StudioDataInfo *look);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioDataInfo, studio_data_info_free)
 
 /* options: name, value, …, NULL. */
-void studio_data_look_async (const char *source, const char *const *options, GCancellable *cancellable,
-                             GAsyncReadyCallback callback, gpointer data);
+void studio_data_inspect_async (const char *source, const char *const *options, GCancellable *cancellable,
+                                GAsyncReadyCallback callback, gpointer data);
 /* NULL: cancelled. (transfer full) */
-StudioDataLook *studio_data_look_finish (GAsyncResult *result);
+StudioDataInfo *studio_data_inspect_finish (GAsyncResult *result);
 /* "B × 1 × 28 × 28 · a class of 10 · 60,000 to train on". (transfer full) */
-char *studio_data_look_text (const StudioDataLook *look);
+char *studio_data_info_text (const StudioDataInfo *look);
 
 /* Makes the text of a graph for the data with loom_template_from_data(). data is copied. */
 void studio_data_make_async (const LoomTemplateData *data, GCancellable *cancellable, GAsyncReadyCallback callback,

@@ -53,12 +53,12 @@ static void
 looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autofree Row *row = data;
-  g_autoptr (StudioDataLook) look = studio_data_look_finish (result);
+  g_autoptr (StudioDataInfo) look = studio_data_inspect_finish (result);
   g_autofree char *text = NULL;
 
   if (look != NULL && !g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
     {
-      text = studio_data_look_text (look);
+      text = studio_data_info_text (look);
       if (!look->is_here)
         {
           g_autofree char *facts = text;
@@ -119,7 +119,7 @@ add_source (StudioDataList *self, const LoomDatasetClass *klass)
     }
   g_object_ref (asked->sample);
   g_object_ref (asked->facts);
-  studio_data_look_async (loom_dataset_class_name (klass), NULL, self->cancellable, looked_cb, asked);
+  studio_data_inspect_async (loom_dataset_class_name (klass), NULL, self->cancellable, looked_cb, asked);
 }
 
 static void

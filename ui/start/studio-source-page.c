@@ -55,13 +55,13 @@ static void
 looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioSourcePage) self = data;
-  g_autoptr (StudioDataLook) look = studio_data_look_finish (result);
+  g_autoptr (StudioDataInfo) look = studio_data_inspect_finish (result);
   g_autofree const LoomTemplateKind **kinds = NULL;
   g_autofree char *text = NULL;
 
   if (look == NULL || g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
     return;
-  text = look->is_here ? studio_data_look_text (look) : g_strdup (look->sentence);
+  text = look->is_here ? studio_data_info_text (look) : g_strdup (look->sentence);
   gtk_label_set_label (GTK_LABEL (self->facts), text);
   if (look->is_here)
     gtk_widget_remove_css_class (self->facts, "warning");
@@ -92,8 +92,8 @@ look (gpointer data)
       g_signal_emit (self, changed_signal, 0);
     }
   else
-    studio_data_look_async (loom_dataset_class_name (self->klass), (const char *const *)self->options,
-                            self->cancellable, looked_cb, g_object_ref (self));
+    studio_data_inspect_async (loom_dataset_class_name (self->klass), (const char *const *)self->options,
+                               self->cancellable, looked_cb, g_object_ref (self));
   return G_SOURCE_REMOVE;
 }
 

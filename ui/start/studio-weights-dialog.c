@@ -8,12 +8,12 @@
 #define WIDTH     680
 #define HEIGHT    600
 #define MARGIN    18
-#define MOST_TOLD 50 /* sentences in one fold */
+#define MOST_SHOWN 50 /* sentences in one fold */
 
 struct _StudioWeightsDialog
 {
   AdwWindow parent_instance;
-  StudioWeightsLook *look;
+  StudioWeightsInfo *look;
 };
 
 G_DEFINE_FINAL_TYPE (StudioWeightsDialog, studio_weights_dialog, ADW_TYPE_WINDOW)
@@ -23,13 +23,13 @@ static guint used_signal, made_signal;
 /* ---- the table --------------------------------------------------------------- */
 
 static char *
-name_of (const StudioWeightsLook *look, guint i)
+name_of (const StudioWeightsInfo *look, guint i)
 {
   return g_strdup (loom_safetensors_name (look->file, i));
 }
 
 static char *
-shape_of (const StudioWeightsLook *look, guint i)
+shape_of (const StudioWeightsInfo *look, guint i)
 {
   const LoomType type = loom_safetensors_type (look->file, i);
 
@@ -37,7 +37,7 @@ shape_of (const StudioWeightsLook *look, guint i)
 }
 
 static char *
-dtype_of (const StudioWeightsLook *look, guint i)
+dtype_of (const StudioWeightsInfo *look, guint i)
 {
   const char *unread = loom_safetensors_unread (look->file, i);
 
@@ -45,7 +45,7 @@ dtype_of (const StudioWeightsLook *look, guint i)
 }
 
 static char *
-count_of (const StudioWeightsLook *look, guint i)
+count_of (const StudioWeightsInfo *look, guint i)
 {
   const LoomType type = loom_safetensors_type (look->file, i);
 
@@ -55,7 +55,7 @@ count_of (const StudioWeightsLook *look, guint i)
 static const struct
 {
   const char *title;
-  char *(*text) (const StudioWeightsLook *look, guint i);
+  char *(*text) (const StudioWeightsInfo *look, guint i);
   float xalign;
 } columns[] = {
   { N_ ("Name"), name_of, 0 },
@@ -91,7 +91,7 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, StudioWeightsDial
 
 /* Rows are numbered as the file's tensors are, so that their place is all that the model must say. */
 static GListModel *
-new_model (const StudioWeightsLook *look)
+new_model (const StudioWeightsInfo *look)
 {
   GtkStringList *list = gtk_string_list_new (NULL);
 
@@ -128,7 +128,7 @@ new_table (StudioWeightsDialog *self)
 /* ---- what can begin with it ----------------------------------------------------- */
 
 static char *
-fit_text (const StudioWeightsLook *look)
+fit_text (const StudioWeightsInfo *look)
 {
   const LoomWeightsMatch *match = look->match;
   g_autoptr (GString) s = g_string_new (NULL);
@@ -151,7 +151,7 @@ fit_text (const StudioWeightsLook *look)
 }
 
 static char *
-skeleton_text (const StudioWeightsLook *look)
+skeleton_text (const StudioWeightsInfo *look)
 {
   const guint n_left = g_strv_length (look->left_out);
   g_autofree char *layers = NULL, *left = NULL;
@@ -208,12 +208,12 @@ new_offer (StudioWeightsDialog *self, const char *title, char *subtitle /* taken
 static void
 append_lines (GString *s, char **lines, guint n)
 {
-  for (guint i = 0; i < MIN (n, MOST_TOLD); i++)
+  for (guint i = 0; i < MIN (n, MOST_SHOWN); i++)
     g_string_append_printf (s, "%s%s", s->len > 0 ? "\n" : "", lines[i]);
-  if (n > MOST_TOLD)
+  if (n > MOST_SHOWN)
     {
       g_string_append_c (s, '\n');
-      g_string_append_printf (s, ngettext ("and %u more", "and %u more", n - MOST_TOLD), n - MOST_TOLD);
+      g_string_append_printf (s, ngettext ("and %u more", "and %u more", n - MOST_SHOWN), n - MOST_SHOWN);
     }
 }
 
@@ -245,7 +245,7 @@ new_fold (const char *title, GString *text /* taken */)
 static GtkWidget *
 new_offers (StudioWeightsDialog *self)
 {
-  const StudioWeightsLook *look = self->look;
+  const StudioWeightsInfo *look = self->look;
   const LoomWeightsMatch *match = look->match;
   const gboolean fits = match != NULL && match->n_fit > 0;
   GtkWidget *group = adw_preferences_group_new ();
@@ -276,7 +276,7 @@ new_offers (StudioWeightsDialog *self)
 /* ---- class ------------------------------------------------------------------------ */
 
 static char *
-totals (const StudioWeightsLook *look)
+totals (const StudioWeightsInfo *look)
 {
   const guint n = loom_safetensors_count (look->file);
   g_autofree char *count = studio_format_count (n), *numbers = studio_format_count (look->n_numbers);
@@ -290,7 +290,7 @@ totals (const StudioWeightsLook *look)
 static void
 studio_weights_dialog_finalize (GObject *object)
 {
-  studio_weights_look_free (STUDIO_WEIGHTS_DIALOG (object)->look);
+  studio_weights_info_free (STUDIO_WEIGHTS_DIALOG (object)->look);
   G_OBJECT_CLASS (studio_weights_dialog_parent_class)->finalize (object);
 }
 
@@ -332,7 +332,7 @@ fill (StudioWeightsDialog *self)
 }
 
 StudioWeightsDialog *
-studio_weights_dialog_new (GtkWindow *parent, StudioWeightsLook *look)
+studio_weights_dialog_new (GtkWindow *parent, StudioWeightsInfo *look)
 {
   StudioWeightsDialog *self = g_object_new (STUDIO_TYPE_WEIGHTS_DIALOG, "transient-for", parent, NULL);
 
@@ -342,8 +342,8 @@ studio_weights_dialog_new (GtkWindow *parent, StudioWeightsLook *look)
   return self;
 }
 
-const StudioWeightsLook *
-studio_weights_dialog_get_look (StudioWeightsDialog *self)
+const StudioWeightsInfo *
+studio_weights_dialog_get_info (StudioWeightsDialog *self)
 {
   return self->look;
 }

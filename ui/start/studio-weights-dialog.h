@@ -13,7 +13,7 @@ G_DECLARE_FINAL_TYPE (StudioWeightsDialog, studio_weights_dialog, STUDIO, WEIGHT
 
 /* Signals: "used": start the open graph from the file; "made": the text of a graph guessed from it. Closes after
  * either. Takes ownership of look. */
-StudioWeightsDialog *studio_weights_dialog_new (GtkWindow *parent, StudioWeightsLook *look);
-const StudioWeightsLook *studio_weights_dialog_get_look (StudioWeightsDialog *self);
+StudioWeightsDialog *studio_weights_dialog_new (GtkWindow *parent, StudioWeightsInfo *look);
+const StudioWeightsInfo *studio_weights_dialog_get_info (StudioWeightsDialog *self);
 
 G_END_DECLS

@@ -17,7 +17,7 @@ job_free (gpointer data)
 }
 
 void
-studio_weights_look_free (StudioWeightsLook *look)
+studio_weights_info_free (StudioWeightsInfo *look)
 {
   if (look == NULL)
     return;
@@ -31,7 +31,7 @@ studio_weights_look_free (StudioWeightsLook *look)
 }
 
 static void
-count (StudioWeightsLook *look)
+count (StudioWeightsInfo *look)
 {
   g_autoptr (GString) names = g_string_new (NULL);
   guint seen = 0;
@@ -53,7 +53,7 @@ count (StudioWeightsLook *look)
 }
 
 static void
-guess (StudioWeightsLook *look)
+guess (StudioWeightsInfo *look)
 {
   g_autofree char *name = g_path_get_basename (look->path);
   g_autoptr (GError) error = NULL;
@@ -71,10 +71,10 @@ guess (StudioWeightsLook *look)
 }
 
 static void
-look_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+inspect_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   const Job *job = data;
-  g_autoptr (StudioWeightsLook) look = g_new0 (StudioWeightsLook, 1);
+  g_autoptr (StudioWeightsInfo) look = g_new0 (StudioWeightsInfo, 1);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   GError *error = NULL;
 
@@ -94,11 +94,11 @@ look_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
       look->match = loom_weights_match_new (look->file, net);
       look->n_wanted = loom_net_n_weights (net);
     }
-  g_task_return_pointer (task, g_steal_pointer (&look), (GDestroyNotify)studio_weights_look_free);
+  g_task_return_pointer (task, g_steal_pointer (&look), (GDestroyNotify)studio_weights_info_free);
 }
 
 void
-studio_weights_look_async (const char *path, const LoomGraph *graph, GAsyncReadyCallback callback, gpointer data)
+studio_weights_inspect_async (const char *path, const LoomGraph *graph, GAsyncReadyCallback callback, gpointer data)
 {
   g_autoptr (GTask) task = g_task_new (NULL, NULL, callback, data);
   Job *job = g_new0 (Job, 1);
@@ -106,11 +106,11 @@ studio_weights_look_async (const char *path, const LoomGraph *graph, GAsyncReady
   job->path = g_canonicalize_filename (path, NULL);
   job->graph = graph != NULL ? loom_graph_freeze (graph) : NULL;
   g_task_set_task_data (task, job, job_free);
-  g_task_run_in_thread (task, look_thread);
+  g_task_run_in_thread (task, inspect_thread);
 }
 
-StudioWeightsLook *
-studio_weights_look_finish (GAsyncResult *result, GError **error)
+StudioWeightsInfo *
+studio_weights_inspect_finish (GAsyncResult *result, GError **error)
 {
   return g_task_propagate_pointer (G_TASK (result), error);
 }

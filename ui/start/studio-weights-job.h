@@ -18,14 +18,15 @@ typedef struct
   char *skeleton;          /* the text of a graph; NULL: no layer could be guessed */
   guint n_layers;
   char **left_out; /* sentences about what was left out; without a skeleton, one that says why */
-} StudioWeightsLook;
+} StudioWeightsInfo;
 
-void studio_weights_look_free (StudioWeightsLook *look);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioWeightsLook, studio_weights_look_free)
+void studio_weights_info_free (StudioWeightsInfo *look);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioWeightsInfo, studio_weights_info_free)
 
 /* graph: the open graph, copied; NULL: it is empty. */
-void studio_weights_look_async (const char *path, const LoomGraph *graph, GAsyncReadyCallback callback, gpointer data);
+void
+studio_weights_inspect_async (const char *path, const LoomGraph *graph, GAsyncReadyCallback callback, gpointer data);
 /* NULL with an error for an invalid file. (transfer full) */
-StudioWeightsLook *studio_weights_look_finish (GAsyncResult *result, GError **error);
+StudioWeightsInfo *studio_weights_inspect_finish (GAsyncResult *result, GError **error);
 
 G_END_DECLS

@@ -155,7 +155,7 @@ value_words (const StudioTaskData *data, float y)
 }
 
 char *
-task_words (const StudioTaskPicture *picture, guint sample)
+task_sample_text (const StudioTaskPicture *picture, guint sample)
 {
   const StudioTaskData *data = picture->data;
   const float *answer = task_answer_of_sample (picture, sample);

@@ -189,5 +189,5 @@ const TaskKind task_images = {
   .height = images_height,
   .draw = images_draw,
   .sample_at = images_sample_at,
-  .describe_sample = task_words,
+  .describe_sample = task_sample_text,
 };

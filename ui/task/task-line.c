@@ -151,7 +151,7 @@ static char *
 line_describe_sample (const StudioTaskPicture *picture, guint sample)
 {
   g_autofree char *at = studio_format_number (picture->data->x[sample]);
-  g_autofree char *words = task_words (picture, sample);
+  g_autofree char *words = task_sample_text (picture, sample);
 
   return g_strdup_printf ("x %s: %s", at, words);
 }

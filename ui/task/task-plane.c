@@ -298,7 +298,7 @@ plane_describe_sample (const StudioTaskPicture *picture, guint sample)
   const float *row = picture->data->x + (gsize)sample * picture->data->x_size;
   g_autofree char *a = studio_format_number (row[picture->column[0]]);
   g_autofree char *b = studio_format_number (row[picture->column[1]]);
-  g_autofree char *words = task_words (picture, sample);
+  g_autofree char *words = task_sample_text (picture, sample);
 
   return g_strdup_printf ("(%s, %s): %s", a, b, words);
 }

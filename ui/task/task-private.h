@@ -63,7 +63,7 @@ int task_is_right (const StudioTaskPicture *picture, guint sample);
 char *task_class_name (const StudioTaskData *data, guint class);
 char *task_feature_name (const StudioTaskData *data, guint column);
 /* "Shirt · predicted Coat, 54 %" or "y 0.31 · predicted 0.29". (transfer full) */
-char *task_words (const StudioTaskPicture *picture, guint sample);
+char *task_sample_text (const StudioTaskPicture *picture, guint sample);
 
 /* ---- drawing (task-axes.c) ---- */
 

@@ -11,10 +11,12 @@
 #define NARROW_EMS 64
 #define TINY_EMS   40
 
-StudioRoom
-panes_room (int width, double em)
+StudioSizeClass
+panes_size_class (int width, double em)
 {
-  return width >= NARROW_EMS * em ? STUDIO_ROOM_WIDE : width >= TINY_EMS * em ? STUDIO_ROOM_NARROW : STUDIO_ROOM_TINY;
+  return width >= NARROW_EMS * em ? STUDIO_SIZE_CLASS_WIDE
+         : width >= TINY_EMS * em ? STUDIO_SIZE_CLASS_NARROW
+                                  : STUDIO_SIZE_CLASS_TINY;
 }
 
 /* Shrinks both panes as far as their minimum allows. */
@@ -49,7 +51,7 @@ place_drawers (PanesPlaces *places, const PanesRequest *request, int width, doub
 }
 
 static void
-place_beside (PanesPlaces *places, const PanesRequest *request, int width, double em)
+place_docked (PanesPlaces *places, const PanesRequest *request, int width, double em)
 {
   int w[N_PANES] = { request->natural[STUDIO_PANE_START], request->natural[STUDIO_PANE_END] }, seen[N_PANES];
   shrink (w, request->least, w[STUDIO_PANE_START] + w[STUDIO_PANE_END] + (int)(CONTENT_EMS * em) - width);
@@ -64,9 +66,9 @@ place_beside (PanesPlaces *places, const PanesRequest *request, int width, doubl
 void
 panes_place (PanesPlaces *places, const PanesRequest *request, int width, double em)
 {
-  *places = (PanesPlaces){ .narrow = panes_room (width, em) != STUDIO_ROOM_WIDE };
+  *places = (PanesPlaces){ .narrow = panes_size_class (width, em) != STUDIO_SIZE_CLASS_WIDE };
   if (places->narrow)
     place_drawers (places, request, width, em);
   else
-    place_beside (places, request, width, em);
+    place_docked (places, request, width, em);
 }

@@ -19,10 +19,10 @@ typedef enum
 /* The size class of a window. Widths are measured in em, so a wide window with large text is narrow. */
 typedef enum
 {
-  STUDIO_ROOM_WIDE,
-  STUDIO_ROOM_NARROW, /* panes are drawers; the header keeps frequent actions */
-  STUDIO_ROOM_TINY    /* the header keeps only the essential actions */
-} StudioRoom;
+  STUDIO_SIZE_CLASS_WIDE,
+  STUDIO_SIZE_CLASS_NARROW, /* panes are drawers; the header keeps frequent actions */
+  STUDIO_SIZE_CLASS_TINY    /* the header keeps only the essential actions */
+} StudioSizeClass;
 
 typedef struct
 {
@@ -42,7 +42,7 @@ typedef struct
   double shown[N_PANES];                /* 0: folded, 1: unfolded, in between: animating */
 } PanesRequest;
 
-StudioRoom panes_room (int width, double em);
+StudioSizeClass panes_size_class (int width, double em);
 void panes_place (PanesPlaces *places, const PanesRequest *request, int width, double em);
 
 G_END_DECLS

@@ -8,7 +8,7 @@
 #include "gradloom-resources.h"
 #include "ui/window/studio-commands.h"
 #include "ui/window/studio-dump.h"
-#include "ui/window/studio-leaving.h"
+#include "ui/window/studio-shutdown.h"
 #include "ui/window/studio-window.h"
 
 struct _StudioApplication
@@ -89,7 +89,7 @@ static void
 application_window_removed (GtkApplication *application, GtkWindow *window)
 {
   GTK_APPLICATION_CLASS (studio_application_parent_class)->window_removed (application, window);
-  studio_leaving_begin (application);
+  studio_shutdown_begin (application);
 }
 
 static void

@@ -10,8 +10,8 @@
 #include "ui/layout/studio-layout.h"
 #include "ui/window/studio-files.h"
 #include "ui/window/studio-graph-picture.h"
-#include "ui/scene/studio-agreed.h"
-#include "ui/scene/studio-parts.h"
+#include "ui/scene/studio-allowed-paths.h"
+#include "ui/scene/studio-partitions.h"
 
 #define EXAMPLES "/org/gradloom/Studio/examples/"
 #define WIDTH    200
@@ -74,7 +74,7 @@ draw_entry (StudioGallery *self, const Entry *entry)
     loom_graph_set_guard (graph, own, studio_agreed_has);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   StudioScene *scene = studio_scene_new (graph, loom_graph_root (graph), "", net, NULL, NULL, NULL);
-  studio_scene_add_splits (scene, graph, net);
+  studio_scene_add_shards (scene, graph, net);
   studio_layout_fill (scene);
   g_autoptr (GdkTexture) texture = studio_graph_picture_new (scene, WIDTH * scale, HEIGHT * scale, dark);
   if (texture != NULL)

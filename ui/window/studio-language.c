@@ -27,10 +27,10 @@ find_folder (void)
 {
   static const char *const places[] = { "../../data/po", "../share/locale" };
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  g_autofree char *beside = self != NULL ? g_path_get_dirname (self) : NULL;
-  for (guint i = 0; i < G_N_ELEMENTS (places) && beside != NULL; i++)
+  g_autofree char *program_folder = self != NULL ? g_path_get_dirname (self) : NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (places) && program_folder != NULL; i++)
     {
-      g_autofree char *folder = g_build_filename (beside, places[i], NULL);
+      g_autofree char *folder = g_build_filename (program_folder, places[i], NULL);
       if (has_words (folder))
         return g_steal_pointer (&folder);
     }

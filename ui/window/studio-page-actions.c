@@ -10,7 +10,7 @@ activate_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
   const char *name = g_action_get_name (G_ACTION (action));
   /* Typed text counts: a key presses no button, and leaves the field where the focus is. */
   if (!g_str_equal (name, "dump-geometry"))
-    studio_inspector_settle (self->inspector);
+    studio_inspector_commit_typed (self->inspector);
   studio_page_find_command (name)->run (self, parameter);
 }
 

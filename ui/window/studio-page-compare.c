@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ui/document/studio-document-history.h"
-#include "ui/scene/studio-agreed.h"
+#include "ui/scene/studio-allowed-paths.h"
 
 #define PAGE "compare"
 

@@ -24,12 +24,12 @@ show_states (StudioPage *self)
 static void
 show_room (StudioPage *self)
 {
-  StudioRoom room = studio_panes_get_room (self->panes);
-  gboolean narrow = room != STUDIO_ROOM_WIDE;
+  StudioSizeClass room = studio_panes_get_size_class (self->panes);
+  gboolean narrow = room != STUDIO_SIZE_CLASS_WIDE;
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self->disk_notice),
                                   narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
-  studio_run_bars_set_narrow (self->run_bars, narrow);
-  studio_start_page_set_room (STUDIO_START_PAGE (self->start_page), room);
+  studio_run_banners_set_narrow (self->run_bars, narrow);
+  studio_start_page_set_size_class (STUDIO_START_PAGE (self->start_page), room);
 }
 
 static void

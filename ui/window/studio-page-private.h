@@ -5,12 +5,12 @@
  * projector), -slides.c (the views of a lecture), -rate.c (the learning rate), -geometry.c (for tests). */
 #pragma once
 
-#include "ui/run/studio-hover.h"
-#include "ui/run/studio-run-bars.h"
+#include "ui/run/studio-hover-values.h"
+#include "ui/run/studio-run-banners.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/run/studio-task.h"
-#include "ui/run/studio-stages.h"
-#include "ui/run/studio-times.h"
+#include "ui/run/studio-pipeline-stages.h"
+#include "ui/run/studio-node-times.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/palette/studio-outline.h"
@@ -46,12 +46,12 @@ struct _StudioPage
   StudioPalette *palette;
   StudioOutline *outline;
   StudioInspector *inspector;
-  StudioRunBars *run_bars;
+  StudioRunBanners *run_bars;
   StudioRunPanel *run_panel;
   StudioPins *pins;
-  StudioTimes *times;
-  StudioStages *stages;
-  StudioHover *hover;
+  StudioNodeTimes *times;
+  StudioPipelineStages *stages;
+  StudioHoverValues *hover;
   StudioLesson *lesson;
   StudioLessonPane *lesson_pane;
   const char *lesson_tab; /* the title of its tab; NULL: it is not there */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ui/run/studio-inventory-window.h"
-#include "ui/run/studio-run-fit.h"
+#include "ui/run/studio-rank-count.h"
 #include "ui/run/studio-timeline-window.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-page-private.h"
@@ -222,7 +222,7 @@ go_on (StudioPage *self, double lr, gboolean paused)
       g_autofree char *hash = loom_graph_hash (document);
       studio_document_mark_run (self->document);
       studio_run_remember (self->run, hash);
-      studio_run_bars_update_version (self->run_bars);
+      studio_run_banners_update_version (self->run_bars);
     }
   if (paused)
     studio_run_step (self->run);
@@ -249,7 +249,7 @@ studio_page_step (StudioPage *self)
     studio_run_step (self->run);
   else
     {
-      g_autoptr (LoomGraph) run = studio_run_can_go_on (self->run) ? read_run_graph (self) : NULL;
+      g_autoptr (LoomGraph) run = studio_run_can_resume (self->run) ? read_run_graph (self) : NULL;
       if (is_of_this_version (self, run))
         go_on (self, NAN, TRUE);
       else
@@ -341,7 +341,7 @@ static gboolean
 find_cut_off (StudioPage *self, const char *hash)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
-  if (!studio_run_find_cut_off (self->run, hash, loom_graph_get_folder (graph)))
+  if (!studio_run_find_interrupted (self->run, hash, loom_graph_get_folder (graph)))
     return FALSE;
   studio_document_mark_run (self->document);
   studio_page_show_panel (self);
@@ -356,7 +356,7 @@ elsewhere_cb (gpointer data)
   g_autofree char *hash = loom_graph_hash (studio_document_get_graph (self->document));
   gboolean idle = studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
   gboolean elsewhere = idle && studio_run_is_elsewhere (hash);
-  studio_run_say_elsewhere (self->run, elsewhere);
+  studio_run_set_elsewhere (self->run, elsewhere);
   if (elsewhere)
     return G_SOURCE_CONTINUE;
   self->elsewhere_timer = 0;
@@ -399,9 +399,9 @@ studio_page_setup_run (StudioPage *self)
   /* The pages of a lesson say when to set them, after a look at one rank. */
   if (studio_lesson_get (self->lesson) == NULL)
     {
-      int wanted = studio_run_fit_wanted (self->document);
+      int wanted = studio_rank_count_required (self->document);
       /* More than the field offers are for a cluster, and not for this machine. */
-      studio_run_set_ranks (self->run, wanted <= STUDIO_RUN_MOST_RANKS ? wanted : 1);
+      studio_run_set_ranks (self->run, wanted <= STUDIO_RANK_COUNT_MAX ? wanted : 1);
     }
   studio_page_open_task (self);
 }

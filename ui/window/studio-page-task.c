@@ -29,8 +29,8 @@ static void
 state_cb (StudioPage *self)
 {
   if (self->task_pane != NULL && studio_run_get_state (self->run) == STUDIO_RUN_STARTING
-      && studio_panes_get_room (self->panes) == STUDIO_ROOM_WIDE && studio_panes_get_open (self->panes, STUDIO_PANE_END)
-      && studio_document_n_selected (self->document) == 0)
+      && studio_panes_get_size_class (self->panes) == STUDIO_SIZE_CLASS_WIDE
+      && studio_panes_get_open (self->panes, STUDIO_PANE_END) && studio_document_n_selected (self->document) == 0)
     studio_panes_show_page (self->panes, PAGE);
 }
 
@@ -65,7 +65,8 @@ studio_page_open_task (StudioPage *self)
     return;
   add_page (self);
   /* A drawer would lie over the graph that has just been opened. */
-  if (studio_panes_get_room (self->panes) == STUDIO_ROOM_WIDE && studio_panes_get_open (self->panes, STUDIO_PANE_END))
+  if (studio_panes_get_size_class (self->panes) == STUDIO_SIZE_CLASS_WIDE
+      && studio_panes_get_open (self->panes, STUDIO_PANE_END))
     studio_panes_show_page (self->panes, PAGE);
 }
 

@@ -162,12 +162,12 @@ make_parts (StudioPage *self)
 
   self->run_panel = studio_run_panel_new (self->document, self->run);
   gtk_paned_set_end_child (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));
-  self->run_bars = studio_run_bars_new (self->document, self->run);
+  self->run_bars = studio_run_banners_new (self->document, self->run);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
-  self->times = studio_times_new (self->document, self->canvas, self->run);
-  self->stages = studio_stages_new (self->document, self->canvas);
-  self->hover = studio_hover_new (self->document, self->canvas, self->run);
+  self->times = studio_node_times_new (self->document, self->canvas, self->run);
+  self->stages = studio_pipeline_stages_new (self->document, self->canvas);
+  self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
 }
 
 static void
@@ -239,7 +239,7 @@ studio_page_init (StudioPage *self)
   if (!studio_document_keep_journal (self->document, NULL, &error))
     studio_page_toast (self, error->message);
   devices_cb (self);
-  studio_hide_tooltip_behind (self->zoom_button);
+  studio_hide_tooltip_under_menu (self->zoom_button);
   changed_cb (self->document, self);
 }
 

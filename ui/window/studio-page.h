@@ -19,7 +19,7 @@ G_DECLARE_FINAL_TYPE (StudioPage, studio_page, STUDIO, PAGE, AdwBin)
 
 /* Signals:
  *   "changed"    title, subtitle, undo, run or device
- *   "room"       there is more or less room for what lies beside the canvas (studio_panes_get_room)
+ *   "room"       there is more or less room for what lies beside the canvas (studio_panes_get_size_class)
  *   "attention"  a sentence was shown in a page that may not be the one that is looked at */
 StudioPage *studio_page_new (void);
 StudioDocument *studio_page_get_document (StudioPage *self);

@@ -23,9 +23,9 @@ struct _StudioPanes
   GtkWidget parent_instance;
   GtkWidget *content, *scrim;
   Pane pane[N_PANES];
-  StudioRoom room;
+  StudioSizeClass room;
   gboolean narrow;
-  guint told;      /* the idle source that emits "changed" */
+  guint changed_idle; /* the idle source that emits "changed" */
   gulong focus_id; /* on the window */
   GtkWidget *back; /* weak: had the focus before a drawer opened */
 };
@@ -93,10 +93,10 @@ jump (StudioPanes *self, int side)
 }
 
 static gboolean
-tell_cb (gpointer data)
+changed_idle_cb (gpointer data)
 {
   StudioPanes *self = data;
-  self->told = 0;
+  self->changed_idle = 0;
   g_signal_emit (self, signals[CHANGED], 0);
   return G_SOURCE_REMOVE;
 }
@@ -104,10 +104,10 @@ tell_cb (gpointer data)
 /* Emits "changed" from an idle, because handlers may request another layout, which is not allowed during an allocation.
  */
 static void
-tell_soon (StudioPanes *self)
+queue_changed (StudioPanes *self)
 {
-  if (self->told == 0)
-    self->told = g_idle_add (tell_cb, self);
+  if (self->changed_idle == 0)
+    self->changed_idle = g_idle_add (changed_idle_cb, self);
 }
 
 /* A pane that is being folded must not keep the focus. */
@@ -162,7 +162,7 @@ studio_panes_set_open (StudioPanes *self, StudioPaneSide side, gboolean open)
   update (self, side);
   if (self->narrow && open)
     enter_drawer (self, side);
-  tell_soon (self);
+  queue_changed (self);
 }
 
 gboolean
@@ -193,7 +193,7 @@ studio_panes_set_available (StudioPanes *self, StudioPaneSide side, gboolean ava
     give_focus_back (self, side);
   gtk_widget_set_visible (self->pane[side].box, available);
   jump (self, side);
-  tell_soon (self);
+  queue_changed (self);
 }
 
 gboolean
@@ -202,8 +202,8 @@ studio_panes_get_available (StudioPanes *self, StudioPaneSide side)
   return gtk_widget_get_visible (self->pane[side].box);
 }
 
-StudioRoom
-studio_panes_get_room (StudioPanes *self)
+StudioSizeClass
+studio_panes_get_size_class (StudioPanes *self)
 {
   return self->room;
 }
@@ -363,13 +363,13 @@ panes_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   PanesPlaces places;
   PanesRequest request;
   double em = em_of (self);
-  StudioRoom room = panes_room (width, em);
+  StudioSizeClass room = panes_size_class (width, em);
   if (room != self->room)
     {
       self->room = room;
-      tell_soon (self);
+      queue_changed (self);
     }
-  if ((room != STUDIO_ROOM_WIDE) != self->narrow)
+  if ((room != STUDIO_SIZE_CLASS_WIDE) != self->narrow)
     {
       self->narrow = !self->narrow;
       for (int i = 0; i < N_PANES; i++)
@@ -424,7 +424,7 @@ static void
 panes_dispose (GObject *object)
 {
   StudioPanes *self = STUDIO_PANES (object);
-  g_clear_handle_id (&self->told, g_source_remove);
+  g_clear_handle_id (&self->changed_idle, g_source_remove);
   g_clear_weak_pointer (&self->back);
   g_clear_pointer (&self->content, gtk_widget_unparent);
   g_clear_pointer (&self->scrim, gtk_widget_unparent);

@@ -35,6 +35,6 @@ gboolean studio_panes_get_kept_open (StudioPanes *self, StudioPaneSide side);
 /* An unavailable pane is always hidden. */
 void studio_panes_set_available (StudioPanes *self, StudioPaneSide side, gboolean available);
 gboolean studio_panes_get_available (StudioPanes *self, StudioPaneSide side);
-StudioRoom studio_panes_get_room (StudioPanes *self);
+StudioSizeClass studio_panes_get_size_class (StudioPanes *self);
 
 G_END_DECLS

@@ -104,12 +104,12 @@ natural_width (GtkWidget *box)
 }
 
 void
-studio_start_page_set_room (StudioStartPage *self, StudioRoom room)
+studio_start_page_set_size_class (StudioStartPage *self, StudioSizeClass room)
 {
-  const gboolean is_tiny = room == STUDIO_ROOM_TINY;
+  const gboolean is_tiny = room == STUDIO_SIZE_CLASS_TINY;
   const gboolean upright
       = is_tiny && MAX (natural_width (self->first_buttons), natural_width (self->other_buttons)) > PAIR;
-  set_upright (self->buttons, room != STUDIO_ROOM_WIDE);
+  set_upright (self->buttons, room != STUDIO_SIZE_CLASS_WIDE);
   set_upright (self->first_buttons, upright);
   set_upright (self->other_buttons, upright);
   /* In a small window the examples are more useful than the text. */

@@ -14,6 +14,6 @@ StudioStartPage *studio_start_page_new (void);
 /* While something is dragged over this widget, drops go to what is below the page. */
 void studio_start_page_watch_drags (StudioStartPage *self, GtkWidget *around);
 /* Arranges the buttons in one row, two rows or a column, by the size class of the window. */
-void studio_start_page_set_room (StudioStartPage *self, StudioRoom room);
+void studio_start_page_set_size_class (StudioStartPage *self, StudioSizeClass room);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
 #include "ui/window/studio-tooltip.h"
 
 void
-studio_hide_tooltip_behind (GtkWidget *menu_button)
+studio_hide_tooltip_under_menu (GtkWidget *menu_button)
 {
   GtkPopover *popover = gtk_menu_button_get_popover (GTK_MENU_BUTTON (menu_button));
   if (popover != NULL)

@@ -6,6 +6,6 @@
 G_BEGIN_DECLS
 
 /* Call again after the button got another menu. */
-void studio_hide_tooltip_behind (GtkWidget *menu_button);
+void studio_hide_tooltip_under_menu (GtkWidget *menu_button);
 
 G_END_DECLS

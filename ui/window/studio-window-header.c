@@ -130,12 +130,12 @@ prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
 
 /* Adds the actions whose buttons are hidden in this size class. */
 static void
-prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
+prepend_hidden (StudioWindow *self, GMenu *menu, StudioSizeClass room)
 {
   static const char *const narrow[] = { "win.new", "win.step", NULL, NULL };
   static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
-  g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_ROOM_TINY ? tiny : narrow);
-  if (room == STUDIO_ROOM_TINY)
+  g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_SIZE_CLASS_TINY ? tiny : narrow);
+  if (room == STUDIO_SIZE_CLASS_TINY)
     prepend_submenu (menu, _ ("Recent Graphs"), adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
   prepend_submenu (menu, _ ("Device"), gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
   g_menu_prepend_section (menu, NULL, commands);
@@ -144,30 +144,31 @@ prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
 static void
 update_menu (StudioWindow *self)
 {
-  StudioRoom room = (StudioRoom)MAX (self->room_shown, 0);
+  StudioSizeClass room = (StudioSizeClass)MAX (self->size_class_shown, 0);
   g_autoptr (GMenuModel) menu = studio_commands_menu (always);
-  if (room != STUDIO_ROOM_WIDE)
+  if (room != STUDIO_SIZE_CLASS_WIDE)
     prepend_hidden (self, G_MENU (menu), room);
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->menu_button), menu);
-  studio_hide_tooltip_behind (self->menu_button);
+  studio_hide_tooltip_under_menu (self->menu_button);
 }
 
 /* Only for a page that has the window's size; a hidden page may still have an old one. */
 void
-studio_window_update_room (StudioWindow *self)
+studio_window_update_size_class (StudioWindow *self)
 {
-  StudioRoom room = studio_panes_get_room (studio_page_get_panes (self->page));
-  if (self->room_shown == (int)room)
+  StudioSizeClass room = studio_panes_get_size_class (studio_page_get_panes (self->page));
+  if (self->size_class_shown == (int)room)
     return;
-  self->room_shown = (int)room;
+  self->size_class_shown = (int)room;
   GtkWidget *const wide[] = { self->new_button, self->step_button, self->device_chip };
   GtkWidget *const narrow[] = { self->open_button, self->undo_button, self->redo_button };
   for (guint i = 0; i < G_N_ELEMENTS (wide); i++)
-    gtk_widget_set_visible (wide[i], room == STUDIO_ROOM_WIDE);
+    gtk_widget_set_visible (wide[i], room == STUDIO_SIZE_CLASS_WIDE);
   for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
-    gtk_widget_set_visible (narrow[i], room != STUDIO_ROOM_TINY);
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->recover_notice),
-                                  room != STUDIO_ROOM_WIDE ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+    gtk_widget_set_visible (narrow[i], room != STUDIO_SIZE_CLASS_TINY);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->recover_notice), room != STUDIO_SIZE_CLASS_WIDE
+                                                                             ? GTK_ORIENTATION_VERTICAL
+                                                                             : GTK_ORIENTATION_HORIZONTAL);
   update_menu (self);
 }
 
@@ -220,7 +221,7 @@ fill_devices (StudioWindow *self)
   if (shown != NULL)
     return;
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
-  studio_hide_tooltip_behind (self->device_chip);
+  studio_hide_tooltip_under_menu (self->device_chip);
   update_menu (self);
 }
 
@@ -234,7 +235,7 @@ active_cb (GtkWindow *window)
 void
 studio_window_setup_header (StudioWindow *self)
 {
-  self->room_shown = -1;
+  self->size_class_shown = -1;
   g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);

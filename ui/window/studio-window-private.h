@@ -22,7 +22,7 @@ struct _StudioWindow
   StudioPage *page; /* weak: the current page; NULL: none */
   StudioActionList *action_list;
   AdwTabPage *menu_tab; /* weak: the tab whose context menu is open */
-  int room_shown;       /* the StudioRoom of the header's current layout; -1: none */
+  int size_class_shown; /* the StudioSizeClass of the header's current layout; -1: none */
   gboolean presenting, closing;
   StudioPage *leaving; /* the page whose tab closes without a question, during that call; else NULL */
   char **orphans;      /* paths of journals left by crashes, newest first */
@@ -62,7 +62,7 @@ void studio_window_tab_to_window (StudioWindow *self);
 void studio_window_setup_header (StudioWindow *self);
 void studio_window_update_header (StudioWindow *self);
 /* Shows the parts of the header that fit. */
-void studio_window_update_room (StudioWindow *self);
+void studio_window_update_size_class (StudioWindow *self);
 
 /* ---- files (-open.c, -recovery.c) ---- */
 void studio_window_new_graph (StudioWindow *self);

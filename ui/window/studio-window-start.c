@@ -135,7 +135,7 @@ path_for_graph (StudioPage *page, const char *path)
 static void
 used_cb (StudioWeightsDialog *dialog, StudioPage *page)
 {
-  const StudioWeightsLook *look = studio_weights_dialog_get_look (dialog);
+  const StudioWeightsInfo *look = studio_weights_dialog_get_info (dialog);
   g_autofree char *path = path_for_graph (page, look->path), *name = g_path_get_basename (look->path);
   g_autofree char *sentence
       = g_strdup_printf (ngettext ("Training starts from %1$s: %2$u weight fits.",
@@ -150,12 +150,12 @@ looked_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioPage) page = data;
   g_autoptr (GError) error = NULL;
-  StudioWeightsLook *look = studio_weights_look_finish (result, &error);
+  StudioWeightsInfo *look = studio_weights_inspect_finish (result, &error);
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (page));
 
   if (!STUDIO_IS_WINDOW (root))
     {
-      studio_weights_look_free (look);
+      studio_weights_info_free (look);
       return;
     }
   if (look == NULL)
@@ -176,8 +176,9 @@ take_weights (StudioWindow *self, GFile *file)
   StudioDocument *document = studio_page_get_document (self->page);
 
   if (path != NULL)
-    studio_weights_look_async (path, studio_document_is_empty (document) ? NULL : studio_document_get_graph (document),
-                               looked_cb, g_object_ref (self->page));
+    studio_weights_inspect_async (path,
+                                  studio_document_is_empty (document) ? NULL : studio_document_get_graph (document),
+                                  looked_cb, g_object_ref (self->page));
 }
 
 static void

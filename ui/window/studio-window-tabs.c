@@ -112,7 +112,7 @@ static void
 room_cb (StudioPage *page, StudioWindow *self)
 {
   if (page == self->page)
-    studio_window_update_room (self);
+    studio_window_update_size_class (self);
 }
 
 static void
@@ -177,8 +177,8 @@ selected_cb (StudioWindow *self)
   take_actions (self, studio_page_get_actions (page));
   adw_tab_page_set_needs_attention (tab, FALSE);
   studio_page_set_presenting (page, self->presenting);
-  if (self->room_shown < 0)
-    studio_window_update_room (self);
+  if (self->size_class_shown < 0)
+    studio_window_update_size_class (self);
   studio_window_update_header (self);
   update_tab_actions (self);
   focus_graph (self);

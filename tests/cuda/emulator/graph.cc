@@ -82,7 +82,7 @@ record (Capture *capture, cudaStream_t stream, Work work)
 {
   Recorded one = recorded (std::move (work));
 
-  one.behind = stream->tips;
+  one.dependencies = stream->tips;
   stream->tips = { capture->work.size () };
   stream->changes++;
   capture->work.push_back (std::move (one));
@@ -112,7 +112,7 @@ order_of (const std::vector<Recorded> &work)
           bool may_run = !(one.work.meets && meets);
 
           meets |= one.work.meets;
-          for (size_t other : one.behind)
+          for (size_t other : one.dependencies)
             may_run = may_run && done.count (other) > 0;
           if (may_run)
             ready.push_back (k);

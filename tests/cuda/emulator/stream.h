@@ -27,7 +27,7 @@ struct Recorded
 {
   Work work;
   std::vector<Address> uses;
-  std::set<size_t> behind; /* its dependencies, by numbers in the capture */
+  std::set<size_t> dependencies; /* its dependencies, by numbers in the capture */
 };
 
 /* A capture in progress, shared by the streams that are part of it. */

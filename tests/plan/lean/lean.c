@@ -44,7 +44,7 @@ has (const LoomKernelSpec *spec)
     {
       const LoomNormAttrs *a = spec->attrs;
 
-      return loom_layer_norm_around (a->affine, spec->n_in) == 0;
+      return loom_layer_norm_residual (a->affine, spec->n_in) == 0;
     }
   if (strncmp (spec->primitive, "batch_norm", 10) == 0)
     {

@@ -2,16 +2,17 @@
 #include "engine/plan/plan-private.h"
 
 void
-work_drop_negatives (Work *w)
+pass_drop_negatives (PlanGraph *w)
 {
-  for (WorkInstr *instr = work_first (w), *next; instr != NULL; instr = next)
+  for (PlanNode *instr = graph_first (w), *next; instr != NULL; instr = next)
     {
-      const WorkInstr *inner = work_is_step (instr, LOOM_SCALAR_NEG) ? work_value (w, work_in (instr, 0))->producer : NULL;
+      const PlanNode *inner
+          = node_is_step (instr, LOOM_SCALAR_NEG) ? graph_value (w, node_in (instr, 0))->producer : NULL;
 
-      next = work_next (instr);
-      if (inner == NULL || !work_is_step (inner, LOOM_SCALAR_NEG))
+      next = node_next (instr);
+      if (inner == NULL || !node_is_step (inner, LOOM_SCALAR_NEG))
         continue;
-      work_replace (w, work_out (instr, 0), work_in (inner, 0));
-      work_erase (w, instr);
+      graph_replace (w, node_out (instr, 0), node_in (inner, 0));
+      graph_erase (w, instr);
     }
 }

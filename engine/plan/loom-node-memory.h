@@ -1,0 +1,34 @@
+/* Memory by graph node: splits the bytes of loom_plan_memory() by node as well as by owner. */
+#pragma once
+
+#include "engine/core/loom-json.h"
+#include "engine/plan/loom-plan.h"
+
+G_BEGIN_DECLS
+
+/* The bytes that one node uses on a device. */
+typedef struct
+{
+  const char *node;   /* its path, interned; NULL: bytes of no node, such as learning rates and exchange buffers */
+  const char *device; /* interned: "cpu" */
+  gsize bytes[LOOM_N_OWNERS], total;
+} LoomNodeBytes;
+
+/* A table to which plans are added. The rows of one plan and device add up to loom_plan_memory_sum(). An optimizer's
+ * state counts for its parameter's node; bytes that one value takes over from another count for the first value's
+ * node. */
+typedef struct _LoomNodeMemory LoomNodeMemory;
+LoomNodeMemory *loom_node_memory_new (void);
+void loom_node_memory_free (LoomNodeMemory *nodes);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNodeMemory, loom_node_memory_free)
+/* Adds plans that share a state. A slot is counted once, what each plan computes at setup is added up, and of the
+ * shared arena the plan with the largest one counts, at its peak. NULL elements are skipped. */
+void loom_node_memory_add_plans (LoomNodeMemory *nodes, guint n, const LoomPlan *const *plans);
+/* node NULL: the bytes belong to no node */
+void loom_node_memory_add (LoomNodeMemory *nodes, const char *node, const char *device, LoomOwner owner, gsize bytes);
+/* LoomNodeBytes, largest first. (transfer container): the table owns the rows. */
+GPtrArray *loom_node_memory_list (const LoomNodeMemory *nodes);
+/* Adds members "node", "device", one for each owner, and "bytes" for the total. */
+void loom_node_bytes_add_json (const LoomNodeBytes *row, LoomJson *json);
+
+G_END_DECLS

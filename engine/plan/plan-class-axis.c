@@ -1,0 +1,185 @@
+/* Keeps classes on the last axis of logits. Cross-entropy takes logits [N, C, d…], as in PyTorch, but a language model
+ * makes them [N, d…, C] and permutes them for the loss: the largest value of the step, copied twice, with both copies
+ * alive. A row's numbers are the same wherever the class axis is, so the loss, its gradient and argmax read rows ×
+ * classes as they were made, and the permutes are removed. */
+#include "engine/plan/plan-private.h"
+
+#define MOST_READERS 8
+
+/* TRUE for [N, d…, C] to [N, C, d…], or back. */
+static gboolean
+permutes_classes (const LoomPermuteAttrs *p, int rank, gboolean back)
+{
+  for (int r = 1; r < rank; r++)
+    if (p->perm[r] != (back ? (r == rank - 1 ? 1 : r + 1) : (r == 1 ? rank - 1 : r - 1)))
+      return FALSE;
+  return rank >= 3 && p->perm[0] == 0;
+}
+
+static gboolean
+is_cast (const PlanNode *instr)
+{
+  return node_is_step (instr, LOOM_SCALAR_ID) && instr->in->len == 1 && instr->out->len == 1;
+}
+
+/* The permute that made v, followed by a cast or not. */
+static PlanNode *
+find_permute (PlanGraph *g, guint v, PlanNode **cast)
+{
+  PlanNode *producer = graph_value (g, v)->producer;
+
+  *cast = producer != NULL && is_cast (producer) ? producer : NULL;
+  if (*cast != NULL)
+    producer = graph_value (g, node_in (producer, 0))->producer;
+  return producer != NULL && node_is (producer, "permute")
+                 && permutes_classes (producer->attrs, graph_value (g, v)->desc.rank, FALSE)
+             ? producer
+             : NULL;
+}
+
+/* The permute of v's classes back to the last axis, with or without a cast before it; NULL if something else reads
+ * v. */
+static PlanNode *
+find_inverse_permute (PlanGraph *g, guint v, PlanNode **cast)
+{
+  PlanNode *reader = graph_only_reader (g, v, FALSE);
+
+  *cast = reader != NULL && is_cast (reader) ? reader : NULL;
+  if (*cast != NULL)
+    reader = graph_only_reader (g, node_out (reader, 0), FALSE);
+  return reader != NULL && node_is (reader, "permute")
+                 && permutes_classes (reader->attrs, graph_value (g, v)->desc.rank, TRUE)
+             ? reader
+             : NULL;
+}
+
+static gboolean
+reads_rows (PlanGraph *g, const PlanNode *instr, guint logits, const char *device)
+{
+  PlanNode *cast;
+
+  if (node_in (instr, 0) != logits || instr->device_name != device)
+    return FALSE;
+  if (node_is (instr, "cross_entropy"))
+    return TRUE;
+  if (node_is (instr, "argreduce"))
+    return ((const LoomArgReduceAttrs *)instr->attrs)->axis == 1;
+  return node_is (instr, "cross_entropy_grad") && find_inverse_permute (g, node_out (instr, 0), &cast) != NULL;
+}
+
+/* A view of v (or, if v is 0, a new value) as rows × n; n 0: as rows alone. */
+static guint
+new_rows (PlanGraph *g, guint v, LoomDType dtype, gint64 rows, gint64 n, const PlanValue *like)
+{
+  LoomTensorDesc desc = { .dtype = dtype, .rank = n > 0 ? 2 : 1, .dim = { rows, n } };
+  const PlanValue copy = *like; /* the array may be reallocated */
+  guint flat = graph_new_value (g, &desc, &copy);
+
+  if (v != 0)
+    graph_set_alias (g, flat, v);
+  return flat;
+}
+
+/* Makes result o a matrix of rows, and its former value a view of it. */
+static void
+make_rows (PlanGraph *g, PlanNode *instr, guint o, gint64 rows, gint64 n)
+{
+  guint old = node_out (instr, o), flat;
+
+  if (old == 0)
+    return;
+  flat = new_rows (g, 0, graph_value (g, old)->desc.dtype, rows, n, graph_value (g, old));
+  graph_set_out (g, instr, o, flat);
+  graph_set_alias (g, old, flat);
+}
+
+static void
+read_rows (PlanGraph *g, PlanNode *instr, guint k, gint64 rows)
+{
+  guint v = node_in (instr, k);
+
+  graph_set_in (g, instr, k, new_rows (g, v, graph_value (g, v)->desc.dtype, rows, 0, graph_value (g, v)));
+}
+
+/* Makes the gradient a matrix of rows, and the value that was permuted back a view of it or of its cast. */
+static void
+rewrite_gradient (PlanGraph *g, PlanNode *instr, gint64 rows, gint64 classes)
+{
+  PlanNode *cast, *back = find_inverse_permute (g, node_out (instr, 0), &cast);
+  guint gradient = node_out (instr, 0), moved = node_out (back, 0), flat;
+
+  flat = new_rows (g, 0, graph_value (g, gradient)->desc.dtype, rows, classes, graph_value (g, gradient));
+  graph_erase (g, back);
+  graph_set_out (g, instr, 0, flat);
+  if (cast != NULL)
+    {
+      guint narrow = new_rows (g, 0, graph_value (g, moved)->desc.dtype, rows, classes, graph_value (g, moved));
+
+      graph_set_in (g, cast, 0, flat);
+      node_step (cast, 0)->result = narrow;
+      graph_set_out (g, cast, 0, narrow);
+      flat = narrow;
+    }
+  graph_set_alias (g, moved, flat);
+}
+
+/* Makes all readers of these logits read rows × classes; FALSE if that is not possible or saves nothing. */
+static gboolean
+rewrite_logits (PlanGraph *g, guint logits)
+{
+  PlanNode *cast, *permute = find_permute (g, logits, &cast), *reader[MOST_READERS];
+  guint from = permute != NULL ? node_in (permute, 0) : 0, n = 0, flat;
+  const char *device = permute != NULL ? permute->device_name : NULL;
+  gint64 classes, rows;
+
+  if (permute == NULL || graph_value (g, from)->device_name != device || (cast != NULL && cast->device_name != device))
+    return FALSE;
+  n = graph_readers (g, logits, MOST_READERS, reader);
+  classes = graph_value (g, logits)->desc.dim[1];
+  if (n == 0 || n > MOST_READERS || classes == 0)
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    if (!reads_rows (g, reader[i], logits, device))
+      return FALSE;
+  rows = loom_desc_count (&graph_value (g, logits)->desc) / classes;
+  flat = new_rows (g, from, graph_value (g, from)->desc.dtype, rows, classes, graph_value (g, from));
+  if (cast != NULL)
+    {
+      guint wide = new_rows (g, 0, graph_value (g, logits)->desc.dtype, rows, classes, graph_value (g, logits));
+
+      graph_set_in (g, cast, 0, flat);
+      node_step (cast, 0)->result = wide;
+      graph_set_out (g, cast, 0, wide);
+      flat = wide;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      gboolean gradient = node_is (reader[i], "cross_entropy_grad");
+
+      graph_set_in (g, reader[i], 0, flat);
+      for (guint k = 1; k < reader[i]->in->len; k++)
+        read_rows (g, reader[i], k, rows);
+      if (gradient)
+        rewrite_gradient (g, reader[i], rows, classes);
+      for (guint o = 0; o < reader[i]->out->len && !gradient; o++)
+        make_rows (g, reader[i], o, rows, node_is (reader[i], "argreduce") ? 1 : 0);
+    }
+  return TRUE;
+}
+
+void
+pass_keep_classes_last (PlanGraph *g)
+{
+  gboolean changed;
+
+  /* Logits that are cast for one reader and read uncast by another become free for the second after the first is
+   * changed. */
+  do
+    {
+      changed = FALSE;
+      for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+        if (node_is (instr, "cross_entropy") || node_is (instr, "argreduce"))
+          changed |= rewrite_logits (g, node_in (instr, 0));
+    }
+  while (changed);
+}

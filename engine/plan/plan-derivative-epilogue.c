@@ -1,0 +1,119 @@
+/* Fuses the derivative of an activation into the epilogue of the product that computes the cotangent: dY·Wᵀ times the
+ * derivative is one product if the device has it (kernels/product.h). The derivative's operand is kept for the backward
+ * pass anyway, and the unmultiplied cotangent is not written.
+ *
+ * This runs after element-wise fusion, when a derivative of 16-bit floats is one instruction with its conversions. */
+#include "engine/plan/plan-private.h"
+#include "kernels/product.h"
+
+/* The step that makes v by this operation, else NULL. */
+static const PlanStep *
+step_of (const PlanNode *instr, guint v, LoomScalarOp op)
+{
+  for (guint s = 0; s < instr->steps->len; s++)
+    if (node_step (instr, s)->result == v && node_step (instr, s)->kind == PLAN_STEP_SCALAR)
+      return node_step (instr, s)->op == op ? node_step (instr, s) : NULL;
+  return NULL;
+}
+
+/* The operand that v is, directly or converted to f32; 0: none. */
+static guint
+operand_of (const PlanNode *instr, guint v)
+{
+  const PlanStep *widened = step_of (instr, v, LOOM_SCALAR_ID);
+
+  v = widened != NULL ? widened->arg[0] : v;
+  for (guint k = 0; k < instr->in->len; k++)
+    if (node_in (instr, k) == v)
+      return v;
+  return 0;
+}
+
+/* The step that makes the instruction's result, skipping a conversion to its type. */
+static const PlanStep *
+last_step (const PlanNode *instr)
+{
+  const PlanStep *last = node_step (instr, instr->steps->len - 1);
+
+  for (guint s = 0; last->op == LOOM_SCALAR_ID && s + 1 < instr->steps->len; s++)
+    if (node_step (instr, s)->result == last->arg[0])
+      return node_step (instr, s);
+  return last;
+}
+
+/* The operation that multiplies operand g by an activation's derivative at operand z, if the instruction does only
+ * that; else ID. */
+static LoomScalarOp
+derivative_of (const PlanNode *instr, guint *dy, guint *z)
+{
+  const PlanStep *last = last_step (instr);
+
+  if (instr->in->len != 2 || last->kind != PLAN_STEP_SCALAR)
+    return LOOM_SCALAR_ID;
+  *dy = operand_of (instr, last->arg[0]);
+  *z = node_in (instr, node_in (instr, 0) == *dy ? 1 : 0);
+  if (*dy == 0 || operand_of (instr, last->arg[1]) != *z)
+    return LOOM_SCALAR_ID;
+  return last->op == LOOM_SCALAR_RELU_GRAD || last->op == LOOM_SCALAR_GELU_TANH_GRAD ? last->op : LOOM_SCALAR_ID;
+}
+
+/* z with v's shape, as a view. */
+static guint
+view_as (PlanGraph *g, guint z, guint v)
+{
+  guint seen;
+
+  if (plan_same_dims (&graph_value (g, z)->desc, &graph_value (g, v)->desc))
+    return z;
+  seen = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, z));
+  graph_value (g, seen)->desc = graph_value (g, v)->desc;
+  graph_set_alias (g, seen, z);
+  return seen;
+}
+
+static gboolean
+has_same_type (PlanGraph *g, guint a, guint b)
+{
+  const LoomTensorDesc *x = &graph_value (g, a)->desc, *y = &graph_value (g, b)->desc;
+
+  return x->dtype == y->dtype && plan_same_dims (x, y);
+}
+
+static void
+fuse_derivative (PlanGraph *g, PlanNode *product)
+{
+  LoomMatmulAttrs *attrs = product->attrs;
+  guint y = node_out (product, 0), dy, z, dx, in[3] = { node_in (product, 0), node_in (product, 1) };
+  PlanNode *next = graph_only_reader (g, y, TRUE);
+  LoomScalarOp slope;
+
+  if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->slope != LOOM_SCALAR_ID || product->out->len != 1
+      || next == NULL || next->steps == NULL || next->out->len != 1 || next->device_name != product->device_name
+      || next->pass != product->pass || next->chunk != product->chunk)
+    return;
+  dx = node_out (next, 0);
+  slope = derivative_of (next, &dy, &z);
+  if (slope == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y) || graph_root (g, z) == graph_root (g, y)
+      || !has_same_type (g, dy, dx) || !has_same_type (g, z, dx)
+      || graph_value (g, dx)->desc.dtype != graph_value (g, y)->desc.dtype || !graph_is_ready (g, z, product))
+    return;
+  in[2] = view_as (g, z, y);
+  attrs->slope = slope;
+  if (!graph_has_kernel (g, product, 3, in, 1, &y))
+    {
+      attrs->slope = LOOM_SCALAR_ID;
+      return;
+    }
+  graph_add_in (g, product, in[2]);
+  g_string_append_printf (product->label, "+slope(%s)", loom_scalar_name (slope));
+  graph_erase (g, next);
+  graph_set_alias (g, dx, y);
+}
+
+void
+pass_fuse_derivatives (PlanGraph *g)
+{
+  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
+    if (node_is (instr, "matmul"))
+      fuse_derivative (g, instr);
+}

@@ -1,0 +1,98 @@
+/* The sharding of a value over ranks (LoomSharding), and the rules by which primitives choose it. */
+#pragma once
+
+#include "engine/program/loom-partition.h"
+#include "engine/program/prim-private.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_SHARDING_REPLICATED,
+  LOOM_SHARDING_SPLIT,   /* along `axis`, of samples or features, each with the same number of elements */
+  LOOM_SHARDING_PARTIAL, /* partial: the value is the sum over the ranks */
+  LOOM_SHARDING_FLAT,    /* flat: a range of the elements of the tensor, as divided by loom_comm_shard() */
+  LOOM_SHARDING_MINIMUM, /* the value is the minimum over the ranks: 1 if all have 1 */
+  LOOM_SHARDING_LOCAL    /* statistics of a rank's own samples; elsewhere the mean over ranks weighted by samples */
+} LoomShardingKind;
+
+typedef struct
+{
+  LoomShardingKind kind;
+  int axis;
+  gint64 blocks; /* the axis consists of this many blocks, each of which is split (positions of a text, each with all
+                    samples); 0: one */
+} LoomSharding;
+
+static inline gboolean
+loom_sharding_equal (LoomSharding a, LoomSharding b)
+{
+  return a.kind == b.kind
+         && (a.kind != LOOM_SHARDING_SPLIT || (a.axis == b.axis && MAX (a.blocks, 1) == MAX (b.blocks, 1)));
+}
+
+/* An instruction of the original program. A rule may change `want` and sets `result`; by default results are whole and
+ * operands wanted whole. */
+struct _LoomShardingCall
+{
+  const void *attrs;
+  guint n_in, n_out;
+  const LoomTensorDesc *in, *out; /* an absent operand or unwanted result has dtype LOOM_N_DTYPES */
+  const LoomSharding *have;       /* of the operands */
+  const gboolean *is_zero;        /* by operand: it is a constant 0 */
+  const gboolean *is_weight;      /* by operand: it is state, which should not be exchanged */
+  gint64 samples; /* of the whole batch, or the number of ranks if weights are split: an axis can be split if its size
+                     is a multiple of it */
+  gboolean of_weights;     /* weights are split, and all ranks have the same samples */
+  gboolean divides_update; /* the instruction is part of the update, of which each rank computes its shards */
+  gboolean divides_norm;   /* the norm of gradients is summed by shards, even if the update is not sharded */
+  gboolean keeps_sums;     /* each rank accumulates its own sums, which are exchanged elsewhere */
+  LoomSharding *want;      /* of the operands */
+  LoomSharding *result;
+};
+
+/* ---- partition-rules.c: rules of families of primitives ----------------- */
+
+void loom_shard_elementwise (LoomShardingCall *call, LoomScalarOp op);
+void loom_shard_same (LoomShardingCall *call);    /* the result is operand 0 in another type, or detached */
+void loom_shard_convert (LoomShardingCall *call); /* the same, also for shards */
+/* Permutations of rows and instructions that use one: marks for partition-visit.c; by default whole operands. */
+void loom_shard_order (LoomShardingCall *call);
+void loom_shard_visit (LoomShardingCall *call);
+void loom_shard_reduce (LoomShardingCall *call);
+void loom_shard_argreduce (LoomShardingCall *call);
+void loom_shard_matmul (LoomShardingCall *call);
+void loom_shard_conv (LoomShardingCall *call);
+void loom_shard_conv_weight_grad (LoomShardingCall *call);
+void loom_shard_samples (
+    LoomShardingCall *call); /* operands and results with samples on the first axis, split like the first operand */
+void loom_shard_softmax (LoomShardingCall *call);
+void loom_shard_cross_entropy (LoomShardingCall *call);
+void loom_shard_batch_norm (LoomShardingCall *call);
+void loom_shard_batch_norm_grad (LoomShardingCall *call);
+void loom_shard_batch_norm_apply (LoomShardingCall *call);
+void loom_shard_layer_norm (LoomShardingCall *call);
+void loom_shard_layer_norm_grad (LoomShardingCall *call);
+void loom_shard_gather_rows (LoomShardingCall *call);
+void loom_shard_scatter_add_rows (LoomShardingCall *call);
+void loom_shard_permute (LoomShardingCall *call);
+void loom_shard_reshape (LoomShardingCall *call);
+void loom_shard_expand (LoomShardingCall *call);
+void loom_shard_slice (LoomShardingCall *call);
+void loom_shard_pad (LoomShardingCall *call);
+void loom_shard_concat (LoomShardingCall *call);
+void loom_shard_cumsum (LoomShardingCall *call);
+void loom_shard_gather (LoomShardingCall *call);
+void loom_shard_scatter (LoomShardingCall *call);
+
+/* ---- partition-update.c: rules of the update ---------------------------- */
+
+void loom_shard_grad_stats (LoomShardingCall *call);
+void loom_shard_step (LoomShardingCall *call);
+void loom_shard_step_by_kind (LoomShardingCall *call); /* of LoomStepAttrs, some of which need norms of tensors */
+/* TRUE for the step of an optimizer, of either kind. */
+gboolean loom_sharding_is_step (const LoomPrim *prim);
+/* Handles element-wise instructions on shards or accumulated sums; FALSE: it is none. */
+gboolean loom_shard_update (LoomShardingCall *call, LoomScalarOp op, gboolean passes_sums);
+
+G_END_DECLS

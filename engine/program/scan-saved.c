@@ -1,0 +1,104 @@
+/* Decides which values of each iteration a scan's gradient keeps. */
+#include "engine/program/scan-private.h"
+
+LoomValue
+scan_output (const ScanGradient *s, guint o)
+{
+  return s->map[loom_program_get_output (s->attrs.body, o)->value];
+}
+
+/* The results of the backward body. */
+static GArray *
+backward_results (ScanGradient *s)
+{
+  GArray *out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+
+  for (guint i = 0; i < s->n_in; i++)
+    if (s->grad[i] != 0 && i < s->attrs.n_carried + s->attrs.n_sequences)
+      g_array_append_val (out, s->grad[i]);
+  for (guint k = 0; k < s->terms->len; k++)
+    {
+      const ScanTerm *t = &g_array_index (s->terms, ScanTerm, k);
+
+      if (t->n_factors == 0)
+        g_array_append_val (out, t->part);
+      g_array_append_vals (out, t->factor, t->n_factors);
+    }
+  return out;
+}
+
+guint
+scan_find_stacked (const ScanGradient *s, LoomValue v)
+{
+  for (guint o = 0; o < s->attrs.n_stacked; o++)
+    if (scan_output (s, s->attrs.n_carried + o) == v)
+      return o;
+  return s->attrs.n_stacked;
+}
+
+/* A value at least this many times larger than the operands from which element-wise work can recompute it is
+ * recomputed. */
+#define MIN_RECOMPUTE_RATIO 4
+
+/* Finds, for each value of the body, the bytes per iteration that must be kept to have it: whole operands, sequences
+ * and stacked results are free, and an element-wise result needs only its operands. So of the tanh of the sum of a row
+ * and a matrix, only the row is kept. recomputed_instrs[] receives the instructions that the backward body repeats. */
+static void
+find_recomputed (const ScanGradient *s, gboolean *recomputed_instrs)
+{
+  const LoomProgram *p = s->run;
+  g_autofree gsize *bytes = g_new0 (gsize, loom_program_n_values (p) + 1);
+
+  for (guint i = 0; i < s->attrs.n_carried; i++)
+    bytes[s->input[i]] = loom_desc_bytes (value_desc (p, s->input[i]));
+  for (guint i = 0; i < s->n_forward; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+      gsize before = 0, after = 0;
+
+      for (guint k = 0; k < instr->n_in; k++)
+        before += bytes[instr->in[k]];
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0 && scan_find_stacked (s, instr->out[k]) == s->attrs.n_stacked)
+          after += bytes[instr->out[k]] = loom_desc_bytes (value_desc (p, instr->out[k]));
+      recomputed_instrs[i] = instr->is_recomputed || loom_instr_is_free (p, instr)
+                             || ((instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 && after > 0
+                                 && before <= after / MIN_RECOMPUTE_RATIO);
+      if (recomputed_instrs[i] && instr->out[0] != 0)
+        bytes[instr->out[0]] = MIN (before, bytes[instr->out[0]]);
+    }
+}
+
+void
+scan_find_saved (ScanGradient *s)
+{
+  const LoomProgram *p = s->run;
+  g_autofree gboolean *wanted = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  g_autofree gboolean *recomputed_instrs = g_new0 (gboolean, s->n_forward + 1);
+  g_autoptr (GArray) out = backward_results (s);
+
+  find_recomputed (s, recomputed_instrs);
+  for (guint k = 0; k < out->len; k++)
+    wanted[g_array_index (out, LoomValue, k)] = TRUE;
+  for (guint i = loom_program_n_instrs (p); i > 0; i--)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i - 1);
+      gboolean any = FALSE;
+
+      for (guint k = 0; k < instr->n_out; k++)
+        any = any || (instr->out[k] != 0 && wanted[instr->out[k]]);
+      if (!any)
+        continue;
+      if (i > s->n_forward || s->attrs.recompute || recomputed_instrs[i - 1])
+        {
+          for (guint k = 0; k < instr->n_in; k++)
+            wanted[instr->in[k]] = TRUE;
+          continue;
+        }
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0 && wanted[instr->out[k]])
+          g_array_append_val (s->kept, instr->out[k]);
+    }
+  for (guint i = 0; i < s->n_in; i++)
+    s->reads[i] = wanted[s->input[i]];
+}

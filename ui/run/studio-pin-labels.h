@@ -1,0 +1,25 @@
+/* The labels of the rows and columns of a pin's heat map: the tokens of the sample that pins show. They are requested
+ * once per run, because that sample never changes. */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "loom-worker-bus.h"
+
+G_BEGIN_DECLS
+
+typedef struct _StudioPinLabels StudioPinLabels;
+
+/* rows, columns: ports of the data set, such as "data.x"; NULL: none. changed is called when labels have arrived. */
+StudioPinLabels *studio_pin_labels_new (const char *rows, const char *columns, GFunc changed, gpointer data);
+void studio_pin_labels_free (StudioPinLabels *self);
+gboolean studio_pin_labels_are (const StudioPinLabels *self, const char *rows, const char *columns);
+/* Requests the labels from this worker, unless it was asked before. Call after its run has begun. */
+void studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy);
+/* NULL until they are known. */
+const char *const *studio_pin_labels_rows (const StudioPinLabels *self);
+const char *const *studio_pin_labels_columns (const StudioPinLabels *self);
+/* A sentence why there are no labels; NULL: there are, or they are not known yet. */
+const char *studio_pin_labels_problem (const StudioPinLabels *self);
+
+G_END_DECLS

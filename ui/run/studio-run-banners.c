@@ -1,0 +1,264 @@
+/* At most one bar is shown at a time. It takes its height from the canvas, not from the panel below, so that no button
+ * of the panel moves under the pointer. Sentences wrap, because the remedy is at their end. */
+#include "ui/run/studio-run-banners.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "ui/charts/studio-plot.h"
+
+struct _StudioRunBanners
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioRun *run;
+
+  GtkWidget *version_bar, *version_label, *version_show;
+  GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
+  GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
+  gboolean late; /* the end bar says that no step comes */
+  guint hide;    /* a timeout until the second click of a double click has passed */
+};
+
+G_DEFINE_TYPE (StudioRunBanners, studio_run_banners, GTK_TYPE_WIDGET)
+
+/* ---- display --------------------------------------------------------------------- */
+
+static gboolean
+focus_continue_cb (gpointer data)
+{
+  StudioRunBanners *self = data;
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+  GtkWidget *button = gtk_widget_get_visible (self->slower_button) ? self->slower_button : self->continue_button;
+  /* Enter activates Continue, unless the focus is in a text field. */
+  if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
+    gtk_widget_grab_focus (button);
+  g_object_unref (self);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+hide_cb (gpointer data)
+{
+  StudioRunBanners *self = data;
+  self->hide = 0;
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), FALSE);
+  studio_run_banners_update_version (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* Hides the bar after the double-click time, so that the second click does not hit the widget that moves there. */
+static void
+hide_soon (StudioRunBanners *self)
+{
+  int milliseconds;
+  if (self->hide != 0 || !gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
+    return;
+  g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-double-click-time", &milliseconds, NULL);
+  gtk_widget_set_sensitive (self->end_notice, FALSE);
+  self->hide = g_timeout_add ((guint)MAX (milliseconds, 0), hide_cb, self);
+}
+
+/* A stopped run is not a failure, in words and in colour. */
+static char *
+dup_sentence (StudioRun *run, StudioRunState state)
+{
+  const char *message = studio_run_get_message (run);
+  if (message != NULL)
+    return g_strdup (message);
+  if (state != STUDIO_RUN_STOPPED)
+    return g_strdup (_ ("The run failed."));
+  g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
+  return g_strdup_printf (_ ("Stopped at step %s. Training can continue from there."), step);
+}
+
+static void
+show_buttons (StudioRunBanners *self, StudioRunState state)
+{
+  gboolean saved = studio_run_has_checkpoint (self->run);
+  double rate = studio_run_get_base_lr (self->run) / 10;
+  gboolean slower = state == STUDIO_RUN_FAILED && isfinite (rate)
+                    && g_strcmp0 (studio_run_get_problem_code (self->run), "NAN") == 0;
+  g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (self->run));
+  g_autofree char *from = saved ? g_strdup_printf (_ ("Continue from the checkpoint of step %s (Enter)"), step)
+                                : g_strdup (_ ("No checkpoint yet: start from the beginning (Enter)"));
+  g_autofree char *number = g_strdup_printf ("%.4g", rate);
+  g_autofree char *at
+      = g_strdup_printf (saved ? _ ("Continue at Learning Rate _%s") : _ ("Start Again at Learning Rate _%s"), number);
+  gtk_widget_set_tooltip_text (self->continue_button, from);
+  gtk_button_set_label (GTK_BUTTON (self->continue_button), saved ? _ ("_Continue") : _ ("_Start Again"));
+  gtk_button_set_label (GTK_BUTTON (self->slower_button), at);
+  gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged (Enter)"));
+  gtk_widget_set_visible (self->slower_button, slower);
+  gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE);
+  if (slower)
+    gtk_widget_remove_css_class (self->continue_button, "suggested-action");
+  else
+    gtk_widget_add_css_class (self->continue_button, "suggested-action");
+}
+
+static void
+state_cb (StudioRun *run, StudioRunBanners *self)
+{
+  StudioRunState state = studio_run_get_state (run);
+  gboolean bad = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED;
+  gboolean elsewhere = state == STUDIO_RUN_IDLE && studio_run_get_message (run) != NULL;
+  gboolean stopped
+      = state == STUDIO_RUN_STOPPED && (studio_run_can_resume (run) || studio_run_get_message (run) != NULL);
+  if (bad || elsewhere || stopped)
+    {
+      g_autofree char *text = dup_sentence (run, state);
+      g_clear_handle_id (&self->hide, g_source_remove);
+      gtk_label_set_label (GTK_LABEL (self->end_label), text);
+      gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), bad         ? "dialog-warning-symbolic"
+                                                                : elsewhere ? "dialog-information-symbolic"
+                                                                            : "media-playback-stop-symbolic");
+      if (bad)
+        gtk_widget_add_css_class (self->end_notice, "bad");
+      else
+        gtk_widget_remove_css_class (self->end_notice, "bad");
+      show_buttons (self, state);
+      gtk_widget_set_sensitive (self->end_notice, TRUE);
+      if (bad && !gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
+        g_idle_add (focus_continue_cb, g_object_ref (self));
+      gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
+    }
+  else
+    hide_soon (self);
+  studio_run_banners_update_version (self);
+}
+
+/* Capitalises the first letter of text that elsewhere is in the middle of a line. (transfer full) */
+static char *
+begin_sentence (const char *words)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  g_string_append_unichar (s, g_unichar_totitle (g_utf8_get_char (words)));
+  g_string_append (s, g_utf8_next_char (words));
+  return g_strdup (s->str);
+}
+
+/* The panel's strip is too narrow for the sentence, whose end has the remedy. */
+static void
+numbers_cb (StudioRun *run, StudioRunBanners *self)
+{
+  gboolean late = studio_run_is_stalled (run);
+  if (late)
+    {
+      g_autofree char *delay = studio_run_dup_stall (run), *sentence = begin_sentence (delay);
+      g_clear_handle_id (&self->hide, g_source_remove);
+      gtk_label_set_label (GTK_LABEL (self->end_label), sentence);
+      gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), "dialog-warning-symbolic");
+      gtk_widget_add_css_class (self->end_notice, "bad");
+      gtk_widget_set_visible (self->slower_button, FALSE);
+      gtk_widget_set_visible (self->continue_button, FALSE);
+      gtk_widget_set_sensitive (self->end_notice, TRUE);
+      gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
+      if (!self->late)
+        studio_run_banners_update_version (self);
+    }
+  else if (self->late)
+    state_cb (run, self);
+  self->late = late;
+}
+
+void
+studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow)
+{
+  GtkOrientation orientation = narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL;
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->version_notice), orientation);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->end_notice), orientation);
+}
+
+void
+studio_run_banners_update_version (StudioRunBanners *self)
+{
+  guint edits = studio_document_run_changes (self->document);
+  gboolean live = studio_run_is_live (self->run);
+  /* A run that has ended resumes, or restarts, with the number of ranks set now. */
+  gboolean ranks = live && studio_run_get_ranks (self->run) != studio_run_get_live_ranks (self->run);
+  guint changes = edits + (ranks ? 1 : 0);
+  gboolean show = changes > 0 && studio_run_get_state (self->run) != STUDIO_RUN_IDLE;
+  gboolean ended = gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar));
+  if (show)
+    {
+      g_autofree char *since = g_strdup_printf (ngettext ("%u change", "%u changes", changes), changes);
+      /* Translators: %s is "2 changes", since that version. */
+      g_autofree char *text = g_strdup_printf (
+          live ? _ ("Training an earlier version · %s") : _ ("Trained an earlier version · %s"), since);
+      gtk_label_set_label (GTK_LABEL (self->version_label), text);
+      gtk_label_set_label (GTK_LABEL (self->end_version), text);
+      /* The number of ranks is not in the graph, so there is nothing to compare if only it has changed. */
+      gtk_widget_set_visible (self->version_show, edits > 0);
+    }
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->version_bar), show && !ended);
+  gtk_widget_set_visible (self->end_version, show);
+  gtk_widget_set_visible (self->restart_button, show);
+  gtk_widget_set_visible (self->show_button, show && edits > 0);
+}
+
+/* ---- object ----------------------------------------------------------------------------- */
+
+static void
+run_bars_dispose (GObject *object)
+{
+  StudioRunBanners *self = STUDIO_RUN_BANNERS (object);
+  g_clear_handle_id (&self->hide, g_source_remove);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  GtkWidget *child;
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  G_OBJECT_CLASS (studio_run_banners_parent_class)->dispose (object);
+}
+
+static void
+studio_run_banners_class_init (StudioRunBannersClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = run_bars_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-banners.ui");
+#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunBanners, name)
+  CHILD (version_bar);
+  CHILD (version_notice);
+  CHILD (version_label);
+  CHILD (version_show);
+  CHILD (end_bar);
+  CHILD (end_notice);
+  CHILD (end_icon);
+  CHILD (end_label);
+  CHILD (end_version);
+  CHILD (restart_button);
+  CHILD (show_button);
+  CHILD (slower_button);
+  CHILD (continue_button);
+#undef CHILD
+}
+
+static void
+studio_run_banners_init (StudioRunBanners *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
+                                  GTK_ORIENTATION_VERTICAL);
+}
+
+StudioRunBanners *
+studio_run_banners_new (StudioDocument *document, StudioRun *run)
+{
+  StudioRunBanners *self = g_object_new (STUDIO_TYPE_RUN_BANNERS, NULL);
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
+  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (studio_run_banners_update_version), self);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_banners_update_version), self);
+  state_cb (run, self);
+  return self;
+}

@@ -1,0 +1,23 @@
+/* The bars above the run panel. One says that the run trains an earlier version of the graph; the other says how the
+ * run ended and offers Continue and Restart. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/document/studio-document.h"
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_RUN_BANNERS (studio_run_banners_get_type ())
+G_DECLARE_FINAL_TYPE (StudioRunBanners, studio_run_banners, STUDIO, RUN_BANNERS, GtkWidget)
+
+/* Its buttons activate win.continue, win.continue-slower, win.restart and win.compare-run. */
+StudioRunBanners *studio_run_banners_new (StudioDocument *document, StudioRun *run);
+/* Updates "Training an earlier version · 3 changes"; call when the document may have changed. A number of ranks that
+ * differs from the live run's counts as a change. */
+void studio_run_banners_update_version (StudioRunBanners *self);
+/* Puts the buttons below the text if there is no space for both in one line. */
+void studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow);
+
+G_END_DECLS

@@ -1,0 +1,164 @@
+#include "ui/scene/scene-positions.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ui/scene/studio-flow.h"
+#include "ui/scene/studio-geometry.h"
+
+static const LoomElement *
+frame_of (const LoomElement *scope, const StudioItem *item)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+
+  for (guint i = 0; i < loom_element_n_children (layout); i++)
+    if (loom_element_serial (loom_element_child (layout, i)) == item->serial)
+      return loom_element_child (layout, i);
+  return NULL;
+}
+
+static void
+add_places (StudioScene *scene, const LoomElement *scope)
+{
+  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      const LoomElement *place = item->is_frame ? frame_of (scope, item) : loom_scope_find_place (scope, item->id);
+      const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
+      const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
+
+      if (place != NULL && !item->is_frame && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0)
+        {
+          item->folded = TRUE;
+          item->figure_height = 0;
+          studio_item_resize (item);
+        }
+      /* Next to each other until there is a layout. */
+      item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+      if (x == NULL || y == NULL)
+        continue;
+      item->x = g_ascii_strtod (x, NULL);
+      item->y = g_ascii_strtod (y, NULL);
+      item->is_placed = isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7;
+      if (!item->is_placed)
+        {
+          item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+          item->y = 0;
+        }
+    }
+}
+
+/* Pins hang on their cards, one below the other. */
+static void
+add_hanging (StudioScene *scene, const LoomElement *scope)
+{
+  const LoomElement *view = loom_element_find (scope, LOOM_TAG_VIEW);
+
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
+    {
+      const LoomElement *e = loom_element_child (view, i);
+      const char *tensor = loom_element_get (e, "tensor"), *text = loom_element_get (e, "height");
+      double height = text != NULL ? g_ascii_strtod (text, NULL) : STUDIO_CARD_WIDTH;
+      guint card;
+
+      if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL)
+        continue;
+      card = studio_scene_card_of (scene, tensor);
+      if (card != STUDIO_NO_ITEM && isfinite (height) && !scene->item[card].is_frame)
+        scene->item[card].hanging += studio_geometry_pin_height (height);
+    }
+}
+
+/* Routes name their wire by its ends, as the wire itself is written. */
+static void
+add_routes (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  g_autoptr (GHashTable) by_ends = NULL;
+
+  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+    {
+      const LoomElement *e = loom_element_child (layout, i);
+      const char *from = loom_element_get (e, "from"), *to = loom_element_get (e, "to");
+
+      if (loom_element_tag (e) != LOOM_TAG_ROUTE || from == NULL || to == NULL
+          || loom_element_get (e, "points") == NULL)
+        continue;
+      if (by_ends == NULL)
+        by_ends = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      g_hash_table_insert (by_ends, g_strdup_printf ("%s→%s", from, to), (gpointer)loom_element_get (e, "points"));
+    }
+  for (guint l = 0; by_ends != NULL && l < scene->n_links; l++)
+    {
+      const LoomElement *wire = loom_graph_by_serial ((LoomGraph *)graph, scene->link[l].serial);
+      g_autofree char *ends = g_strdup_printf ("%s→%s", loom_element_get (wire, "from"), loom_element_get (wire, "to"));
+      const char *points = g_hash_table_lookup (by_ends, ends);
+
+      if (points != NULL)
+        scene->link[l].point = studio_points_parse (points, &scene->link[l].n_points);
+    }
+}
+
+static double
+number (const LoomElement *e, const char *name, double least)
+{
+  const char *text = loom_element_get (e, name);
+  double value = text != NULL ? g_ascii_strtod (text, NULL) : 0;
+
+  return isfinite (value) && fabs (value) < 1e7 ? MAX (value, least) : least;
+}
+
+/* A frame that is shown as a card, and what lies within it, are none. */
+static gboolean
+is_annotation (const StudioScene *scene, const LoomElement *e)
+{
+  LoomTag tag = loom_element_tag (e);
+
+  return (tag == LOOM_TAG_NOTE || tag == LOOM_TAG_FRAME) && loom_element_get (e, "hidden") == NULL
+         && studio_scene_find (scene, loom_element_serial (e)) == STUDIO_NO_ITEM;
+}
+
+static void
+add_annotations (StudioScene *scene, const LoomElement *scope)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  guint n = layout != NULL ? loom_element_n_children (layout) : 0;
+
+  for (guint i = 0; i < n; i++)
+    scene->n_annotations += is_annotation (scene, loom_element_child (layout, i));
+  scene->annotation = g_new0 (StudioAnnotation, scene->n_annotations);
+  for (guint pass = 0, k = 0; pass < 2; pass++)
+    for (guint i = 0; i < n; i++)
+      {
+        const LoomElement *e = loom_element_child (layout, i);
+        const char *text;
+        StudioAnnotation *annotation;
+
+        if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE) || !is_annotation (scene, e))
+          continue;
+        annotation = &scene->annotation[k++];
+        annotation->serial = loom_element_serial (e);
+        annotation->is_note = pass == 1;
+        text = loom_element_get (e, annotation->is_note ? "text" : "title");
+        annotation->text = g_strdup (text != NULL ? text : "");
+        annotation->color = g_strdup (loom_element_get (e, "color"));
+        annotation->x = number (e, "x", -1e7);
+        annotation->y = number (e, "y", -1e7);
+        if (annotation->is_note)
+          studio_geometry_note_size (annotation->text, &annotation->width, &annotation->height);
+        else
+          {
+            annotation->width = number (e, "width", 48);
+            annotation->height = number (e, "height", 48);
+          }
+      }
+}
+
+void
+scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
+{
+  add_places (scene, scope);
+  add_hanging (scene, scope);
+  add_annotations (scene, scope);
+  add_routes (scene, graph, scope);
+}
