@@ -50,8 +50,7 @@ def set_parameter(s, card, label, value):
     right = g.canvas[0] + g.canvas[2]
     g = s.wait("settings of " + (card or "the training"),
                lambda g: g.find(label, x0=right) and g.state["selected"] == (card or "-"), 2)
-    y = middle(g.find(label, x0=right)[0])[1]
-    s.click((right + 204, y))
+    s.enter(label, lambda g: (right + 204, middle(g.find(label, x0=right)[0])[1], 0, 0))
     s.key("ctrl+a")
     s.type(value)
     s.key("Return")

@@ -31,8 +31,11 @@ def type_formula(s, card, label, text):
     s.select(card)
     right = g.canvas[0] + g.canvas[2]
     g = s.wait("field of " + label, lambda g: g.find(label, x0=right) and g.state["selected"] == card, 2)
-    x, y, w, h = g.find(label, x0=right)[0]
-    s.click((x + 100, y + h + 18))
+
+    def below(g):
+        x, y, w, h = g.find(label, x0=right)[0]
+        return x + 100, y + h + 18, 0, 0
+    s.enter(label, below)
     s.key("ctrl+a")
     s.type(text)
 

@@ -257,6 +257,13 @@ class Studio:
             return self.look().state["selected"] == name
         self.wait("%s selected" % name, clicked, 5, quiet=True)
 
+    def enter(self, what, place):
+        """Clicks the field at place(geometry) until it has the focus: one that moves just before the click is missed."""
+        def focused(g):
+            self.click(self.standing(what, place))
+            return self.look().state["focus"] not in ("-", "StudioNode", "StudioCanvas")
+        self.wait("the focus in " + what, focused, 5, quiet=True)
+
     def standing(self, what, place):
         """The rectangle place(geometry), once it is the same in two frames, one after the other, and no toast lies over it. A
         toast stays for as long as the pointer is on it."""
