@@ -1,4 +1,4 @@
-/* Preloaded into Studio: where it was when a complaint of GLib's ended it.
+/* Preloaded into Studio: where it was when a complaint of GLib's, or a crash, ended it.
  *
  * G_DEBUG=fatal-criticals ends the program by a trap, and what a test would otherwise know of that is the complaint.
  * `addr2line -fe PROGRAM ADDRESS` names the functions of Studio's own, whose addresses are in the brackets after its
@@ -34,4 +34,5 @@ watch (void)
   unsetenv ("LD_PRELOAD");
   backtrace (frame, 1); /* loads the library that walks frames, which a handler must not */
   signal (SIGTRAP, trapped);
+  signal (SIGSEGV, trapped);
 }
