@@ -316,7 +316,8 @@ test_git (void)
   git (NULL, "commit -q -m one");
   write_changed ("net.xml", pairs);
   write_changed ("moved.xml", places);
-  cli_write ("broken.xml", "  cli_write ("new.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n  <node id=\"x\" op=\"input\" "
+  cli_write ("broken.xml", "<<<<<<< HEAD\n");
+  cli_write ("new.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n  <node id=\"x\" op=\"input\" "
                         "shape=\"B,2\"/>\n</graph>\n");
   git (NULL, "mv old.xml other.xml");
   write_changed ("other.xml", wider);
