@@ -577,11 +577,11 @@ test_two_halves (void)
   g_auto (CliResult) program = cli ("program", "halves.xml", NULL);
   g_auto (CliResult) plan = cli ("plan", "halves.xml", NULL);
   g_auto (CliResult) bench = cli ("bench", "halves.xml", "--windows", "1", "--seconds", "0.01", NULL);
-  const char *between = strstr (program.out, "as <train> accumulates");
+  const char *between = strstr (program.out, "that <train> accumulates");
   g_assert_nonnull (between);
   g_assert_nonnull (strstr (between, "sgd_step"));
   g_assert_true (strstr (program.out, "sgd_step") > between);
-  g_assert_nonnull (strstr (plan.out, "as <train> accumulates"));
+  g_assert_nonnull (strstr (plan.out, "that <train> accumulates"));
   g_assert_cmpint (bench.status, ==, 0);
 }
 

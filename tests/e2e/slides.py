@@ -20,7 +20,7 @@ def run_action(s, words):
 def make_views(t, s):
     for i, title in enumerate(("Data", "Middle", "End")):
         g = s.look()
-        run_action(s, "add a view of what")
+        run_action(s, "add the current view")
         s.wait("view", lambda g, n=i + 1: g.number("slides") == n and "Text" in g.state["focus"], 1)
         s.type(title)
         s.wait("title", lambda g, title=title: g.has(title), 1)

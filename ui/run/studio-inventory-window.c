@@ -274,7 +274,7 @@ data_wait (View *self)
     if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
       {
         for (guint p = 0; p < N_PAGES; p++)
-          say_nothing (&self->page[p], _ ("It Cannot Be Planned"), loom_faults_get (faults, i)->message);
+          say_nothing (&self->page[p], _ ("Planning Failed"), loom_faults_get (faults, i)->message);
         return TRUE;
       }
   return FALSE;
