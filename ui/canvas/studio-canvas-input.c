@@ -496,20 +496,29 @@ drag_cancel_cb (GtkGesture *drag, GdkEventSequence *sequence, StudioCanvas *self
     studio_canvas_end_gesture (self);
 }
 
+/* The event's position in the canvas. */
+static void
+position_of (StudioCanvas *self, GdkEvent *event, double *x, double *y)
+{
+  GtkNative *native = gtk_widget_get_native (GTK_WIDGET (self));
+  double dx, dy;
+
+  gdk_event_get_position (event, x, y);
+  gtk_native_get_surface_transform (native, &dx, &dy);
+  gtk_widget_translate_coordinates (GTK_WIDGET (native), GTK_WIDGET (self), *x - dx, *y - dy, x, y);
+}
+
 static gboolean
 late_release_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioCanvas *self)
 {
-  GtkNative *native = gtk_widget_get_native (GTK_WIDGET (self));
-  double x, y, dx, dy;
+  double x, y;
 
   if (!self->awaits_release || gdk_event_get_event_type (event) != GDK_BUTTON_RELEASE)
     return GDK_EVENT_PROPAGATE;
   self->awaits_release = FALSE;
   if (self->gesture.state == STUDIO_GESTURE_IDLE)
     return GDK_EVENT_PROPAGATE;
-  gdk_event_get_position (event, &x, &y);
-  gtk_native_get_surface_transform (native, &dx, &dy);
-  gtk_widget_translate_coordinates (GTK_WIDGET (native), GTK_WIDGET (self), x - dx, y - dy, &x, &y);
+  position_of (self, event, &x, &y);
   studio_canvas_quiet (self);
   drag_to (self, x, y);
   finish_drag (self);
@@ -517,12 +526,10 @@ late_release_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioCa
 }
 
 static void
-double_click_cb (GtkGestureClick *click, int n_press, double x, double y, StudioCanvas *self)
+double_click (StudioCanvas *self, double x, double y)
 {
   StudioHit hit;
 
-  if (n_press != 2)
-    return;
   hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, x, y);
   if (hit.kind == STUDIO_HIT_NOTHING)
     studio_quick_add_popup (self, "", x, y, NULL);
@@ -553,6 +560,35 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
       if (!studio_document_enter (self->document, serial))
         gtk_widget_activate_action (GTK_WIDGET (self), "canvas.inspect", NULL);
     }
+}
+
+/* Counts presses by the display's own times. A GtkGestureClick forgets the first press if a motion of GTK's own reports
+ * the button as released before the release is read (see drag_cancel_cb()), and then a fast double click is lost. */
+static gboolean
+press_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioCanvas *self)
+{
+  GdkEventType type = gdk_event_get_event_type (event);
+  double x, y;
+  int time, distance;
+
+  if (type != GDK_TOUCH_BEGIN
+      && (type != GDK_BUTTON_PRESS || gdk_button_event_get_button (event) != GDK_BUTTON_PRIMARY))
+    return GDK_EVENT_PROPAGATE;
+  position_of (self, event, &x, &y);
+  g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-double-click-time", &time,
+                "gtk-double-click-distance", &distance, NULL);
+  if (self->has_press && gdk_event_get_time (event) - self->press_time <= (guint32)time
+      && fabs (x - self->press_x) <= distance && fabs (y - self->press_y) <= distance)
+    {
+      self->has_press = FALSE;
+      double_click (self, x, y);
+      return GDK_EVENT_PROPAGATE;
+    }
+  self->has_press = TRUE;
+  self->press_time = gdk_event_get_time (event);
+  self->press_x = x;
+  self->press_y = y;
+  return GDK_EVENT_PROPAGATE;
 }
 
 /* ---- hovering, scrolling, pinching ---------------------------------------- */
@@ -675,8 +711,9 @@ void
 studio_canvas_init_input (StudioCanvas *self)
 {
   GtkWidget *widget = GTK_WIDGET (self);
-  GtkGesture *drag = gtk_gesture_drag_new (), *click = gtk_gesture_click_new (), *pinch = gtk_gesture_zoom_new ();
-  GtkEventController *motion = gtk_event_controller_motion_new (), *legacy = gtk_event_controller_legacy_new ();
+  GtkGesture *drag = gtk_gesture_drag_new (), *pinch = gtk_gesture_zoom_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new (), *releases = gtk_event_controller_legacy_new (),
+                     *presses = gtk_event_controller_legacy_new ();
   GtkEventController *scroll = gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
 
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (drag), 0);
@@ -685,13 +722,11 @@ studio_canvas_init_input (StudioCanvas *self)
   g_signal_connect (drag, "drag-end", G_CALLBACK (drag_end_cb), self);
   g_signal_connect (drag, "cancel", G_CALLBACK (drag_cancel_cb), self);
   gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (drag));
-  gtk_event_controller_set_propagation_phase (legacy, GTK_PHASE_CAPTURE);
-  g_signal_connect (legacy, "event", G_CALLBACK (late_release_cb), self);
-  gtk_widget_add_controller (widget, legacy);
-  g_signal_connect (click, "pressed", G_CALLBACK (double_click_cb), self);
-  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (click), GDK_BUTTON_PRIMARY);
-  gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (click));
-  gtk_gesture_group (click, drag);
+  gtk_event_controller_set_propagation_phase (releases, GTK_PHASE_CAPTURE);
+  g_signal_connect (releases, "event", G_CALLBACK (late_release_cb), self);
+  gtk_widget_add_controller (widget, releases);
+  g_signal_connect (presses, "event", G_CALLBACK (press_cb), self);
+  gtk_widget_add_controller (widget, presses);
   g_signal_connect (pinch, "begin", G_CALLBACK (pinch_begin_cb), self);
   g_signal_connect (pinch, "scale-changed", G_CALLBACK (pinch_cb), self);
   gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (pinch));

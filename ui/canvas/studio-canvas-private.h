@@ -77,6 +77,9 @@ struct _StudioCanvas
   gboolean space_held;
   double drag_x, drag_y; /* where a drag's pointer is, in pixels */
   gboolean awaits_release; /* GTK has cancelled a drag whose release is still in the queue */
+  gboolean has_press;      /* a press that the next one may make a double click */
+  guint32 press_time;      /* ms, of the display */
+  double press_x, press_y;
   guint pan_tick;        /* while it is at the canvas's edge */
   gint64 pan_time;
   double pointer_x, pointer_y;
