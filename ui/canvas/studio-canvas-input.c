@@ -597,12 +597,14 @@ press_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioCanvas *s
 static void
 set_hover (StudioCanvas *self, guint item)
 {
-  StudioScene *scene = studio_canvas_scene (self);
   guint both[2] = { self->hover, item };
 
   if (item == self->hover)
     return;
   self->hover = item;
+  if (self->stale)
+    return;
+  StudioScene *scene = studio_canvas_scene (self);
   for (guint i = 0; i < 2; i++)
     if (both[i] < scene->n_items)
       gtk_widget_queue_draw (GTK_WIDGET (studio_canvas_node (self, scene->item[both[i]].serial)));
@@ -622,14 +624,16 @@ hover_link (StudioCanvas *self, guint link)
 static void
 motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *self)
 {
-  StudioScene *scene = studio_canvas_scene (self);
   StudioHit hit;
   guint hover;
 
   self->pointer_x = x;
   self->pointer_y = y;
-  if (self->gesture.state != STUDIO_GESTURE_IDLE)
+  /* GTK may be on its way from one card to another, with pointers to both, so no card may be removed here. The frame
+   * that updates the cards ends with another motion. */
+  if (self->gesture.state != STUDIO_GESTURE_IDLE || self->stale)
     return;
+  StudioScene *scene = studio_canvas_scene (self);
   hit = studio_geometry_hit (scene, &self->view, x, y);
   hover = hit.kind == STUDIO_HIT_NOTHING || hit.kind == STUDIO_HIT_LINK || hit.kind == STUDIO_HIT_ANNOTATION
               ? STUDIO_NO_ITEM
