@@ -627,6 +627,36 @@ test_spotlight (Fixture *f, gconstpointer data)
     g_assert_cmpuint (scene->link[i].n_dark, ==, 0);
 }
 
+/* While the pointer passes from one widget to another GTK keeps pointers to both, so a card that has left the graph
+ * stays until the next frame. */
+static void
+test_passing (Fixture *f, gconstpointer data)
+{
+  StudioScene *scene = studio_document_get_scene (f->document);
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (f->canvas));
+  g_autoptr (GtkWidget) gone = NULL;
+  GtkEventController *motion = NULL;
+  guint64 serial = scene->item[0].serial;
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_EVENT_CONTROLLER_MOTION (controller))
+        motion = controller;
+    }
+  g_assert_nonnull (motion);
+  studio_canvas_scene (f->canvas);
+  gone = g_object_ref (GTK_WIDGET (studio_canvas_node (f->canvas, serial)));
+  studio_document_select (f->document, &serial, 1);
+  studio_document_delete_selection (f->document);
+  g_signal_emit_by_name (motion, "motion", 10.0, 10.0);
+  g_signal_emit_by_name (motion, "leave");
+  g_assert_true (gtk_widget_get_parent (gone) == GTK_WIDGET (f->canvas));
+  while (gtk_widget_get_parent (gone) != NULL)
+    g_main_context_iteration (NULL, TRUE);
+}
+
 TEST_FILE (argc, argv)
 {
   g_setenv ("GTK_A11Y", "test", TRUE);
@@ -634,6 +664,7 @@ TEST_FILE (argc, argv)
   adw_init ();
 #define ADD(name, func) g_test_add ("/ui/canvas/" name, Fixture, NULL, set_up, func, tear_down)
   ADD ("spotlight", test_spotlight);
+  ADD ("passing", test_passing);
   ADD ("accessible", test_accessible);
   ADD ("actions", test_actions);
   ADD ("modules", test_modules);
