@@ -1,7 +1,10 @@
-/* Opens devices by name, once each, and shares them.
+/* The registry of devices (LoomDevices, declared in loom-plan.h): opens each device once, by name, and shares it among
+ * plans. The file also counts the processors for CPU threads, checks the free memory of a device before a large
+ * allocation, and converts statuses of back ends to errors with a remedy.
  *
  * ref and cpu are linked in. Other back ends are modules that are loaded when one of their devices is requested, so a
- * program on a machine without CUDA starts no slower, and a request for a GPU fails with one sentence. */
+ * program on a machine without CUDA starts no slower, and a request for a GPU fails with one sentence. A new back end
+ * is a row in `backends` and, if it is a module, in `module_backends`. */
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-module.h"
 #include "engine/core/loom-tensor.h"

@@ -2,7 +2,9 @@
  *
  * Planning removes dead code, folds constants, merges common subexpressions, fuses element-wise chains and epilogues,
  * chooses devices and physical layouts, inserts copies, and assigns each value its memory: a state slot, a batch
- * buffer, or an offset in one arena per device. engine/run executes plans. A plan knows programs but no graphs. */
+ * buffer, or an offset in one arena per device. engine/run executes plans. A plan knows programs but no graphs. This
+ * header also declares the registry of devices (LoomDevices, in loom-devices.c), the owners of memory (LoomOwner), and
+ * the kernels that run bodies. */
 #pragma once
 
 #include "engine/core/loom-fault.h"

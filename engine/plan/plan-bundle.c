@@ -1,11 +1,11 @@
 /* Joins small, neighbouring element-wise instructions into one kernel with several results.
  *
- * On a device with launched work a kernel takes microseconds however small it is, and one iteration of a recurrent cell
- * is a product and a dozen element-wise calls on a few thousand numbers. Chains (plan-elementwise.c) fuse only a value
- * with a single reader. This pass joins neighbours of one shape that need not read each other and whose results may
- * have other readers: a cell's gates, its states, and the values kept for the gradient. Slices that cut a product's
- * result into gates are read in place, and gradients of gates are written into their concatenation. PlanGraph on the
- * whole tensor before the slices is done on the parts.
+ * On a GPU a kernel takes microseconds however small it is, and one iteration of a recurrent cell is a product and a
+ * dozen element-wise calls on a few thousand numbers. Chains (plan-elementwise.c) fuse only a value with a single
+ * reader. This pass joins neighbours of one shape that need not read each other and whose results may have other
+ * readers: a cell's gates, its states, and the values kept for the gradient. Slices that cut a product's result into
+ * gates are read in place, and gradients of gates are written into their concatenation. An element-wise instruction on
+ * the whole tensor, before the slices, is computed on the parts.
  *
  * A sliced or concatenated value is a step of such a kernel: PLAN_STEP_LOAD_SLICE reads a part of an operand,
  * PLAN_STEP_STORE_SLICE writes a part of a result. Every number is computed by the same operations as before. Large

@@ -1,7 +1,10 @@
-/* Keeps classes on the last axis of logits. Cross-entropy takes logits [N, C, d…], as in PyTorch, but a language model
- * makes them [N, d…, C] and permutes them for the loss: the largest value of the step, copied twice, with both copies
- * alive. A row's numbers are the same wherever the class axis is, so the loss, its gradient and argmax read rows ×
- * classes as they were made, and the permutes are removed. */
+/* Removes the permutes that move the class axis of logits for a loss or an argmax, and passes the logits as a matrix
+ * instead.
+ *
+ * Cross-entropy takes logits [N, C, d…], as in PyTorch, but a language model makes them [N, d…, C] and permutes them
+ * for the loss: the largest value of the step, copied twice, with both copies alive. The pass makes each reader (the
+ * loss, its gradient, argmax) read a view [N·d…, C] of the original logits, in which every row has the same numbers as
+ * before. */
 #include "engine/plan/plan-private.h"
 
 #define MOST_READERS 8

@@ -1,4 +1,5 @@
-/* The kernel of a collective, shared by the files that implement it. */
+/* The kernel of a collective, shared by the two files that implement it. What other files call is declared in
+ * plan-private.h (plan_collective_new()) and in plan-comm-thread.h. */
 #pragma once
 
 #include "engine/plan/plan-comm-thread.h"

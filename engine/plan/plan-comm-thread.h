@@ -1,5 +1,9 @@
 /* A plan's communication thread: makes the calls of the plan's collectives in the order in which they are posted, while
- * the plan's own thread computes until it needs a result. */
+ * the plan's own thread computes until it needs a result.
+ *
+ * This header also declares the functions of a collective's kernel that the planner uses after making it
+ * (plan-collective.c, plan-collective-device.c): they assign the kernel to the thread or to a group, or split off the
+ * wait. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"

@@ -1,6 +1,9 @@
-/* Makes the kernels of instructions that the host computes (LoomPrim.on_host), and decides which instructions have a
- * kernel of the planner instead of a back end. On a device with its own memory the host waits, downloads the operands
- * and uploads the results: a few small numbers that decide what happens next. */
+/* Makes the kernels of primitives that the host computes (LoomPrim.on_host), and dispatches the primitives that have a
+ * kernel of the planner instead of a back end: those with bodies go to plan-loop.c and plan-visit.c. (Collectives,
+ * plan-collective.c, are dispatched in plan-kernel.c.)
+ *
+ * A host kernel computes a few small numbers that decide which work follows. On a device with its own memory the host
+ * waits for the device, downloads the operands and uploads the results. */
 #include "engine/plan/plan-private.h"
 
 typedef struct

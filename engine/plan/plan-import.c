@@ -1,4 +1,9 @@
-/* Converts a program, unchanged, to the planner's working form. */
+/* Converts a program to the planner's working form, instruction by instruction.
+ *
+ * Only the representation changes: an element-wise primitive becomes a node with one step, and so does a type
+ * conversion that fusion may merge; a view keeps only its first operand, because the others serve its gradient. The
+ * file also forms the back end's call for an instruction of a program (loom_plan_spec_of_instr()), for callers outside
+ * the passes. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
-/* Splits a plan's memory by node, see loom-node-memory.h. */
+/* Splits the memory of plans by graph node (loom-node-memory.h).
+ *
+ * Slots and parts of arenas are counted once, although several plans share them: a slot by its name, and of all plans
+ * on a device only the arena of the largest. The bytes of a slot belong to the node that reads the parameter first, and
+ * those of optimizer state to the parameter's node. */
 #include "engine/plan/loom-node-memory.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Pads the rows of logits beyond the number of classes. A GPU's tensor cores need rows that begin at multiples of 16
- * bytes. With 50,257 classes rows begin anywhere, and the products that make or read the logits use kernels that load
- * single elements: several times slower (measured in tests/cuda/RESULTS.md).
+/* Pads the rows of logits beyond the number of classes (pass_pad_logits), and turns slices that cut a padded matrix to
+ * its first rows into views (pass_view_slices). A GPU's tensor cores need rows that begin at multiples of 16 bytes.
+ * With 50,257 classes rows begin anywhere, and the products that make or read the logits use kernels that load single
+ * elements: several times slower (measured in tests/cuda/RESULTS.md).
  *
  * So logits get columns up to a multiple of eight. The weight is copied with rows of zeros after its own, losses and
  * argmax ignore the extra columns (LoomCrossEntropyAttrs.classes), the logits' gradient is 0 there, and sums over rows

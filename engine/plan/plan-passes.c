@@ -1,7 +1,7 @@
 /* The table of the planner's passes, in the order in which they run, and the loop that runs them. A new pass is a file
  * with its function, declared in plan-private.h, and a row here.
  *
- * After each pass the driver erases dead instructions, so no pass has to clean up. */
+ * Until the schedule exists, the loop removes dead instructions after each pass, so no pass has to clean up. */
 #include "engine/plan/plan-private.h"
 
 /* Reasons for the order: common subexpressions and constant folding precede fusion, since only a value with one reader

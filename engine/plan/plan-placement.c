@@ -1,5 +1,9 @@
-/* Places each instruction on a device and inserts a visible copy, once per value, for each operand on another device.
- * Layouts (plan-layout.c) and kernels (plan-kernel.c) follow. */
+/* The passes that place each instruction on a device and that schedule instructions.
+ *
+ * Placement inserts a visible copy, once per value, for each operand on another device. Layouts (plan-layout.c) and
+ * kernels (plan-kernel.c) follow. Scheduling keeps the order of instructions, except that those that depend on no input
+ * and no state come first: they run once, before the first step. The file also collects faults at nodes, which other
+ * passes report (graph_report_fault()). */
 #include "engine/plan/plan-private.h"
 
 static int

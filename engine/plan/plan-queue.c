@@ -1,3 +1,4 @@
+/* The priority queue of plan-cost-solver.c, as a binary heap in an array. */
 #include "engine/plan/plan-queue.h"
 
 void

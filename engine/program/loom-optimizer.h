@@ -1,4 +1,6 @@
-/* Optimizers: one descriptor each (optim-<name>.c), which emits its step as primitives in region UPDATE. */
+/* Optimizers: one descriptor each (optim-<name>.c), which emits its step as primitives in region UPDATE. The header
+ * also declares the emitters of the whole update (program-update.c): statistics of gradients, clipping, accumulation
+ * over micro-batches, and averages of weights. */
 #pragma once
 
 #include "engine/program/loom-program.h"

@@ -1,4 +1,5 @@
-/* Partitions a program among ranks: the program of the whole batch becomes each rank's program.
+/* Partitions a program among ranks: the program of the whole batch becomes each rank's program (program-partition.c,
+ * partition-*.c). loom_program_replicate() puts these programs into one, for several devices of one process.
  *
  * Every value is replicated (whole: each rank has all of it), split (each rank has a part along one axis), or partial
  * (each rank has a summand, and the value is their sum). Inputs may be split along their first axis, so that each rank

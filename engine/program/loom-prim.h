@@ -1,4 +1,5 @@
-/* The descriptor of a primitive: shape rule, gradient, expansion, cost, and the properties that passes need.
+/* The descriptor of a primitive (LoomPrim), the attributes of the primitives, and the convenience emitters
+ * (prim-emit.c). A descriptor has the shape rule, gradient, expansion, cost, and the properties that passes need.
  *
  * Each primitive is a const struct in engine/program/prim-<family>.c. Primitive names and attribute structs are those
  * of kernels/backend.h. An elementwise primitive ("add", "exp") has its scalar operation here and reaches a back end as

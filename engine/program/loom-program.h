@@ -1,4 +1,6 @@
 /* A program: typed primitives in single-assignment form, between the graph (engine/graph) and the plan (engine/plan).
+ * The header declares the builder, differentiation, and the passes from program to program (mixed precision,
+ * recomputation, hoisting, expansion).
  *
  * Values are small integers; an instruction has a primitive, attributes, operands and results. Shapes are concrete: a
  * program is built for one binding of the graph's symbols, and another batch size is another program over the same

@@ -1,4 +1,5 @@
-/* The descriptor of Adam: steps from running moments of the gradient, as torch.optim.Adam. */
+/* The descriptor of Adam: steps from running moments of the gradient, as torch.optim.Adam; its step also serves AdamW
+ * (optim-adamw.c). */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = LOOM_HYPER_ADAM (0, LOOM_DECAY_BY_GRADIENT);

@@ -1,5 +1,5 @@
-/* The descriptor of L-BFGS: a quasi-Newton step from the last gradients' differences, as torch.optim.LBFGS.
- * engine/train drives the step, which evaluates the loss as often as the line search requires. */
+/* The descriptor of L-BFGS, as torch.optim.LBFGS: its hyper-parameters only. It emits no step, because a step evaluates
+ * the loss as often as the line search requires; engine/train/driver-lbfgs.c computes it. */
 #include "engine/program/optim-private.h"
 
 static const char *const searches[] = { "none", "strong_wolfe", NULL };

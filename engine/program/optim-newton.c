@@ -1,5 +1,5 @@
-/* The descriptor of Newton's method: the Hessian from second derivatives, and one step to the minimum of the quadratic
- * model. engine/train drives the step. */
+/* The descriptor of Newton's method: its hyper-parameters only. It emits no step; engine/train/driver-newton.c computes
+ * the Hessian and the step. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {

@@ -1,4 +1,5 @@
-/* Shared by the optimizers' files: their descriptors, and the helpers of loom-optimizer.c. */
+/* Shared by the optimizers' files: their descriptors, the hyper-parameters that several of them have, and the helpers
+ * of loom-optimizer.c that emit a step. */
 #pragma once
 
 #include "engine/program/loom-optimizer.h"

@@ -1,5 +1,7 @@
-/* Determines which values pipeline stages need from each other, and when they are available: per micro-batch, before
- * all passes, or after them. */
+/* Analyses a program before its stages are written: chooses the shardings of each instruction's operands and results
+ * for every micro-batch, and determines which values stages need from each other and when these are available: per
+ * micro-batch, before all passes, or after them. Programs that cannot be pipelined, such as one whose backward pass
+ * needs all micro-batches at once, are refused here with an error. */
 #include "engine/program/pipeline-private.h"
 
 /* ---- parts of micro-batches ------------------------------------------------------- */

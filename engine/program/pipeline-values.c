@@ -1,4 +1,5 @@
-/* Manages the values of a stage's program: per micro-batch, whole, and exchanged with other stages. */
+/* Stores the values of a stage's program (per micro-batch, or whole) and emits what converts them: the sends and
+ * receives between stages, the concatenation of micro-batches, and the sums over them. */
 #include "engine/program/pipeline-private.h"
 
 #include <string.h>

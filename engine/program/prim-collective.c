@@ -1,5 +1,5 @@
 /* The primitives of collectives (all_reduce, reduce_scatter, unshard, all_gather), which partitioning inserts
- * (program-partition.c). The planner makes their kernels from a communicator (plan-collective.c), not a back end. They
+ * (partition-reshard.c). The planner makes their kernels from a communicator (plan-collective.c), not a back end. They
  * have no gradients, because a program is partitioned after differentiation. */
 #include "engine/program/partition-sharding.h"
 

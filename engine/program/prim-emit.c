@@ -1,7 +1,9 @@
-/* Convenience emitters: one function per primitive, which folds trivial cases.
+/* Convenience emitters (loom_binary(), loom_reshape(), loom_matmul() …) for the primitives that operators, gradients
+ * and expansions use most.
  *
- * Trivial cases (a reshape to the same shape, arithmetic on constants) are folded here because a gradient begins with
- * ones, which would otherwise pass through the whole backward region. */
+ * They fold trivial cases (a reshape to the same shape, arithmetic on constants), because a gradient begins with ones,
+ * which would otherwise pass through the whole backward region. All other primitives are emitted by loom_emit() or by a
+ * function in the primitive's file, such as loom_gather() in prim-index.c. */
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
 

@@ -1,6 +1,6 @@
-/* Shared by the primitives' families: their registries, and helpers for shape rules and gradients.
- *
- * Private to engine/program. */
+/* Shared by the files of engine/program, and private to it: the lists of primitives of each family, helpers for shape
+ * rules and attributes (prim-*.c, loom-prim.c), and LoomRewrite, the helper of passes from program to program
+ * (program-rewrite.c). */
 #pragma once
 
 #include "engine/program/loom-prim.h"

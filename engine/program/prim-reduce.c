@@ -1,5 +1,6 @@
-/* The primitive of reductions along axes. The result keeps the rank, with size 1 on reduced axes, so it broadcasts
- * against the operand without a reshape, and gradients are elementwise. */
+/* The primitives of reductions along axes: reduce (sum, minimum, maximum, product) and argreduce (argmax, argmin). The
+ * result keeps the rank, with size 1 on reduced axes, so it broadcasts against the operand without a reshape, and
+ * gradients are elementwise. */
 #include "engine/program/partition-sharding.h"
 
 static gboolean

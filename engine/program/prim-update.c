@@ -1,5 +1,6 @@
-/* The primitives of the update region: statistics over all gradients, and the optimizers' steps over many tensors at
- * once.
+/* The primitives of the update region: statistics over all gradients (grad_stats), the gate that stops a step whose
+ * loss or gradients are not finite (update_gate), the optimizers' steps over many tensors at once, and SGD's step with
+ * an undo log (sgd_step_logged, undo_step).
  *
  * They end a program, so they have no gradient; results overwrite their operands. */
 #include "engine/program/partition-sharding.h"

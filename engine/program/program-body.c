@@ -1,4 +1,5 @@
-/* Extracts a program from another one as a body, inlines bodies, and rewrites those of an instruction. */
+/* Implements program-body.h: extracts a part of a program as a body, inlines a body, rewrites the bodies of an
+ * instruction, and counts the floating-point operations of a program with its bodies. */
 #include "engine/program/program-body.h"
 
 #include <string.h>

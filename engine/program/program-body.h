@@ -1,7 +1,7 @@
 /* Bodies: programs that an instruction of another program runs, such as scan's.
  *
- * A body neither reads nor commits slots. Code that walks a program's instructions, including those of bodies, uses
- * these functions. */
+ * A body neither reads nor commits slots. The functions here extract, inline and rewrite bodies, count floating-point
+ * operations, including those of bodies, and decide whether a value costs less to recompute than to keep. */
 #pragma once
 
 #include "engine/program/prim-private.h"

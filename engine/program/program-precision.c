@@ -1,6 +1,7 @@
-/* Mixed precision: converts a forward program so that its large products use 16-bit floats (bf16, f16), while
- * parameters, statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
- * torch.autocast on a CPU). Each primitive's rule is its LoomPrecision.
+/* Mixed precision: the pass of autocast, and loss scaling (loom_loss_scale(), as torch.amp.GradScaler). The pass
+ * converts a forward program so that its large products use 16-bit floats (bf16, f16), while parameters, statistics and
+ * losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow torch.autocast on a CPU).
+ * Each primitive's rule is its LoomPrecision.
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and reach the parameters in f32.
  * A parameter is cast once however often it is used. An element-wise formula that rounds at most once uses its

@@ -2,7 +2,8 @@
  * that combine elements along it.
  *
  * Shape rules are not repeated: the net is lowered for two lengths, and the axis whose size differs is the sequence
- * axis. A rule per primitive then tells whether it keeps positions apart; a primitive without one mixes them. */
+ * axis. A rule per primitive then decides whether it keeps positions apart; a primitive without one mixes them. Rules
+ * for new primitives belong in the table `rules`. */
 #include "engine/program/loom-sequence.h"
 #include "engine/program/prim-private.h"
 

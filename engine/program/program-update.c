@@ -1,5 +1,6 @@
-/* Emits the update region around an optimizer's step: gradient statistics, clipping, the gate, the step counter,
- * averages. */
+/* Emits the update region, given the gradients: their statistics, clipping, the gate, the optimizer's step (optim-*.c)
+ * and the step counter; for L-BFGS and Newton, whose step engine/train computes, the gradients as outputs instead; the
+ * accumulation of gradients over micro-batches; and averages of weights. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"

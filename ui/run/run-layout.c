@@ -1,3 +1,5 @@
+/* Implements run-layout.h: chooses the first row of `choices` that fits the width, and computes the rectangles. To
+ * change what a small panel drops first, change that table. */
 #include "ui/run/run-layout.h"
 
 typedef struct

@@ -1,4 +1,6 @@
-/* The values of a node are requested together: the worker answers all waiting requests from one step, so that both
+/* Requests the tensors of the card under the pointer from the worker, and writes them into the card's tooltip.
+ *
+ * The values of a node are requested together: the worker answers all waiting requests from one step, so that both
  * sides of a formula agree. If a step was taken in between, only the statistics of each value are shown. A card is
  * requested again at most twice a second, and not at all while the run is paused. */
 #include "ui/run/studio-hover-values.h"

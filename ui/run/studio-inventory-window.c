@@ -1,4 +1,6 @@
-/* The planned values come from `gradloom plan`, which runs when the window opens and when the graph has not changed for
+/* The window with the tables of parameters and of memory per node.
+ *
+ * The planned values come from `gradloom plan`, which runs when the window opens and when the graph has not changed for
  * REST_MS; the values of the run come from the worker whenever its memory changes. */
 #include "ui/run/studio-inventory-window.h"
 

@@ -1,4 +1,6 @@
-/* In nested loops the index counts through all iterations in the order of computation; the innermost loop changes
+/* The row with two buttons that selects an iteration of a loop for a pin.
+ *
+ * In nested loops the index counts through all iterations in the order of computation; the innermost loop changes
  * fastest. */
 #include "ui/run/studio-iteration-chooser.h"
 

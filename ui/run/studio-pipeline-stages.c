@@ -1,3 +1,5 @@
+/* Runs `gradloom plan --stages` when the graph has not changed for REST_MS, and sends the stage of each node to the
+ * canvas. */
 #include "ui/run/studio-pipeline-stages.h"
 
 #include <json-glib/json-glib.h>

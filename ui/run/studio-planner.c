@@ -1,3 +1,5 @@
+/* Spawns `gradloom plan … --json` with the graph on its standard input, and parses the events that it prints, one JSON
+ * object per line. */
 #include "ui/run/studio-planner.h"
 
 #include <json-glib/json-glib.h>

@@ -1,5 +1,6 @@
 /* Runs `gradloom plan` on a graph and parses the JSON events that it prints. Studio shows planned parameters, memory
- * and pipeline stages from it, because it links no planner itself. */
+ * and pipeline stages from it, because it links no planner itself. studio_planner_parse_events() also parses the lines
+ * that a worker returns for its ranks and nodes. */
 #pragma once
 
 #include <gio/gio.h>

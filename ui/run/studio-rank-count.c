@@ -1,4 +1,7 @@
-/* One rank is always valid: the engine then ignores <parallel> and emits a note. */
+/* Computes the least number of ranks that a graph requires, and the next number that its <parallel> allows when the
+ * user changes it.
+ *
+ * One rank is always valid: the engine then ignores <parallel> and emits a note. */
 #include "ui/run/studio-rank-count.h"
 
 #include "engine/loom.h"

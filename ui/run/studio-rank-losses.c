@@ -1,3 +1,5 @@
+/* The chart of the ranks' losses: while it is mapped, it requests new points from the worker every PERIOD seconds and
+ * appends them to one series per rank. */
 #include "ui/run/studio-rank-losses.h"
 
 #include <glib/gi18n.h>

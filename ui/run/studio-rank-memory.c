@@ -1,3 +1,5 @@
+/* The table of the ranks' memory: shows the plan's figures and the newest report that StudioRun keeps. While it is
+ * mapped, it makes StudioRun request a report every PERIOD seconds. */
 #include "ui/run/studio-rank-memory.h"
 
 #include <glib/gi18n.h>

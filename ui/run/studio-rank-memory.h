@@ -1,5 +1,6 @@
 /* The table of the memory of each rank: planned bytes by owner, and in the run the bytes of its state, its plans and
- * its process. Values are requested only while the table is visible. */
+ * its process. While the table is visible, values are requested every second; at other times StudioRun requests them
+ * every few seconds (studio-run-memory.c). */
 #pragma once
 
 #include <adwaita.h>

@@ -1,4 +1,6 @@
-/* At most one bar is shown at a time. It takes its height from the canvas, not from the panel below, so that no button
+/* The bars above the run panel: chooses which one is shown, and writes its sentence.
+ *
+ * At most one bar is shown at a time. It takes its height from the canvas, not from the panel below, so that no button
  * of the panel moves under the pointer. Sentences wrap, because the remedy is at their end. */
 #include "ui/run/studio-run-banners.h"
 

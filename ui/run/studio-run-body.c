@@ -1,3 +1,5 @@
+/* A widget that measures its children and allocates them the rectangles of run_layout(); it hides those that get
+ * none. */
 #include "ui/run/studio-run-body.h"
 
 #include "ui/charts/studio-text-scale.h"

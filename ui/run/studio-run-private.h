@@ -1,5 +1,6 @@
-/* The struct of StudioRun, shared by studio-run.c (the model), studio-run-control.c (the worker), studio-run-stall.c
- * (stalled steps), studio-run-memory.c (memory) and studio-run-folders.c (folders of runs). */
+/* The struct of StudioRun and the functions between its files: studio-run.c (the model), studio-run-control.c (the
+ * worker), studio-run-stall.c (stalled steps), studio-run-memory.c (memory and ranks), studio-run-folders.c (folders of
+ * runs) and studio-run-messages.c (messages of the engine). */
 #pragma once
 
 #include "ui/run/studio-run.h"

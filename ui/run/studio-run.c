@@ -1,4 +1,7 @@
-/* The series keep every point; observers decide how often they draw. When a run begins, the previous run's curves are
+/* The model of a training run (StudioRun): its state, series and signals, and the functions by which the worker's
+ * reports enter it (studio_run_take_…()).
+ *
+ * The series keep every point; observers decide how often they draw. When a run begins, the previous run's curves are
  * kept as grey curves, so that the effect of a change is visible. */
 #include "ui/run/studio-run-private.h"
 

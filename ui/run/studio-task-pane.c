@@ -1,3 +1,5 @@
+/* The pane with the task view: builds the menus and the page buttons, and passes the user's choices to StudioTask,
+ * whose view it shows. */
 #include "ui/run/studio-task-pane.h"
 
 #include <glib/gi18n.h>

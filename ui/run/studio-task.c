@@ -1,4 +1,6 @@
-/* Samples are read in a thread. Predictions are requested from the worker, one request in flight and at most four a
+/* The model of the task view: samples, predictions, and what the user chose to see.
+ *
+ * Samples are read in a thread. Predictions are requested from the worker, one request in flight and at most four a
  * second, spaced so that the requests, whose duration the worker reports, take at most SHARE of the training time. */
 #include "ui/run/studio-task.h"
 

@@ -1,4 +1,6 @@
-/* Each request to the worker returns its newest trace and makes it record the next step. Without a worker the window
+/* The window with the timeline of a step.
+ *
+ * Each request to the worker returns its newest trace and makes it record the next step. Without a worker the window
  * shows the trace file in the run's folder, which has the sixth step. A window opened on a file uses neither. */
 #include "ui/run/studio-timeline-window.h"
 

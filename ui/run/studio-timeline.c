@@ -1,4 +1,6 @@
-/* Lane names are at the left and times at the top. Every span is a box: filled for computing, striped for exchanging,
+/* The widget that draws a trace as lanes of boxes, and handles zoom, scrolling and selection.
+ *
+ * Lane names are at the left and times at the top. Every span is a box: filled for computing, striped for exchanging,
  * and empty with a dashed border for waiting, so that nothing depends on colour alone. The wheel zooms at the pointer
  * and dragging scrolls; the arrow keys select a span, plus and minus zoom. */
 #include "ui/run/studio-timeline.h"

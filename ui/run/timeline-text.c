@@ -1,4 +1,5 @@
-/* Separate from the widget, so that it is tested without a display. */
+/* Formats durations, spans and summaries of a trace. It is separate from the widget, so that it is tested without a
+ * display. */
 #include "ui/run/timeline-text.h"
 
 #include <glib/gi18n.h>
