@@ -69,7 +69,7 @@ test_refused (void)
       "Expected all tensors to be on the same device, but found at least two devices, cpu and cpu:1! The value" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
       "node fc, device: Expected all tensors to be on the same device, but found at least two devices, cpu:1 and cpu! "
-      "The gradient that comes back from node act is on cpu:1 and is needed on cpu.",
+      "The gradient from node act is on cpu:1 and is needed on cpu.",
       "Expected all tensors to be on the same device" },
     { NET ("", " device=\"cpu:9\"", " device=\"cpu:9\"") TRAIN (""),
       "g.xml: line 3: 2 nodes, device: There is no device cpu:9", "There is no device cpu:9" },

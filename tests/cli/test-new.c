@@ -187,9 +187,9 @@ test_arrays (void)
                       "--the rest of the header---"
                       "x.npy");
   cli_write ("x.csv", "a,b\n1,2\n");
-  cli_expect (1, "of shape B × 1, but a class is one number a sample: write y.squeeze (1)", "new", "--data", "npy",
+  cli_expect (1, "of shape B × 1, but a class is one number per sample: use y.squeeze (1)", "new", "--data", "npy",
               "x=x.npy", "y=column.npy");
-  cli_expect (1, "whole numbers up to 3000000", "new", "--data", "npy", "x=x.npy", "y=codes.npy");
+  cli_expect (1, "integers up to 3000000", "new", "--data", "npy", "x=x.npy", "y=codes.npy");
   cli_expect (1, "is an npz archive", "new", "--data", "npy", "x=x.npz");
   cli_expect (1, "which the data set csv reads", "new", "--data", "npy", "x=x.csv");
   cli_expect (1, "which the data set npy reads", "new", "--data", "csv", "path=x.npy", "target=y");

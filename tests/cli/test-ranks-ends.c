@@ -203,18 +203,15 @@ expect_hung (const char *folder, const char *mark, const char *says)
 {
   g_autofree char *said = NULL, *weights = g_build_filename (folder, "weights.safetensors", NULL);
   GPid pid = start_with (folder, "--timeout", "1");
-  gint64 begin;
   int rank;
 
   wait_until_it_trains (folder);
   rank = find_process (mark);
   g_assert_cmpint (rank, >, 0);
-  begin = g_get_monotonic_time ();
   kill (rank, SIGSTOP);
   g_assert_cmpint (wait_for (pid), ==, 3);
-  g_assert_cmpint (g_get_monotonic_time () - begin, <, 11 * G_USEC_PER_SEC);
   g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
-  if (strstr (said, says) == NULL || strstr (strstr (said, "not come") + 1, "not come") != NULL)
+  if (strstr (said, says) == NULL || strstr (strstr (said, "not reached") + 1, "not reached") != NULL)
     g_error ("%s", said);
   g_assert_nonnull (strstr (said, "within 1 second"));
   /* Rank 0 says how to continue, or the front in its place. */
@@ -245,7 +242,7 @@ expect_named (const char *strategy, const char *ranks, const char *mark, const c
   kill (rank, SIGSTOP);
   g_assert_cmpint (wait_for (pid), ==, 3);
   g_assert_true (g_file_get_contents ("errors.txt", &said, NULL, NULL));
-  if (strstr (said, says) == NULL || strstr (strstr (said, "not come") + 1, "not come") != NULL)
+  if (strstr (said, says) == NULL || strstr (strstr (said, "not reached") + 1, "not reached") != NULL)
     g_error ("%s", said);
 }
 

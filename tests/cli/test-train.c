@@ -89,7 +89,7 @@ test_one_value (void)
   g_autofree char *single = g_strjoinv ("batch_size=\"1\"", size);
   g_auto (GStrv) samples = g_strsplit (with_norm, "n=\"4096\"", 2);
   g_autofree char *odd = g_strjoinv ("n=\"33\"", samples);
-  const char *why = "act (batch_norm1d) cannot take 1 × 256, which has one value a channel";
+  const char *why = "act (batch_norm1d) cannot take 1 × 256, which has one value per channel";
 
   cli_write ("g.xml", single);
   cli_expect (1, why, "check", "g.xml");

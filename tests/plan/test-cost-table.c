@@ -123,14 +123,14 @@ test_broken_tables (void)
   g_assert_nonnull (strstr (text, "5.000e-01"));
   g_assert_null (strstr (text, "[cpu]")); /* rates are built in */
 
-  assert_note ("not a table at all", "not a cost table");
-  assert_note ("[gradloom costs]\nversion=7\n", "version 1");
+  assert_note ("not a table at all", "is not a valid cost table");
+  assert_note ("[gradloom costs]\nversion=7\n", "of version 1");
   edited = g_strdup (text);
   digit = strstr (edited, "5.000e-01");
   *digit = '4';
-  assert_note (edited, "changed since it was written");
+  assert_note (edited, "checksum is wrong");
   *strstr (edited, "[measured") = '\0';
-  assert_note (edited, "changed since it was written");
+  assert_note (edited, "checksum is wrong");
 
   /* A valid table of another machine. */
   g_assert_true (g_file_set_contents (path, text, -1, NULL));

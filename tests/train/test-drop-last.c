@@ -1,4 +1,4 @@
-/* The last batch of an epoch where it is short, and norms that would see one value a channel. */
+/* The last batch of an epoch where it is short, and norms that would see one value per channel. */
 #include "engine/loom.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
@@ -173,20 +173,20 @@ test_refused (void)
     const char *norm, *train, *message;
   } cases[] = {
     { 33, BATCH_NORM, "batch_size=\"1\"",
-      "*norm (batch_norm1d)*1 × 12*one value a channel*batch_size larger*layer_norm*" },
-    { 1, BATCH_NORM, "batch_size=\"32\"", "*norm (batch_norm1d)*1 × 12*one value a channel*" },
+      "*norm (batch_norm1d)*1 × 12*one value per channel*batch_size larger*layer_norm*" },
+    { 1, BATCH_NORM, "batch_size=\"32\"", "*norm (batch_norm1d)*1 × 12*one value per channel*" },
     { 33, BATCH_NORM, "batch_size=\"32\" drop_last=\"false\"",
       "*33 training samples*norm*Leave drop_last=\"false\" out*" },
     { 33, BATCH_NORM, "batch_size=\"4\" accumulate=\"8\" drop_last=\"false\"", "*Leave drop_last=\"false\" out*" },
     { 20, NONE, "batch_size=\"32\" drop_last=\"true\"", "*leaves out every batch*20 training samples*" },
     { 33, NORM ("batch_norm2d") AS ("B,12,1,1"), "batch_size=\"1\"", "*batch_norm2d*1 × 12 × 1 × 1*" },
     { 33, NORM ("batch_norm3d") AS ("B,12,1,1,1"), "batch_size=\"1\"", "*batch_norm3d*" },
-    { 33, NORM ("instance_norm1d") AS ("B,12,1"), "batch_size=\"8\"", "*instance_norm1d*8 × 12 × 1*one place*" },
+    { 33, NORM ("instance_norm1d") AS ("B,12,1"), "batch_size=\"8\"", "*instance_norm1d*8 × 12 × 1*one element*" },
     { 33, NORM ("instance_norm2d") AS ("B,12,1,1"), "batch_size=\"8\"", "*instance_norm2d*" },
     { 33, "<node id=\"norm\" op=\"instance_norm3d\" track_running_stats=\"true\"/>" AS ("B,12,1,1,1"),
       "batch_size=\"8\"", "*instance_norm3d*" },
     { 33, "<node id=\"norm\" op=\"group_norm\" num_groups=\"12\"/>" AS ("B,12"), "batch_size=\"1\"",
-      "*group_norm*one value a group*" },
+      "*group_norm*one value per group*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

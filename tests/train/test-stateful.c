@@ -335,7 +335,7 @@ test_refused (Fixture *f, gconstpointer data)
   g_autofree char *newton = g_strdup_printf (GRAPH, "", f->text, "", "stateful=\"true\"", "", "lbfgs");
 
   refuse (overlap, "overlap or leave gaps: stride is 2 and context 5");
-  refuse (both, "Leave bidirectional out");
+  refuse (both, "Remove bidirectional");
   refuse (newton, "evaluates a batch many times");
 }
 

@@ -413,7 +413,7 @@ test_folded (void)
     }
   gtk_window_present (GTK_WINDOW (window));
   g_assert_true (drop (window, model));
-  WAIT_FOR (find_words (GTK_WIDGET (window), "The model is the graph folded.xml now") != NULL);
+  WAIT_FOR (find_words (GTK_WIDGET (window), "The model was imported as folded.xml") != NULL);
   g_assert_nonnull (find_words (GTK_WIDGET (window), "no batch norm follows"));
   g_assert_nonnull (find_words (GTK_WIDGET (window), "torch.onnx.export"));
   gtk_window_destroy (GTK_WINDOW (window));

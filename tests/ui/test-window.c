@@ -117,7 +117,7 @@ test_small_widgets (void)
                    "Peak through the first step: 9.0 kB.\nPeak so far: 9.5 kB.");
   /* Of several ranks it is one's, which has more than its part. */
   studio_memory_bar_set_ranks (bar, 4);
-  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), "\nRank 0 also computes the pictures"));
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (bar)), "\nRank 0 also computes the views"));
   g_object_unref (bar);
   StudioScalarPin *pin = g_object_ref_sink (studio_scalar_pin_new ("loss"));
   studio_scalar_pin_set (pin, "0.412", NULL);
@@ -174,7 +174,7 @@ test_rate_field (void)
   /* The panel says which of the two visible rates applies. */
   GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, "lr_label"));
   g_assert_cmpstr (gtk_label_get_label (label), ==, "Learning rate of this run");
-  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (field)), "the graph's, 0.01."));
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (field)), "the graph’s rate, 0.01."));
   /* The worker dies, something makes the document speak, and the checkpoint is gone on with. */
   studio_run_take_end (run, "The worker was killed.");
   studio_training_set (document, "epochs", "7");
