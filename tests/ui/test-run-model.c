@@ -10,6 +10,7 @@
 
 #include "engine/loom.h"
 #include "ui/run/studio-run-private.h"
+#include "ui/run/studio-worker-errors.h"
 #include "ui/run/studio-worker.h"
 #include "ui/run/timeline-text.h"
 #include "tests/test-program.h"
@@ -372,6 +373,41 @@ test_sentences (void)
   g_assert_cmpstr (said, ==, "The worker ended with status 3: out of memory");
 }
 
+/* Standard error of two ranks under Open MPI 4.1, one of which ends before it reaches Studio. */
+static void
+test_explanation (void)
+{
+  static const char *const notice[]
+      = { "----------------------------------------------------------",
+          "Primary job  terminated normally, but 1 process returned",
+          "a non-zero exit code. Per user-direction, the job has been aborted.",
+          "----------------------------------------------------------",
+          "----------------------------------------------------------",
+          "mpirun detected that one or more processes exited with non-zero status, thus causing",
+          "",
+          "  Process name: [[4711,1],0]",
+          "  Exit code:    1",
+          "----------------------------------------------------------" };
+  static const char *const own[] = { NULL, "PMIX ERROR: NO-PERMISSIONS in file dstore_base.c at line 237",
+                                     "gradloom worker: Studio cannot be reached: Connection refused." };
+
+  for (guint o = 0; o < G_N_ELEMENTS (own); o++)
+    {
+      StudioWorkerErrors errors;
+
+      studio_worker_errors_init (&errors);
+      if (own[o] != NULL)
+        studio_worker_errors_add (&errors, own[o]);
+      for (guint i = 0; i < G_N_ELEMENTS (notice); i++)
+        studio_worker_errors_add (&errors, notice[i]);
+      g_assert_cmpstr (errors.explains, ==, own[o] != NULL ? own[o] : notice[1]);
+      g_assert_cmpint (errors.lost_rank, ==, -1);
+      studio_worker_errors_explain (&errors, "its connection to Studio broke.");
+      g_assert_cmpstr (errors.explains, ==, o == 2 ? own[2] : "its connection to Studio broke.");
+      studio_worker_errors_clear (&errors);
+    }
+}
+
 static void
 test_folder (void)
 {
@@ -550,6 +586,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run/numbers", test_numbers);
   g_test_add_func ("/run/resumed-points", test_resumed_points);
   g_test_add_func ("/run/sentences", test_sentences);
+  g_test_add_func ("/run/explanation", test_explanation);
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
   g_test_add_func ("/run/history", test_history);

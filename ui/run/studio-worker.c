@@ -17,6 +17,7 @@
 
 #include "data/loom-worker-magic.h"
 #include "engine/loom.h"
+#include "ui/run/studio-worker-errors.h"
 
 /* How long a worker may take to exit after its connection broke, and its standard error to close after that. */
 #define GRACE_MS 1500
@@ -34,14 +35,11 @@ struct _StudioWorker
   GSocketListener *listener;  /* for the first of several ranks; NULL: one rank */
   char *path;                 /* of the listening socket; NULL: closed */
   gboolean is_launcher;       /* the process is mpirun */
-  int lost_rank, lost_signal; /* a killed rank; -1: none */
   GDBusConnection *connection;
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
   GCancellable *cancellable; /* of reading standard error */
-  char *line_before;         /* of standard error */
-  char *last_line;           /* the line that explains the end */
-  gboolean has_said;         /* the line is from a gradloom worker */
+  StudioWorkerErrors said;   /* on standard error */
   GString *noise;            /* output before the magic line */
   gsize noise_length;
   guint8 byte;
@@ -120,8 +118,7 @@ worker_finalize (GObject *object)
 {
   StudioWorker *self = STUDIO_WORKER (object);
   g_clear_object (&self->cancellable);
-  g_free (self->line_before);
-  g_free (self->last_line);
+  studio_worker_errors_clear (&self->said);
   g_string_free (self->noise, TRUE);
   G_OBJECT_CLASS (studio_worker_parent_class)->finalize (object);
 }
@@ -139,7 +136,7 @@ static void
 studio_worker_init (StudioWorker *self)
 {
   self->cancellable = g_cancellable_new ();
-  self->lost_rank = -1;
+  studio_worker_errors_init (&self->said);
   self->noise = g_string_new (NULL);
 }
 
@@ -214,12 +211,12 @@ emit_ended (StudioWorker *self)
              : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
                                                           : -1;
   g_autofree char *sentence = NULL;
-  if (!self->asked_to_end && self->lost_rank >= 0)
+  if (!self->asked_to_end && self->said.lost_rank >= 0)
     sentence = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), which ended the other ranks too. Continue "
                                    "with all of them, or set another number of ranks first."),
-                                self->lost_rank, self->lost_signal, g_strsignal (self->lost_signal));
+                                self->said.lost_rank, self->said.lost_signal, g_strsignal (self->said.lost_signal));
   else if (!self->asked_to_end || signalled)
-    sentence = studio_worker_describe_end (signalled, code, self->last_line);
+    sentence = studio_worker_describe_end (signalled, code, self->said.explains);
   g_object_ref (self);
   g_signal_emit (self, signals[ENDED], 0, sentence);
   g_object_unref (self);
@@ -282,20 +279,7 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
       return;
     }
   g_debug ("worker: %s", line);
-  g_strstrip (line);
-  /* Open MPI 5 breaks the sentence about a lost rank into two lines. */
-  g_autofree char *both = g_strconcat (self->line_before != NULL ? self->line_before : "", " ", line, NULL);
-  loom_dist_parse_lost (both, &self->lost_rank, &self->lost_signal);
-  g_free (self->line_before);
-  self->line_before = g_strdup (line);
-  /* mpirun prints rules around its messages and a long notice that a rank has exited, which explains nothing. */
-  gboolean says = g_str_has_prefix (line, "gradloom worker: ");
-  if (line[strspn (line, "-")] != '\0' && (says || !self->has_said))
-    {
-      self->has_said = says;
-      g_free (self->last_line);
-      self->last_line = g_utf8_make_valid (line, -1);
-    }
+  studio_worker_errors_add (&self->said, line);
   read_errors (self);
 }
 
@@ -312,12 +296,7 @@ grace_over_cb (gpointer data)
   StudioWorker *self = data;
   self->grace = 0;
   /* The rank's own message explains the end; what mpirun prints after it does not. */
-  if (!self->has_said)
-    {
-      g_free (self->last_line);
-      self->last_line = g_strdup (_ ("its connection to Studio broke."));
-      self->has_said = TRUE;
-    }
+  studio_worker_errors_explain (&self->said, _ ("its connection to Studio broke."));
   end_by_force (self);
   return G_SOURCE_REMOVE;
 }
@@ -382,8 +361,8 @@ give_up (GTask *task, const char *sentence)
   StudioWorker *self = g_task_get_task_data (task);
   self->asked_to_end = TRUE;
   end_by_force (self);
-  if (self->last_line != NULL)
-    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s It said: %s"), sentence, self->last_line);
+  if (self->said.explains != NULL)
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s It said: %s"), sentence, self->said.explains);
   else
     g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s", sentence);
 }
