@@ -236,6 +236,15 @@ WITH_RANKS = [
 ]
 
 
+def is_done(page):
+    """Whether the page's task is done. A run that failed does no more, so its end is an error at once."""
+    def holds(g):
+        if g.state["run"] in ("failed", "ended"):
+            raise Failed("page %d: the run has %s: %s" % (page, g.state["run"], g.state.get("sentence", "")))
+        return g.find("Done. Continue with Next.", x1=400)
+    return holds
+
+
 def walk(t, name, pages):
     with Studio("lesson-" + name, os.path.join(FOLDER, name + ".xml")) as s:
         s.wait("the lesson", lambda g: g.find("Next", x1=400) and g.cards, 10)
@@ -244,7 +253,7 @@ def walk(t, name, pages):
             for act in acts:
                 act(s)
             if acts != [nothing]:
-                s.wait("page %d of %s" % (i + 1, name), lambda g: g.find("Done. Continue with Next.", x1=400), 60)
+                s.wait("page %d of %s" % (i + 1, name), is_done(i + 1), 60)
             if SHOTS:
                 s.screenshot(os.path.join(SHOTS, "%s-%d.png" % (name, i + 1)))
             if not last:

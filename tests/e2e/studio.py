@@ -118,13 +118,16 @@ class Studio:
         home = os.path.join(self.folder, "home")
         settings = os.path.join(home, "config", "gtk-4.0")
         os.makedirs(settings)
+        os.makedirs(os.path.join(self.folder, "tmp"))
         with open(os.path.join(settings, "settings.ini"), "w", encoding="utf-8") as f:
             f.write("[Settings]\ngtk-enable-animations=false\ngtk-cursor-blink=false\n")
         self.env = dict(os.environ, DISPLAY=":" + display, HOME=home, GDK_BACKEND="x11", GSK_RENDERER="cairo",
                         GDK_DEBUG="gl-disable", GSETTINGS_BACKEND="memory", GIO_USE_VFS="local", GTK_A11Y="none", LC_ALL="C.UTF-8",
                         XDG_STATE_HOME=os.path.join(home, "state"), XDG_DATA_HOME=os.path.join(home, "data"),
                         XDG_CONFIG_HOME=os.path.join(home, "config"), XDG_CACHE_HOME=os.path.join(home, "cache"),
-                        XDG_RUNTIME_DIR=self.folder)
+                        XDG_RUNTIME_DIR=self.folder,
+                        # Simultaneous launchers of ranks do not share a folder, which the last of them removes.
+                        TMPDIR=os.path.join(self.folder, "tmp"))
         # A complaint of GLib about wrong use is a fault here; a warning about the machine's set-up is not.
         self.env["G_DEBUG"] = "fatal-criticals"
         self.env["LD_PRELOAD"] = os.path.join(BUILD, "tests", "e2e", "backtrace.so")

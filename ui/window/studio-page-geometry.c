@@ -72,6 +72,8 @@ studio_page_dump_state (StudioPage *self)
   GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
   g_autofree char *selected = studio_page_dup_selected_path (self);
   g_autofree char *folder = g_strdup (studio_run_get_folder (run));
+  const char *message = studio_run_get_message (run);
+  g_autofree char *sentence = g_strdelimit (g_strdup (message != NULL ? message : "-"), "\t\n", ' ');
   g_printerr ("geometry present\tslide=%d\tslides=%u\tspotlight=%d\ttool=%d\tstrokes=%u\tzoom=%.4f\n",
               studio_slides_get_current (self->slides), studio_slides_n (self->slides),
               studio_present_layer_get_spotlight (self->present_layer),
@@ -81,7 +83,8 @@ studio_page_dump_state (StudioPage *self)
       "geometry state\trun=%s\tstep=%" G_GINT64_FORMAT "\tloss=%.17g\tpoints=%zu\tprevious=%zu\tmarks=%u\tpid=%s"
       "\tpause_ms=%.1f\tmap_step=%" G_GINT64_FORMAT
       "\tmap_low=%g\tmap_high=%g\tchanges=%u\tfaults=%u\tfocus=%s\tselected=%s"
-      "\tcheckpoint=%" G_GINT64_FORMAT "\tfolder=%s\tpresenting=%d\tdevice=%s\trank_memory=%d",
+      "\tcheckpoint=%" G_GINT64_FORMAT "\tfolder=%s\tpresenting=%d\tdevice=%s\trank_memory=%d"
+      "\tsentence=%s",
       studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run), studio_run_get_loss (run),
       studio_series_length (studio_run_get_train (run, -1)),
       studio_run_get_previous (run, -1) != NULL ? studio_series_length (studio_run_get_previous (run, -1)) : 0,
@@ -89,5 +92,5 @@ studio_page_dump_state (StudioPage *self)
       map != NULL ? studio_heat_map_get_step (map) : -1, low, high, studio_document_run_changes (self->document),
       loom_faults_count (studio_document_get_faults (self->document)), focus != NULL ? G_OBJECT_TYPE_NAME (focus) : "-",
       selected != NULL ? selected : "-", studio_run_get_checkpoint_step (run), folder != NULL ? folder : "-",
-      self->presenting, studio_run_get_memory_device (run), studio_run_get_rank_memory (run) != NULL);
+      self->presenting, studio_run_get_memory_device (run), studio_run_get_rank_memory (run) != NULL, sentence);
 }
