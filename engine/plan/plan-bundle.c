@@ -1,4 +1,4 @@
-/* Joins small, neighbouring element-wise instructions into one kernel with several results.
+/* Joins small, neighbouring element-wise instructions into one kernel with several results, on GPUs only.
  *
  * On a GPU a kernel takes microseconds however small it is, and one iteration of a recurrent cell is a product and a
  * dozen element-wise calls on a few thousand numbers. Chains (plan-elementwise.c) fuse only a value with a single

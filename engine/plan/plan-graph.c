@@ -1,4 +1,5 @@
-/* Implements the working form: values with their uses, and the list of instructions.
+/* Implements the working form: values with their uses, and the list of instructions. The file also has dead code
+ * elimination: pass_remove_dead() marks unused instructions dead and graph_sweep() frees them, both after each pass.
  *
  * Uses are nodes of doubly linked lists, so that a change costs the same however often a value is read: a learning rate
  * has as many readers as there are parameters. An instruction's position is a number with wide gaps, so two positions

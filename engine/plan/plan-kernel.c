@@ -1,5 +1,8 @@
-/* Makes the kernel of each instruction: forms its call, queries the device's options, adds their costs from the cost
- * table, and builds the kernel of the chosen one. */
+/* Queries devices for kernels: forms the call of an instruction, and lists the device's options for it with their costs
+ * from the cost table.
+ *
+ * Fusion passes call graph_has_kernel() with the fused call before they fuse, and plan-layout.c chooses among
+ * the options. The pass "kernels" then builds the kernel of each chosen option. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
-/* The planner's working form: a graph of instructions and values that passes fuse, move and give kernels. Its nodes are
- * instructions (a node of the user's graph is only named, by `origin`).
+/* What the files of the planner share: the working form, the functions of each file, the passes, and the struct of the
+ * finished plan (struct _LoomPlan).
+ *
+ * The working form (PlanGraph) is a graph of instructions and values that passes fuse, move and give kernels, and later
+ * a schedule and the memory of values (PlanStorage). Its nodes are instructions (a node of the user's graph is only
+ * named, by `origin`).
  *
  * Values keep the program's numbers (0 is none), and new ones are appended. Each value has its producer and a list of
  * uses, which the helpers below maintain, so no pass counts readers. An erased instruction stays in the list, marked
@@ -253,12 +257,12 @@ gboolean plan_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
 
 /* Erases instructions whose results are not used. */
 void pass_remove_dead (PlanGraph *g);
-/* Frees erased instructions; the driver calls it after each pass. */
+/* Frees erased instructions; graph_run_passes() calls it after each pass. */
 void graph_sweep (PlanGraph *g);
+void graph_free (PlanGraph *g);
 
 /* plan-import.c: converts a program to the working form, unchanged. */
 PlanGraph *graph_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
-void graph_free (PlanGraph *g);
 
 /* ---- plan-logits.c: the logits of a loss ---------------------------------- */
 
@@ -411,14 +415,14 @@ typedef struct
 void node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr);
 void plan_kernel_call_clear (PlanKernelCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanKernelCall, plan_kernel_call_clear)
-/* The plan of a body on one device. Nodes that request another device are faults. */
+/* plan-loop.c: the plan of a body on one device. Nodes that request another device are faults. */
 LoomPlan *plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                          LoomProgram *program, GError **error);
 /* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);
 const LoomPlan *loom_plan_of_visit (const LoomKernel *kernel, guint body);
-/* Its attributes as text, the key of measurements. (transfer full) */
+/* plan-kernel.c: an instruction's attributes as text, the key of measurements. (transfer full) */
 char *node_describe (const PlanNode *instr);
 /* loom_plan_options() with costs by rates alone. */
 guint plan_estimate_options (const LoomPlanDevice *device, const LoomKernelSpec *spec,
@@ -507,10 +511,10 @@ plan_span_join (PlanSpan *span, const PlanSpan *other)
 
 /* plan-memory.c: liveness, in-place results, offsets. */
 void pass_assign_memory (PlanGraph *g);
+int graph_new_storage (PlanGraph *g, gsize bytes, int device, int first, LoomOwner owner);
 /* plan-upload.c: memory for uploads and for small results to download. */
 void graph_stage_uploads (PlanGraph *g);
 void graph_pack_results (PlanGraph *g);
-int graph_new_storage (PlanGraph *g, gsize bytes, int device, int first, LoomOwner owner);
 /* plan-arena.c: offsets in a device's arena for the storages that are in no block. */
 void graph_assign_offsets (PlanGraph *g, int device);
 gboolean graph_in_arena (PlanGraph *g, const PlanStorage *s);

@@ -1,9 +1,9 @@
-/* Reverse-mode differentiation, from program to program.
+/* Reverse-mode differentiation: appends the instructions of the gradients to the program, in region BACKWARD.
  *
  * A forward sweep marks the values that depend on a wanted one; a backward sweep queries the gradient rule of each
  * marked instruction (LoomPrim.gradient) for its operands' cotangents. A value's cotangent is complete when its
  * producer is reached, because all uses come later in the program. Uses are visited in a fixed order, so sums have the
- * same bits every time. A composite without a rule of its own (for example the backward of a convolution) is expanded
+ * same bits every time. A composite without a rule of its own (for example the gradient of softmax) is expanded
  * and its expansion differentiated. */
 #include "engine/program/prim-private.h"
 

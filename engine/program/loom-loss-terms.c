@@ -1,5 +1,8 @@
-/* Finds the terms of a loss, see the header: follows the loss back through linear instructions (sums, factors common to
- * all batches) to divisions by a count. */
+/* Splits a loss into its terms (see the header) and appends their sums to the program.
+ *
+ * The loss is followed back through linear instructions (sums, factors common to all batches) to divisions by a count.
+ * The linear instructions are repeated for the dividend of each division, so that the program computes the sum of each
+ * term without its division; the original loss stays. */
 #include "engine/program/loom-loss-terms.h"
 
 #include "engine/program/partition-sharding.h"

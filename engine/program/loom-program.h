@@ -281,8 +281,8 @@ LoomValue loom_loss_unscale (LoomProgram *p, LoomValue grad);
 LoomValue loom_loss_scale_can_shrink (LoomProgram *p);
 void loom_loss_scale_update (LoomProgram *p, LoomValue finite, LoomValue sound);
 
-/* A copy with every composite replaced by its expansion into core primitives, for the f64 oracle and second
- * derivatives. */
+/* A copy with every composite replaced by its expansion into core primitives, for the ONNX export and for tests. No
+ * plan needs it. (transfer full) */
 LoomProgram *loom_program_expand (const LoomProgram *p, GError **error);
 
 G_END_DECLS

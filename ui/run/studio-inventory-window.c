@@ -1,4 +1,5 @@
-/* The window with the tables of parameters and of memory per node.
+/* The window with the table of parameters and, on a second page, the memory: totals by owner or of each rank, the
+ * figures of the device's driver, and the table of nodes.
  *
  * The planned values come from `gradloom plan`, which runs when the window opens and when the graph has not changed for
  * REST_MS; the values of the run come from the worker whenever its memory changes. */

@@ -1,4 +1,6 @@
-/* The window with the tables of parameters and of memory per node (studio-inventory.h), updated while a run trains. */
+/* The window with a page of parameters and a page of memory, updated while a run trains. The page of memory has the
+ * bytes by owner, or of each rank (studio-rank-memory.h), the figures of the device's driver, and the table of nodes.
+ * studio-inventory.h builds the rows of both tables. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -1,5 +1,6 @@
-/* The bars above the run panel. One says that the run trains an earlier version of the graph; the other says how the
- * run ended and offers Continue and Restart. */
+/* The bars above the run panel. One says that the run trains an earlier version of the graph and offers Restart; the
+ * other says how the run ended and offers Continue, or says that the run's steps stall or that it trains in another
+ * window. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -1,4 +1,5 @@
-/* The window with the timeline of a step.
+/* The window with the timeline of a step and, for a run, a page with the losses of its ranks. studio-timeline.c draws
+ * the trace; this file requests and reads it.
  *
  * Each request to the worker returns its newest trace and makes it record the next step. Without a worker the window
  * shows the trace file in the run's folder, which has the sixth step. A window opened on a file uses neither. */

@@ -1,5 +1,6 @@
 /* The window that shows the timeline of one step: of the running run, updated once a second while the window is open,
- * of the last run, or of a trace file. */
+ * of the last run, or of a trace file. If it shows a run, a second page has the losses of the run's ranks
+ * (studio-rank-losses.h). */
 #pragma once
 
 #include "ui/run/studio-run.h"
