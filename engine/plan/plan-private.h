@@ -1,4 +1,4 @@
-/* What the files of the planner share: the working form, the functions of each file, the passes, and the struct of the
+/* Shared by the files of the planner: the working form, the functions of each file, the passes, and the struct of the
  * finished plan (struct _LoomPlan).
  *
  * The working form (PlanGraph) is a graph of instructions and values that passes fuse, move and give kernels, and later

@@ -1,6 +1,6 @@
-/* The primitives that compute nothing: reshape, expand, permute, slice, pad and concat, whose gradients are one another;
- * detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and move, into
- * which the planner fuses successive slices, permutes and concatenations (plan-copies.c). */
+/* The primitives that compute nothing: reshape, expand, permute, slice, pad and concat, whose gradients are one
+ * another; detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and
+ * move, into which the planner fuses successive slices, permutes and concatenations (plan-copies.c). */
 #include "engine/program/partition-sharding.h"
 #include "kernels/move.h"
 
