@@ -46,7 +46,7 @@ static gboolean
 cannot_fail (const PlanNode *instr)
 {
   static const char *const harmless[]
-      = { "grad_stats", "sgd_step_logged", "undo_step", "fill", "copy", "cast", "reduce" };
+      = { "grad_stats", "sgd_step_logged", "undo_step", "fill", "copy", "reduce" };
 
   if (instr->steps != NULL || (instr->prim != NULL && instr->prim->view == LOOM_VIEW_ALWAYS))
     return TRUE;

@@ -216,7 +216,6 @@ static const struct
   { "attention", attention },
   { "permute", always },
   { "copy", always },
-  { "cast", always },
   { "detach", always },
   { "expand", always },
   { "fill", always },

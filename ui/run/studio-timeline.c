@@ -401,7 +401,7 @@ leave_cb (GtkEventControllerMotion *motion, StudioTimeline *self)
 }
 
 static double
-sharding_of (StudioTimeline *self, double x)
+fraction_at (StudioTimeline *self, double x)
 {
   double left = names_width (self);
 
@@ -419,7 +419,7 @@ scroll_cb (GtkEventControllerScroll *scroll, double dx, double dy, StudioTimelin
       limit (self);
     }
   else
-    zoom (self, pow (1.2, dy), sharding_of (self, self->pointer));
+    zoom (self, pow (1.2, dy), fraction_at (self, self->pointer));
   notify_again (self);
   return TRUE;
 }
