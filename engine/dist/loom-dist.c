@@ -594,6 +594,9 @@ loom_dist_launch_environment (void)
     /* This machine logs in to all others by itself. */
     { "OMPI_MCA_plm_rsh_no_tree_spawn", "1" },
     { "PRTE_MCA_plm_ssh_no_tree_spawn", "1" },
+    /* hwloc asks all X displays of the machine, :0 to :9, for GPUs. If one of them ends meanwhile, Xlib ends the
+     * launcher or the rank with status 1. */
+    { "HWLOC_COMPONENTS", "-gl" },
     /* Open MPI refuses to start as root, which is the normal user in many containers. */
     { "OMPI_ALLOW_RUN_AS_ROOT", "1" },
     { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },

@@ -541,13 +541,14 @@ test_mpirun (void)
   g_mkdir ("bin", 0700);
   cli_write ("bin/mpirun",
              "#!/bin/sh\n"
-             "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
+             "echo \"$1 $2 $3 $4 $OMPI_MCA_mca_base_env_list $HWLOC_COMPONENTS $OMPI_MCA_hwloc_base_binding_policy\" \\\n"
              "  \"$PRTE_MCA_hwloc_default_binding_policy $PRTE_MCA_rmaps_default_mapping_policy\" > said\n"
              "exit $STATUS\n");
   g_assert_cmpint (g_chmod ("bin/mpirun", 0700), ==, 0);
   g_setenv ("PATH", path, TRUE);
   g_setenv ("OMPI_MCA_mca_base_env_list", "OWN;GRADLOOM_BUILD_ROOT", TRUE);
   g_setenv ("PRTE_MCA_hwloc_default_binding_policy", "core", TRUE);
+  g_unsetenv ("HWLOC_COMPONENTS");
   for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
     {
       g_setenv ("STATUS", ends[i].status, TRUE);
@@ -558,7 +559,7 @@ test_mpirun (void)
   g_assert_true (g_str_has_prefix (said, "--host a:2,b -np 3 OWN;GRADLOOM_BUILD_ROOT;"));
   g_assert_cmpstr (strstr (said, "GRADLOOM_BUILD_ROOT"), ==, g_strrstr (said, "GRADLOOM_BUILD_ROOT"));
   g_assert_nonnull (strstr (said, ";GRADLOOM_LAUNCHED"));
-  g_assert_true (g_str_has_suffix (said, " none core slot:oversubscribe\n"));
+  g_assert_true (g_str_has_suffix (said, " -gl none core slot:oversubscribe\n"));
   g_setenv ("PATH", old, TRUE);
   g_unsetenv ("OMPI_MCA_mca_base_env_list");
   g_unsetenv ("PRTE_MCA_hwloc_default_binding_policy");
