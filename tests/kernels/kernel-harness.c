@@ -396,31 +396,64 @@ run_kernel (const Machine *machine, LoomKernel *kernel, void *const *buffers, Lo
   return status;
 }
 
+/* The call of a sample with these types and this layout. */
+typedef struct
+{
+  SampleAttrs attrs;
+  LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
+  LoomKernelSpec spec;
+} Call;
+
+static void
+call_init (Call *call, const Machine *machine, const Sample *sample, LoomDType real, LoomLayout layout)
+{
+  const int n = sample->n_in + sample->n_out;
+
+  *call = (Call){ .attrs = sample->attrs };
+  call->spec = (LoomKernelSpec){ sample->primitive, &call->attrs, sample->n_in, sample->n_out, call->in, call->out,
+                                 machine->algorithm };
+  for (int i = 0; i < sample->n_in; i++)
+    call->in[i] = adapt (&sample->in[i], i, real, layout, sample, is_weight (sample, FALSE, i));
+  for (int i = 0; i < sample->n_out; i++)
+    call->out[i] = adapt (&sample->out[i], sample->n_in + i, real, layout, sample, is_weight (sample, TRUE, i));
+  for (int i = 0; i < n && machine->nhwc != NULL; i++)
+    (i < sample->n_in ? &call->in[i] : &call->out[i - sample->n_in])->layout
+        = i < 64 && ((*machine->nhwc >> i) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
+  if (g_str_equal (sample->primitive, "elementwise") && call->attrs.elementwise.compute == LOOM_F32 && real == LOOM_F64)
+    call->attrs.elementwise.compute = LOOM_F64;
+}
+
+void
+sample_prepare (const Machine *machine, const Sample *sample, LoomDType real)
+{
+  for (int layout = LOOM_LAYOUT_PLAIN; layout <= (sample->nhwc ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN); layout++)
+    {
+      LoomMessage message = { "" };
+      LoomKernel *kernel = NULL;
+      Call call;
+
+      call_init (&call, machine, sample, real, (LoomLayout)layout);
+      if (machine->backend->kernel_new (machine->device, &call.spec, &kernel, &message) == LOOM_STATUS_OK)
+        kernel->free (kernel);
+    }
+}
+
 Result
 sample_run (const Machine *machine, const Sample *sample, float *const *inputs, LoomDType real, LoomLayout layout,
             int share_with)
 {
   Result result = { LOOM_STATUS_OK };
-  SampleAttrs attrs = sample->attrs;
-  LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
+  Call call;
+  const LoomTensorDesc *in = call.in, *out = call.out;
   Buffer buffer[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { { NULL } };
   void *at[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
   gboolean own[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { FALSE };
   gboolean written[SAMPLE_MAX_IN] = { FALSE };
-  LoomKernelSpec spec = { sample->primitive, &attrs, sample->n_in, sample->n_out, in, out, machine->algorithm };
   LoomKernel *kernel = NULL;
   int n = sample->n_in + sample->n_out;
 
-  for (int i = 0; i < sample->n_in; i++)
-    in[i] = adapt (&sample->in[i], i, real, layout, sample, is_weight (sample, FALSE, i));
-  for (int i = 0; i < sample->n_out; i++)
-    out[i] = adapt (&sample->out[i], sample->n_in + i, real, layout, sample, is_weight (sample, TRUE, i));
-  for (int i = 0; i < n && machine->nhwc != NULL; i++)
-    (i < sample->n_in ? &in[i] : &out[i - sample->n_in])->layout
-        = i < 64 && ((*machine->nhwc >> i) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
-  if (g_str_equal (sample->primitive, "elementwise") && attrs.elementwise.compute == LOOM_F32 && real == LOOM_F64)
-    attrs.elementwise.compute = LOOM_F64;
-  result.status = machine->backend->kernel_new (machine->device, &spec, &kernel, &result.message);
+  call_init (&call, machine, sample, real, layout);
+  result.status = machine->backend->kernel_new (machine->device, &call.spec, &kernel, &result.message);
   if (result.status != LOOM_STATUS_OK)
     return result;
   g_strlcpy (result.kernel, kernel->name, sizeof result.kernel);

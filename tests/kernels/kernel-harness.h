@@ -155,6 +155,10 @@ typedef struct
   double *out[SAMPLE_MAX_OUT]; /* plain order */
 } Result;
 
+/* Makes the sample's kernels, in each layout, and frees them: a back end that compiles at run time (tests/cuda/emulator)
+ * may then compile those of many samples together. */
+void sample_prepare (const Machine *machine, const Sample *sample, LoomDType real);
+
 /* Runs the sample with floats of type `real` and rank 4 tensors in `layout` where
  * the sample allows it. share_with: output 0 lies at that input's address, or -1.
  * A kernel that writes where it may only read gives LOOM_STATUS_INVALID. */

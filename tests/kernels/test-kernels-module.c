@@ -101,6 +101,24 @@ check_graphs (Report *report, const Machine *ref, Machine *machine, const Sample
 
 static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
 
+/* The kernels of element-wise samples are compiled at run time, a thousand of them. */
+static void
+prepare (const Machine *machine, const GPtrArray *samples, const char *primitive, guint from, gboolean quick)
+{
+  Part part = part_of (primitive);
+
+  if (!g_str_equal (part.primitive, "elementwise"))
+    return;
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+
+      if (part_has (&part, s) && i >= from)
+        for (guint t = 0; t < (quick ? 1 : G_N_ELEMENTS (types)); t++)
+          sample_prepare (machine, s, types[t]);
+    }
+}
+
 /* Prints "@N" before sample N, then each failure as "! …", "+T" for a call in types[T] that was taken, and at the end
  * one line of numbers. */
 static int
@@ -111,6 +129,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
   g_autoptr (Report) report = report_new ();
   Part part = part_of (primitive);
 
+  prepare (&machine, samples, primitive, from, quick);
   for (guint i = 0; i < samples->len; i++)
     {
       const Sample *s = g_ptr_array_index (samples, i);

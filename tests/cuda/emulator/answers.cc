@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <stdlib.h>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 
 namespace emulated
 {

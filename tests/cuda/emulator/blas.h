@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 
 namespace emulated
 {

@@ -2,7 +2,7 @@
 #ifndef EMULATOR_BLOCK_H
 #define EMULATOR_BLOCK_H
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/fibre.h"
 
 namespace emulated

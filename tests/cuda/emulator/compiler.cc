@@ -1,22 +1,28 @@
 /* Run-time compilation: NVRTC and the driver's loading of modules, by the host's compiler.
  *
- * The text is compiled as C++ to a shared object, which is cached by a hash of its inputs (compiler, flags, text) in
- * GRADLOOM_EMULATOR_CACHE or the user's cache; the "image" is its path. */
+ * A text is compiled as C++ to a shared object, which is cached by a hash of its inputs (compiler, flags, text) in
+ * GRADLOOM_EMULATOR_CACHE or the user's cache; the "image" is the hash. Starting the compiler takes longer than most
+ * texts, so that a text waits until a kernel of this process is launched: then all waiting texts are compiled together,
+ * for instance those of a whole plan. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <nvrtc.h>
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <string>
+#include <unistd.h>
 
 #include "tests/cuda/emulator/block.h"
 
 #define MAX_ARGUMENTS 64
+#define MOST_TEXTS    256 /* of one object, which bounds the compiler's memory */
 
 struct _nvrtcProgram
 {
-  std::string source, image, log;
+  std::string source, image;
 };
 
 namespace
@@ -44,7 +50,6 @@ static inline double __longlong_as_double (long long x) { double y; __builtin_me
 static inline float loom_from_half (unsigned short x) { _Float16 y; __builtin_memcpy (&y, &x, 2); return (float) y; }
 static inline unsigned short loom_to_half (float x)
 { _Float16 y = (_Float16) x; unsigned short z; __builtin_memcpy (&z, &y, 2); return z; }
-#line 1 "loom-elementwise.cu"
 )";
 
 /* If loads and stores are checked, the compiler's calls go to the functions of touch.cc. */
@@ -143,89 +148,203 @@ cache_folder (void)
   return folder;
 }
 
-/* The shared object of a text; empty, with the compiler's messages, if compiling fails. */
-std::string
-compiled (const std::string &source, std::string *log)
+/* The compiler and its arguments, without files. */
+std::vector<std::string>
+compiler_words (void)
 {
-  std::string text = std::string (emulated::checked ? touching : "") + before + source + ways_in (source);
-  std::string of = EMULATOR_CXX " " EMULATOR_CXX_VERSION;
-  GPtrArray *argv = g_ptr_array_new (), *chosen = g_ptr_array_new ();
-  GError *error = NULL;
-  char *words = NULL, *sum;
-  int status = 0;
+  std::vector<std::string> words;
+  char **compiler = g_strsplit (EMULATOR_CXX, " ", -1);
 
-  for (const char *flag : flags)
-    g_ptr_array_add (chosen, (gpointer)flag);
-  for (const char *flag : checked_flags)
-    if (emulated::checked)
-      g_ptr_array_add (chosen, (gpointer)flag);
-  for (guint i = 0; i < chosen->len; i++)
-    of += std::string (" ") + (const char *)chosen->pdata[i];
-  of += " -lgcc\n" + text;
-  sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, of.c_str (), (gssize)of.size ());
-  std::string object = cache_folder () + "/" + sum + ".so";
-  std::string own = object + "." + std::to_string (g_random_int ());
-  std::string file = own + ".cc";
+  for (char **word = compiler; *word != NULL; word++)
+    words.push_back (*word);
+  g_strfreev (compiler);
+  words.insert (words.end (), std::begin (flags), std::end (flags));
+  if (emulated::checked)
+    words.insert (words.end (), std::begin (checked_flags), std::end (checked_flags));
+  return words;
+}
+
+std::string
+hash_of (const std::string &source)
+{
+  std::string of = EMULATOR_CXX_VERSION;
+
+  for (const std::string &word : compiler_words ())
+    of += " " + word;
+  of += std::string ("\n") + (emulated::checked ? touching : "") + before + source + ways_in (source);
+  char *sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, of.c_str (), (gssize)of.size ());
+  const std::string hash = sum;
 
   g_free (sum);
-  if (g_file_test (object.c_str (), G_FILE_TEST_EXISTS))
-    {
-      g_ptr_array_unref (argv);
-      g_ptr_array_unref (chosen);
-      return object;
-    }
-  char **words_of_compiler = g_strsplit (EMULATOR_CXX, " ", -1);
+  return hash;
+}
 
-  for (char **word = words_of_compiler; *word != NULL; word++)
-    g_ptr_array_add (argv, *word);
-  for (guint i = 0; i < chosen->len; i++)
-    g_ptr_array_add (argv, chosen->pdata[i]);
+std::string
+object_of (const std::string &hash)
+{
+  return cache_folder () + "/" + hash + ".so";
+}
+
+bool
+is_compiled (const std::string &hash)
+{
+  return g_file_test (object_of (hash).c_str (), G_FILE_TEST_EXISTS);
+}
+
+/* Texts by their hash. */
+typedef std::map<std::string, std::string> Texts;
+
+std::mutex lock; /* of the waiting texts, and of opening objects */
+Texts waiting;
+
+/* The definitions at the beginning of a text, which many texts have in common. */
+size_t
+common_length (const std::string &source)
+{
+  const size_t program = source.find ("__device__ __forceinline__ void program (");
+
+  return program != std::string::npos ? program : 0;
+}
+
+/* "#undef NAME" for each macro of a text. */
+std::string
+undefined (const std::string &text)
+{
+  const std::string define = "#define ";
+  std::string lines;
+
+  for (size_t at = 0; at < text.size (); at = text.find ('\n', at) + 1)
+    {
+      if (text.compare (at, define.size (), define) == 0)
+        lines += "#undef " + text.substr (at + define.size (), text.find_first_of (" (\n", at + define.size ()) - at - define.size ()) + "\n";
+      if (text.find ('\n', at) == std::string::npos)
+        break;
+    }
+  return lines;
+}
+
+/* One C++ file of all texts, in a name space for each beginning and for each text. Kernel and entry points get the
+ * text's hash. */
+std::string
+joined (const Texts &texts)
+{
+  static const char *const names[] = { "loom_elementwise", "emulated_count", "emulated_copy", "emulated_run" };
+  std::map<std::string, std::string> by_beginning;
+  std::string all = std::string (emulated::checked ? touching : "") + before;
+  int n = 0;
+
+  for (const auto &text : texts)
+    {
+      const size_t length = common_length (text.second);
+      const std::string own = text.second.substr (length), lines = std::to_string (1 + std::count (text.second.begin (), text.second.begin () + length, '\n'));
+      std::string &file = by_beginning[text.second.substr (0, length)];
+
+      file += "namespace text_" + text.first + " {\n";
+      for (const char *name : names)
+        file += std::string ("#define ") + name + " " + name + "_" + text.first + "\n";
+      file += "#line " + lines + " \"loom-elementwise.cu\"\n" + own + ways_in (text.second) + undefined (own);
+      for (const char *name : names)
+        file += std::string ("#undef ") + name + "\n";
+      file += "}\n";
+    }
+  for (const auto &file : by_beginning)
+    all += "namespace beginning_" + std::to_string (n++) + " {\n#line 1 \"loom-elementwise.cu\"\n" + file.first + file.second + undefined (file.first)
+           + "}\n";
+  return all;
+}
+
+/* Compiles texts to one object, with a name in the cache for each of them. FALSE, with the compiler's messages, if that
+ * fails. */
+bool
+compile (const Texts &texts, std::string *log)
+{
+  const std::string own = object_of (texts.begin ()->first) + "." + std::to_string (g_random_int ()), file = own + ".cc";
+  const std::string source = joined (texts);
+  std::vector<std::string> words = compiler_words ();
+  std::vector<char *> argv;
+  GError *error = NULL;
+  char *messages = NULL;
+  int status = 0;
+
   /* 16-bit floats are converted by functions of the compiler's own library. */
   for (const char *word : { file.c_str (), "-o", own.c_str (), "-lgcc" })
-    g_ptr_array_add (argv, (gpointer)word);
-  g_ptr_array_add (argv, NULL);
+    words.push_back (word);
+  for (std::string &word : words)
+    argv.push_back (&word[0]);
+  argv.push_back (NULL);
   /* If descriptors are left open, GLib spawns without copying the page tables of this program. */
-  bool good = g_file_set_contents (file.c_str (), text.c_str (), (gssize)text.size (), &error)
-              && g_spawn_sync (NULL, (char **)argv->pdata, NULL, (GSpawnFlags)(G_SPAWN_SEARCH_PATH | G_SPAWN_LEAVE_DESCRIPTORS_OPEN), NULL, NULL, NULL,
-                               &words, &status, &error)
-              && g_spawn_check_wait_status (status, &error) && rename (own.c_str (), object.c_str ()) == 0;
+  bool good = g_file_set_contents (file.c_str (), source.c_str (), (gssize)source.size (), &error)
+              && g_spawn_sync (NULL, argv.data (), NULL, (GSpawnFlags)(G_SPAWN_SEARCH_PATH | G_SPAWN_LEAVE_DESCRIPTORS_OPEN), NULL, NULL, NULL,
+                               &messages, &status, &error)
+              && g_spawn_check_wait_status (status, &error);
 
-  if (!good)
-    *log = words != NULL && words[0] != '\0' ? words : error != NULL ? error->message : "the object cannot be kept";
+  /* Another process may have compiled the same text meanwhile. */
+  for (auto text = texts.begin (); good && text != texts.end (); ++text)
+    if (link (own.c_str (), object_of (text->first).c_str ()) != 0 && !is_compiled (text->first))
+      {
+        *log = "the object cannot be kept";
+        good = false;
+      }
+  if (!good && log->empty ())
+    *log = messages != NULL && messages[0] != '\0' ? messages : error->message;
   g_unlink (file.c_str ());
+  g_unlink (own.c_str ());
   g_clear_error (&error);
-  g_free (words);
-  g_strfreev (words_of_compiler);
-  g_ptr_array_unref (argv);
-  g_ptr_array_unref (chosen);
-  return good ? object : "";
+  g_free (messages);
+  return good;
+}
+
+/* Called with the lock held. The messages about a fault are those of its own text. */
+void
+compile_waiting (void)
+{
+  while (!waiting.empty ())
+    {
+      std::string log;
+      Texts texts;
+
+      for (; !waiting.empty () && texts.size () < MOST_TEXTS; waiting.erase (waiting.begin ()))
+        if (!is_compiled (waiting.begin ()->first))
+          texts.insert (*waiting.begin ());
+      if (texts.empty () || compile (texts, &log))
+        continue;
+      for (const auto &one : texts)
+        if (log.clear (); !compile ({ one }, &log))
+          emulated::found ("a text that is compiled at run time has a fault: %s", log.c_str ());
+    }
 }
 
 struct Module
 {
-  void *library;
+  std::string hash;
+  void *library; /* NULL: no kernel was launched */
   int (*count) (void);
   bool (*copy) (void **, unsigned long long *, bool (*) (const void *));
   void (*run) (unsigned, unsigned, bool, unsigned long long *);
 };
 
-CUresult
-module_load (CUmodule *to, const void *image)
+template <typename F>
+void
+find (const Module *module, const char *name, F *function)
 {
-  Module *module;
+  *function = (F)dlsym (module->library, (std::string (name) + "_" + module->hash).c_str ());
+}
 
-  if (emulated::standing () != cudaSuccess)
-    return CUDA_ERROR_ILLEGAL_ADDRESS;
-  module = new Module ();
-  module->library = dlopen ((const char *)image, RTLD_NOW | RTLD_LOCAL);
+/* Compiles the module's text, if that is not done, and loads it. */
+void
+open (Module *module)
+{
+  std::lock_guard<std::mutex> hold (lock);
+
+  if (module->library != NULL)
+    return;
+  compile_waiting ();
+  module->library = dlopen (object_of (module->hash).c_str (), RTLD_NOW | RTLD_LOCAL);
   if (module->library == NULL)
-    {
-      delete module;
-      return CUDA_ERROR_INVALID_IMAGE;
-    }
-  module->count = (decltype (module->count))dlsym (module->library, "emulated_count");
-  module->copy = (decltype (module->copy))dlsym (module->library, "emulated_copy");
-  module->run = (decltype (module->run))dlsym (module->library, "emulated_run");
+    emulated::found ("%s", dlerror ());
+  find (module, "emulated_count", &module->count);
+  find (module, "emulated_copy", &module->copy);
+  find (module, "emulated_run", &module->run);
   if (emulated::checked)
     {
       void **touch = (void **)dlsym (module->library, "emulated_touch");
@@ -239,14 +358,28 @@ module_load (CUmodule *to, const void *image)
       *outside = (void *)+[] (const emulated::Position *position, long long index) { emulated::outside_array (*position, index); };
       emulated::touch_code ((const void *)module->run);
     }
-  *to = (CUmodule)module;
+}
+
+CUresult
+module_load (CUmodule *to, const void *image)
+{
+  const std::string hash = (const char *)image;
+
+  if (emulated::standing () != cudaSuccess)
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::lock_guard<std::mutex> hold (lock);
+
+  if (waiting.count (hash) == 0 && !is_compiled (hash))
+    return CUDA_ERROR_INVALID_IMAGE;
+  *to = (CUmodule) new Module{ hash };
   return CUDA_SUCCESS;
 }
 
 CUresult
 module_unload (CUmodule module)
 {
-  dlclose (((Module *)module)->library);
+  if (((Module *)module)->library != NULL)
+    dlclose (((Module *)module)->library);
   delete (Module *)module;
   return CUDA_SUCCESS;
 }
@@ -254,7 +387,7 @@ module_unload (CUmodule module)
 CUresult
 module_function (CUfunction *to, CUmodule module, const char *name)
 {
-  if (dlsym (((Module *)module)->library, name) == NULL)
+  if (strcmp (name, "loom_elementwise") != 0)
     return CUDA_ERROR_NOT_FOUND;
   *to = (CUfunction)module;
   return CUDA_SUCCESS;
@@ -278,6 +411,7 @@ launch_kernel (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsig
   Module *module = (Module *)function;
   emulated::Shape shape (dim3 (gx, gy, gz), dim3 (bx, by, bz), bytes, stream);
 
+  open (module);
   if (gy != 1 || gz != 1 || by != 1 || bz != 1 || extra != NULL || module->count () > MAX_ARGUMENTS)
     {
       emulated::lacks ("cuLaunchKernel with more than one dimension, extra or %d arguments", MAX_ARGUMENTS);
@@ -375,8 +509,12 @@ nvrtcCreateProgram (nvrtcProgram *program, const char *source, const char *, int
 nvrtcResult
 nvrtcCompileProgram (nvrtcProgram program, int, const char *const *)
 {
-  program->image = compiled (program->source, &program->log);
-  return program->image.empty () ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
+  std::lock_guard<std::mutex> hold (lock);
+
+  program->image = hash_of (program->source);
+  if (!is_compiled (program->image))
+    waiting[program->image] = program->source;
+  return NVRTC_SUCCESS;
 }
 
 nvrtcResult
@@ -414,16 +552,16 @@ nvrtcGetPTX (nvrtcProgram program, char *image)
 }
 
 nvrtcResult
-nvrtcGetProgramLogSize (nvrtcProgram program, size_t *bytes)
+nvrtcGetProgramLogSize (nvrtcProgram, size_t *bytes)
 {
-  *bytes = program->log.size () + 1;
+  *bytes = 1;
   return NVRTC_SUCCESS;
 }
 
 nvrtcResult
-nvrtcGetProgramLog (nvrtcProgram program, char *log)
+nvrtcGetProgramLog (nvrtcProgram, char *log)
 {
-  memcpy (log, program->log.c_str (), program->log.size () + 1);
+  log[0] = '\0';
   return NVRTC_SUCCESS;
 }
 

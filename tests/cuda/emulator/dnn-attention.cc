@@ -7,7 +7,7 @@
 
 #include "tests/cuda/emulator/dnn.h"
 #include "tests/cuda/emulator/element.h"
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 
 namespace emulated
 {

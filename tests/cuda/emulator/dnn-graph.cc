@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/cuda/emulator/dnn.h"
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 
 using emulated::Engine;
 using emulated::Graph;

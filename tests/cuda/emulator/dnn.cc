@@ -6,7 +6,7 @@
 
 #include "tests/cuda/emulator/convolve.h"
 #include "tests/cuda/emulator/dnn.h"
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/question.h"
 
 using emulated::Convolution;

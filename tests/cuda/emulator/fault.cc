@@ -12,7 +12,7 @@
 #include <mutex>
 #include <stdlib.h>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 namespace emulated

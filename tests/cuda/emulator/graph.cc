@@ -5,7 +5,7 @@
  * streams are; else in the order of the calls. Before it runs again, every address in it must still be the same memory;
  * the name of the work that would use a moved buffer is reported. Operations that capture forbids get the error that
  * CUDA documents for them. */
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 using emulated::answer;

@@ -1,5 +1,5 @@
 /* Tells the two modules apart: compiled once for each. */
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 
 namespace emulated
 {

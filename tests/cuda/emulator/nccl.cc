@@ -21,7 +21,7 @@ extern "C"
 {
 #include "kernels/comm.h"
 }
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 #define CHUNK   (256 * 1024) /* bytes of a slot */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 #define ALL (-1)

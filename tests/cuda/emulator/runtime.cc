@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 namespace emulated
@@ -78,21 +78,27 @@ check_address (const char *name, cudaStream_t stream, const void *argument)
     found ("%s on GPU %d was given the memory %p of GPU %d", name, gpu_of (stream), argument, piece->gpu);
 }
 
-cudaError_t
-submit (const Shape &shape, const Kernel &kernel)
+void
+submit (const char *name, const Shape &shape, void (*thread) (const void *), const void *arguments, size_t bytes,
+        const void *const *pointers, int n_pointers)
 {
-  std::vector<const void *> uses;
-  const char *bytes = (const char *)kernel.arguments.get ();
+  cudaError_t error = check (name, shape);
 
+  if (error != cudaSuccess)
+    return set_error (error);
+  for (int i = 0; i < n_pointers; i++)
+    if (pointers[i] != NULL)
+      check_address (name, shape.stream, pointers[i]);
+
+  std::shared_ptr<char[]> copied (new char[bytes]);
+  std::vector<const void *> uses (bytes / sizeof (void *));
+
+  memcpy (copied.get (), arguments, bytes);
   /* Pointers among the arguments and inside structs among them; another value that looks like one is improbable. */
-  for (size_t i = 0; i + sizeof (void *) <= kernel.bytes; i += sizeof (void *))
-    {
-      const void *value;
-
-      memcpy (&value, bytes + i, sizeof value);
-      uses.push_back (value);
-    }
-  Work work = { kernel.name,
+  if (!uses.empty ())
+    memcpy (uses.data (), arguments, uses.size () * sizeof (void *));
+  const Kernel kernel = { name, thread, copied, bytes };
+  Work work = { name,
                 [shape, kernel] {
                   if (fails ("sticky"))
                     fault ();
@@ -102,7 +108,9 @@ submit (const Shape &shape, const Kernel &kernel)
                 uses };
 
   work.is_checked = true; /* as far as arguments are addresses: others may look like one */
-  return enqueue (shape.stream, std::move (work));
+  error = enqueue (shape.stream, std::move (work));
+  if (error != cudaSuccess)
+    set_error (error);
 }
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kernels/cuda/cuda-solver.h"
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 #define WORK 64 /* elements for each column, all unused */

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/turn.h"
 
 namespace emulated

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <thread>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/test-emulator.h"
 #include "tests/cuda/question.h"
 

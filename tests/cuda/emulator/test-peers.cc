@@ -1,5 +1,5 @@
 /* Two emulated GPUs in one process: owners of memory, streams and events, copies between them, and a graph of both. */
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/test-emulator.h"
 #include "tests/cuda/emulator/test-kernels.h"
 

@@ -1,7 +1,7 @@
 /* Checks of loads and stores: races, misaligned vectors, reads outside of the GPU's memory. */
 #include <string>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/test-emulator.h"
 #include "tests/cuda/emulator/test-kernels.h"
 

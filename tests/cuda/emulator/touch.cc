@@ -135,8 +135,12 @@ touch_code (const void *code)
 {
   Range range;
 
-  if (find_object (code, &range))
-    objects.push_back (range);
+  if (!find_object (code, &range))
+    return;
+  for (const Range &object : objects)
+    if (object.from == range.from)
+      return;
+  objects.push_back (range);
 }
 
 std::string
@@ -240,13 +244,6 @@ HIDDEN void __tsan_vptr_update (void **, void *) {}
 HIDDEN void __tsan_func_entry (void *) {}
 HIDDEN void __tsan_func_exit (void) {}
 HIDDEN void __tsan_init (void) {}
-
-/* For shared_ptr's reference count, which is the host's. */
-HIDDEN int
-__tsan_atomic32_fetch_add (volatile int *at, int value, int)
-{
-  return __atomic_fetch_add (at, value, __ATOMIC_SEQ_CST);
-}
 
 /* In GCC's layout: position, type, and for an access its alignment as a power of two. */
 struct Mismatch

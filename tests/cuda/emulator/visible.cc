@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdlib.h>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fakes.h"
 #include "tests/cuda/emulator/stream.h"
 
 #define MOST_GPUS 16
