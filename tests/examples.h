@@ -51,28 +51,46 @@ example_chooses (const LoomNet *net)
   return FALSE;
 }
 
-/* Makes the samples of a graph's data sets smaller. The networks are the same: they average or pool at their end, or
- * take texts of any length where they were made for long ones. */
+/* A size that a reduced example has less of. What is larger than `above` becomes `value`; expressions stay. */
+typedef struct
+{
+  const char *op, *attribute, *value; /* op NULL: of each node */
+  gint64 above;
+} ExampleSize;
+
+static const ExampleSize example_sizes[] = {
+  { "dataset", "size", EXAMPLE_REDUCED_SIZE, 0 },
+  { "dataset", "context", EXAMPLE_REDUCED_CONTEXT, EXAMPLE_LONG_CONTEXT },
+  /* Thousands of features, and tens of thousands of words: a row of weights less has the same kernels. */
+  { "linear", "out_features", "512", 2000 },
+  { "embedding", "num_embeddings", "512", 10000 },
+  /* The copies of a module are all the same. */
+  { NULL, "repeat", "2", 4 },
+};
+
+static inline void
+example_reduce_element (LoomGraph *graph, LoomElement *element)
+{
+  for (guint k = 0; k < G_N_ELEMENTS (example_sizes); k++)
+    {
+      const ExampleSize *size = &example_sizes[k];
+      const char *text = loom_element_get (element, size->attribute);
+      gint64 value;
+
+      if ((size->op == NULL || g_strcmp0 (loom_element_get (element, "op"), size->op) == 0) && text != NULL
+          && g_ascii_string_to_signed (text, 10, G_MININT64, G_MAXINT64, &value, NULL) && value > size->above)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, size->attribute, size->value)));
+    }
+  for (guint i = 0; i < loom_element_n_children (element); i++)
+    example_reduce_element (graph, loom_element_child (element, i));
+}
+
+/* Makes the samples of a graph's data sets smaller, its widest layers narrower, and long chains of copies shorter. The
+ * networks are the same otherwise, with a node of every kind that they have: they average or pool at their end, or take
+ * texts of any length where they were made for long ones. Weights of gigabytes would take longer to draw and to page in
+ * than all else of these tests. */
 static inline void
 example_reduce (LoomGraph *graph)
 {
-  static const struct
-  {
-    const char *option, *value;
-    gint64 above; /* is left as it is where it is not larger */
-  } reduced[] = { { "size", EXAMPLE_REDUCED_SIZE, 0 }, { "context", EXAMPLE_REDUCED_CONTEXT, EXAMPLE_LONG_CONTEXT } };
-
-  for (guint i = 0; i < loom_element_n_children (loom_graph_root (graph)); i++)
-    {
-      LoomElement *node = loom_element_child (loom_graph_root (graph), i);
-
-      for (guint k = 0; k < G_N_ELEMENTS (reduced); k++)
-        {
-          const char *text = loom_element_get (node, reduced[k].option);
-
-          if (g_strcmp0 (loom_element_get (node, "op"), "dataset") == 0 && text != NULL
-              && g_ascii_strtoll (text, NULL, 10) > reduced[k].above)
-            loom_edit_free (loom_graph_apply (graph, loom_edit_set (node, reduced[k].option, reduced[k].value)));
-        }
-    }
+  example_reduce_element (graph, loom_graph_root (graph));
 }
