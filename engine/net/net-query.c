@@ -276,7 +276,7 @@ add_warning (int line, const char *node, const char *name, const char *path, gpo
       faults, LOOM_ERROR_DATA, line, node, name,
       "The graph reads “%s”, %swhich is outside its folder. If the graph is from someone else, check that this is "
       "intended.",
-      path, name == NULL ? "by links in the data set's folder, " : "");
+      path, name == NULL ? "through links in the data set's folder, " : "");
 
   fault->is_warning = TRUE;
 }
