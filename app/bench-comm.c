@@ -182,7 +182,7 @@ room_init (Room *room, LoomComm *comm, gint64 most, GError **error)
     return FALSE;
   if (any)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-                 "There is no memory for two values of %" G_GINT64_FORMAT " bytes a rank. Choose smaller --sizes.",
+                 "Out of memory for two values of %" G_GINT64_FORMAT " bytes in each rank. Choose smaller --sizes.",
                  most);
   return !any;
 }
@@ -381,7 +381,8 @@ be_rank (const Command *command, const BenchOptions *o, const GArray *sizes)
   if (comm == NULL)
     return command_fail (command, g_steal_pointer (&error));
   if (o->ranks > 0 && o->ranks != comm->size)
-    status = comm->rank == 0 ? command_usage (command, "--ranks says %d, but there are %d ranks.", o->ranks, comm->size)
+    status = comm->rank == 0 ? command_usage (command, "--ranks is %d, but the launcher has started %d ranks.",
+                                              o->ranks, comm->size)
                              : 2;
   else if (!measure_all (comm, o, sizes, &error))
     {
@@ -413,7 +414,7 @@ launch_mpi (const Command *command, const BenchOptions *o, int ranks)
     {
       g_autofree char *what = loom_dist_lost_text (&end);
 
-      fprintf (stderr, "gradloom %s: %s, and the others with it.\n", command->name, what);
+      fprintf (stderr, "gradloom %s: %s, and the other ranks with it.\n", command->name, what);
     }
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : status;
 }
@@ -451,19 +452,20 @@ bench_comm (const Command *command, const BenchOptions *options)
   sizes = read_bytes (o.sizes);
   if (sizes == NULL)
     return command_usage (command,
-                          "--sizes takes numbers of bytes that are multiples of 4 and less than 2 GB, as "
+                          "--sizes takes numbers of bytes that are multiples of 4 and less than 2 GB, such as "
                           "8,4k,1M, not “%s”.",
                           o.sizes);
   if (o.over != NULL && !g_str_equal (o.over, "threads") && !g_str_equal (o.over, "mpi"))
-    return command_usage (command, "--over is threads or mpi, not “%s”; without it both are measured.", o.over);
+    return command_usage (command, "--over takes threads or mpi (default: both), not “%s”.", o.over);
   if (loom_dist_is_rank ())
     return o.over != NULL && g_str_equal (o.over, "threads")
-               ? command_usage (command, "These are ranks of MPI: leave --over threads out, or mpirun.")
+               ? command_usage (command, "mpirun has started this process as a rank of MPI. Leave out --over threads, "
+                                         "or start without mpirun.")
                : be_rank (command, &o, sizes);
   if (loom_dist_lacks_mpi (&error))
     return command_fail (command, g_steal_pointer (&error));
   if (ranks < 2 || ranks > 1024)
-    return command_usage (command, "--ranks takes a number from 2 to 1024: one rank exchanges with no other.");
+    return command_usage (command, "--ranks takes a number from 2 to 1024.");
   if (o.over == NULL || g_str_equal (o.over, "threads"))
     {
       CommWork work = { &o, sizes };

@@ -146,7 +146,7 @@ list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, 
   if (why_not != NULL)
     return;
   if (bench_is_emulated (info))
-    g_printerr ("gradloom bench: %s is emulated, so its speed says nothing; it is left out.\n", name);
+    g_printerr ("gradloom bench: %s is emulated, so its speed has no meaning; it is left out.\n", name);
   else
     g_ptr_array_add (data, g_strdup (name));
 }

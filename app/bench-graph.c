@@ -132,8 +132,8 @@ print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
   printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", row->steps.median, row->steps.min,
           row->steps.max, o->windows, o->seconds);
   printf ("items/s   %.0f\n", row->steps.median * row->batch);
-  printf ("memory    %s planned, %s resident at most\n", planned, resident);
-  printf ("ready in  %.1f ms, data apart\n", row->ready_ms);
+  printf ("memory    %s planned, %s peak resident\n", planned, resident);
+  printf ("ready in  %.1f ms, without the data\n", row->ready_ms);
 }
 
 /* A line of the table, and its head before the first. */

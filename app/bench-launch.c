@@ -82,7 +82,7 @@ bench_launches (LoomDevices *devices, const char *name, const BenchOptions *o, G
   {
     const char *what;
     int times;
-  } rows[] = { { "launches in a row", IN_A_ROW }, { "a launch and back", 1 } };
+  } rows[] = { { "consecutive launches", IN_A_ROW }, { "launch and wait", 1 } };
   Launch launch = { .device = loom_devices_get (devices, name, error) };
   LoomMessage message = { "" };
   LoomStatus status;

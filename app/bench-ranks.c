@@ -111,8 +111,8 @@ print_head (const char *path, const BenchOptions *o, const StrategyRow *row)
 {
   g_autofree char *limit = loom_bytes_to_string (row->limit), *shown = command_printable (path);
 
-  printf ("%s, %d ranks with a batch of %.0f each, threads of one process; memory is that of a rank\n", shown, o->ranks,
-          row->samples);
+  printf ("%s, %d ranks with a batch of %.0f each, as threads of one process; memory is that of one rank\n", shown,
+          o->ranks, row->samples);
   printf ("%-8s %10s %12s %12s %12s %12s\n", "", "steps/s", "items/s", "forecast", "held", "largest batch");
   printf ("%-8s %10s %12s %12s %12s   in %s\n", "", "", "", "", "", limit);
 }
@@ -179,11 +179,11 @@ bench_ranks (const Command *command, const char *path, const BenchOptions *optio
   gboolean ok;
 
   if (options->ranks < 2 || options->ranks > 64)
-    return command_usage (command, "--ranks takes a number from 2 to 64 with a GRAPH: one rank divides nothing.");
+    return command_usage (command, "--ranks takes a number from 2 to 64 with a GRAPH.");
   if (!read_strategies (list, wanted))
-    return command_usage (command, "--strategies is a list of data, zero1, zero2 and zero3, not “%s”.", list);
+    return command_usage (command, "--strategies takes a list of data, zero1, zero2 and zero3, not “%s”.", list);
   if (memory != NULL && !loom_bytes_parse (memory, &limit))
-    return command_usage (command, "--memory is a number of bytes, as 512M or 1.5G, not “%s”.", memory);
+    return command_usage (command, "--memory takes a number of bytes, such as 512M or 1.5G, not “%s”.", memory);
   f.o.threads = MAX (1, (options->threads > 0 ? options->threads : loom_processors ()) / options->ranks);
   comm = g_new0 (LoomComm *, (gsize)f.ranks);
   if (loom_comm_threads_new (f.ranks, comm, &message) != LOOM_STATUS_OK)

@@ -106,8 +106,9 @@ bench_replicas (const Command *command, const char *path, const BenchOptions *op
   if (!measure (path, &o, &alone, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (!o.json)
-    printf ("%s, one batch divided among %d\n%-28s %10s %9s %8s %10s\n", path, o.replicas, "", "steps/s", "speedup",
-            "copies", "copied");
+    printf ("%s, with one batch divided among %d\n"
+            "%-28s %10s %9s %8s %10s\n",
+            path, o.replicas, "", "steps/s", "speedup", "copies", "copied");
   print_row (path, &o, &alone, alone.seconds);
   g_setenv ("GRADLOOM_CPU_DEVICES", n, TRUE);
   o.whole_batch = FALSE;

@@ -51,11 +51,11 @@ print_tuning (const Command *command, const LoomTuned *tuned, LoomCostTable *now
       command_event_print (line);
     }
   else
-    printf ("Wrote the times of %u kernels to %s (cost table %s). New runs choose by it; a run that is resumed keeps "
-            "what it chose.\n",
+    printf ("Wrote the times of %u kernels to %s (cost table %s). New runs choose kernels by them; a resumed run "
+            "keeps its kernels.\n",
             tuned->n, file, loom_cost_table_hash (now));
   if (tuned->n_skipped > 0)
-    command_warn (command, "%u kernel%s could not be measured, and %s chosen by estimates as before. %s%s",
+    command_warn (command, "%u kernel%s could not be measured, and %s still chosen by estimates. %s%s",
                   tuned->n_skipped, tuned->n_skipped == 1 ? "" : "s", tuned->n_skipped == 1 ? "is" : "are",
                   tuned->n_skipped == 1 ? "" : "The first: ", tuned->why);
 }

@@ -258,7 +258,9 @@ check_memory_print (const CheckMemory *memory, gboolean trains, gint64 batch, gb
     }
   if (memory->devices->len == 0)
     return;
-  printf ("\nmemory of %s at B = %" G_GINT64_FORMAT "\n", trains ? "a training step" : "an evaluation", batch);
+  printf ("\n"
+          "memory of %s with B = %" G_GINT64_FORMAT "\n",
+          trains ? "a training step" : "an evaluation", batch);
   g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (g_free);
   const guint columns = LOOM_N_OWNERS + 2;
   int width[LOOM_N_OWNERS + 2] = { 0 };

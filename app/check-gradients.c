@@ -243,8 +243,8 @@ given_point (const Probe *p, const char *source, const LoomTensorDesc *d, GError
         {
           g_autofree char *want = loom_desc_to_string (d);
 
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s has another shape than the port, which is %s.",
-                       point->port, want);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                       "--in %s has another shape than the port, whose shape is %s.", point->port, want);
           return NULL;
         }
       point->used = TRUE;
@@ -407,7 +407,8 @@ print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
     }
   printf ("%-24s  %8.1e  %s", path, w->off, agrees ? "agrees" : "differs from finite differences");
   if (!agrees)
-    printf (": %s at %s has the gradient %.9g, by differences %.9g", w->input, place, w->gradient, w->difference);
+    printf (": %s at %s has the gradient %.9g, but finite differences give %.9g", w->input, place, w->gradient,
+            w->difference);
   printf ("\n");
 }
 
@@ -445,7 +446,7 @@ check_gradients (const Command *command, const LoomNet *net, const char *only, c
       if (!done || error != NULL)
         print_unchecked (n->path, error->message, json);
       else if (isnan (worst.off))
-        print_unchecked (n->path, "of random numbers it has no finite value", json);
+        print_unchecked (n->path, "it has no finite value for random inputs", json);
       else if (worst.off >= 0)
         {
           agrees = worst.off <= TOLERANCE;
@@ -454,10 +455,10 @@ check_gradients (const Command *command, const LoomNet *net, const char *only, c
         }
     }
   if (only != NULL && !found)
-    return command_usage (command, "There is no node “%s” with inputs in the graph.", only);
+    return command_usage (command, "The graph has no node “%s” with inputs.", only);
   for (guint i = 0; points != NULL && i < points->len; i++)
     if (!((const CheckPoint *)points->pdata[i])->used)
-      return command_usage (command, "No node that is checked takes “%s”.",
+      return command_usage (command, "None of the checked nodes reads “%s”.",
                             ((const CheckPoint *)points->pdata[i])->port);
   return good ? 0 : 1;
 }

@@ -278,7 +278,7 @@ arrange_file (const char *path, const char *output, const Order *order, GError *
 
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "“%s” is no file; give the graph's own.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "“%s” is not a regular file. Name the graph's file.", path);
       return FALSE;
     }
   graph = command_read_graph (path, error);
@@ -290,7 +290,8 @@ arrange_file (const char *path, const char *output, const Order *order, GError *
   if (text == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                   "“%s” is written in a way that only its layout cannot be changed in; open it in Studio and save it.",
+                   "“%s” is written in a form in which its layout alone cannot be changed. Open it in Studio and save "
+                   "it.",
                    path);
       return FALSE;
     }
@@ -324,10 +325,10 @@ run (const Command *command, int argc, char **argv)
   Order order = { STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT, STUDIO_LAYOUT_AUTOMATIC };
   g_autofree char *output = NULL, *text = NULL, *direction = NULL;
   const GOptionEntry entries[] = {
-    { "size", 0, 0, G_OPTION_ARG_STRING, &text, "The canvas that it should fit, in pixels (default: 720x640)", "WxH" },
+    { "size", 0, 0, G_OPTION_ARG_STRING, &text, "Size of the canvas in pixels (default: 720x640)", "WxH" },
     { "direction", 0, 0, G_OPTION_ARG_STRING, &direction,
-      "right (left to right), down (top to bottom) or auto (default: what suits the canvas)", "WAY" },
-    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there and leave the graph as it is; - is the terminal",
+      "right (left to right), down (top to bottom) or auto (default: by the canvas)", "WAY" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to this file instead of the graph; - is standard output",
       "FILE" },
     { NULL },
   };
@@ -337,11 +338,11 @@ run (const Command *command, int argc, char **argv)
   if (argc < 2)
     return command_usage (command, "It takes GRAPH files.");
   if (output != NULL && argc > 2)
-    return command_usage (command, "-o is one file, for one GRAPH.");
+    return command_usage (command, "-o names one file, so it takes one GRAPH.");
   if (text != NULL && !read_size (text, &order))
-    return command_usage (command, "--size %s: it takes two numbers from 200 to 100000, as in --size 720x640.", text);
+    return command_usage (command, "--size takes two numbers from 200 to 100000, such as 720x640, not “%s”.", text);
   if (direction != NULL && !studio_layout_parse_direction (direction, &order.direction))
-    return command_usage (command, "--direction %s: it is right, down or auto.", direction);
+    return command_usage (command, "--direction takes right, down or auto, not “%s”.", direction);
   for (int i = 1; i < argc; i++)
     {
       GError *error = NULL;
@@ -355,12 +356,15 @@ run (const Command *command, int argc, char **argv)
 const Command command_arrange = {
   .name = "arrange",
   .arguments = "GRAPH…",
-  .summary = "place the cards of a graph and of its modules again",
+  .summary = "lay out the cards of a graph and of its modules",
   .details
-  = "The layers of the graph stand from left to right, cut into rows where they would become too small to read in\n"
-    "one, or from top to bottom, cut into columns. <layout direction> keeps which of them it is.\n"
-    "Weights and targets stand before their reader, frames keep what they hold, notes stay next to their card. Only\n"
-    "<layout> is rewritten; everything else in the file stays byte for byte. Arranging twice changes nothing.\n\n"
+  = "Layers are placed from left to right, or from top to bottom, and are divided into rows or columns if a single "
+    "one\n"
+    "would be too small to read. <layout direction> stores the direction. Weights and targets are placed before "
+    "their\n"
+    "readers, frames keep their cards, and notes stay next to their card. Only <layout> is rewritten; all other bytes "
+    "of\n"
+    "the file stay. A second run changes nothing.\n\n"
     "  gradloom arrange graph.xml\n"
     "  gradloom arrange graph.xml --direction down\n"
     "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",

@@ -96,7 +96,7 @@ load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **erro
             {
               if (port == batch->n_tensors)
                 {
-                  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The loss needs “%s”, which no data set brings.",
+                  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The loss needs “%s”, which no data set provides.",
                                loom_program_get_input (p, i)->name);
                   return FALSE;
                 }
@@ -138,7 +138,7 @@ bench_may_be_timed (LoomDevices *devices, const char *device, GError **error)
   if (emulated == NULL)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-               "The device %s is emulated, so its speed says nothing. Choose another --device.", emulated);
+               "The device %s is emulated, so its speed has no meaning. Choose another --device.", emulated);
   return FALSE;
 }
 
@@ -153,8 +153,8 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
       if (bench_is_emulated (&d->info))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-                       "Nodes of the graph are on the device %s, which is emulated, so their speed says nothing. Give "
-                       "them another device.",
+                       "Nodes of the graph are on the device %s, which is emulated, so their speed has no meaning. "
+                       "Set another device on them.",
                        d->name);
           return FALSE;
         }
@@ -187,8 +187,8 @@ replicate (Bench *b, const char *device, int n, GError **error)
   if (program == NULL)
     {
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DIST,
-                           "What the replicas of this graph would exchange are no sums, so one device cannot gather "
-                           "them. Compare ranks with gradloom simulate.");
+                           "Replicas of this graph would exchange values that are not sums, which one device cannot "
+                           "gather. Compare ranks with gradloom simulate.");
       return FALSE;
     }
   loom_program_unref (b->step->program);
@@ -297,24 +297,26 @@ run_bench (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's), or several: cpu,cuda:0", "D,…" },
     { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default), eager, or both: plan,eager", "E,…" },
-    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
-    { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.tf32, "Products of f32 in TF32, where the device has it", NULL },
-    { "batch-size", 0, 0, G_OPTION_ARG_STRING, &batch_size, "Samples a step, or several: 64,4,2", "N,…" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision,
+      "f32, bf16, f16, or f64 with device ref (default: the graph's)", "P" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.tf32, "Compute f32 products in TF32 if the device has it", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_STRING, &batch_size, "Samples per step, or several: 64,4,2", "N,…" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
-    { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune, "Measure the graph's kernels, for later plans to choose by", NULL },
+    { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune,
+      "Measure the graph's kernels, so that later plans choose by these times", NULL },
     { "replicas", 0, 0, G_OPTION_ARG_INT, &o.replicas,
-      "Compare one device with N replicas in one process, and with N ranks", "N" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "Compare what N ranks can divide; comm: measure between N ranks (2)",
-      "N" },
-    { "strategies", 0, 0, G_OPTION_ARG_STRING, &strategies, "Of --ranks: data,zero1,zero2,zero3 (default: all)",
+      "Compare one device with N replicas in one process and with N ranks", "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks,
+      "Compare strategies of N ranks; comm: measure exchanges of N ranks (2)", "N" },
+    { "strategies", 0, 0, G_OPTION_ARG_STRING, &strategies, "With --ranks: data,zero1,zero2,zero3 (default: all)",
       "S,…" },
     { "memory", 0, 0, G_OPTION_ARG_STRING, &memory,
-      "With --ranks: find the largest batch within N bytes, as 1.5G (default: what data takes)", "N" },
+      "With --ranks: find the largest batch within N bytes, such as 1.5G (default: the memory of data)", "N" },
     { "over", 0, 0, G_OPTION_ARG_STRING, &over, "comm: threads or mpi (default: both)", "T" },
-    { "sizes", 0, 0, G_OPTION_ARG_STRING, &bytes, "comm: bytes of the values: 8,80k,8M", "N,…" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output", NULL },
+    { "sizes", 0, 0, G_OPTION_ARG_STRING, &bytes, "comm: sizes of the values in bytes: 8,80k,8M", "N,…" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Print JSON objects on standard output", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -324,31 +326,31 @@ run_bench (const Command *command, int argc, char **argv)
   const gboolean is_comm = g_str_equal (argv[1], "comm");
   const gboolean of_ranks = !is_comm && o.ranks != 0;
   if (!is_comm && (over != NULL || bytes != NULL))
-    return command_usage (command, "--over and --sizes are of gradloom bench comm.");
+    return command_usage (command, "--over and --sizes are options of gradloom bench comm.");
   if ((strategies != NULL || memory != NULL) && !of_ranks)
-    return command_usage (command, "--strategies and --memory want a GRAPH and --ranks.");
+    return command_usage (command, "--strategies and --memory need a GRAPH and --ranks.");
   if (is_comm
       && (device != NULL || executor != NULL || precision != NULL || batch_size != NULL || o.tf32 || o.tune
           || o.threads > 0))
-    return command_usage (command, "Of ranks, comm takes --ranks, --over, --sizes, --windows, --seconds and --json.");
+    return command_usage (command, "comm takes only --ranks, --over, --sizes, --windows, --seconds and --json.");
   if (o.tune && (executor != NULL || g_str_equal (argv[1], "devices")))
-    return command_usage (command, "--tune takes a GRAPH or RUN folder and measures its kernels: leave %s out.",
+    return command_usage (command, "--tune measures the kernels of a GRAPH or RUN folder. Leave out %s.",
                           executor != NULL ? "--executor" : "the word devices");
   g_autoptr (GArray) sizes = command_numbers (batch_size != NULL ? batch_size : "1", 1, G_MAXINT32);
   g_auto (GStrv) devices = device != NULL ? g_strsplit (device, ",", -1) : NULL;
   g_auto (GStrv) executors = g_strsplit (executor != NULL ? executor : "plan", ",", -1);
 
   if (sizes == NULL)
-    return command_usage (command, "--batch-size must be positive, or several numbers with commas, not “%s”.",
+    return command_usage (command, "--batch-size takes a positive number, or several separated by commas, not “%s”.",
                           batch_size);
   if (executors[0] == NULL)
-    return command_usage (command, "--executor is plan or eager, or both as plan,eager, not “%s”.", executor);
+    return command_usage (command, "--executor takes plan, eager, or plan,eager, not “%s”.", executor);
   for (guint i = 0; executors[i] != NULL; i++)
     if (!g_str_equal (executors[i], "plan") && !g_str_equal (executors[i], "eager"))
-      return command_usage (command, "--executor is plan or eager, or both as plan,eager, not “%s”.", executor);
+      return command_usage (command, "--executor takes plan, eager, or plan,eager, not “%s”.", executor);
   if ((o.tune || g_str_equal (argv[1], "devices"))
       && (sizes->len > 1 || (devices != NULL && g_strv_length (devices) > 1)))
-    return command_usage (command, "Several devices or batch sizes make a table of a graph's steps; name one.");
+    return command_usage (command, "Several devices or batch sizes need a GRAPH. Name one device and one batch size.");
   command_warn_of_threads (command, o.threads);
   o.device = device;
   o.precision = precision;
@@ -360,15 +362,16 @@ run_bench (const Command *command, int argc, char **argv)
     {
       if (is_comm || o.tune || g_str_equal (argv[1], "devices") || sizes->len > 1 || executor != NULL || o.replicas < 2
           || o.replicas > 64 || (device != NULL && strpbrk (device, ",:") != NULL))
-        return command_usage (command, "--replicas takes from 2 to 64, with one GRAPH, one --batch-size and a kind of "
-                                       "device, cpu or ref, of which there are as many.");
+        return command_usage (command, "--replicas takes a number from 2 to 64, with one GRAPH, one --batch-size, and "
+                                       "a kind of device (cpu or ref) that has as many devices.");
       return bench_replicas (command, argv[1], &o);
     }
   if (of_ranks)
     {
       if (o.tune || g_str_equal (argv[1], "devices") || sizes->len > 1 || executor != NULL
           || (device != NULL && strpbrk (device, ",") != NULL))
-        return command_usage (command, "--ranks takes one GRAPH, one --batch-size and one --device, and runs plans.");
+        return command_usage (command,
+                              "--ranks takes one GRAPH, one --batch-size, one --device and the executor plan.");
       return bench_ranks (command, argv[1], &o, strategies, memory);
     }
   if (is_comm)
@@ -384,38 +387,46 @@ run_bench (const Command *command, int argc, char **argv)
 const Command command_bench = {
   .name = "bench",
   .arguments = "GRAPH|RUN|devices|comm",
-  .summary = "steps/s, items/s and peak memory; the devices' measured peaks; or what ranks pay to exchange values",
+  .summary = "measure steps/s, items/s and peak memory of a graph, peaks of devices, or exchanges of ranks",
   .details
-  = "A plan never times anything: which algorithm and layout a kernel has follows from its shape, the device, its\n"
-    "threads, the libraries' versions and a cost table, which ships with Gradloom. --tune measures every way in which\n"
-    "this machine can compute the graph's kernels, a tenth of --seconds for each, and writes the times to\n"
-    "gradloom/costs.ini in the folder of your configuration ($XDG_CONFIG_HOME, else ~/.config). Times of other graphs\n"
-    "and devices stay there, and what cannot be run here, for want of memory, is left out. New runs on the same "
-    "device\n"
-    "then choose by them, so their last bits may change; a run keeps its table, and what it chose, in its "
-    "checkpoints.\n"
-    "Quiet the machine first; remove the file to go back.\n\n"
-    "Several devices, executors or batch sizes, with commas between them, make a table of all combinations, a row "
-    "each;\n"
-    "with --json an object each.\n\n"
-    "devices measures, a row each: products by size and type, sums that memory limits, copies from page-locked and "
-    "other\n"
-    "memory, what a step of one sum costs and what a bare kernel does, launched many times in a row and once with\n"
-    "waiting; then the convolutions of VGG-16, ResNet-18 and -50 by every algorithm that a device has\n"
-    "for them, own loops next to a library's, and on a GPU the products of a first lecture (own-naive, own-tiled) "
-    "next to\n"
-    "cuBLAS's. After each net follows the sum of its convolutions.\n\n"
-    "comm measures the collectives of --ranks, threads of this process and then processes over MPI, by bytes of the\n"
-    "value: microseconds a call, bytes a second, and bytes a second through the narrowest link of an ideal algorithm.\n"
-    "Under mpirun or srun --mpi=pmix the ranks are theirs.\n\n"
-    "--ranks N with a GRAPH runs a step by N ranks, threads of this process, that divide what each of --strategies\n"
-    "says: steps and items a second, what a rank holds next to its forecast, and the largest batch of a rank by "
-    "forecast\n"
-    "within --memory.\n\n"
+  = "A plan measures nothing: it chooses a kernel's algorithm and layout by its shape, the device, the number of\n"
+    "threads, the versions of libraries, and a cost table that ships with Gradloom. --tune measures every algorithm "
+    "of\n"
+    "the graph's kernels on this machine, for a tenth of --seconds each, and writes the times to gradloom/costs.ini "
+    "in\n"
+    "your configuration folder ($XDG_CONFIG_HOME, else ~/.config). The file keeps the times of other graphs and "
+    "devices;\n"
+    "kernels that do not fit into memory are left out. New runs on the same device use these times, so their last "
+    "bits\n"
+    "may change; a run keeps its table and its choices in its checkpoints. Stop other programs first. Delete the file "
+    "to\n"
+    "return to the shipped table.\n\n"
+    "Several devices, executors or batch sizes, separated by commas, make a table with a row for each combination, "
+    "or\n"
+    "with --json an object for each.\n\n"
+    "devices measures matrix products by size and type, sums (limited by memory bandwidth), copies from page-locked "
+    "and\n"
+    "other memory, the overhead of a step with one sum, and of a bare kernel in consecutive launches and with a "
+    "wait.\n"
+    "Then follow the convolutions of VGG-16, ResNet-18 and ResNet-50 by every algorithm of a device, Gradloom's "
+    "loops\n"
+    "and those of libraries, with their sum after each net, and on a GPU the naive and the tiled product of "
+    "textbooks\n"
+    "(own-naive, own-tiled) in comparison with cuBLAS.\n\n"
+    "comm measures the collectives of --ranks, first as threads of this process, then as processes over MPI, by the "
+    "size\n"
+    "of the value: microseconds per call, bytes per second, and bus bandwidth, the bytes per second that an ideal\n"
+    "algorithm sends through its slowest link. Under mpirun or srun --mpi=pmix the launcher starts the ranks.\n\n"
+    "--ranks N with a GRAPH runs steps on N ranks, as threads of this process, with each of --strategies: steps and "
+    "items\n"
+    "per second, the measured and the predicted memory of a rank, and the largest batch of a rank that by prediction "
+    "fits\n"
+    "into --memory.\n\n"
     "--replicas N divides a batch of N times --batch-size among N virtual devices in one process, as DataParallel "
     "does:\n"
-    "the first one has the weights and copies them to the others in every step, gathers losses and gradients, and\n"
-    "updates alone. It is compared with one device with all threads, and with N ranks with the same batch.\n\n"
+    "the first device stores the weights, copies them to the others in every step, gathers losses and gradients, and\n"
+    "computes the update. The table compares it with one device with all threads, and with N ranks with the same "
+    "batch.\n\n"
     "  gradloom bench comm --ranks 4 --over mpi\n"
     "  gradloom bench graphs/models/fashion-mlp.xml --replicas 2\n"
     "  gradloom bench graphs/models/char-gpt.xml --ranks 2 --strategies data,zero3\n"

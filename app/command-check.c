@@ -218,12 +218,13 @@ run_check (const Command *command, int argc, char **argv)
   g_auto (GStrv) in = NULL;
   const GOptionEntry entries[] = {
     { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
-      "Compare gradients (of a NODE named after GRAPH alone) with differences", NULL },
-    { "in", 0, 0, G_OPTION_ARG_STRING_ARRAY, &in, "With --gradcheck: the values of a port where gradients are compared",
-      "PORT=F.npy" },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
+      "Compare gradients with finite differences (NODE after GRAPH: only of this node)", NULL },
+    { "in", 0, 0, G_OPTION_ARG_STRING_ARRAY, &in,
+      "With --gradcheck: the values of a port at which gradients are compared", "PORT=F.npy" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Batch size B for costs (default: the graph's, else 1)",
+      "N" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -231,7 +232,7 @@ run_check (const Command *command, int argc, char **argv)
   if (argc != 2 && !(gradcheck && argc == 3))
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
   if (in && !gradcheck)
-    return command_usage (command, "--in gives points for --gradcheck.");
+    return command_usage (command, "--in sets values for --gradcheck.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -303,14 +304,16 @@ run_check (const Command *command, int argc, char **argv)
 const Command command_check = {
   .name = "check",
   .arguments = "GRAPH|RUN [NODE]",
-  .summary = "validate; table of nodes with device, shape, parameters, FLOPs; memory by kind",
+  .summary = "validate a graph; list its nodes with device, shape, parameters and FLOPs, and its memory by kind",
   .details
-  = "All faults are printed, each with line, node, port and fix; the status is then 1. What `train` or `run` would\n"
-    "refuse is a fault, devices that this machine does not have among it; data that are read outside the graph's "
-    "folder\n"
-    "are only named. Memory is what a training step needs\n"
-    "(without <train>: an evaluation) on each device, by kind; the column output is what a node's results take.\n"
-    "Where nodes name other devices, the tensors that are copied between them follow, also of devices that are not "
-    "here.",
+  = "Prints all faults with line, node, port and fix; the exit status is then 1. Everything that `train` or `run` "
+    "would\n"
+    "refuse is a fault, including devices that this machine does not have; data outside the graph's folder only cause "
+    "a\n"
+    "warning. Memory is that of a training step (without <train>: of an evaluation) on each device, by kind; the "
+    "column\n"
+    "output is the memory of a node's results. If nodes have several devices, the tensors that are copied between "
+    "them\n"
+    "are listed, even for devices that this machine does not have.",
   .run = run_check,
 };

@@ -167,9 +167,9 @@ run_for_git (const Printer *p, char **argv, gboolean renamed, gboolean all)
   g_autoptr (LoomGraph) b = read_version (p, "+++", argv[renamed ? 8 : 1], argv[5], &new_failure);
 
   if (old_failure != NULL)
-    printf ("  The old version is no graph that can be compared: %s\n", old_failure);
+    printf ("  The old version is not a graph that can be compared: %s\n", old_failure);
   if (new_failure != NULL)
-    printf ("  The new version is no graph that can be compared: %s\n", new_failure);
+    printf ("  The new version is not a graph that can be compared: %s\n", new_failure);
   if (a == NULL || b == NULL)
     return 0;
   g_autoptr (GPtrArray) list = loom_graph_diff (a, b, all);
@@ -178,7 +178,7 @@ run_for_git (const Printer *p, char **argv, gboolean renamed, gboolean all)
   else if (list->len > 0)
     print_differences (p, list);
   else
-    printf ("  Nothing that is computed differs%s\n",
+    printf ("  No computation differs%s\n",
             all ? "." : ", only layout, texts or the order of lines (--all shows layout and texts).");
   return 0;
 }
@@ -190,16 +190,17 @@ run_diff (const Command *command, int argc, char **argv)
   g_autofree char *color = NULL;
   Printer p = { 0 };
   const GOptionEntry entries[] = {
-    { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also titles, texts, layout and views, which change no number", NULL },
-    { "quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Nothing but the exit status", NULL },
+    { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also compare titles, texts, layout and views, which change no result",
+      NULL },
+    { "quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Print nothing, only set the exit status", NULL },
     { "color", 0, 0, G_OPTION_ARG_STRING, &color, "auto (default: on a terminal), always or never", "WHEN" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "One object for each difference", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "Print one JSON object for each difference", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (color != NULL && !g_str_equal (color, "auto") && !g_str_equal (color, "always") && !g_str_equal (color, "never"))
-    return command_usage (command, "--color is auto, always or never, not “%s”.", color);
+    return command_usage (command, "--color takes auto, always or never, not “%s”.", color);
   gboolean for_git = argc == 8 || argc == 10;
   p.color = !p.json && use_color (color, for_git);
   if (for_git)
@@ -236,13 +237,14 @@ run_diff (const Command *command, int argc, char **argv)
 const Command command_diff = {
   .name = "diff",
   .arguments = "A B",
-  .summary = "what two graphs compute, compared: nodes, parameters, wires, training",
+  .summary = "compare what two graphs compute: nodes, parameters, wires, training",
   .details
   = "A default that is written out equals one that is left out, 0.0010 equals 1e-3, and the order of lines does not\n"
-    "matter. Nodes and modules that were renamed are recognised where only one can be meant. A or B may be a run's\n"
-    "folder, or - for standard input. + was added, - removed, ~ changed, > renamed.\n\n"
-    "Exit status, as of diff(1): 0 nothing differs, 1 something does, 2 a graph cannot be read or the command line is\n"
-    "wrong. (Other commands say 1 for a graph at fault; here that would read as a difference.) Called by git it is "
+    "matter. Renamed nodes and modules are recognised if the match is unique. A or B may be a run's folder, or - for\n"
+    "standard input. + means added, - removed, ~ changed, > renamed.\n\n"
+    "The exit status is that of diff(1): 0 no difference, 1 differences, 2 a graph cannot be read or the command line "
+    "is\n"
+    "wrong. (Other commands return 1 for a graph with faults, which here would mean a difference.) For git it is "
     "0.\n\n"
     "As git's diff driver for all graphs of a repository:\n\n"
     "  git config diff.gradloom.command 'gradloom diff'\n"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const ExportTarget export_pytorch = { .name = "pytorch", .summary = "a module in Python" };
+static const ExportTarget export_pytorch = { .name = "pytorch", .summary = "a Python module" };
 
 static const ExportTarget *const targets[]
     = { &export_onnx, &export_svg, &export_pdf, &export_png, &export_dot, &export_pytorch };
@@ -124,23 +124,23 @@ run (const Command *command, int argc, char **argv)
     { "to", 0, 0, G_OPTION_ARG_STRING, &to, "What to write", "TARGET" },
     { "file", 'o', 0, G_OPTION_ARG_FILENAME, &job.file,
       "The file to write (default: GRAPH with the target's suffix, here)", "FILE" },
-    { "force", 0, 0, G_OPTION_ARG_NONE, &force, "Without -o, write over a file that is there", NULL },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &force, "Without -o, overwrite an existing file", NULL },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &job.weights, "Weights (default: the run's newest, else initial values)",
       "F.safetensors" },
-    { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not fit", NULL },
+    { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not match", NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &job.seed, "Seed of initial values (default: that of <train>, else 0)", "N" },
-    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.outputs, "A port that the model gives; may be repeated",
+    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.outputs, "An output port of the model; may be repeated",
       "NODE[.PORT]" },
-    { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.inputs, "A port that the model takes, inner ones too",
+    { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.inputs, "An input port of the model, also inside the graph",
       "NODE[.PORT]" },
-    { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix a dynamic size, as in B=1; the others stay dynamic",
+    { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix a dynamic size, such as B=1; the others stay dynamic",
       "B=N" },
     { "raw", 0, 0, G_OPTION_ARG_NONE, &job.raw,
-      "The net of a run alone: without normalisation, filled gaps, names and probabilities", NULL },
-    { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data, "Put the numbers into a second file, FILE.data",
+      "Export only the net of a run, without normalisation, filling of gaps, names and probabilities", NULL },
+    { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data, "Write the weights to a second file, FILE.data",
       NULL },
-    { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the inside of this module", "NAME" },
-    { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw in the colours of the dark style", NULL },
+    { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the contents of this module", "NAME" },
+    { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw with the colours of the dark style", NULL },
     { "transparent", 0, 0, G_OPTION_ARG_NONE, &job.transparent, "Draw no background", NULL },
     { NULL },
   };
@@ -156,27 +156,27 @@ run (const Command *command, int argc, char **argv)
       if (argc != 2)
         command_usage (command, "It takes one GRAPH or one RUN folder.");
       else if (to == NULL)
-        command_usage (command, "--to is missing: it can write %s.", list);
+        command_usage (command, "--to is missing. The targets are %s.", list);
       else if (target == NULL)
-        command_usage (command, "--to %s: it can write %s.", to, list);
+        command_usage (command, "--to takes %s, not “%s”.", list, to);
       else if (target->run == NULL)
-        command_usage (command, "--to %s comes in a later version of Gradloom; this is %s, which can write %s.", to,
-                       LOOM_VERSION, list);
+        command_usage (command, "--to %s is not supported by Gradloom %s, whose targets are %s.", to, LOOM_VERSION,
+                       list);
       else if (find_stray (target, &job, sizes) != NULL)
-        command_usage (command, "--%s does not go with --to %s.", find_stray (target, &job, sizes), to);
+        command_usage (command, "--%s cannot be combined with --to %s.", find_stray (target, &job, sizes), to);
       else if (wrong != NULL)
-        command_usage (command, "--size %s: it takes a letter and a positive number, as in --size B=1.", wrong);
+        command_usage (command, "--size takes a letter and a positive number, such as B=1, not “%s”.", wrong);
       else if (is_same_file (job.file, argv[1]) || is_same_file (job.file, job.weights))
-        command_usage (command, "-o %s is what is read; give another name.", job.file);
+        command_usage (command, "-o %s is the file that is read. Choose another name.", job.file);
       else if (!has_suffix (target, job.file))
-        command_usage (command, "--to %s writes files that end in .%s, which “%s” does not.", to, target->suffix,
+        command_usage (command, "--to %s writes files whose name ends in .%s, but “%s” does not.", to, target->suffix,
                        job.file);
       else
         {
           job.path = argv[1];
           g_autofree char *unnamed = job.file == NULL ? export_default_file (&job, target->suffix) : NULL;
           if (unnamed != NULL && !force && g_file_test (unnamed, G_FILE_TEST_EXISTS))
-            command_usage (command, "“%s” is there already; name a file with -o, or say --force.", unnamed);
+            command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", unnamed);
           else
             status = run_target (target, &job);
         }
@@ -194,12 +194,17 @@ const Command command_export = {
   .arguments = "GRAPH|RUN --to onnx|svg|pdf|png|dot [-o FILE]",
   .summary = "write a graph for other programs",
   .details
-  = "--to onnx writes what prediction needs, in evaluation mode, with operators of set 17: data sets and input nodes\n"
-    "come in under their ports' names, and out goes --output, else the graph's output nodes, else what its loss\n"
-    "compares. Sizes that are letters in the graph stay dynamic. What ONNX cannot express is refused, node by node.\n"
-    "The model of a run takes samples as predict does, fills gaps and normalises them itself, and gives probabilities\n"
-    "after its logits; names of classes, columns and tokens are metadata. --raw leaves that out.\n"
-    "--to svg, pdf and png draw the graph as Studio's canvas shows it, --to dot writes it for graphviz.\n\n"
+  = "--to onnx writes the part of the graph that prediction needs, in evaluation mode, with operator set 17. Inputs "
+    "are\n"
+    "the data set's ports and input nodes; outputs are --output, else the graph's output nodes, else the prediction "
+    "that\n"
+    "its loss reads. Sizes that are letters in the graph stay dynamic. Nodes that ONNX cannot express are listed, "
+    "and\n"
+    "nothing is written. The model of a run reads the same samples as predict, fills gaps, normalises them, and "
+    "outputs\n"
+    "probabilities in addition to logits; names of classes, columns and tokens are metadata. --raw leaves all this "
+    "out.\n"
+    "--to svg, pdf and png draw the graph as on Studio's canvas; --to dot writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"
     "  gradloom export graph.xml --to svg --module block --dark",

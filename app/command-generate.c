@@ -127,13 +127,13 @@ next_token (Generate *g, guint *read, GError **error)
   if (answer->kind != LOOM_ANSWER_PROBABILITIES || answer->n_positions != 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The net does not say how likely each next token is. Train it with cross_entropy on data with "
+                   "The net predicts no probabilities of the next token. Train it with cross_entropy on data with "
                    "source=\"text\".");
       return -1;
     }
   token = draw (g, answer->value, answer->n_classes);
   if (token < 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The net's answer is not finite after %u tokens.", g->ids->len);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN, "The net's output is not finite after %u tokens.", g->ids->len);
   return token;
 }
 
@@ -224,19 +224,19 @@ run_generate (const Command *command, int argc, char **argv)
   guint n_tokens;
   gboolean no_cache = FALSE;
   const GOptionEntry entries[] = {
-    { "prompt", 0, 0, G_OPTION_ARG_STRING, &prompt, "The text that is continued (default: a line's end)", "TEXT" },
-    { "tokens", 0, 0, G_OPTION_ARG_INT, &g.most, "Tokens that are written at most (200)", "N" },
+    { "prompt", 0, 0, G_OPTION_ARG_STRING, &prompt, "The text to continue (default: a newline)", "TEXT" },
+    { "tokens", 0, 0, G_OPTION_ARG_INT, &g.most, "The largest number of tokens to write (200)", "N" },
     { "temperature", 0, 0, G_OPTION_ARG_STRING, &temperature,
-      "Below 1 the likely ones are likelier still, above 1 less; 0: always the likeliest (1)", "X" },
-    { "top-k", 0, 0, G_OPTION_ARG_INT, &g.top_k, "Draw from the K likeliest alone (default: from all)", "K" },
-    { "stop", 0, 0, G_OPTION_ARG_STRING, &stop, "End before this is written", "TEXT" },
-    { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of what is drawn (0)", "N" },
+      "Temperature of sampling: logits are divided by it; 0: always the likeliest token (1)", "X" },
+    { "top-k", 0, 0, G_OPTION_ARG_INT, &g.top_k, "Sample only from the K likeliest tokens (default: all)", "K" },
+    { "stop", 0, 0, G_OPTION_ARG_STRING, &stop, "Stop before this text", "TEXT" },
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of sampling (0)", "N" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
-    { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Compute all positions again for each token, to compare", NULL },
+    { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Recompute all positions for each token, for comparison", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &g.json, "One object on standard output at the end", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &g.json, "Print one JSON object at the end", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -259,8 +259,9 @@ run_generate (const Command *command, int argc, char **argv)
   if (graph == NULL || !command_run_weights (argv[1], &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (weights == NULL)
-    return command_usage (
-        command, "“%s” is a graph, which has no numbers. Give its run's folder, or --weights F.safetensors.", argv[1]);
+    return command_usage (command,
+                          "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.",
+                          argv[1]);
   LoomPredictorOptions options = { .weights = weights,
                                    .device = device,
                                    .threads = threads,
@@ -273,8 +274,8 @@ run_generate (const Command *command, int argc, char **argv)
   if (dataset == NULL || !loom_predictor_reads_text (g.predictor))
     {
       g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "%s%s",
-                   why != NULL ? why : "The net reads no text: its data set is not one with source=\"text\"",
-                   why != NULL ? "" : ", so it has nothing to continue.");
+                   why != NULL ? why : "The net does not read text: its data set is not one with source=\"text\"",
+                   why != NULL ? "" : ", so it cannot continue a text.");
       return command_fail (command, g_steal_pointer (&error));
     }
   g.generator = loom_generator_new (g.predictor, !no_cache, &error);
@@ -315,10 +316,13 @@ const Command command_generate = {
   .arguments = "RUN",
   .summary = "continue a text, token by token",
   .details
-  = "The net was trained on a data set with source=\"text\" to say which token comes next. It reads the prompt,\n"
-    "draws a token from the predicted distribution, and feeds it back. Keys, values and states of\n"
-    "earlier places are kept, so a token costs one place. When the context of a net with attention is full, it\n"
-    "continues with the last half of it; recurrent layers read on. The same seed writes the same text.\n\n"
+  = "The net must be trained on a data set with source=\"text\" to predict the next token. It reads the prompt, "
+    "samples a\n"
+    "token from the predicted distribution, and appends it to its input. Keys, values and states of earlier "
+    "positions\n"
+    "are cached, so each token costs one position. When the context of a net with attention is full, it continues "
+    "with\n"
+    "the last half of the context; recurrent layers have no such limit. The same seed writes the same text.\n\n"
     "  gradloom generate run1 --prompt \"The licensee \" --temperature 0.7\n"
     "  gradloom generate run1 --prompt \"Section 5\" --top-k 10 --stop \".\"",
   .run = run_generate,

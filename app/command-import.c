@@ -29,7 +29,7 @@ may_write (const Command *command, const Options *options, const char *path)
 {
   if (options->force || path == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
     return TRUE;
-  command_usage (command, "“%s” is there already; name another graph with -o, or say --force.", path);
+  command_usage (command, "“%s” exists already. Name another graph with -o, or use --force.", path);
   return FALSE;
 }
 
@@ -45,7 +45,7 @@ print_ports (const char *title, const GPtrArray *ports)
       else
         {
           g_autofree char *quoted = g_strdup_printf ("“%s”", port->name), *name = loom_shorten_quotes (quoted);
-          printf ("%s %s is needed by nothing\n", title, name);
+          printf ("%s %s is not used\n", title, name);
         }
     }
 }
@@ -96,8 +96,8 @@ run (const Command *command, int argc, char **argv)
   Options options = { 0 };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-      "The graph to write; its weights go next to it (default: MODEL.xml here)", "GRAPH" },
-    { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Write over a graph and weights that are there", NULL },
+      "The graph to write; weights are written next to it (default: MODEL.xml here)", "GRAPH" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Overwrite an existing graph and weights", NULL },
     { NULL },
   };
   g_autoptr (GError) error = NULL;
@@ -108,7 +108,7 @@ run (const Command *command, int argc, char **argv)
     return 2;
   g_autofree char *output = options.output;
   if (argc != 2)
-    return command_usage (command, argc < 2 ? "a MODEL.onnx is missing." : "there is one model too many.");
+    return command_usage (command, argc < 2 ? "MODEL.onnx is missing." : "It takes one MODEL.onnx.");
   if (output == NULL)
     output = default_output (argv[1]);
   g_autofree char *weights = NULL, *weights_file = NULL;
@@ -125,9 +125,8 @@ run (const Command *command, int argc, char **argv)
           g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
           fprintf (stderr, "%s: %s\n", shown, text);
         }
-      fprintf (stderr, "gradloom import: what is listed above has no counterpart here; nothing was written. Export the "
-                       "model without "
-                       "it, or change it as said.\n");
+      fprintf (stderr, "gradloom import: the operators above are not supported; nothing was written. Export the model "
+                       "without them, or change it as described.\n");
       return 1;
     }
   if (model == NULL)
@@ -150,10 +149,13 @@ run (const Command *command, int argc, char **argv)
 const Command command_import = {
   .name = "import",
   .arguments = "MODEL.onnx [-o GRAPH] [--force]",
-  .summary = "turn an ONNX model into a graph",
-  .details = "Writes the graph as XML and its weights next to it as safetensors. Operators that have no counterpart\n"
-             "are listed all at once, and nothing is written then. What a model computes from sizes alone becomes\n"
-             "attributes, so sizes must be fixed where a shape is computed; names of dynamic sizes become symbols.\n"
-             "Numbers that PyTorch exports into a second file (model.onnx.data) are read from the model's own folder.",
+  .summary = "convert an ONNX model to a graph",
+  .details = "Writes the graph as XML and its weights next to it as safetensors. If operators are not supported, all "
+             "of them are\n"
+             "listed and nothing is written. Values that a model computes from sizes alone become attributes, so "
+             "sizes must be\n"
+             "fixed where a shape is computed; names of dynamic sizes become symbols. Weights that PyTorch exports to "
+             "a second\n"
+             "file (model.onnx.data) are read from the model's folder.",
   .run = run,
 };

@@ -14,14 +14,14 @@ typedef struct
 static int
 print_list (void)
 {
-  printf ("Data sets for --data, with their options; those without a default are needed:\n");
+  printf ("Data sets for --data, with their options; options without a default are required:\n");
   for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
     {
       printf ("\n  %-14s %s\n", loom_dataset_class_name (*c), loom_dataset_class_doc (*c));
       for (const LoomDatasetParam *p = loom_dataset_class_params (*c); p != NULL && p->name != NULL; p++)
         printf ("      %s=%s\n", p->name, p->def == NULL ? "…" : p->def);
     }
-  printf ("\nNetworks for --net, where they suit the data:\n\n");
+  printf ("\nNetworks for --net, if they suit the data:\n\n");
   for (const LoomTemplateKind *const *k = loom_template_all_kinds (); *k != NULL; k++)
     printf ("  %-14s %s\n", (*k)->name, (*k)->doc);
   return 0;
@@ -143,10 +143,10 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
   g_autofree char *target_name = command_printable (find_option (options, "target"));
 
   g_string_append_printf (notes, "  target %s: %s\n", target_name,
-                          is_class ? "a class; for a number say target_type=float"
-                                   : "a number; for classes say target_type=class");
+                          is_class ? "a class; for a number set target_type=float"
+                                   : "a number; for classes set target_type=class");
   if (is_class && target != NULL && target->n_distinct * 2 > guess->n_rows)
-    g_string_append_printf (notes, "  %s has a class of its own for most rows: no net learns that\n", target_name);
+    g_string_append_printf (notes, "  most rows of %s have a different class, which no net can learn\n", target_name);
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
@@ -155,7 +155,7 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
       if (column->role <= LOOM_CSV_TARGET && column->n_missing > 0 && find_option (given, "missing") == NULL)
         g_string_append_printf (
             notes, "  %s has %u gap%s: %s (missing=mean)\n", name, column->n_missing, column->n_missing == 1 ? "" : "s",
-            column->role == LOOM_CSV_FEATURE ? "filled with the mean" : "rows without it are left out");
+            column->role == LOOM_CSV_FEATURE ? "filled with the mean" : "rows without it are dropped");
     }
   describe_left_out (guess, given, notes);
 }
@@ -256,7 +256,7 @@ write_skeleton (const Command *command, const Options *options, const char *outp
       g_string_append_printf (rest, "  left out: %s\n", shown);
     }
   if (skeleton->n_chains > 1)
-    g_string_append_printf (rest, "  in %u chains, whose widths do not fit each other\n", skeleton->n_chains);
+    g_string_append_printf (rest, "  in %u chains, whose sizes do not match each other\n", skeleton->n_chains);
   return put_graph (command, skeleton->graph, output, rest->str);
 }
 
@@ -273,7 +273,7 @@ write_graph (const Command *command, const Options *options, char **words, int n
 
   given = read_options (options->data, words, n, folder, &wrong);
   if (given == NULL)
-    return command_usage (command, "“%s” is no option of a data set; write NAME=VALUE.", wrong);
+    return command_usage (command, "“%s” is not an option of a data set; write NAME=VALUE.", wrong);
   complete = g_str_equal (options->data, "csv") ? complete_csv (given, folder, &data, rest, &error) : g_strdupv (given);
   data.options = (const char *const *)complete;
   graph = complete != NULL ? loom_template_from_data (&data, &error) : NULL;
@@ -301,14 +301,14 @@ run (const Command *command, int argc, char **argv)
 {
   Options options = { 0 };
   const GOptionEntry entries[] = {
-    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set that it begins with", "SOURCE" },
+    { "data", 0, 0, G_OPTION_ARG_STRING, &options.data, "The data set of the graph", "SOURCE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &options.weights,
-      "Weights to begin with instead of data: a skeleton of the layers that they seem to be of", "FILE.safetensors" },
-    { "net", 0, 0, G_OPTION_ARG_STRING, &options.net, "The kind of network (default: the likeliest)", "KIND" },
+      "Instead of data: a skeleton of the layers of these weights", "FILE.safetensors" },
+    { "net", 0, 0, G_OPTION_ARG_STRING, &options.net, "The kind of network (default: by the data)", "KIND" },
     { "list", 0, 0, G_OPTION_ARG_NONE, &options.list, "List data sets and kinds of networks", NULL },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-      "The graph to write (default: SOURCE.xml or FILE.xml here); - is the terminal", "GRAPH" },
-    { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Write over a graph that is there", NULL },
+      "The graph to write (default: SOURCE.xml or FILE.xml here); - is standard output", "GRAPH" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Overwrite an existing graph", NULL },
     { NULL },
   };
   g_autofree char *data = NULL, *net = NULL, *weights = NULL, *output = NULL;
@@ -322,15 +322,15 @@ run (const Command *command, int argc, char **argv)
   if (options.list)
     return print_list ();
   if (weights != NULL && (data != NULL || net != NULL || argc > 1))
-    return command_usage (command, "--weights stands alone: a skeleton has no data set.");
+    return command_usage (command, "--weights cannot be combined with --data: a skeleton has no data set.");
   if (data == NULL && weights == NULL)
-    return command_usage (command, "--data SOURCE or --weights FILE is missing; --list has them.");
+    return command_usage (command, "--data SOURCE or --weights FILE is missing; --list shows the data sets.");
   if (net != NULL && loom_template_kind (net) == NULL)
-    return command_usage (command, "there is no network “%s”; --list has them.", net);
+    return command_usage (command, "There is no network “%s”; --list shows the networks.", net);
   if (output == NULL)
     output = weights != NULL ? graph_next_to (weights) : g_strconcat (data, ".xml", NULL);
   if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
-    return command_usage (command, "“%s” is there already; name another with -o, or say --force.", output);
+    return command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", output);
   if (weights != NULL)
     return write_skeleton (command, &options, output);
   return write_graph (command, &options, argv + 1, argc - 1, output);
@@ -339,12 +339,16 @@ run (const Command *command, int argc, char **argv)
 const Command command_new = {
   .name = "new",
   .arguments = "--data SOURCE [NAME=VALUE…] | --weights FILE.safetensors",
-  .summary = "begin a graph with a data set, or with weights",
-  .details = "Writes a graph of the data set, a network that suits it, its loss, a metric and how it is trained. The\n"
-             "words after the options are options of the data set; files are named as seen from here. Options that\n"
-             "are not given follow from the table, as in Studio; columns that are left out are listed. With --weights\n"
-             "it writes a skeleton: the layers that the names and shapes of a safetensors file tell, chained where\n"
-             "their widths fit, which begins from these weights. What cannot be guessed is left out and listed.\n\n"
+  .summary = "create a graph from a data set, or from weights",
+  .details = "Writes a graph with the data set, a network that suits it, a loss, a metric and training settings. The "
+             "arguments\n"
+             "NAME=VALUE are options of the data set; file names are relative to the current folder. Options that are "
+             "left out are\n"
+             "derived from the table, as in Studio; columns that are left out are listed. With --weights it writes a "
+             "skeleton: the\n"
+             "layers that the names and shapes of a safetensors file suggest, chained if their sizes match, with "
+             "these weights as\n"
+             "initial weights. Tensors whose layer is not known are left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
              "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
              "  gradloom new --weights resnet18.safetensors -o resnet18.xml",

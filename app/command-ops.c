@@ -42,7 +42,7 @@ say_unknown (const char *name)
 
   fprintf (stderr, "gradloom ops: there is no operator “%s”.", name);
   if (called != NULL)
-    fprintf (stderr, " Did you mean “%s”, which is also called so?", called->name);
+    fprintf (stderr, " Did you mean “%s”, which also has this name?", called->name);
   else if (near != NULL)
     fprintf (stderr, " Did you mean “%s”?", near);
   if (mentions != NULL && called == NULL)
@@ -55,10 +55,10 @@ run_ops (const Command *command, int argc, char **argv)
 {
   gboolean json = FALSE, schema = FALSE, markdown = FALSE, example = FALSE;
   const GOptionEntry entries[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { "schema", 0, 0, G_OPTION_ARG_NONE, &schema, "RELAX NG schema of graph files", NULL },
     { "markdown", 0, 0, G_OPTION_ARG_NONE, &markdown, "A reference in Markdown", NULL },
-    { "example", 0, 0, G_OPTION_ARG_NONE, &example, "With NAME: a small graph that shows it, as a file", NULL },
+    { "example", 0, 0, G_OPTION_ARG_NONE, &example, "With NAME: print a small example graph", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -99,7 +99,7 @@ run_ops (const Command *command, int argc, char **argv)
 const Command command_ops = {
   .name = "ops",
   .arguments = "[NAME]",
-  .summary = "operators: all, one, or the schema of graph files",
+  .summary = "list operators, describe one, or print the schema of graph files",
   .run = run_ops,
 };
 
@@ -138,7 +138,7 @@ run_devices (const Command *command, int argc, char **argv)
 {
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -153,6 +153,6 @@ run_devices (const Command *command, int argc, char **argv)
 const Command command_devices = {
   .name = "devices",
   .arguments = "",
-  .summary = "devices that can be used, and why others cannot",
+  .summary = "list usable devices, and why others are not usable",
   .run = run_devices,
 };

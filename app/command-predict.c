@@ -296,7 +296,7 @@ read_bytes (Predict *p, const char *file, const char *name, GError **error)
     }
   if (standard_input && p->standard_input_is_read)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "Standard input can be read once only.");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "Standard input can be read only once.");
       return NULL;
     }
   p->standard_input_is_read |= standard_input;
@@ -307,8 +307,8 @@ read_bytes (Predict *p, const char *file, const char *name, GError **error)
     fclose (stream);
   if (failed || bytes->len > MAX_FILE)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   failed ? "“%s” cannot be read." : "“%s” is larger than a gibibyte.", name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, failed ? "“%s” cannot be read." : "“%s” is larger than 1 GiB.",
+                   name);
       return NULL;
     }
   return g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
@@ -422,23 +422,22 @@ run_predict (const Command *command, int argc, char **argv)
       "F.safetensors" },
     { "output", 0, 0, G_OPTION_ARG_STRING, &output,
       "The port to print (default: the prediction that the loss compares)", "NODE[.PORT]" },
-    { "top", 0, 0, G_OPTION_ARG_INT, &p.top, "Classes that are named (3)", "K" },
-    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets that write: beginnings that are kept side by side (1: greedy)",
-      "K" },
-    { "invert", 0, 0, G_OPTION_ARG_NONE, &how.invert, "Pictures: black becomes white", NULL },
+    { "top", 0, 0, G_OPTION_ARG_INT, &p.top, "The number of classes to print (3)", "K" },
+    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets with a decoder: the width of the beam search (1: greedy)", "K" },
+    { "invert", 0, 0, G_OPTION_ARG_NONE, &how.invert, "Pictures: invert black and white", NULL },
     { "fit", 0, 0, G_OPTION_ARG_STRING, &fit, "Pictures of other proportions: stretch (default), crop or pad", "HOW" },
-    { "range", 0, 0, G_OPTION_ARG_STRING, &range, "Pictures: what black and white are (default: as in the data set)",
-      "LOW,HIGH" },
+    { "range", 0, 0, G_OPTION_ARG_STRING, &range,
+      "Pictures: the values of black and white (default: as in the data set)", "LOW,HIGH" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT, &p.batch, "Samples at a time (64)", "N" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "One object a sample on standard output", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "Print one JSON object per sample", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc < 3)
-    return command_usage (command, "It takes a RUN folder (or a GRAPH with --weights) and one FILE or more.");
+    return command_usage (command, "It takes a RUN folder (or a GRAPH with --weights) and at least one FILE.");
   if (p.top < 1)
     return command_usage (command, "--top takes a positive number.");
   if (beam < 0 || beam > 1024)
@@ -446,9 +445,9 @@ run_predict (const Command *command, int argc, char **argv)
   while (fit != NULL && how.fit < LOOM_N_FITS && !g_str_equal (fit, loom_picture_fits[how.fit]))
     how.fit++;
   if (how.fit == LOOM_N_FITS)
-    return command_usage (command, "--fit is stretch, crop or pad, not “%s”.", fit);
+    return command_usage (command, "--fit takes stretch, crop or pad, not “%s”.", fit);
   if (range != NULL && !read_range (range, &how.low, &how.high))
-    return command_usage (command, "--range takes two numbers, as 0,255, not “%s”.", range);
+    return command_usage (command, "--range takes two numbers, such as 0,255, not “%s”.", range);
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
@@ -468,7 +467,7 @@ run_predict (const Command *command, int argc, char **argv)
   if (p.predictor == NULL)
     return command_fail (command, g_steal_pointer (&error));
   if (beam > 0 && !loom_predictor_writes (p.predictor))
-    return command_usage (command, "--beam is for nets that write token by token, which learn from a data set's y_in.");
+    return command_usage (command, "--beam is only for nets with a decoder, which are trained with a data set's y_in.");
   if (loom_predictor_writes (p.predictor))
     {
       p.decoder = loom_decoder_new (p.predictor, (guint)MAX (beam, 1), &error);
@@ -478,7 +477,7 @@ run_predict (const Command *command, int argc, char **argv)
   const char *why;
   const LoomDataset *dataset = loom_predictor_dataset (p.predictor, &why);
   if (why != NULL)
-    command_warn (command, "classes have no names, since their data are not there: %s", why);
+    command_warn (command, "classes have no names, because their data are missing: %s", why);
   p.reader = loom_sample_reader_new (loom_predictor_input (p.predictor), dataset, &how);
   p.waiting = g_ptr_array_new_with_free_func (sample_free);
   for (int i = 2; i < argc; i++)
@@ -493,16 +492,18 @@ run_predict (const Command *command, int argc, char **argv)
 const Command command_predict = {
   .name = "predict",
   .arguments = "RUN FILE…",
-  .summary = "images, rows, arrays or texts in; classes or values out",
+  .summary = "predict classes or values from images, tables, arrays or texts",
   .details
-  = "A FILE is read as the data set of the run has its samples: a picture (PNG, JPEG …) is brought to the net's size,\n"
-    "channels and range; a CSV file has the columns of x, by its header, the target may be missing; .npy is one "
-    "sample\n"
-    "or an array of them; of a text the next character is told. - is standard input. What was done to a picture "
-    "follows\n"
-    "its answer. Nets trained with cross_entropy give probabilities, others their values. A net with a decoder\n"
-    "(it learns from the data set's y_in) writes an answer to each line of a text, or to each picture.\n\n"
-    "A file that cannot be read is one sentence, the others are answered, and the status is 1.\n\n"
+  = "A FILE has the form of the samples of the run's data set: a picture (PNG, JPEG …) is converted to the net's "
+    "size,\n"
+    "channels and range; a CSV file has the columns of x in its header, and may lack the target; an .npy file is one\n"
+    "sample or an array of samples; for a text the next token is predicted. - is standard input. The conversions of "
+    "a\n"
+    "picture are printed after its prediction. Nets trained with cross_entropy print probabilities, others their "
+    "values.\n"
+    "A net with a decoder (trained with the data set's y_in) writes an output for each line of a text, or each "
+    "picture.\n\n"
+    "A file that cannot be read is reported; the others are processed, and the exit status is 1.\n\n"
     "  gradloom predict run1 shirt.png boot.jpg\n"
     "  gradloom predict run1 --top 1 --json rows.csv\n"
     "  gradloom predict dates --beam 4 dates.txt\n"

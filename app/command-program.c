@@ -71,7 +71,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
       if (wanted->ranks > 1 || wanted->strategy != NULL)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                       "%s has no <train> with a loss, so there is no step to divide among ranks.", path);
+                       "%s has no <train> with a loss, so it has no training step to divide among ranks.", path);
           return FALSE;
         }
       binding.value['B' - 'A'] = wanted->batch ? wanted->batch : 1;
@@ -109,7 +109,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
 }
 
 #define OPTIONS_OF_RANKS(wanted, strategy)                                                                             \
-  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "The part of one of N ranks", "N" },                             \
+  { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "Print the program of one of N ranks", "N" },                    \
       { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "Of which one (0)", "K" },                                     \
   {                                                                                                                    \
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \
@@ -120,7 +120,7 @@ static const char *
 step_heading (const Source *source)
 {
   return source->spec != NULL && source->spec->gathers
-             ? "on each rank that trains, which pushes the gradients that it gathers to rank 0:\n\n"
+             ? "on each rank that trains and pushes its accumulated gradients to rank 0:\n\n"
              : NULL;
 }
 
@@ -128,8 +128,8 @@ static const char *
 update_heading (const Source *source)
 {
   return source->spec != NULL && source->spec->gathers
-             ? "\non rank 0, which has no part of the batch, from the gradients that the other ranks push:\n\n"
-             : "\nafter each group of batches that <train> accumulates:\n\n";
+             ? "\non rank 0, which trains on no samples and updates weights with the gradients of the other ranks:\n\n"
+             : "\nafter the batches that <train> accumulates:\n\n";
 }
 
 /* FALSE where the number of ranks is none. */
@@ -138,7 +138,7 @@ check_ranks (const Wanted *wanted)
 {
   return wanted->ranks >= 0 && wanted->ranks <= 4096 && wanted->rank >= -1 && wanted->rank < MAX (1, wanted->ranks);
 }
-#define RANKS_RANGE "--ranks takes a number from 1 to 4096, and --rank one from 0 to that less 1."
+#define RANKS_RANGE "--ranks takes a number N from 1 to 4096, and --rank one from 0 to N - 1."
 
 static int
 run_program (const Command *command, int argc, char **argv)
@@ -147,8 +147,9 @@ run_program (const Command *command, int argc, char **argv)
   gboolean json = FALSE;
   g_autofree char *precision = NULL, *strategy = NULL;
   const GOptionEntry entries[] = {
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "B (default: the graph's, else 1)", "N" },
-    { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "The evaluation step instead of the training step", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "Batch size B (default: the graph's, else 1)", "N" },
+    { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "Print the evaluation step instead of the training step",
+      NULL },
     OPTIONS_OF_RANKS (wanted, strategy),
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16 or f64 (default: the graph's)", "P" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
@@ -193,7 +194,7 @@ run_program (const Command *command, int argc, char **argv)
 const Command command_program = {
   .name = "program",
   .arguments = "GRAPH|RUN",
-  .summary = "the primitives, forward, backward and update",
+  .summary = "print the primitives of the forward pass, backward pass and update",
   .run = run_program,
 };
 
@@ -224,7 +225,7 @@ print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, cons
           command_event_print (line);
         }
       else
-        printf ("recomputation saves %s on %s: without it the arena has %s\n", saving, device, whole);
+        printf ("recomputation saves %s on %s: without it the arena would have %s\n", saving, device, whole);
     }
   return TRUE;
 }
@@ -294,8 +295,8 @@ aim_at_source (const Command *command, LoomDevices *devices, LoomPlanOptions *op
   options->no_layout = TRUE;
   command_warn (
       command,
-      "There is no device %s here, so the graph is planned for %s, in plain layouts. The text is what %s would "
-      "compile for these calls; on a GPU some may be joined in other ways.",
+      "This machine has no device %s, so the graph is planned for %s, in plain layouts. The source is what %s would "
+      "compile for these calls; on a GPU some calls may be fused differently.",
       device, options->device, device);
 }
 
@@ -369,7 +370,7 @@ print_stages (const Table *table, GError **error)
   if (n > 1 && source.spec != NULL)
     return listing_print_stages (source.graph, source.spec, l.step->batch, n, table->devices, table->options.device,
                                  table->json, error);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s is cut into no stages: say how many with --ranks.",
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s has no pipeline stages. Set their number with --ranks.",
                table->path);
   return FALSE;
 }
@@ -396,18 +397,19 @@ run_plan (const Command *command, int argc, char **argv)
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "B (default: the graph's, else 1)", "N" },
-    { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "The evaluation step instead of the training step", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &wanted.batch, "Batch size B (default: the graph's, else 1)", "N" },
+    { "eval", 0, 0, G_OPTION_ARG_NONE, &wanted.evaluation, "Print the evaluation step instead of the training step",
+      NULL },
     OPTIONS_OF_RANKS (wanted, strategy),
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
-    { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
-    { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
-    { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Each parameter with its shape and device instead", NULL },
-    { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "What each node takes of the memory instead", NULL },
-    { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Which nodes each stage of a pipeline has instead", NULL },
-    { "source", 0, 0, G_OPTION_ARG_STRING, &node, "The text of a node's kernels, as a GPU compiles them, instead",
-      "NODE" },
+    { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "Use one kernel for each primitive", NULL },
+    { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Print instructions and bytes after each pass instead", NULL },
+    { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Print each parameter with its shape and device instead",
+      NULL },
+    { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "Print the memory of each node instead", NULL },
+    { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Print the nodes of each pipeline stage instead", NULL },
+    { "source", 0, 0, G_OPTION_ARG_STRING, &node, "Print the CUDA source of a node's kernels instead", "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
@@ -418,8 +420,8 @@ run_plan (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
   if (passes + parameters + memory + stages + (node != NULL) > 1)
     return command_usage (command,
-                          "--passes, --parameters, --memory, --stages and --source print different things: name "
-                          "one.");
+                          "--passes, --parameters, --memory, --stages and --source cannot be combined. Use one of "
+                          "them.");
   const TableKind kind = parameters ? TABLE_PARAMETERS : memory ? TABLE_NODES : stages ? TABLE_STAGES : TABLE_NONE;
   command_warn_of_threads (command, threads);
 
@@ -493,33 +495,32 @@ run_plan (const Command *command, int argc, char **argv)
 const Command command_plan = {
   .name = "plan",
   .arguments = "GRAPH|RUN",
-  .summary = "what runs: fused kernels, devices, memory",
+  .summary = "print the plan: fused kernels, devices, memory",
   .details
-  = "--ranks N shows the part of the first of N ranks or of --rank K, --batch-size being that of each, and at the end "
-    "a table of\n"
-    "what the strategies of <parallel> cost: memory of a rank by owner, and the bytes that it sends in a step; with a "
-    "pipeline\n"
-    "its stages, the bubble, and the memory of each stage by schedule.\n\n"
-    "--passes prints how many instructions each pass left and how many bytes they make: first the passes that "
-    "made the\n"
-    "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
-    "values, as if\n"
-    "nothing shared a place; after the last pass, those of the arena.\n\n"
-    "--parameters prints what named_parameters() of a PyTorch module does, with the device that each lies on: run it "
-    "with\n"
-    "another --device, or a device=\"…\" on some nodes, to see what moves. With --ranks it prints the parts of all "
-    "ranks, "
-    "or of\n"
+  = "--ranks N prints the plan of the first of N ranks, or of --rank K, with --batch-size samples in each rank. A "
+    "table of the\n"
+    "strategies of <parallel> follows, with the memory of a rank by owner and the bytes that it sends per step; with "
+    "a\n"
+    "pipeline also its stages, the bubble, and the memory of each stage by schedule.\n\n"
+    "--passes prints the number of instructions after each pass and the bytes of their results: first the passes on "
+    "the\n"
+    "program (mixed precision, recomputation), then those of the planner in their order. Bytes are the sum of all "
+    "values,\n"
+    "as if they shared no memory; after the last pass, those of the arena.\n\n"
+    "--parameters prints the names, shapes and devices of parameters, as named_parameters() of a PyTorch module: "
+    "compare it\n"
+    "with another --device, or with device=\"…\" on some nodes. With --ranks it prints the parts of all ranks, or of "
     "--rank K.\n\n"
-    "--memory prints what each node takes of a device's memory by owner, at the moment when most is alive, the largest "
-    "first;\n"
-    "its sums are those of the plan's last line. With --ranks, of all ranks, or of --rank K.\n\n"
-    "--stages prints which nodes each stage of a pipeline has, as nodes name them or as they take equally long: as "
-    "many as\n"
-    "<parallel> says or as there are --ranks.\n\n"
-    "--source NODE prints the CUDA source that is compiled at run time for the element-wise work of a node or, of a\n"
-    "module's node, of all inside it; of other nodes, which kernel or library computes them. --device cuda:0 needs no "
-    "GPU\n"
-    "for that.",
+    "--memory prints the memory of each node by owner, at the instruction with the most live memory, largest first; "
+    "the sums\n"
+    "are those of the plan's last line. With --ranks it prints those of all ranks, or of --rank K.\n\n"
+    "--stages prints the nodes of each pipeline stage: stages that nodes name, or stages of equal time. Their number "
+    "is that\n"
+    "of <parallel>, or --ranks.\n\n"
+    "--source NODE prints the CUDA source that is compiled at run time for the element-wise operations of a node, or "
+    "of all\n"
+    "nodes inside a module's node; for other nodes, the name of the kernel or library. --device cuda:0 needs no GPU "
+    "for\n"
+    "this.",
   .run = run_plan,
 };

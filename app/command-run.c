@@ -110,20 +110,20 @@ static int
 check_words (Run *r)
 {
   if (r->out == NULL && r->grad == NULL && r->save_weights == NULL)
-    return command_usage (r->command, "Nothing was asked for: give --out, --grad or --save-weights.");
+    return command_usage (r->command, "No output is requested. Use --out, --grad or --save-weights.");
   if ((r->grads != NULL || r->wrt != NULL || r->grad_output != NULL) && r->grad == NULL)
-    return command_usage (r->command, "--grads, --wrt and --grad-output need --grad PORT: the gradients of what?");
+    return command_usage (r->command, "--grads, --wrt and --grad-output need --grad PORT, the port to differentiate.");
   if (r->grad != NULL && r->grads == NULL)
-    return command_usage (r->command, "--grad needs --grads F.safetensors to write to.");
+    return command_usage (r->command, "--grad needs --grads F.safetensors, the file to write.");
   if (r->mode != NULL && !g_str_equal (r->mode, "eval") && !g_str_equal (r->mode, "train"))
-    return command_usage (r->command, "--mode is eval or train, not “%s”.", r->mode);
+    return command_usage (r->command, "--mode takes eval or train, not “%s”.", r->mode);
   if (r->dtype != NULL && !g_str_equal (r->dtype, "f32") && !g_str_equal (r->dtype, "f64"))
-    return command_usage (r->command, "--dtype is f32 or f64, not “%s”.", r->dtype);
+    return command_usage (r->command, "--dtype takes f32 or f64, not “%s”.", r->dtype);
   if (r->partial && r->weights == NULL)
-    return command_usage (r->command, "--partial says how to read --weights, which is not given.");
+    return command_usage (r->command, "--partial needs --weights.");
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;
   if (r->device != NULL && !loom_dtype_runs_on (r->float_dtype, r->device))
-    return command_usage (r->command, "--dtype %s runs on device %s only; leave --device %s out.", r->dtype,
+    return command_usage (r->command, "--dtype %s needs the device %s. Leave out --device %s.", r->dtype,
                           loom_dtype_backend (r->float_dtype), r->device);
   return 0;
 }
@@ -146,21 +146,24 @@ run_run (const Command *command, int argc, char **argv)
   g_auto (Run) r = { .command = command, .seed = -1 };
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &r.weights, "Weights; every name and shape must match", "F" },
-    { "partial", 0, 0, G_OPTION_ARG_NONE, &r.partial, "Allow weights that are missing or do not fit", NULL },
-    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Value of an output port, inner ones too", "NODE[.PORT]=F.npy" },
-    { "out", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.out, "Where a port's value goes", "NODE[.PORT]=F.npy" },
+    { "partial", 0, 0, G_OPTION_ARG_NONE, &r.partial, "Allow weights that are missing or do not match", NULL },
+    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Value of an input port, also inside the graph",
+      "NODE[.PORT]=F.npy" },
+    { "out", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.out, "Write a port's value to this file", "NODE[.PORT]=F.npy" },
     { "grad", 0, 0, G_OPTION_ARG_STRING, &r.grad, "Compute the gradients of this port", "NODE[.PORT]" },
-    { "grad-output", 0, 0, G_OPTION_ARG_FILENAME, &r.grad_output, "Its cotangent, unless it has one element", "F.npy" },
+    { "grad-output", 0, 0, G_OPTION_ARG_FILENAME, &r.grad_output, "The cotangent of this port; not needed for a scalar",
+      "F.npy" },
     { "grads", 0, 0, G_OPTION_ARG_FILENAME, &r.grads, "Where gradients go", "F.safetensors" },
-    { "wrt", 0, 0, G_OPTION_ARG_STRING_ARRAY, &r.wrt, "Also with respect to this port", "NODE[.PORT]" },
+    { "wrt", 0, 0, G_OPTION_ARG_STRING_ARRAY, &r.wrt, "Also compute gradients with respect to this port",
+      "NODE[.PORT]" },
     { "mode", 0, 0, G_OPTION_ARG_STRING, &r.mode, "eval (default) or train", "M" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &r.device, "Device (default: cpu)", "D" },
-    { "dtype", 0, 0, G_OPTION_ARG_STRING, &r.dtype, "f32 (default) or f64, which runs on ref", "T" },
+    { "dtype", 0, 0, G_OPTION_ARG_STRING, &r.dtype, "f32 (default), or f64 with device ref", "T" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &r.seed, "Seed (default: the graph's, else 0)", "N" },
-    { "save-weights", 0, 0, G_OPTION_ARG_FILENAME, &r.save_weights, "Where parameters and buffers go, afterwards",
-      "F" },
+    { "save-weights", 0, 0, G_OPTION_ARG_FILENAME, &r.save_weights,
+      "Write parameters and buffers to this file afterwards", "F" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &r.threads, "Threads of the CPU device (default: all)", "N" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &r.json, "One object on standard output for each --out", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &r.json, "Print one JSON object for each --out", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -190,10 +193,12 @@ run_run (const Command *command, int argc, char **argv)
 const Command command_run = {
   .name = "run",
   .arguments = "GRAPH|RUN",
-  .summary = "compute ports and gradients from files",
+  .summary = "compute values and gradients of ports from files",
   .details
-  = "Only what the requested ports need is computed. A dataset port that is not given is the first batch of the\n"
-    "test samples, in file order. Gradients are written under the weights' names and as input:PORT. Of a RUN folder\n"
-    "the newest weights are taken, moving averages where it keeps some, unless --weights names others.",
+  = "Only nodes that the requested ports need are computed. Dataset ports without --in are the first batch of the "
+    "test\n"
+    "samples, in file order. Gradients are written under the weights' names and as input:PORT. For a RUN folder the "
+    "newest\n"
+    "weights are used, or their moving averages if it has them, unless --weights names others.",
   .run = run_run,
 };

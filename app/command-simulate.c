@@ -53,7 +53,7 @@ read_links (const Command *command, const Options *o, SimulateSetup *setup)
 
   if (n < 1 || n > 2)
     {
-      command_usage (command, "--link takes one link, or one within machines and one between them: nvlink3,100g.");
+      command_usage (command, "--link takes one link, or two: within and between machines, such as nvlink3,100g.");
       return FALSE;
     }
   return read_link (command, g_strstrip (word[0]), &setup->inside)
@@ -73,17 +73,17 @@ read_strategy (const Command *command, const Options *o, SimulateSetup *setup, g
     setup->zero = s[4] - '0';
   else if (!*all_stages && !*all_tensor && !g_str_equal (s, "data"))
     {
-      command_usage (command, "--strategy is data, zero1, zero2, zero3, pipeline or tensor, not “%s”.", s);
+      command_usage (command, "--strategy takes data, zero1, zero2, zero3, pipeline or tensor, not “%s”.", s);
       return FALSE;
     }
   if ((*all_stages && o->pipeline > 0) || (*all_tensor && o->tensor > 0))
     {
-      command_usage (command, "--strategy %s makes all GPUs parts of one net: leave --%s out.", s, s);
+      command_usage (command, "--strategy %s uses all GPUs for one replica. Leave out --%s.", s, s);
       return FALSE;
     }
   if (o->schedule != NULL && !g_str_equal (o->schedule, "gpipe") && !g_str_equal (o->schedule, "1f1b"))
     {
-      command_usage (command, "--schedule is gpipe or 1f1b, not “%s”.", o->schedule);
+      command_usage (command, "--schedule takes gpipe or 1f1b, not “%s”.", o->schedule);
       return FALSE;
     }
   setup->one_f_one_b = g_strcmp0 (o->schedule, "1f1b") == 0;
@@ -110,14 +110,14 @@ print_head (const char *path, const SimulateWork *work, const SimulateSetup *set
   g_autofree char *gradients = loom_bytes_to_string (bytes), *shown = command_printable (path);
 
   printf ("%s, %.0f samples a replica, %s of gradients; kernels %s%s; ", shown, work->samples, gradients,
-          card != NULL ? "by the peaks of " : "measured here", card != NULL ? card->title : "");
+          card != NULL ? "computed from the peaks of " : "measured here", card != NULL ? card->title : "");
   if (o->link == NULL)
-    printf ("ranks of this machine, which share its processors%s\n",
-            o->no_measure || measures ? "" : "; data parallel ones alone are also run and measured");
+    printf ("ranks on this machine, which share its processors%s\n",
+            o->no_measure || measures ? "" : "; data-parallel ranks are also run and measured");
   else
     printf ("%s within machines of %d, %s between; gradients are exchanged %s\n", setup->inside.title,
             setup->per_machine, setup->between.title,
-            setup->overlap ? "during the backward pass" : "while nothing is computed");
+            setup->overlap ? "during the backward pass" : "after the backward pass");
   printf ("%5s %9s %10s %9s %11s %10s %7s %9s", "GPUs", "replicas", "step ms", "samples/s", "exchange ms", "exposed ms",
           "bubble", "memory");
   printf (" %10s %10s %7s\n", "efficiency", measures ? "measured" : "", measures ? "error" : "");
@@ -284,16 +284,18 @@ set_up (SimulateSetup *setup, const SimulateWork *work, const Options *o, int n,
   if (setup->microbatches > work->samples)
     g_set_error (
         error, LOOM_ERROR, LOOM_ERROR_USAGE,
-        "A batch of %.0f samples cannot be cut into %d micro-batches: give --microbatches %.0f at most, or a larger "
-        "--batch-size.",
+        "A batch of %.0f samples cannot be divided into %d micro-batches. Use at most --microbatches %.0f, or a "
+        "larger --batch-size.",
         work->samples, setup->microbatches, work->samples);
   else if (n % replica != 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                 "%d GPUs are no multiple of the %" G_GINT64_FORMAT " of a replica (--tensor %d times --pipeline %d).",
+                 "%d GPUs are not a multiple of the %" G_GINT64_FORMAT " GPUs of a replica (--tensor %d times "
+                 "--pipeline %d).",
                  n, replica, setup->tensor, setup->pipeline);
   else if ((guint)setup->pipeline > work->layers->len)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "A pipeline of %d stages needs as many nodes; the graph has %u.",
-                 setup->pipeline, work->layers->len);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                 "A pipeline of %d stages needs as many nodes, but the graph has %u.", setup->pipeline,
+                 work->layers->len);
   else
     return TRUE;
   return FALSE;
@@ -349,8 +351,9 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
     say_overlap (spans);
   if (is_above && o->link == NULL && !o->bench.json)
     printf (
-        "Above 100 %%: several ranks, each with some of the threads, use these processors better than one rank, whose "
-        "kernels\nshare each call among all threads.\n");
+        "Above 100 %%: several ranks with some of the threads each use these processors better than one rank, which "
+        "divides\n"
+        "each kernel among all threads.\n");
   return TRUE;
 }
 
@@ -360,30 +363,31 @@ run_simulate (const Command *command, int argc, char **argv)
   g_auto (Options) o = { .per_machine = 8, .bench = { .executor = "plan", .windows = 5, .seconds = 0.2 } };
   gint64 batch = 0;
   const GOptionEntry entries[] = {
-    { "gpus", 0, 0, G_OPTION_ARG_STRING, &o.gpus, "Numbers of GPUs, a row each (1,2,4,8)", "N,…" },
+    { "gpus", 0, 0, G_OPTION_ARG_STRING, &o.gpus, "Numbers of GPUs, one row each (1,2,4,8)", "N,…" },
     { "card", 0, 0, G_OPTION_ARG_STRING, &o.card,
-      "Kernels by a card's peaks: p100, v100, a100, h100 (default: measured here)", "C" },
+      "Times from a GPU's peaks: p100, v100, a100, h100 (default: measured here)", "C" },
     { "link", 0, 0, G_OPTION_ARG_STRING, &o.link,
-      "Within machines and between them: nvlink3,100g (default: measured here)", "L,L" },
-    { "per-machine", 0, 0, G_OPTION_ARG_INT, &o.per_machine, "GPUs of a machine (8)", "N" },
+      "Links within and between machines: nvlink3,100g (default: measured here)", "L,L" },
+    { "per-machine", 0, 0, G_OPTION_ARG_INT, &o.per_machine, "GPUs per machine (8)", "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &o.strategy,
       "data, zero1, zero2, zero3, pipeline, tensor (default: the graph's, else data)", "S" },
-    { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Stages of a replica (default: the graph's)", "K" },
+    { "pipeline", 0, 0, G_OPTION_ARG_INT, &o.pipeline, "Pipeline stages of a replica (default: the graph's)", "K" },
     { "tensor", 0, 0, G_OPTION_ARG_INT, &o.tensor, "GPUs among which products are split (default: the graph's)", "T" },
     { "microbatches", 0, 0, G_OPTION_ARG_INT, &o.microbatches,
       "Micro-batches of a pipeline (default: the graph's, else one for each stage)", "M" },
     { "schedule", 0, 0, G_OPTION_ARG_STRING, &o.schedule, "gpipe or 1f1b (default: the graph's, else gpipe)", "S" },
-    { "no-overlap", 0, 0, G_OPTION_ARG_NONE, &o.no_overlap, "Compute nothing while gradients are exchanged", NULL },
+    { "no-overlap", 0, 0, G_OPTION_ARG_NONE, &o.no_overlap, "Do not overlap the exchange of gradients with computation",
+      NULL },
     { "no-measure", 0, 0, G_OPTION_ARG_NONE, &o.no_measure,
-      "Don't run up to 4 ranks here to compare with the prediction", NULL },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "Samples of each replica in a step (default: the graph's)", "N" },
+      "Do not run up to 4 ranks here to compare them with the prediction", NULL },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "Samples per step of each replica (default: the graph's)", "N" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &o.bench.precision, "f32, bf16, f16 (default: the graph's)", "P" },
-    { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.bench.tf32, "Products of f32 in TF32, where the card has it", NULL },
-    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &o.trace, "Lanes of one replica on the last number of GPUs, for Perfetto",
-      "F.json" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.bench.tf32, "Compute f32 products in TF32 if the GPU has it", NULL },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &o.trace,
+      "Write the timeline of one replica on the last number of GPUs, for Perfetto", "F.json" },
     { "published", 0, 0, G_OPTION_ARG_NONE, &o.published,
-      "Published results next to what the model predicts, and its constants", NULL },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &o.bench.json, "One object a line on standard output", NULL },
+      "Compare the model with published results, and print its constants", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o.bench.json, "Print one JSON object per line", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -400,8 +404,7 @@ run_simulate (const Command *command, int argc, char **argv)
   if (o.microbatches > MOST_MICROBATCHES)
     return command_usage (command, "--microbatches takes at most %d.", MOST_MICROBATCHES);
   if (!command_can_write (o.trace))
-    return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
-                          o.trace);
+    return command_usage (command, "--trace %s: the folder of this file does not exist or is not writable.", o.trace);
 
   g_autoptr (GArray) counts = command_numbers (o.gpus != NULL ? o.gpus : "1,2,4,8", 1, 1000000);
   g_autoptr (GError) error = NULL;
@@ -415,13 +418,13 @@ run_simulate (const Command *command, int argc, char **argv)
                           .bucket = 25e6 };
 
   if (counts == NULL)
-    return command_usage (command, "--gpus takes numbers from 1 to 1000000: 1,2,4,8, not “%s”.", o.gpus);
+    return command_usage (command, "--gpus takes numbers from 1 to 1000000, such as 1,2,4,8, not “%s”.", o.gpus);
   if (o.card != NULL && (card = simulate_find_card (o.card, &names)) == NULL)
     return command_usage (command, "--card knows %s, not “%s”.", names, o.card);
   if (card != NULL && o.link == NULL)
     return command_usage (
         command,
-        "--card needs --link, such as nvlink3,100g: exchange is measured between processors here, not between GPUs.");
+        "--card needs --link, such as nvlink3,100g, because only exchanges between processors can be measured here.");
   if (!read_strategy (command, &o, &setup, &all_stages, &all_tensor)
       || (o.link != NULL && !read_links (command, &o, &setup)))
     return 2;
@@ -439,18 +442,21 @@ run_simulate (const Command *command, int argc, char **argv)
 const Command command_simulate = {
   .name = "simulate",
   .arguments = "GRAPH|RUN | --published",
-  .summary = "what a step would take on many GPUs: time, exchange, bubble, memory, efficiency",
+  .summary = "predict a step on many GPUs: time, exchange, bubble, memory, efficiency",
   .details
-  = "A step is simulated event by event: the nodes of the graph, with the times of their kernels as measured here or "
-    "by\n"
-    "the peaks of a card, and exchanges that take a time for each message and a time for each byte. Gradients are\n"
-    "exchanged in buckets of 25 MB (or bucket_mb), on cards during the backward pass. Efficiency is the throughput of "
-    "each\n"
-    "GPU divided by that of one GPU alone. Without --link ranks are threads of this machine and share its processors:\n"
-    "efficiency is then the throughput of all ranks divided by that of one. If such ranks only divide the batch, up to "
-    "4\n"
-    "are also run, and the table has the measured time and the error of the prediction. Tensor, pipeline and strategy\n"
-    "are the graph's <parallel> unless options say otherwise.\n\n"
+  = "The simulation processes a step event by event: the kernels of the graph's nodes, with times measured here or "
+    "computed\n"
+    "from a GPU's peaks, and exchanges with a latency for each message and a time for each byte. Gradients are "
+    "exchanged in\n"
+    "buckets of 25 MB (or bucket_mb), on GPUs during the backward pass. Efficiency is the throughput of each GPU "
+    "divided by\n"
+    "that of a single GPU. Without --link ranks are threads of this machine and share its processors; efficiency is "
+    "then\n"
+    "the throughput of all ranks divided by that of one. If such ranks only divide the batch, up to 4 ranks are also "
+    "run,\n"
+    "and the table has the measured time and the error of the prediction. Tensor, pipeline and strategy default to "
+    "the\n"
+    "graph's <parallel>.\n\n"
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"

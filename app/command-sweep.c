@@ -164,8 +164,8 @@ static int
 check_options (const Command *command, const SweepOptions *o)
 {
   if ((o->range != NULL) != (o->random > 0))
-    return command_usage (command, o->range != NULL ? "--range is drawn from so often as --random N says."
-                                                    : "--random N draws from --range NODE.PARAM=A..B.");
+    return command_usage (command, o->range != NULL ? "--range needs --random N, the number of draws."
+                                                    : "--random N needs --range NODE.PARAM=A..B.");
   if (o->jobs < 0 || o->random < 0)
     return command_usage (command, "--jobs and --random take positive numbers.");
   if (o->folds < 0 || o->folds == 1)
@@ -175,17 +175,14 @@ check_options (const Command *command, const SweepOptions *o)
   if (o->equal != NULL && !g_str_equal (o->equal, "epochs") && !g_str_equal (o->equal, "both"))
     return command_usage (command, "--equal takes epochs or both, not “%s”.", o->equal);
   if (o->equal != NULL && g_str_equal (o->equal, "both") && o->steps > 0)
-    return command_usage (command, "--equal both takes the updates of the setting that takes most, so it goes with no "
-                                   "--steps.");
+    return command_usage (command, "--equal both sets the number of updates, so it cannot be combined with --steps.");
   if ((o->plot != NULL) != (o->x != NULL))
-    return command_usage (command, "--plot F.svg and --x NAME go together: what stands on the axis is a setting, "
-                                   "NODE.PARAM, or “parameters”.");
+    return command_usage (command, "--plot F.svg needs --x NAME, the setting on the axis (NODE.PARAM or "
+                                   "“parameters”), and --x needs --plot.");
   if (!command_can_write (o->csv))
-    return command_usage (command, "--csv %s: there is no folder for this file, or nothing may be written there.",
-                          o->csv);
+    return command_usage (command, "--csv %s: the folder of this file does not exist or is not writable.", o->csv);
   if (!command_can_write (o->plot))
-    return command_usage (command, "--plot %s: there is no folder for this file, or nothing may be written there.",
-                          o->plot);
+    return command_usage (command, "--plot %s: the folder of this file does not exist or is not writable.", o->plot);
   return 0;
 }
 
@@ -217,33 +214,33 @@ run_sweep (const Command *command, int argc, char **argv)
 {
   g_auto (SweepOptions) o = { .seed = 1 };
   const GOptionEntry entries[] = {
-    { "grid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.grid, "Each of these values, with each of the others'",
-      "NODE.PARAM=V,…" },
-    { "case", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.cases, "Several settings under one name, with each of the others'",
-      "NAME: NODE.PARAM=V …" },
-    { "range", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.range, "Drawn for each of --random: 1e-4..1e-1:log, 16..64:int, a,b",
-      "NODE.PARAM=A..B" },
-    { "random", 0, 0, G_OPTION_ARG_INT64, &o.random, "The number of draws", "N" },
+    { "grid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.grid,
+      "Try each of these values, combined with those of other options", "NODE.PARAM=V,…" },
+    { "case", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.cases,
+      "A named group of settings, combined with those of other options", "NAME: NODE.PARAM=V …" },
+    { "range", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.range,
+      "The range of each random draw: 1e-4..1e-1:log, 16..64:int, a,b", "NODE.PARAM=A..B" },
+    { "random", 0, 0, G_OPTION_ARG_INT64, &o.random, "The number of random draws", "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &o.seed, "Of the draws (1)", "N" },
-    { "seeds", 0, 0, G_OPTION_ARG_STRING, &o.seeds, "Every setting once with each seed", "N,…" },
-    { "folds", 0, 0, G_OPTION_ARG_INT64, &o.folds, "Cross-validation: once for each of K parts of the training samples",
-      "K" },
+    { "seeds", 0, 0, G_OPTION_ARG_STRING, &o.seeds, "Run each setting once with each seed", "N,…" },
+    { "folds", 0, 0, G_OPTION_ARG_INT64, &o.folds, "Cross-validation: run each setting once for each of K folds", "K" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &o.set, "Change one attribute of the graph in all runs",
       "NODE.PARAM=VALUE" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &o.epochs, "Epochs of a run (default: the graph's)", "N" },
     { "steps", 0, 0, G_OPTION_ARG_INT64, &o.steps, "End a run after N steps", "N" },
     { "equal", 0, 0, G_OPTION_ARG_STRING, &o.equal,
-      "epochs, or both: then also by as many updates as the setting with most has (epochs)", "WHAT" },
+      "Compare after equal epochs, or (both) also after equal numbers of updates (epochs)", "WHAT" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &o.device, "Device (default: the graph's)", "D" },
     { "ranks", 0, 0, G_OPTION_ARG_INT, &o.ranks, "Ranks of each run", "N" },
     { "jobs", 0, 0, G_OPTION_ARG_INT, &o.jobs,
-      "The number of runs at a time, which share the processors (default: one a processor)", "N" },
+      "The number of parallel runs, which share the processors (default: one per processor)", "N" },
     { "metric", 0, 0, G_OPTION_ARG_STRING, &o.metric, "The metric of the table (default: the first)", "NAME" },
-    { "out", 0, 0, G_OPTION_ARG_FILENAME, &o.out, "Keep the runs' folders in this one", "DIR" },
-    { "csv", 0, 0, G_OPTION_ARG_FILENAME, &o.csv, "A row for each run", "F.csv" },
-    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &o.plot, "Loss against --x on logarithmic axes, with power laws", "F.svg" },
-    { "x", 0, 0, G_OPTION_ARG_STRING, &o.x, "Of --plot: a setting (NODE.PARAM), or “parameters”", "NAME" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output: each run, then each setting", NULL },
+    { "out", 0, 0, G_OPTION_ARG_FILENAME, &o.out, "Keep the runs' folders in this folder", "DIR" },
+    { "csv", 0, 0, G_OPTION_ARG_FILENAME, &o.csv, "Write a CSV file with a row for each run", "F.csv" },
+    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &o.plot,
+      "Plot the loss over --x on logarithmic axes, with fitted power laws", "F.svg" },
+    { "x", 0, 0, G_OPTION_ARG_STRING, &o.x, "With --plot: a setting (NODE.PARAM), or “parameters”", "NAME" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Print JSON objects: each run, then each setting", NULL },
     { NULL },
   };
   int status;
@@ -255,7 +252,8 @@ run_sweep (const Command *command, int argc, char **argv)
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH.");
   if (g_str_equal (argv[1], "-"))
-    return command_usage (command, "Its runs read the graph each for itself: save it into a file.");
+    return command_usage (command,
+                          "Each run reads the graph again, so it cannot be standard input. Save it in a file.");
   if (check_options (command, &o) != 0)
     return 2;
 
@@ -278,13 +276,13 @@ run_sweep (const Command *command, int argc, char **argv)
   if (o.seeds != NULL)
     seeds = command_numbers (o.seeds, 0, G_MAXINT64);
   if (o.seeds != NULL && seeds == NULL)
-    return command_usage (command, "--seeds takes numbers that are not negative: 1,2,3, not “%s”.", o.seeds);
+    return command_usage (command, "--seeds takes numbers from 0, such as 1,2,3, not “%s”.", o.seeds);
   if (!sweep_grid ((const char *const *)o.grid, points, &error)
       || (o.random > 0 && !sweep_random ((const char *const *)o.range, o.random, (guint64)o.seed, points, &error))
       || !sweep_cases ((const char *const *)o.cases, points, &error))
     return command_fail (command, g_steal_pointer (&error));
   if ((double)points->len * (seeds != NULL ? seeds->len : 1) * MAX (o.folds, 1) > SWEEP_MOST)
-    return command_usage (command, "That is more than %d runs, by settings, seeds and folds.", SWEEP_MOST);
+    return command_usage (command, "Settings, seeds and folds make more than %d runs. Use fewer.", SWEEP_MOST);
   sweep.pass = (const char *const *)pass->pdata;
   make_runs (&sweep, seeds);
   sweep.jobs = o.jobs > 0 ? o.jobs : MAX (1, loom_processors () / MAX (1, o.ranks));
@@ -300,7 +298,7 @@ run_sweep (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   print_results (&sweep, o.json, both);
   if (o.metric != NULL && sweep.metric_found == NULL)
-    command_warn (command, "No run has a metric “%s”.", o.metric);
+    command_warn (command, "No run has the metric “%s”.", o.metric);
   for (guint i = 0; i < runs->len; i++)
     failed += g_array_index (runs, SweepRun, i).failure != NULL;
   if ((o.csv != NULL && !sweep_write_csv (&sweep, o.csv, &error))
@@ -315,24 +313,24 @@ const Command command_sweep = {
   .arguments = "GRAPH",
   .summary = "train a graph with many settings, seeds or folds, and compare them in a table",
   .details
-  = "Runs are processes of their own, --jobs at a time. The table has a row for each setting: the mean of the "
-    "last evaluation's\n"
+  = "Runs are separate processes, --jobs at a time. The table has a row for each setting: the mean of the last "
+    "evaluation's\n"
     "loss and metric over seeds and folds (validation, else test, else the last step's loss), and the standard "
     "deviation\n"
-    "between runs. --folds K deals the training samples into K parts by the seed: each validates once the net "
-    "that the\n"
-    "others have trained. A run that fails is counted and its sentence shown; the others go on. Values with commas are "
-    "divided by semicolons:\n"
+    "over runs. --folds K divides the training samples into K folds by the seed; each fold validates the net that is\n"
+    "trained on the others. A failed run is counted, and its error is printed; the others continue. Separate values "
+    "that\n"
+    "contain commas by semicolons:\n"
     "--grid 'train.betas=0.9,0.99;0.9,0.999'.\n\n"
-    "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.lr=0.01,0.05,0.1 --grid "
-    "fc1.out_features=64,256 --seeds 1,2,3\n"
+    "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.lr=0.01,0.05,0.1 --grid fc1.out_features=64,256 "
+    "--seeds 1,2,3\n"
     "  gradloom sweep graphs/lessons/spirals.xml --random 20 --range train.lr=1e-4..1e-1:log --range "
     "hidden.out_features=4..64:int --csv runs.csv\n"
     "  gradloom sweep graphs/lessons/spirals.xml --grid hidden.out_features=4,16 --folds 5\n"
     "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.batch_size=64,512,4096 --seeds 1,2,3 --equal both "
     "--case 'same rate:'\n"
     "      --case 'scaled: train.lr_batch_size=64' --case 'LARS: train.optimizer=lars train.lr=1'\n"
-    "  gradloom sweep graphs/models/fashion-mlp.xml --grid fc1.out_features=4,16,64,256 --seeds 1,2 --plot "
-    "sizes.svg --x parameters",
+    "  gradloom sweep graphs/models/fashion-mlp.xml --grid fc1.out_features=4,16,64,256 --seeds 1,2 --plot sizes.svg "
+    "--x parameters",
   .run = run_sweep,
 };

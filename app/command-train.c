@@ -23,7 +23,7 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
   g_autofree char *out = options->out != NULL ? command_printable (options->out) : g_strdup ("");
   fprintf (stderr, "%s parameters, peak of %s planned%s%s%s\n", count, memory,
            options->out != NULL ? ", writing to " : "", out,
-           options->out != NULL || options->resume != NULL ? "" : ", nothing is kept (no --out)");
+           options->out != NULL || options->resume != NULL ? "" : ", nothing is saved (no --out)");
 }
 
 static int
@@ -38,7 +38,8 @@ refuse_folder (const Command *command, const char *folder)
     return command_usage (command, "“%s” is a folder without a run. Name a graph file.", folder);
   if (!g_file_test (settings, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” is a folder. Name the graph in it: %s.", folder, graph);
-  return command_usage (command, "“%s” is a folder. Resume the run by --resume %s, or begin again from its graph: %s.",
+  return command_usage (command,
+                        "“%s” is a folder. Resume the run with --resume %s, or start a new one from its graph: %s.",
                         folder, run, file);
 }
 
@@ -181,35 +182,36 @@ run_train (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
-      "Epochs (default: the graph's); 0: initialise, evaluate, write the weights", "N" },
-    { "steps", 0, 0, G_OPTION_ARG_INT64, &steps, "End after N steps of the run, if its epochs have more", "N" },
+      "Epochs (default: the graph's); 0: initialise, evaluate and write the weights", "N" },
+    { "steps", 0, 0, G_OPTION_ARG_INT64, &steps, "Stop after N steps of the run, if its epochs have more", "N" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
-    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 on ref", "P" },
-    { "tf32", 0, 0, G_OPTION_ARG_NONE, &tf32, "Products of f32 in TF32, where the device has it", NULL },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 with device ref",
+      "P" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &tf32, "Compute f32 products in TF32 if the device has it", NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
-    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Begin from the weights that fit, and list the others",
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Load initial weights that match, and list the others",
       "F.safetensors" },
-    { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Take only weights whose path matches: 'backbone.*,stem'",
+    { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Load only weights whose path matches: 'backbone.*,stem'",
       "PATTERN" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
-    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks,
-      "Train in N processes, each with a batch of its own (mpirun starts them)", "N" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Train in N processes, each with its own batch (started by mpirun)",
+      "N" },
     { "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S" },
-    { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts,
-      "Ranks on these hosts, which mpirun reaches by ssh; :N where one has several", "H,…" },
+    { "hosts", 0, 0, G_OPTION_ARG_STRING, &hosts, "Start ranks on these hosts by ssh; :N for several on one host",
+      "H,…" },
     { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &launch.timeout,
       "End the run if a rank has not reached an exchange after S seconds (default: never)", "S" },
     { "min-ranks", 0, 0, G_OPTION_ARG_INT, &launch.min_ranks,
-      "If a rank is lost, continue from the newest checkpoint with one rank less, down to N", "N" },
-    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the lanes of the sixth step, for Perfetto and Studio",
+      "If a rank is lost, continue from the newest checkpoint with fewer ranks, at least N", "N" },
+    { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace, "Write the timeline of the sixth step, for Perfetto and Studio",
       "F.json" },
-    { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "At the end, a table of where a step waits", NULL },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Events on standard output, one object a line", NULL },
+    { "waits", 0, 0, G_OPTION_ARG_NONE, &view.waits, "Print a table of stalls at the end", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Print events as JSON, one object per line", NULL },
     { NULL },
   };
   g_auto (GStrv) words = g_strdupv (argv);
@@ -237,32 +239,32 @@ run_train (const Command *command, int argc, char **argv)
     .trace = trace,
   };
   if (lr != NULL && (!command_float (lr, &options.lr) || options.lr < 0))
-    return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
+    return command_usage (command, "--lr takes a number from 0, not “%s”.", lr);
   if (resume != NULL && (argc != 1 || out != NULL))
     return command_usage (command,
-                          "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
+                          "--resume reads the graph of the run and continues in its folder, so it cannot be combined "
+                          "with GRAPH or --out.");
   g_autofree char *word = resume != NULL ? loom_text_shell_word (resume) : NULL;
   if (resume != NULL && epochs == 0)
     return command_usage (command,
-                          "--epochs 0 begins a run, so it does not go with --resume. To see what a run is worth: "
+                          "--epochs 0 starts a run, so it cannot be combined with --resume. To evaluate a run: "
                           "gradloom eval %s.",
                           word);
   if (resume != NULL
       && (batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL))
     return command_usage (command,
-                          "--resume keeps the batch size, seed, graph and weights of the run, so "
-                          "it goes with none of --batch-size, --seed, --precision, --tf32, --set, --weights and "
-                          "--match. Leave them out, or start a new run with --out.");
+                          "--resume keeps the batch size, seed, graph and weights of the run, so it cannot be "
+                          "combined with --batch-size, --seed, --precision, --tf32, --set, --weights or --match. "
+                          "Leave them out, or start a new run with --out.");
   if (!command_knows_strategy (command, strategy))
     return 2;
   if (!command_can_write (trace))
-    return command_usage (command, "--trace %s: there is no folder for this file, or nothing may be written there.",
-                          trace);
+    return command_usage (command, "--trace %s: the folder of this file does not exist or is not writable.", trace);
   if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
     return refuse_folder (command, argv[1]);
   if (resume == NULL && argc != 2)
     return command_usage (command,
-                          argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
+                          argc < 2 ? "GRAPH is missing. It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
@@ -273,7 +275,7 @@ run_train (const Command *command, int argc, char **argv)
   launch.json = view.json;
   launch.waits = view.waits;
   if (argc > 1 && g_str_equal (argv[1], "-") && (ranks > 1 || hosts != NULL))
-    return command_usage (command, "Its ranks read the graph each for itself: save it into a file.");
+    return command_usage (command, "Each rank reads the graph, so it cannot be standard input. Save it in a file.");
   launch.graph = resume == NULL ? argv[1] : NULL;
   if (train_launch (command, words, &launch, &options, &launched))
     return launched;
@@ -288,8 +290,8 @@ run_train (const Command *command, int argc, char **argv)
     return comm->rank > 0
                ? 0
                : command_usage (command,
-                                "--ranks says %d, but the launcher has started %d. Leave out --ranks, or start "
-                                "gradloom without the launcher.",
+                                "--ranks is %d, but the launcher has started %d. Leave out --ranks, or start gradloom "
+                                "without the launcher.",
                                 ranks, comm->size);
   if (!view.json)
     say_ranks (comm);
@@ -316,8 +318,8 @@ run_train (const Command *command, int argc, char **argv)
   if (is_over)
     {
       gboolean early = loom_trainer_steps (trainer) < loom_trainer_total_steps (trainer);
-      printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT
-              " epoch%s%s). Give --epochs M to train on.\n",
+      printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT " epoch%s%s). Use --epochs M to "
+              "continue.\n",
               loom_trainer_steps (trainer), view.epochs, view.epochs == 1 ? "" : "s",
               early ? " at most, stopped early" : "");
       return 0;
@@ -348,42 +350,55 @@ run_train (const Command *command, int argc, char **argv)
 const Command command_train = {
   .name = "train",
   .arguments = "GRAPH | --resume DIR",
-  .summary = "train the graph's <train>, with a progress bar",
+  .summary = "train a graph as its <train> describes",
   .details
-  = "The run folder holds graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
-    "written at each epoch's end and every 30 seconds; Ctrl-C finishes the step, writes one and leaves with\n"
-    "status 130 (SIGTERM: 143); again, more than a second later, it ends the run at once, and what was trained since\n"
-    "the newest checkpoint is lost. A resumed run ends with the same bits as one that was never stopped.\n"
-    "A run that fails (NaN, wrong data, no memory) keeps the steps that it has finished, and says how to go on.\n\n"
-    "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, "
-    "which\n"
-    "validation and test use and which is written to weights-ema.safetensors; patience=\"5\" ends training after 5\n"
-    "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are "
+  = "The run folder contains graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is "
+    "written at\n"
+    "the end of each epoch and every 30 seconds. Ctrl-C finishes the step, writes a checkpoint and exits with status "
+    "130\n"
+    "(SIGTERM: 143). A second Ctrl-C, more than a second later, ends the run at once; steps since the newest "
+    "checkpoint are\n"
+    "lost. A resumed run ends with the same bits as one that was never stopped. A run that fails (NaN, wrong data, "
+    "out of\n"
+    "memory) saves its finished steps and prints how to continue.\n\n"
+    "In <train>, accumulate=\"N\" accumulates the gradients of N batches for a step; ema=\"0.999\" keeps a moving "
+    "average of\n"
+    "the weights for validation and test, which is written to weights-ema.safetensors; patience=\"5\" ends training "
+    "after 5\n"
+    "epochs without a better validation loss (or monitor=\"METRIC\") and writes the best weights to "
     "weights-best.safetensors.\n\n"
-    "drop_last=\"true\" leaves out an epoch's last batch where it is short; otherwise it is trained on, but for a "
+    "drop_last=\"true\" drops an incomplete last batch of an epoch. By default it is used for training, except a "
     "single\n"
-    "sample of which a batch norm would learn nothing: then a note says that it is left out.\n\n"
-    "algorithm=\"direct\" forbids Winograd's algorithm in convolutions (a layer's algorithm=\"direct\" in that one),\n"
-    "which is faster and whose rounding errors are four times as large, about 0.8 millionths of a result's norm.\n\n"
-    "--weights begins from a file: weights of the same name and shape are taken, all others are listed. With a\n"
-    "<group match=\"…\" frozen=\"true\"/> they stay as they are while new layers learn.\n\n"
-    "sample_weights=\"balanced\" draws samples with replacement, each class as often as the others; \"1,1,5\" weighs "
+    "sample if the net has a batch norm, which is dropped with a note.\n\n"
+    "algorithm=\"direct\", in <train> or on a layer, forbids Winograd's algorithm for convolutions, which is faster "
+    "and has\n"
+    "four times larger rounding errors, about 8e-7 of a result's norm.\n\n"
+    "--weights loads initial weights from a file: those with the same name and shape are loaded, all others are "
+    "listed.\n"
+    "<group match=\"…\" frozen=\"true\"/> keeps them fixed while new layers are trained.\n\n"
+    "sample_weights=\"balanced\" draws samples with replacement, each class equally often; \"1,1,5\" sets weights of "
     "classes.\n\n"
-    "--waits prints at the end how long a step waited for its batch, for the computation and for the rest; where data\n"
-    "take a large part, read less, change pictures less, or make batches larger.\n\n"
-    "--ranks N and --hosts a,b:2 start mpirun; under mpirun or srun --mpi=pmix the ranks are theirs. Processes that\n"
-    "torchrun, or srun without PMIx, has started are refused, since each would train alone. Rank 0\n"
-    "writes and says what the run says; what another one says begins with its number, and with its host where there\n"
-    "are several. Before the first step all compare graph, options, version and data. Where a rank hangs,\n"
-    "--timeout S ends the run within S and ten seconds, and says which rank has not come to which exchange. With\n"
-    "--min-ranks a lost rank costs the steps since the newest checkpoint, and no more: the others are started again.\n"
-    "\n"
-    "--trace writes what every rank and device did when in the sixth step (or the last of fewer), as JSON that\n"
-    "ui.perfetto.dev opens: nodes with their kernels, exchanges with their bytes, and waiting for a batch or another "
-    "rank.\n"
-    "One GPU's times are taken by events in its stream; of several devices each kernel is waited for, so that step "
+    "--waits prints at the end how long a step waited for its batch, for the computation and for the rest. If data "
+    "take a\n"
+    "large part, read or augment less data, or use larger batches.\n\n"
+    "--ranks N and --hosts a,b:2 start ranks with mpirun; under mpirun or srun --mpi=pmix the launcher starts them.\n"
+    "Processes that torchrun, or srun without PMIx, has started are refused, because each would train alone. Rank 0 "
+    "writes\n"
+    "the run and prints its output; messages of other ranks begin with their number, and with their host if there "
+    "are\n"
+    "several. Before the first step all ranks compare graph, options, version and data. If a rank hangs, --timeout S "
+    "ends\n"
+    "the run within S + 10 seconds and names the rank and the exchange that it has not reached. With --min-ranks a "
+    "lost rank\n"
+    "costs only the steps since the newest checkpoint: the other ranks are started again.\n\n"
+    "--trace writes a timeline of all ranks and devices in the sixth step (or the last, if there are fewer) as JSON "
+    "for\n"
+    "ui.perfetto.dev: nodes with their kernels, exchanges with their bytes, and waits for a batch or another rank. "
+    "The times\n"
+    "of a single GPU are measured by events in its stream; with several devices each kernel is waited for, so this "
+    "step\n"
     "takes longer.\n\n"
-    "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
+    "If the loss depends on no data set, an epoch is one step.\n\n"
     "--json: docs/using-models.md lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
     "  gradloom train --resume run1\n"
@@ -425,7 +440,7 @@ evaluate_writing (const Command *command, const LoomGraph *graph, const LoomPred
     {
       char first[G_ASCII_DTOSTR_BUF_SIZE], second[G_ASCII_DTOSTR_BUF_SIZE];
 
-      printf ("written by itself, beam %d: BLEU %s, %s %% of %" G_GINT64_FORMAT " sentences exact\n", beam,
+      printf ("generated with beam %d: BLEU %s, %s %% of %" G_GINT64_FORMAT " sentences exact\n", beam,
               g_ascii_formatd (first, sizeof first, "%.2f", 100 * bleu),
               g_ascii_formatd (second, sizeof second, "%.1f", 100 * exact), result.sentences);
     }
@@ -443,12 +458,13 @@ run_eval (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
-    { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not fit", NULL },
+    { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not match", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
-    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Also let a net with a decoder write, and measure BLEU (1: greedy)", "K" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "One object on standard output", NULL },
+    { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets with a decoder: also generate outputs and measure BLEU (1: greedy)",
+      "K" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Print one JSON object", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -461,7 +477,7 @@ run_eval (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
   if (!g_file_test (argv[1], G_FILE_TEST_EXISTS))
-    g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no such run or graph: “%s”.", argv[1]);
+    g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is neither a run nor a graph.", argv[1]);
   else
     graph = command_read_graph (argv[1], &error);
   if (graph != NULL && !command_run_weights (argv[1], &weights, &error))
@@ -483,14 +499,14 @@ run_eval (const Command *command, int argc, char **argv)
   if (loom_trainer_notes (trainer) != NULL)
     command_warn (command, "%s", loom_trainer_notes (trainer));
   if (weights == NULL)
-    command_warn (command, "no --weights: these are the weights that training begins with.");
+    command_warn (command, "no --weights: the weights are those before training.");
   else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
     {
       int status = command_fail (command, g_steal_pointer (&error));
       return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
     }
   else if (report != NULL && *report)
-    command_warn (command, "%s does not hold what the graph has:%s", weights, report);
+    command_warn (command, "%s lacks weights of the graph:%s", weights, report);
 
   train_view_begin_eval (&view, command, trainer, weights != NULL ? loom_weights_step (weights) : 0);
   if (!loom_trainer_evaluate (trainer, "test", &error))
@@ -506,12 +522,14 @@ run_eval (const Command *command, int argc, char **argv)
 const Command command_eval = {
   .name = "eval",
   .arguments = "GRAPH|RUN",
-  .summary = "loss and metrics over the test samples",
+  .summary = "evaluate loss and metrics on the test samples",
   .details
-  = "Loss and every <metric> of <train> over the test samples, or the validation samples where there are none. A\n"
-    "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n"
-    "With --beam a net with a decoder writes the test sentences from its own output, and is measured by\n"
-    "BLEU (Papineni et al. 2002: runs of one to four tokens, with a penalty for brevity) and exact matches.\n\n"
+  = "Computes the loss and every <metric> of <train> on the test samples, or on the validation samples if there are "
+    "no\n"
+    "test samples. A confusion matrix has a row for each class and a column for each prediction; --json prints it as\n"
+    "nested lists. With --beam a net with a decoder generates the test sentences, which are compared by BLEU "
+    "(Papineni et\n"
+    "al. 2002: n-grams of one to four tokens, with a brevity penalty) and by exact matches.\n\n"
     "  gradloom eval run1\n"
     "  gradloom eval dates --beam 4\n"
     "  gradloom eval run1 --weights run1/weights-best.safetensors",

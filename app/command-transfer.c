@@ -174,7 +174,7 @@ print_json (const char *path, const TransferOptions *o, gint64 samples, Way way,
 static void
 print_head (const TransferOptions *o, int width)
 {
-  printf ("%" G_GINT64_FORMAT " steps each, of the test samples; head: %s", o->steps, o->head);
+  printf ("%" G_GINT64_FORMAT " steps each, on the test samples; head: %s", o->steps, o->head);
   if (o->last != NULL)
     printf ("; last: %s and %s", o->last, o->head);
   printf ("\n%-*s  %8s", width, "graph", "samples");
@@ -230,8 +230,8 @@ check (const TransferOptions *o, int n, char **paths, GError **error)
         return FALSE;
       if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) == NULL)
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                       "%s has no <train> with a loss, so nothing can be trained.", paths[i]);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so it cannot be trained.",
+                       paths[i]);
           return FALSE;
         }
     }
@@ -268,14 +268,15 @@ run_transfer (const Command *command, int argc, char **argv)
   TransferOptions o = { .seed = -1, .lr = NAN };
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "The other network's weights", "F.safetensors" },
-    { "head", 0, 0, G_OPTION_ARG_STRING, &head, "The node that is new, and always learns", "NODE" },
-    { "last", 0, 0, G_OPTION_ARG_STRING, &last, "The last block of what is taken over: adds a column", "NODE" },
-    { "samples", 0, 0, G_OPTION_ARG_STRING, &samples, "Training samples, a row each (100,all)", "N,…" },
+    { "head", 0, 0, G_OPTION_ARG_STRING, &head, "The new node, which is always trained", "NODE" },
+    { "last", 0, 0, G_OPTION_ARG_STRING, &last, "The last block of the loaded weights: adds a column", "NODE" },
+    { "samples", 0, 0, G_OPTION_ARG_STRING, &samples, "Numbers of training samples, one row each (100,all)", "N,…" },
     { "steps", 0, 0, G_OPTION_ARG_INT64, &o.steps, "Steps of each training (300)", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate (default: the graph's)", "X" },
-    { "seed", 0, 0, G_OPTION_ARG_INT64, &o.seed, "Seed of weights and of which samples (default: the graph's)", "N" },
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &o.seed, "Seed of weights and of the choice of samples (default: the graph's)",
+      "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "An object for each figure on standard output", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Print one JSON object for each figure", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -287,13 +288,13 @@ run_transfer (const Command *command, int argc, char **argv)
   if (!command_runs_alone (command, &status))
     return status;
   if (argc < 2)
-    return command_usage (command, "Which graphs? It takes one for each task, near and far.");
+    return command_usage (command, "GRAPH is missing. It takes one GRAPH for each task, such as a near and a far one.");
   if (weights == NULL || head == NULL)
     return command_usage (command, "It needs --%s.", weights == NULL ? "weights F.safetensors" : "head NODE");
   if (counts == NULL)
-    return command_usage (command, "--samples takes numbers, or the word all, with commas, not “%s”.", samples);
+    return command_usage (command, "--samples takes numbers or the word all, separated by commas, not “%s”.", samples);
   if (lr != NULL && (!command_float (lr, &o.lr) || o.lr < 0))
-    return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
+    return command_usage (command, "--lr takes a number from 0, not “%s”.", lr);
   command_warn_of_threads (command, o.threads);
   o.weights = weights;
   o.head = head;
@@ -320,14 +321,15 @@ run_transfer (const Command *command, int argc, char **argv)
 const Command command_transfer = {
   .name = "transfer",
   .arguments = "GRAPH…",
-  .summary = "what another network's weights are worth: few or many samples, near or far",
+  .summary = "measure what another network's weights are worth: with few or many samples, on near or far tasks",
   .details
-  = "Each GRAPH is a task with its data set; one may be near to what the weights were trained on, another far from "
-    "it.\n"
-    "A row for each number of training samples has the first metric of the test samples (without metrics the loss)\n"
-    "after --steps steps: from scratch; with the head alone learning on frozen features; with the last block "
-    "learning,\n"
-    "too; and with everything learning. Samples are drawn by the seed. What the graphs freeze is not regarded.\n\n"
+  = "Each GRAPH is a task with its data set; a task may be near to the one of the weights, or far from it. A row for "
+    "each\n"
+    "number of training samples has the first metric on the test samples (without metrics the loss) after --steps "
+    "steps:\n"
+    "trained from scratch; with only the head trained on frozen features; with the last block trained too; and with "
+    "all\n"
+    "layers trained. The seed selects the samples. Groups that the graphs freeze are trained.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 1 --out donor\n"
     "  gradloom transfer graphs/lessons/transfer-learning.xml graphs/lessons/transfer-far.xml \\\n"
     "    --weights donor/weights.safetensors --head head --last fc1",

@@ -130,9 +130,9 @@ check_device (const Command *command, const GOptionEntry *entries)
 }
 
 const char command_statuses[]
-    = "0 done; 1 graph, data or weights are wrong; 2 wrong usage; 3 a device failed or ran out\n"
-      "of memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
-      "(diff: 0 the same, 1 different, 2 trouble.)\n";
+    = "0 success; 1 wrong graph, data or weights; 2 wrong usage; 3 a device failed or ran out of\n"
+      "memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
+      "(diff: 0 equal, 1 different, 2 error.)\n";
 
 /* While options are described, who takes them. Entries live on the stack of the command that parses them, so they are
  * only there during its call. */
@@ -203,9 +203,7 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
 
       if (wrong != NULL)
         {
-          command_usage (command,
-                         least > 0 ? "--%s takes a positive number." : "--%s takes a number that is not negative.",
-                         wrong);
+          command_usage (command, least > 0 ? "--%s takes a positive number." : "--%s takes a number from 0.", wrong);
           return FALSE;
         }
       /* "--" ends the options and is no word of its own. */
@@ -260,7 +258,8 @@ command_knows_strategy (const Command *command, const char *strategy)
 const char *
 command_strategy_help (void)
 {
-  g_autofree char *text = g_strdup_printf ("What ranks divide: %s (default: the graph's)", loom_strategies_text ());
+  g_autofree char *text
+      = g_strdup_printf ("Strategy of <parallel>: %s (default: the graph's)", loom_strategies_text ());
 
   return g_intern_string (text);
 }
@@ -326,8 +325,9 @@ command_runs_alone (const Command *command, int *status)
 
   if (!loom_launcher_find (&launcher) || (launcher.size <= 1 && launcher.rank == 0))
     return TRUE;
-  *status = command_usage (command, "%s has started several processes, but this command is one. Start it without %s.",
-                           launcher.name, launcher.name);
+  *status
+      = command_usage (command, "%s has started several processes, but this command runs in one. Start it without %s.",
+                       launcher.name, launcher.name);
   return FALSE;
 }
 

@@ -157,5 +157,5 @@ run (ExportJob *job)
 const ExportTarget export_dot = { .name = "dot",
                                   .suffix = "dot",
                                   .streams = TRUE,
-                                  .summary = "a text for graphviz, modules as clusters",
+                                  .summary = "a graphviz file, with modules as clusters",
                                   .run = run };

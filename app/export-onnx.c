@@ -34,9 +34,9 @@ read_weights (ExportJob *job, GError **error)
     return NULL;
   /* Where data are missing layers have no sizes yet; that is said when the model is written. */
   if (report != NULL && *report && loom_faults_count (faults) == 0)
-    command_warn (job->command, "%s does not hold what the graph has:%s", job->weights, report);
+    command_warn (job->command, "%s lacks weights of the graph:%s", job->weights, report);
   if (job->weights == NULL && loom_net_n_weights (net) > 0)
-    command_warn (job->command, "no --weights: these are the weights that training begins with.");
+    command_warn (job->command, "no --weights: the weights are those before training.");
   for (guint i = 0; i < loom_net_n_weights (net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (net, i);
@@ -59,8 +59,9 @@ check_sizes (const ExportJob *job, GError **error)
   for (char c = 'A'; c <= 'Z'; c++)
     if (job->sizes.value[c - 'A'] != 0 && strchr (dynamic, c) == NULL)
       {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size %c: the graph has no such dynamic size. It has: %s.",
-                     c, *dynamic ? dynamic : "none");
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                     "--size %c: the graph has no such dynamic size. Its sizes are %s.", c,
+                     *dynamic ? dynamic : "none");
         return FALSE;
       }
   return TRUE;
@@ -78,8 +79,8 @@ open_dataset (const LoomNet *net, guint node, gpointer data, GError **error)
   if (dataset == NULL)
     {
       g_prefix_error (error,
-                      "What is done to samples, and what classes are called, is read from the run's data, which cannot "
-                      "be opened; --raw writes the net alone. ");
+                      "The preparation of samples and the names of classes are read from the run's data, which cannot "
+                      "be opened; --raw writes only the net. ");
       return NULL;
     }
   if (spec != NULL && spec->dataset_node == (int)node && !loom_run_restore_dataset (job->path, dataset, error))
@@ -134,7 +135,7 @@ run (ExportJob *job)
     }
   if (writer == NULL && error == NULL)
     {
-      fprintf (stderr, "gradloom export: what is listed above cannot be written; no file was made.\n");
+      fprintf (stderr, "gradloom export: the nodes above cannot be written; no file was written.\n");
       return 1;
     }
   if (writer == NULL || !loom_onnx_writer_save (writer, file, job->external_data, &data, &error))
@@ -153,6 +154,6 @@ run (ExportJob *job)
 
 const ExportTarget export_onnx = { .name = "onnx",
                                    .suffix = "onnx",
-                                   .summary = "a model of ONNX, operator set 17",
+                                   .summary = "an ONNX model with operator set 17",
                                    .needs_weights = TRUE,
                                    .run = run };

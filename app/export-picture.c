@@ -24,9 +24,7 @@ static int
 run (ExportJob *job, const char *suffix)
 {
   return command_usage (job->command,
-                        "This gradloom was built without pictures (Pango and librsvg were not there), so it "
-                        "writes no %s. --to dot needs none.",
-                        suffix);
+                        "This gradloom was built without Pango and librsvg and cannot write %s. Use --to dot.", suffix);
 }
 #endif
 
@@ -49,8 +47,8 @@ run_png (ExportJob *job)
 }
 
 const ExportTarget export_svg
-    = { .name = "svg", .suffix = "svg", .summary = "a drawing, as on the canvas", .draws = TRUE, .run = run_svg };
+    = { .name = "svg", .suffix = "svg", .summary = "an SVG drawing of the canvas", .draws = TRUE, .run = run_svg };
 const ExportTarget export_pdf
-    = { .name = "pdf", .suffix = "pdf", .summary = "the same on a page of its size", .draws = TRUE, .run = run_pdf };
+    = { .name = "pdf", .suffix = "pdf", .summary = "a PDF page of the same drawing", .draws = TRUE, .run = run_pdf };
 const ExportTarget export_png
-    = { .name = "png", .suffix = "png", .summary = "the same in twice as many pixels", .draws = TRUE, .run = run_png };
+    = { .name = "png", .suffix = "png", .summary = "a PNG picture at twice the size", .draws = TRUE, .run = run_png };

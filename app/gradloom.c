@@ -25,8 +25,9 @@ print_help (FILE *to)
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     fprintf (to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
   fprintf (to,
-           "\ngradloom COMMAND --help tells more; gradloom help man, markdown, bash, zsh or fish prints the\n"
-           "manual as a page or as Markdown, or a shell's completion. Exit status: %s",
+           "\n"
+           "gradloom COMMAND --help describes a command; gradloom help man, markdown, bash, zsh or fish\n"
+           "prints the manual page, the manual as Markdown, or a shell's completion. Exit status: %s",
            command_statuses);
 }
 
@@ -50,8 +51,7 @@ help_with (const char *word)
     return command->run (command, 2, argv);
   if (manual_print (word, commands, G_N_ELEMENTS (commands)))
     return 0;
-  fprintf (stderr,
-           "gradloom: there is no help on “%s”. It can be a command, or one of man, markdown, bash, zsh and fish.\n",
+  fprintf (stderr, "gradloom: there is no help on “%s”. Name a command, or one of man, markdown, bash, zsh and fish.\n",
            word);
   return 2;
 }

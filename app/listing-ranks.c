@@ -242,7 +242,7 @@ print_bubble (const LoomTrainSpec *spec, int stages, int micros, gboolean json)
           command_event_print (line);
         }
       else
-        printf ("%c %-6s %d micro-batches, of which the first stage keeps %d; bubble (K-1)/(M+K-1) = %d/%d = %.1f %%\n",
+        printf ("%c %-6s %d micro-batches, the first stage keeps %d; bubble (K-1)/(M+K-1) = %d/%d = %.1f %%\n",
                 spec->parallel.schedule == (LoomPipelineKind)kind ? '*' : ' ', name[kind], micros, kept, stages - 1,
                 micros + stages - 1, bubble * 100);
     }
@@ -252,7 +252,7 @@ static void
 print_stages (const LoomStep *step, const LoomStages *stages, int n, const LoomStageCost *costs, gboolean json)
 {
   if (!json)
-    printf ("stages, their time by the cost table, nodes with weights or after them:\n");
+    printf ("stages, their times by the cost table, and nodes with weights or after them:\n");
   for (int s = 0; s < n; s++)
     print_stage_nodes (step, stages, s, &costs[s], json);
 }
@@ -296,9 +296,9 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
   if (!json)
     {
       if (ranks->ranks > n)
-        printf ("\nof each stage %d replicas, each of them on %d rank%s\n", mesh->size[LOOM_MESH_DATA],
-                mesh->size[LOOM_MESH_TENSOR], mesh->size[LOOM_MESH_TENSOR] > 1 ? "s with parts of its weights" : "");
-      printf ("\nmemory of each rank of a stage, and what it sends in a step:\n%-10s", "");
+        printf ("\n%d replicas of each stage, each on %d rank%s\n", mesh->size[LOOM_MESH_DATA],
+                mesh->size[LOOM_MESH_TENSOR], mesh->size[LOOM_MESH_TENSOR] > 1 ? "s that share its weights" : "");
+      printf ("\nmemory of each rank of a stage, and bytes that it sends per step:\n%-10s", "");
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         printf (" %12s", loom_owner_name ((LoomOwner)o));
       printf (" %10s %10s\n", "together", "sent");
@@ -377,7 +377,7 @@ listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 ba
 
   if (!json)
     {
-      printf ("\nmemory of each of %d ranks, and what it sends in a step:\n%-10s", ranks->ranks, "");
+      printf ("\nmemory of each of %d ranks, and bytes that it sends per step:\n%-10s", ranks->ranks, "");
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         printf (" %12s", loom_owner_name ((LoomOwner)o));
       printf (" %10s %10s\n", "together", "sent");

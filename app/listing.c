@@ -76,7 +76,7 @@ program_of_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gr
   g_autoptr (GArray) ends = open_ends (*net);
   if (ends->len == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The graph computes nothing: it has no node with an output.");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The graph has no node with an output.");
       return NULL;
     }
   g_autofree LoomValue *value = g_new0 (LoomValue, ends->len);

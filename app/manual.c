@@ -149,7 +149,7 @@ print_man (const Command *const *commands, guint n)
         print_roff (e->doc);
         printf ("\n");
       }
-  printf (".TP\n.B NO_COLOR\nWhere it is set and not empty, nothing is coloured.\n");
+  printf (".TP\n.B NO_COLOR\nIf it is set and not empty, output is not coloured.\n");
 }
 
 /* ---- bash --------------------------------------------------------------- */

@@ -86,7 +86,7 @@ plan_source_call (const LoomPlanCall *call, gpointer data)
       if (text != NULL)
         printf ("\n%s\n", text);
       else
-        printf ("\n//   is computed by %s; no text is compiled for it at run time\n", by);
+        printf ("\n//   is computed by %s; no source is compiled for it at run time\n", by);
     }
   free (text);
 }
@@ -104,9 +104,9 @@ plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
     if (is_in (loom_net_node (net, i)->path, self->node))
       {
         if (!self->json)
-          printf ("// %s has no kernel of its own: it is data, a weight or a constant, only looks at another's bytes, "
-                  "or is\n"
-                  "// part of another node's kernel\n",
+          printf ("// %s has no kernel: it is data, a weight, a constant, a view of another value, or is fused into "
+                  "another\n"
+                  "// node's kernel\n",
                   self->node);
         return TRUE;
       }

@@ -63,7 +63,7 @@ run_open_graph (Run *r, const char *path, GError **error)
       if (loom_net_is_weight (r->symbolic, &port_file->source))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-                       "--in %s: this is a weight and no port. Give it with --weights FILE.safetensors --partial.",
+                       "--in %s: this is a weight, not a port. Set it with --weights FILE.safetensors --partial.",
                        port_file->port);
           return FALSE;
         }
@@ -176,8 +176,8 @@ read_input (Run *r, PortFile *port_file, GError **error)
     }
   if (loom_dtype_is_float (t->dtype) && !loom_dtype_is_float (want))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "--in %s: the port takes %s, but %s holds %s.", port_file->port,
-                   loom_dtype_name (want), port_file->file, loom_dtype_name (t->dtype));
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "--in %s: the port has type %s, but %s has %s.",
+                   port_file->port, loom_dtype_name (want), port_file->file, loom_dtype_name (t->dtype));
       return FALSE;
     }
   if (!bind_shape (r, port_file, t, error))
@@ -217,7 +217,7 @@ run_check_bound (Run *r, GError **error)
           {
             g_autofree char *text = loom_shape_to_string (shape);
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                         "--in %s: the port is %s, and %s does not say what each of its symbols is. Give an input with "
+                         "--in %s: the port is %s, but %s does not determine all of its symbols. Set an input with "
                          "--in that does.",
                          port_file->port, text, port_file->file);
             return FALSE;
@@ -331,8 +331,8 @@ run_read_dataset_port (Run *r, guint node, guint port, GError **error)
   if (n > info->n[split])
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "Node %s: the inputs say B = %" G_GINT64_FORMAT ", but the %s split has %" G_GINT64_FORMAT
-                   " samples only. Give this port with --in too.",
+                   "Node %s: the inputs have B = %" G_GINT64_FORMAT ", but the %s split has only %" G_GINT64_FORMAT " "
+                   "samples. Set this port with --in too.",
                    loom_net_node (r->symbolic, node)->path, n, loom_split_name (split), info->n[split]);
       return NULL;
     }

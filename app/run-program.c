@@ -51,8 +51,8 @@ make_cotangent (Run *r, LoomValue *seed, GError **error)
       if (loom_desc_count (&desc) == 1)
         return TRUE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--grad %s: the port has %" G_GINT64_FORMAT
-                   " elements, so --grad-output FILE.npy must say how much each counts.",
+                   "--grad %s: the port has %" G_GINT64_FORMAT " elements, so it needs its cotangent, --grad-output "
+                   "FILE.npy.",
                    r->grad, (gint64)loom_desc_count (&desc));
       return FALSE;
     }
@@ -166,7 +166,7 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
       if (node->op != NULL && node->op->role == LOOM_ROLE_INPUT)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", node->path, node->path);
+                       "“%s” is needed for the requested ports. Set it with --in %s=FILE.npy.", node->path, node->path);
           return FALSE;
         }
       /* Its faults know the line as well. */

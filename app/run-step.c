@@ -54,7 +54,8 @@ load_weights (Run *r, GError **error)
         command_warn (r->command, "%s: the graph has no weight “%s”.", r->weights, name);
       }
   if (n_unknown > MAX_UNKNOWN)
-    command_warn (r->command, "%s: it has %u more that the graph does not have.", r->weights, n_unknown - MAX_UNKNOWN);
+    command_warn (r->command, "%s: it has %u more weights that the graph does not have.", r->weights,
+                  n_unknown - MAX_UNKNOWN);
   if (wrong->len == 0)
     return TRUE;
   if (r->partial)
@@ -111,7 +112,7 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
           if (!loom_net_is_dataset (r->net, (guint)node))
             {
               g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                           "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", name, name);
+                           "“%s” is needed for the requested ports. Set it with --in %s=FILE.npy.", name, name);
               return FALSE;
             }
           t = run_read_dataset_port (r, node, output, error);
@@ -124,7 +125,7 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
         {
           LoomShape got = loom_tensor_shape (t), want = loom_shape (desc->rank, (const gint64 *)desc->dim);
           g_autofree char *got_text = loom_shape_to_string (&got), *want_text = loom_shape_to_string (&want);
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is %s here, but %s was given.", name, want_text,
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” must be %s, but the value is %s.", name, want_text,
                        got_text);
           return FALSE;
         }

@@ -291,8 +291,8 @@ sweep_plot (const Sweep *sweep, const char *x, SweepBy by, GPtrArray *lines, GEr
   if (all->len == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--x %s: no setting gives this a number above 0, and no run had a loss above 0 with one. Name what "
-                   "--grid, --range or --case changes, or “parameters”.",
+                   "--x %s: no run has a number above 0 for it and a loss above 0. Name a setting of --grid, --range "
+                   "or --case, or “parameters”.",
                    x);
       return NULL;
     }

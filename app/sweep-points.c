@@ -36,7 +36,7 @@ sweep_point_words (const SweepPoint *point)
   for (guint i = point->n_case; i < point->set->len; i++)
     g_string_append_printf (s, "%s%s", s->len > 0 ? " " : "", (const char *)point->set->pdata[i]);
   if (s->len == 0)
-    g_string_append (s, "as the graph is");
+    g_string_append (s, "the graph's settings");
   return g_string_free (s, FALSE);
 }
 
@@ -89,7 +89,7 @@ sweep_cases (const char *const *cases, GPtrArray *points, GError **error)
       if (right)
         continue;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--case takes a name, a colon and settings as --set has them, with spaces between (warm-up: "
+                   "--case takes a name, a colon and settings NODE.PARAM=VALUE, separated by spaces (warm-up: "
                    "train.schedule.warmup_steps=100), not “%s”.",
                    cases[c]);
       return FALSE;
@@ -107,8 +107,8 @@ split (const char *text, const char *option, char **name, const char **values, G
 
   if (equals == NULL || memchr (text, '.', (gsize)(equals - text)) == NULL || equals[1] == '\0')
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s takes NODE.PARAM=… as --set does (train.lr=…), not “%s”.",
-                   option, text);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s takes NODE.PARAM=…, such as train.lr=…, not “%s”.", option,
+                   text);
       return FALSE;
     }
   *name = g_strndup (text, (gsize)(equals - text));
@@ -146,7 +146,7 @@ sweep_grid (const char *const *grids, GPtrArray *points, GError **error)
       if (points->len > SWEEP_MOST)
         {
           g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                               "The grid has more than 100,000 points. Take fewer values.");
+                               "The grid has more than 100,000 points. Use fewer values.");
           return FALSE;
         }
     }
@@ -178,7 +178,8 @@ draw (const char *values, GRand *rand, char **value, GError **error)
       || (strcmp (stop, ":log") == 0 && low <= 0))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "“%s” is no range: 0.1..0.9, 1e-4..1e-1:log (above 0) or 16..256:int, the smaller number first.",
+                   "“%s” is not a range. Write 0.1..0.9, 1e-4..1e-1:log (above 0) or 16..256:int, with the smaller "
+                   "number first.",
                    values);
       return FALSE;
     }

@@ -156,7 +156,7 @@ last_words (const char *err, int status)
   for (guint i = 0; line[i] != NULL; i++)
     if (g_str_has_prefix (line[i], "gradloom train: "))
       last = line[i] + strlen ("gradloom train: ");
-  return last != NULL ? command_printable (last) : g_strdup_printf ("It ended with status %d.", status);
+  return last != NULL ? command_printable (last) : g_strdup_printf ("The run ended with status %d.", status);
 }
 
 static void
@@ -173,7 +173,8 @@ do_run (gpointer item, gpointer data)
   /* A run follows a link in the path that it is given, but the user did not type this name. */
   g_autofree char *folder = crew->sweep->out != NULL ? folder_of (crew->sweep, run, index) : NULL;
   if (folder != NULL && g_file_test (folder, G_FILE_TEST_IS_SYMLINK))
-    run->failure = g_strdup_printf ("%s is a link, and runs are written into real folders. Remove it.", folder);
+    run->failure
+        = g_strdup_printf ("%s is a symbolic link, but runs are written only to real folders. Remove it.", folder);
   else if (!g_spawn_sync (NULL, (char **)words->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &err, &status, &error))
     run->failure = g_strdup (error->message);
   else if (!WIFEXITED (status) || WEXITSTATUS (status) != 0)

@@ -73,16 +73,15 @@ say_remedy (const char *folder, const char *hosts, int ranks)
   g_autofree char *begun = folder != NULL ? g_build_filename (folder, "run.json", NULL) : NULL;
 
   if (folder == NULL)
-    return g_strdup ("Nothing was kept, because no --out was given.");
+    return g_strdup ("Nothing was saved, because the run has no --out.");
   if (hosts != NULL || has_checkpoint (folder))
-    return g_strdup_printf ("What was trained since the newest checkpoint is lost. "
-                            "Continue with: gradloom train --resume %s %s",
+    return g_strdup_printf ("Steps since the newest checkpoint are lost. Continue with: gradloom train --resume %s %s",
                             run, with);
   if (g_file_test (begun, G_FILE_TEST_EXISTS))
-    return g_strdup_printf ("There is no checkpoint yet, so all that was trained is lost. "
-                            "Begin again with: gradloom train --resume %s %s",
+    return g_strdup_printf ("The run has no checkpoint yet, so all its steps are lost. Begin again with: gradloom "
+                            "train --resume %s %s",
                             run, with);
-  return g_strdup ("Nothing was kept yet: begin again with the same command.");
+  return g_strdup ("Nothing was saved yet: begin again with the same command.");
 }
 
 /* What <parallel> of the graph says, or --set in its place; 0: nothing, or nothing that can be read, as its ranks will
@@ -134,7 +133,7 @@ say_lost (const Command *command, const TrainLaunch *launch, const LoomTrainerOp
     fprintf (stderr, "gradloom %s: The run has ended on all ranks.%s %s\n", command->name, few != NULL ? few : "",
              remedy);
   else
-    fprintf (stderr, "gradloom %s: %s, and the run with it on all ranks.%s %s\n", command->name, what,
+    fprintf (stderr, "gradloom %s: %s, and the run has ended on all ranks.%s %s\n", command->name, what,
              few != NULL ? few : "", remedy);
 }
 
@@ -146,10 +145,10 @@ say_slow_cb (int number, const char *stopped, gpointer data)
   if (can_say ())
     command_warn (
         command,
-        "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once, and what was trained "
-        "since the newest checkpoint is then lost.",
+        "%d seconds after %s the ranks have not ended. %s. A second %s ends them at once; steps since the newest "
+        "checkpoint are then lost.",
         LOOM_DIST_SLOW_SECONDS, train_signals_name (number),
-        stopped != NULL ? stopped : "Their step takes as long, or one of them hangs", train_signals_name (number));
+        stopped != NULL ? stopped : "Their step takes longer, or a rank hangs", train_signals_name (number));
 }
 
 static void
@@ -160,8 +159,7 @@ say_asked (const Command *command, const TrainLaunch *launch, const char *folder
   if (end->asked_by == 0 || !can_say ())
     return;
   if (end->twice && !end->before)
-    fprintf (stderr, "gradloom %s: All ranks were ended at once, as asked by a second signal. %s\n", command->name,
-             remedy);
+    fprintf (stderr, "gradloom %s: All ranks were ended at once by a second signal. %s\n", command->name, remedy);
   else if (end->before)
     fprintf (stderr, "gradloom %s: Ended by %s while the ranks were being started. Nothing was trained.\n",
              command->name, train_signals_name (end->asked_by));
@@ -191,7 +189,8 @@ start (const Command *command, char **words, const TrainLaunch *launch, const Lo
       say_asked (command, launch, folder, ranks, &end);
       if (end.unstarted)
         {
-          fprintf (stderr, "gradloom %s: No rank could be started on %s, as mpirun says above. Nothing was trained.\n",
+          fprintf (stderr,
+                   "gradloom %s: No rank could be started on %s; see mpirun's message above. Nothing was trained.\n",
                    command->name, launch->hosts != NULL ? launch->hosts : "this machine");
           return 3;
         }
@@ -227,8 +226,8 @@ allows (const Command *command, const TrainLaunch *launch, int ranks, int *statu
     *status = command_usage (command, "--ranks takes a number from 1 to %d, not %d.", MOST_RANKS, launch->ranks);
   else if (ranks > here && loom_dist_is_local (launch->hosts))
     *status = command_usage (command,
-                             "%d ranks are too many for this machine, which has %d processor%s: at most %d. Give "
-                             "--ranks %d, or name several machines by --hosts.",
+                             "%d ranks are too many for this machine, which has %d processor%s: at most %d. Use "
+                             "--ranks %d, or name several machines with --hosts.",
                              ranks, processors, processors == 1 ? "" : "s", here, here);
   else
     return TRUE;
@@ -248,15 +247,13 @@ suits_rank (const Command *command, const TrainLaunch *launch, int *status)
       /* One sentence for all ranks. A launcher ends them as soon as one fails, so the others leave that to rank 0. */
       *status = launcher.rank > 0 ? 0
                                   : command_usage (command,
-                                                   "--hosts starts ranks, which %s has started already. Leave out one "
-                                                   "of the two.",
+                                                   "--hosts starts ranks, but %s has started them already. Leave out "
+                                                   "one of the two.",
                                                    launcher.name);
       return FALSE;
     }
   if (launch->min_ranks > 0 && launcher.rank == 0)
-    command_warn (command,
-                  "--min-ranks is for ranks that --ranks or --hosts starts: %s itself ends all of them "
-                  "when one is lost.",
+    command_warn (command, "--min-ranks needs --ranks or --hosts: %s ends all of its ranks when one is lost.",
                   launcher.name);
   return TRUE;
 }
@@ -272,8 +269,8 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
   if (launch->hosts != NULL && listed == 0)
     {
       *status = command_usage (command,
-                               "--hosts takes names with commas between them, each with :N where it has several ranks "
-                               "(a,b:2), not “%s”.",
+                               "--hosts takes names separated by commas, with :N for several ranks on a host (a,b:2), "
+                               "not “%s”.",
                                launch->hosts);
       return TRUE;
     }
@@ -299,7 +296,7 @@ train_launch (const Command *command, char **words, const TrainLaunch *launch, c
   if (min_ranks == 0 && (options->out != NULL || options->resume != NULL))
     min_ranks = min_ranks_of (launch, options);
   if (min_ranks > ranks)
-    *status = command_usage (command, "%s %d is more than there are ranks, %d.",
+    *status = command_usage (command, "%s %d is more than the number of ranks, %d.",
                              launch->min_ranks > 0 ? "--min-ranks" : "min_ranks of <parallel>,", min_ranks, ranks);
   else
     *status = start (command, words, launch, options, ranks, min_ranks);

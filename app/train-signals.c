@@ -41,16 +41,16 @@ end_at_once (TrainSignals *signals, int number)
     _exit (128 + number);
   if (weights == NULL)
     dprintf (STDERR_FILENO,
-             "%sgradloom train: Ended at once by a second %s. Nothing was kept, because no --out was given.\n", bar_end,
-             name);
+             "%sgradloom train: Ended at once by a second %s. Nothing was saved, because the run has no --out.\n",
+             bar_end, name);
   else if (g_file_test (weights, G_FILE_TEST_EXISTS))
     dprintf (STDERR_FILENO,
-             "%sgradloom train: Ended at once by a second %s: what was trained since the newest checkpoint is lost. "
-             "Continue with: gradloom train --resume %s\n",
+             "%sgradloom train: Ended at once by a second %s: steps since the newest checkpoint are lost. Continue "
+             "with: gradloom train --resume %s\n",
              bar_end, name, word);
   else
     dprintf (STDERR_FILENO,
-             "%sgradloom train: Ended at once by a second %s: there is no checkpoint yet, so all that was trained is "
+             "%sgradloom train: Ended at once by a second %s: the run has no checkpoint yet, so all its steps are "
              "lost. Begin again with: gradloom train --resume %s\n",
              bar_end, name, word);
   _exit (128 + number);

@@ -197,7 +197,7 @@ print_matrix (const char *name, const LoomTrainerMatrix *matrix)
     most = MAX (most, matrix->value[k]);
   int width = MAX (4, (int)log10 (most) + 1);
   if (matrix->n > 0)
-    printf ("%s (a row for each class, a column for each answer):\n", name);
+    printf ("%s (a row for each class, a column for each prediction):\n", name);
   for (guint k = 0; k < matrix->n * matrix->n; k++)
     printf ("%s%*.0f%s", k % matrix->n == 0 ? "" : " ", width, matrix->value[k],
             k % matrix->n == matrix->n - 1 ? "\n" : "");
@@ -370,7 +370,7 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  printf ("ended after step %" G_GINT64_FORMAT ", as --steps asked", loom_trainer_steps (trainer));
+  printf ("ended after step %" G_GINT64_FORMAT ", the limit of --steps", loom_trainer_steps (trainer));
   if (!isnan (view->recent_loss))
     {
       g_autofree char *recent = last_steps (view->recent_steps);
@@ -397,12 +397,12 @@ say_waits (const LoomTrainerWaits *w)
   } row[] = { { "for data", w->data }, { "computing", w->compute }, { "rest", w->rest } };
   const double all = w->data + w->compute + w->rest;
 
-  printf ("where a step waits (mean of %" G_GINT64_FORMAT " steps, %.3g ms each)\n", w->steps, all * 1000);
+  printf ("stalls of a step (mean of %" G_GINT64_FORMAT " steps, %.3g ms each)\n", w->steps, all * 1000);
   for (guint i = 0; i < G_N_ELEMENTS (row); i++)
     printf ("  %-10s %9.3f ms  %3.0f %%%s\n", row[i].what, row[i].seconds * 1000,
             all > 0 ? 100 * row[i].seconds / all : 0,
             i > 0             ? ""
-            : w->threads == 0 ? "  (read when they are wanted)"
+            : w->threads == 0 ? "  (read when they are needed)"
             : w->threads == 1 ? "  (prepared ahead by 1 thread)"
                               : "  (prepared ahead by several threads)");
 }
@@ -415,10 +415,9 @@ say_memory (const char *device, const LoomTrainerDeviceMemory *m)
   g_autofree char *before = loom_bytes_to_string ((double)m->before), *last = loom_bytes_to_string ((double)m->last);
   g_autofree char *first = m->first > 0 ? loom_bytes_to_string ((double)m->first) : NULL;
 
-  fprintf (stderr, "memory of %s, as its driver says: %s of %s in use now, %s before anything of the run was there",
-           device, used, total, before);
+  fprintf (stderr, "memory of %s by its driver: %s of %s in use now, %s before the run", device, used, total, before);
   if (first != NULL)
-    fprintf (stderr, "; peak until the first step was over %s, until the last %s", first, last);
+    fprintf (stderr, "; peak in the first step %s, in all steps %s", first, last);
   fprintf (stderr, "\n");
 }
 
@@ -468,7 +467,8 @@ say_staleness (const LoomStaleness *s)
 {
   char mean[G_ASCII_DTOSTR_BUF_SIZE];
 
-  printf ("%" G_GINT64_FORMAT " pushes; gradients were %s updates old on average, at most %" G_GINT64_FORMAT "\n",
+  printf ("%" G_GINT64_FORMAT " pushes; the staleness of gradients was %s updates on average, at most %" G_GINT64_FORMAT
+          "\n",
           s->pushes, g_ascii_formatd (mean, sizeof mean, "%.2f", (double)s->sum / (double)s->pushes), s->most);
 }
 

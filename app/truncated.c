@@ -87,7 +87,7 @@ bus_error (int number, siginfo_t *info, void *context)
       say (program_name);
       say (": “");
       say (path);
-      say ("” became shorter while it was read: another program has truncated it. Restore the file and start again.\n");
+      say ("” was truncated by another program while it was read. Restore the file and start again.\n");
       _exit (exit_status);
     }
   signal (number, SIG_DFL);

@@ -141,7 +141,7 @@ start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *opti
     {
       worker_start_clear (&start);
       g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
-                                                     "No graph without faults has been loaded.");
+                                                     "The graph has faults, or none is loaded.");
       return TRUE;
     }
   if (worker_runner_start (m->runner, m->graph != NULL ? loom_graph_ref (m->graph) : NULL, &start, &error))

@@ -27,7 +27,7 @@ read_samples (GVariant *shape, GVariant *samples, GError **error)
   if (!fits || count * sizeof (float) != n_bytes)
     {
       g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
-                   "Samples must be f32 of the shape that is given with them, and 4 MiB at most.");
+                   "Samples must be f32, have the given shape, and at most 4 MiB.");
       return NULL;
     }
   LoomTensor *t = loom_tensor_new (LOOM_F32, (int)rank, dim, error);
@@ -50,7 +50,7 @@ worker_predict (LoomTrainer *trainer, GVariant *shape, GVariant *samples, GError
   const gsize each = (gsize)(dim[1] * dim[2]), count = each * answers->len;
   if (count == 0 || count > WORKER_MAX_VIEW_BYTES / sizeof (float))
     {
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_LIMITS_EXCEEDED, "The answers are more than 4 MiB.");
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_LIMITS_EXCEEDED, "The predictions are larger than 4 MiB.");
       return NULL;
     }
   float *data = g_new (float, count);

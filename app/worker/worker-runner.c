@@ -411,7 +411,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
   if (!idle)
     {
       job_free (job);
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "A run is going on. Stop it first.");
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "A run is active. Stop it first.");
     }
   return idle;
 }
@@ -434,7 +434,7 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
   g_rw_lock_reader_lock (&runner->trainer_lock);
   g_mutex_lock (&runner->lock);
   if (!runner->running)
-    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is going on.");
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is active.");
   else if (!runner->ready && (kind == LOOM_COMMAND_SET_HYPER || kind == LOOM_COMMAND_CHECKPOINT))
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "The run is still being prepared. Try again in a moment.");
   else if (!runner->ready)
@@ -468,7 +468,7 @@ worker_runner_set_pace (WorkerRunner *runner, double seconds, GError **error)
     worker_pace_ask (&runner->pace, seconds);
   g_mutex_unlock (&runner->lock);
   if (!running)
-    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is going on.");
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is active.");
   return running;
 }
 
@@ -482,7 +482,7 @@ worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocatio
   g_mutex_unlock (&runner->lock);
   if (!keeps)
     {
-      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run that has a folder is going on.");
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No active run has a folder.");
       return FALSE;
     }
   if (worker_runner_post (runner, LOOM_COMMAND_CHECKPOINT, NULL, 0, error))
@@ -518,7 +518,7 @@ view_job (gpointer data, gpointer user_data)
     g_dbus_method_invocation_return_value (job->invocation, answer);
   else
     g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
-                                                   error != NULL ? error->message : "There is no such value.");
+                                                   error != NULL ? error->message : "The value does not exist.");
   g_clear_pointer (&job->shape, g_variant_unref);
   g_clear_pointer (&job->samples, g_variant_unref);
   g_free (job->port);

@@ -155,11 +155,10 @@ run_worker (const Command *command, int argc, char **argv)
 {
   g_autofree char *path = NULL;
   gboolean speaks;
-  const GOptionEntry entries[] = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
-                                     "Speak with who listens at this socket, as the first of the ranks that mpirun has "
-                                     "started",
-                                     "PATH" },
-                                   { NULL } };
+  const GOptionEntry entries[]
+      = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &path,
+            "Connect to this socket, as the first of the ranks that mpirun has started", "PATH" },
+          { NULL } };
   g_autoptr (GError) error = NULL;
   g_autoptr (GIOStream) stream = NULL;
   LoomComm *ranks = NULL;

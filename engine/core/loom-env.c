@@ -5,34 +5,35 @@
 
 static const LoomEnv table[] = {
   { .name = "CUDA_LAUNCH_BLOCKING",
-    .doc = "1, as for PyTorch: each kernel of a GPU is waited for, none is recorded, and an error names the node whose "
-           "kernel failed. Slow; for finding faults." },
+    .doc = "1, as in PyTorch: the program waits for each GPU kernel and records no CUDA graph, so an error names the "
+           "node whose kernel failed. Slow; for debugging." },
   { .name = "CUDA_VISIBLE_DEVICES",
-    .doc = "CUDA’s own, as for PyTorch: which GPUs there are, in this order: with 2,0 the device cuda:0 is the third "
-           "GPU. Empty or -1 hides all of them." },
+    .doc = "The GPUs that the program uses, in this order, as in PyTorch: with 2,0 the device cuda:0 is the third "
+           "GPU. Empty or -1 hides all GPUs." },
   { .name = "GRADLOOM_COMM_LANE",
-    .doc = "1 or 0: ranks exchange gradients during the computation, in a thread of their own, or in turns with it. "
-           "Without it, during the computation if a processor is left for that." },
+    .doc = "1: ranks exchange gradients during the backward pass, in a separate thread; 0: after it. Default: 1 if a "
+           "processor is free for the thread." },
   { .name = "GRADLOOM_CPU_DEVICES",
     .doc
-    = "How many devices the processor is divided into: cpu, cpu:1 and so on, each with its share of the threads." },
+    = "The number of devices into which the processor is divided: cpu, cpu:1 and so on, each with an equal part of "
+      "the threads." },
   { .name = "GRADLOOM_CPU_ISA",
-    .doc = "base or v3: the instructions of the processor that the back end cpu may use, where it has more.",
+    .doc = "base or v3: the instruction set to which the back end cpu is limited.",
     .for_tests = TRUE },
   { .name = "GRADLOOM_CUDA_GRAPHS",
-    .doc = "0: a GPU's kernels are launched one by one instead of as a recorded graph. Bits are the same and steps "
-           "slower; profilers and memory checkers see each kernel." },
-  { .name = "GRADLOOM_DATA", .doc = "A folder in which data sets are looked for before the system's." },
+    .doc = "0: GPU kernels are launched one by one instead of as a recorded CUDA graph. Results are the same and "
+           "steps are slower; profilers and memory checkers see each kernel." },
+  { .name = "GRADLOOM_DATA", .doc = "A folder that is searched for data sets before the system's folders." },
   { .name = "GRADLOOM_LAUNCHED",
     .doc = "Set by Gradloom in the ranks that --ranks and --hosts start: the process that started them reports how "
            "they end.",
     .for_tests = TRUE },
   { .name = "GRADLOOM_MODULES",
-    .doc = "The folder of the back ends that are opened at run time, instead of the installed one.",
+    .doc = "The folder from which back ends are loaded, instead of the installed one.",
     .for_tests = TRUE },
   { .name = "GRADLOOM_NVTX",
-    .doc = "1 or 0: steps and nodes are named for a profiler (NVTX). Without it, where one has started the program. "
-           "Nodes show with GRADLOOM_CUDA_GRAPHS=0, since a recorded step is one launch." },
+    .doc = "1 or 0: whether steps and nodes are named for a profiler (NVTX). Default: 1 if a profiler has started the "
+           "program. Nodes are visible only with GRADLOOM_CUDA_GRAPHS=0, because a recorded step is one launch." },
   { .name = "GRADLOOM_WORKER",
     .doc = "The program that Studio starts for training, instead of the gradloom next to it.",
     .for_tests = TRUE },

@@ -63,7 +63,7 @@ loom_file_map (const char *path, GError **error)
   const char *why = NULL;
 
   if (fd >= 0 && fstat (fd, &is) == 0 && !S_ISREG (is.st_mode))
-    why = S_ISDIR (is.st_mode) ? "it is a folder" : "it is no ordinary file";
+    why = S_ISDIR (is.st_mode) ? "it is a folder" : "it is not a regular file";
   else if (fd >= 0)
     file = g_mapped_file_new_from_fd (fd, FALSE, &cause);
   if (fd >= 0)

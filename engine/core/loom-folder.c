@@ -26,8 +26,8 @@ refuse (const char *path, const char *what, const char *why, GError **error)
   return FALSE;
 }
 
-static const char a_link[] = "it is a symbolic link, which is not followed inside a run's folder; put the file or the "
-                             "folder itself there";
+static const char a_link[] = "it is a symbolic link, and links are not followed inside a run's folder; replace it "
+                             "with the file or folder itself";
 
 static LoomFolder *
 folder_new (int fd, const char *path, gboolean is_link, GError **error)
@@ -135,9 +135,9 @@ loom_folder_open_file (LoomFolder *folder, const char *name, int flags, GError *
   else if (fstat (fd, &info) != 0)
     why = g_strerror (errno);
   else if (!S_ISREG (info.st_mode))
-    why = S_ISDIR (info.st_mode) ? "it is a folder" : "it is no ordinary file";
+    why = S_ISDIR (info.st_mode) ? "it is a folder" : "it is not a regular file";
   else if ((flags & O_ACCMODE) != O_RDONLY && info.st_nlink > 1)
-    why = "the file has a second name (a hard link), under which it would change, too; put a copy in its place";
+    why = "the file has a second name (a hard link) and would change under that name too; replace it with a copy";
   if (why == NULL)
     return fd;
   refuse (path, (flags & O_ACCMODE) == O_RDONLY ? "read" : "written", why, error);
@@ -180,7 +180,7 @@ loom_folder_read (LoomFolder *folder, const char *name, gsize max, char **data, 
   if (fstat (fd, &info) != 0 || (guint64)info.st_size > max)
     {
       close (fd);
-      return refuse (path, "read", "it is larger than such a file can be", error);
+      return refuse (path, "read", "it is larger than a file of its kind can be", error);
     }
   text = g_malloc ((gsize)info.st_size + 1);
   while (n < (gsize)info.st_size && got > 0)

@@ -60,8 +60,8 @@ loom_module_find (const char *name, const char *folder, char **why)
       if (loom_module_is_own (path))
         return g_steal_pointer (&path);
       *why = g_strdup_printf (
-          "the %s module at %s is not opened, because others than you and the system's administrator "
-          "may change it or its folder (see chown and chmod go-w)",
+          "the %s module at %s is not loaded, because users other than you and root can change it or its folder (see "
+          "chown and chmod go-w)",
           name, path);
       return NULL;
     }

@@ -297,8 +297,8 @@ static gboolean
 inexact (const LoomTensor *t, gint64 i, LoomDType dtype, GError **error)
 {
   if (loom_dtype_is_float (t->dtype))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Element %" G_GINT64_FORMAT " is %.17g, which is no %s.", i,
-                 loom_tensor_get (t, i), loom_dtype_name (dtype));
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Element %" G_GINT64_FORMAT " is %.17g, which is not a valid %s.",
+                 i, loom_tensor_get (t, i), loom_dtype_name (dtype));
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                  "Element %" G_GINT64_FORMAT " is %" G_GINT64_FORMAT ", which %s cannot hold exactly.", i,
@@ -321,7 +321,7 @@ convert_elements (const LoomTensor *from, LoomTensor *to, gboolean exact, GError
           if (to->dtype == LOOM_F32 && isfinite (value) && isinf (((const float *)to->data)[i]))
             {
               g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                           "Its element %" G_GINT64_FORMAT " is %.6g, which is larger than single precision holds "
+                           "Its element %" G_GINT64_FORMAT " is %.6g, which is larger than the largest f32 number "
                            "(3.4e38). Scale the numbers.",
                            i, value);
               return FALSE;

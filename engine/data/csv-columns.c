@@ -105,7 +105,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
   if (columns->has_decimal_comma && reader->delimiter == ',')
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has decimal=\"comma\", but the comma is its delimiter; say delimiter=\";\" too.");
+                   "The data set csv has decimal=\"comma\", but the comma is its delimiter; set delimiter=\";\" too.");
       return FALSE;
     }
   columns->row_is_read = g_str_equal (loom_option_string (klass, options, "header"), "false");
@@ -130,7 +130,8 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
   if (columns->is_class && columns->targets->len != 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has several targets, which are numbers; say target_type=\"float\", or name one.");
+                   "The data set csv has several targets, so they must be numbers; set target_type=\"float\", or name "
+                   "one target.");
       return FALSE;
     }
   if (*weight != '\0' && !pick_columns (columns, weight, reader->path, columns->weights, error))
@@ -138,7 +139,7 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
   if (columns->weights->len > 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set csv has weight=\"%s\", which must be one column.", weight);
+                   "The data set csv has weight=\"%s\", which must be the name of one column.", weight);
       return FALSE;
     }
   if (*features != '\0')
@@ -148,8 +149,8 @@ loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions
       g_array_append_val (columns->features, i);
   if (columns->features->len == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has no column except the target; is delimiter=\"%c\" right?", reader->path, reader->delimiter);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column except the target; check delimiter=\"%c\".",
+                   reader->path, reader->delimiter);
       return FALSE;
     }
   return TRUE;
@@ -169,16 +170,16 @@ parse_number (const LoomCsvReader *reader, const LoomCsvColumns *columns, guint 
     }
   if (!loom_csv_read_number (text, columns->has_decimal_comma, &number))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number%s.", reader->path,
-                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
-                   is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" leaves the row out" : "");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is not a number%s.",
+                   reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text,
+                   is_missing ? "; missing=\"mean\" fills such gaps, missing=\"drop\" drops the row" : "");
       return FALSE;
     }
   *value = (float)number;
   if (isfinite (*value))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” line %d, column “%s”: %s is larger than single precision holds (3.4e38). Scale the column, or "
+               "“%s” line %d, column “%s”: %s is larger than the largest f32 number (3.4e38). Scale the column, or "
                "leave it out.",
                reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
   return FALSE;

@@ -15,7 +15,7 @@ static const LoomDatasetParam params[] = {
     .def = "50",
     .minimum = 2,
     .maximum = 100000,
-    .doc = "T, the steps of a sequence." },
+    .doc = "T, the number of steps of a sequence." },
   { .name = NULL },
 };
 
@@ -59,7 +59,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 const LoomDatasetClass loom_dataset_adding = {
   .name = "adding",
   .title = "Adding problem",
-  .doc = "Long sequences of numbers, two of them marked; their sum is asked for at the end.",
+  .doc = "Long sequences of numbers, two of which are marked; the target is the sum of these two.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -27,14 +27,17 @@ static const LoomDatasetParam params[] = {
     .def = "6",
     .minimum = 1,
     .maximum = MAX_LEAVES,
-    .doc = "The most numbers in a tree; a tree has at least one, and one operator less than numbers." },
-  { .name = "operators", .type = LOOM_DATASET_STRING, .def = "+-*", .doc = "Which of +, - and * occur." },
+    .doc = "The largest number of leaves of a tree; a tree has at least one leaf." },
+  { .name = "operators",
+    .type = LOOM_DATASET_STRING,
+    .def = "+-*",
+    .doc = "The operators that occur: one or more of +, - and *." },
   { .name = "modulus",
     .type = LOOM_DATASET_INT,
     .def = "10",
     .minimum = 2,
     .maximum = MAX_MODULUS,
-    .doc = "Leaves are numbers below it, and the class of a tree is its value's rest by it." },
+    .doc = "Leaves are numbers below the modulus, and the class of a tree is its value modulo this number." },
   LOOM_TARGET_TYPE_PARAM,
   { .name = NULL },
 };
@@ -93,8 +96,8 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   if (!is_class && (double)loom_option_int (klass, options, "leaves") * log10 ((double)modulus) > MAX_POWER)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set arithmetic-trees has target_type=\"float\", and products of its leaves are too large "
-                   "for it; give it fewer leaves or a smaller modulus.");
+                   "The data set arithmetic-trees has target_type=\"float\", but products of so many leaves are too "
+                   "large for it; use fewer leaves or a smaller modulus.");
       return FALSE;
     }
   loom_info_add_port (info, "x", LOOM_I64, 1, &nodes);
@@ -194,8 +197,8 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 const LoomDatasetClass loom_dataset_arithmetic_trees = {
   .name = "arithmetic-trees",
   .title = "Trees of arithmetic",
-  .doc
-  = "Sums and products as trees of nodes and their parents; the value is asked for: a task for recursive networks.",
+  .doc = "Arithmetic expressions as trees, given by each node's parent; the target is the value. A task for recursive "
+         "networks.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

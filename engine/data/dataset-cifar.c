@@ -18,25 +18,25 @@ static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
     .def = "",
-    .doc
-    = "Folder of the unpacked binary version; without it cifar-10-batches-bin or cifar-100-binary in GRADLOOM_DATA." },
+    .doc = "The folder of the unpacked binary version (default: cifar-10-batches-bin or cifar-100-binary in "
+           "GRADLOOM_DATA)." },
   { .name = "classes",
     .type = LOOM_DATASET_ENUM,
     .def = "10",
     .choices = kinds,
-    .doc = "Which of the two sets; 100-coarse has the twenty groups of CIFAR-100 for classes." },
+    .doc = "CIFAR-10 or CIFAR-100; 100-coarse is CIFAR-100 with its twenty superclasses." },
   { .name = "val_fraction",
     .type = LOOM_DATASET_FLOAT,
     .def = "0",
     .minimum = 0,
     .maximum = 0.9,
-    .doc = "Share of the training pictures for validation." },
+    .doc = "The fraction of the training pictures for validation." },
   { .name = "seed",
     .type = LOOM_DATASET_INT,
     .def = "0",
     .minimum = 0,
     .maximum = 4294967295.0,
-    .doc = "Another seed deals the pictures differently." },
+    .doc = "The seed by which pictures are divided into splits." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -96,12 +96,13 @@ find_folder (const LoomDatasetClass *klass, const LoomDatasetOptions *options, G
   if (inner != NULL && has_files (inner, v))
     return g_steal_pointer (&inner);
   if (root != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was not found: there is no %s in “%s”, nor in %s there.",
-                 v->name, v->train[0], root, v->folder);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "%s was not found: neither “%s” nor its folder %s contains %s.", v->name, root, v->folder,
+                 v->train[0]);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "%s was not found: unpack its binary version and say path=\"FOLDER\", where %s lies.", v->name,
-                 v->train[0]);
+                 "%s was not found: unpack its binary version and set path=\"FOLDER\", the folder that contains %s.",
+                 v->name, v->train[0]);
   return NULL;
 }
 
@@ -143,8 +144,8 @@ append_file (const char *folder, const char *name, const Variant *v, GByteArray 
   if (length == 0 || length % record != 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %" G_GSIZE_FORMAT " bytes, which is no whole number of records of %" G_GSIZE_FORMAT
-                   " bytes: it is no file of %s, or is cut off.",
+                   "“%s” has %" G_GSIZE_FORMAT " bytes, which is not a multiple of a record's %" G_GSIZE_FORMAT " "
+                   "bytes: it is not a file of %s, or is truncated.",
                    path, length, record, v->name);
       return FALSE;
     }
@@ -155,8 +156,8 @@ append_file (const char *folder, const char *name, const Variant *v, GByteArray 
       if (bytes[v->label] >= v->n_classes)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” has a picture of class %d, but %s has %d classes: it is no file of it.", path,
-                       bytes[v->label], v->name, (int)v->n_classes);
+                       "“%s” has a picture of class %d, but %s has only %d classes: it is a file of another data set.",
+                       path, bytes[v->label], v->name, (int)v->n_classes);
           return FALSE;
         }
       g_byte_array_append (labels, bytes + v->label, 1);
@@ -258,7 +259,7 @@ each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
 const LoomDatasetClass loom_dataset_cifar = {
   .name = "cifar",
   .title = "CIFAR-10 and CIFAR-100",
-  .doc = "60,000 coloured pictures of things and animals, 32 × 32, in ten, a hundred or twenty classes.",
+  .doc = "60,000 colour pictures of vehicles, animals and other objects, 32 × 32, in 10, 20 or 100 classes.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

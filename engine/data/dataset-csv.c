@@ -20,47 +20,48 @@
 static const char *const yes_no[] = { "true", "false", NULL };
 
 static const LoomDatasetParam params[] = {
-  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The file; its first line names the columns." },
+  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The CSV file; its first line names the columns." },
   { .name = "target",
     .type = LOOM_DATASET_STRING,
-    .doc = "Column to predict; with target_type=\"float\" several, separated by commas." },
+    .doc = "The column to predict; with target_type=\"float\" also several, separated by commas." },
   { .name = "features",
     .type = LOOM_DATASET_STRING,
     .def = "",
-    .doc = "Columns of x, separated by commas; all but the target when left out." },
+    .doc = "The columns of x, separated by commas (default: all columns except the target)." },
   { .name = "weight",
     .type = LOOM_DATASET_STRING,
     .def = "",
-    .doc = "Column of what each row counts, from 0: the port weight, f32 [B], for a loss or for "
-           "sample_weights=\"weight\"; no column of x unless features names it." },
-  { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "One character between fields, or tab." },
+    .doc = "The column with the weight of each row, from 0: the port weight, f32 [B], for a loss or for "
+           "sample_weights=\"weight\"; it is a column of x only if features names it." },
+  { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "The character between fields, or tab." },
   { .name = "decimal",
     .type = LOOM_DATASET_ENUM,
     .def = "point",
     .choices = loom_csv_decimal_choices,
-    .doc = "The sign before a number's fraction: point (6.1), or comma (6,1), which needs another delimiter." },
+    .doc = "The decimal separator: point (6.1), or comma (6,1), which needs a delimiter other than the comma." },
   { .name = "header",
     .type = LOOM_DATASET_ENUM,
     .def = "true",
     .choices = yes_no,
-    .doc = "The first line names the columns; where it does not they are called c1, c2, and so on." },
+    .doc = "If true, the first line names the columns; otherwise they are named c1, c2 and so on." },
   { .name = "missing",
     .type = LOOM_DATASET_ENUM,
     .def = "refuse",
     .choices = loom_csv_missing_choices,
-    .doc = "A number that is empty, NA or ?: an error, the column's mean over the training rows, or no such row. A row "
-           "without its target is left out by both." },
+    .doc = "The treatment of numbers that are empty, NA or ?: an error, the column's mean over the training rows, or "
+           "dropping the row. mean and drop also drop rows without a target." },
   { .name = "normalize",
     .type = LOOM_DATASET_ENUM,
     .def = "none",
     .choices = loom_csv_normalize_choices,
-    .doc = "Brings each column of x to mean 0 and deviation 1, or into 0 to 1, by the training rows." },
+    .doc = "Scales each column of x to mean 0 and standard deviation 1, or to the range 0 to 1, with the statistics "
+           "of the training rows." },
   { .name = "target_type",
     .type = LOOM_DATASET_ENUM,
     .def = "class",
     .choices = loom_target_types,
-    .doc = "class: y i64 [B], from whole numbers or names; names and codes (whole numbers that leave most of those "
-           "below them out) are numbered in order. float: y f32 [B, targets]." },
+    .doc = "class: y i64 [B], from whole numbers or names; names, and numbers with large gaps such as codes, are "
+           "numbered in order. float: y f32 [B, targets]." },
   LOOM_DEALT_PARAMS ("rows", "0.2", ""),
   { .name = NULL },
 };
@@ -85,8 +86,8 @@ read_text (const char *path, gsize max, gsize *length, GError **error)
   if (!loom_dataset_check_file (path, NULL, error))
     return NULL;
   return loom_text_file_read (path, max, NEEDED,
-                              "take fewer rows, or write the columns as .npy files, which are read in pieces", length,
-                              NULL, error);
+                              "use fewer rows, or save the columns as .npy files, which are not read as a whole",
+                              length, NULL, error);
 }
 
 static gboolean
@@ -139,9 +140,9 @@ check_label (const LoomCsvReader *reader, const LoomCsvColumns *columns, const c
   if (!loom_csv_is_missing_label (label))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” line %d, column “%s” %s%s%s; missing=\"drop\" leaves rows without a class out.", reader->path,
+               "“%s” line %d, column “%s” %s%s%s; missing=\"drop\" drops rows without a class.", reader->path,
                reader->row_line, name, *label == '\0' ? "is empty" : "is “", label,
-               *label == '\0' ? "" : "”, which is no class");
+               *label == '\0' ? "" : "”, which is not a class");
   return FALSE;
 }
 
@@ -150,8 +151,8 @@ check_weight (const LoomCsvReader *reader, const LoomCsvColumns *columns, float 
 {
   if (!(weight < 0))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: a weight is a number from 0, not %g.",
-               reader->path, reader->row_line,
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” line %d, column “%s”: a weight must be a number from 0, not %g.", reader->path, reader->row_line,
                (const char *)columns->names->pdata[g_array_index (columns->weights, guint, 0)], (double)weight);
   return FALSE;
 }
@@ -211,9 +212,9 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
   if (x->len == 0)
     {
       if (columns->missing == LOOM_CSV_MISSING_REFUSE)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a header and no rows.", reader->path);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a header but no rows.", reader->path);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no row without a gap.", reader->path);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Each row of “%s” has a gap.", reader->path);
       return FALSE;
     }
   return TRUE;
@@ -423,8 +424,7 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColum
     {
       g_autofree char *list = g_strjoinv (", ", self->feature_names);
 
-      loom_error_set_quoting (error, LOOM_ERROR_DATA,
-                              "“%s” has neither a header nor as many fields as the net reads: %u, not %u (“%s”).",
+      loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” has no header, and %u fields, but the net reads %u (“%s”).",
                               first->path, first->fields->len, columns->features->len, list);
     }
   else
@@ -458,8 +458,8 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
 
       if (fields->len != columns.names->len)
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but its first has %u.", name,
-                       reader.row_line, fields->len, columns.names->len);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but its first line has %u.",
+                       name, reader.row_line, fields->len, columns.names->len);
           return FALSE;
         }
       g_array_set_size (x, 0);
@@ -480,7 +480,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
 const LoomDatasetClass loom_dataset_csv = {
   .name = "csv",
   .title = "CSV table",
-  .doc = "Rows of numbers with a header line; one column is the class or the value to predict.",
+  .doc = "A table of numbers with a header line; one column is the class or the value to predict.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -43,7 +43,7 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_ENUM,
     .def = "word",
     .choices = units,
-    .doc = "What a token of x is; those of y are digits and hyphens in either case." },
+    .doc = "The unit of a token of x; tokens of y are digits and hyphens." },
   { .name = NULL },
 };
 
@@ -267,7 +267,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 const LoomDatasetClass loom_dataset_dates = {
   .name = "dates",
   .title = "Dates in words",
-  .doc = "English dates in words, to be translated into ISO dates: a task for an encoder and a decoder.",
+  .doc = "English dates in words and the same dates in ISO form: a task for an encoder and a decoder.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

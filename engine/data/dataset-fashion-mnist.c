@@ -15,7 +15,7 @@ static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
     .def = "",
-    .doc = "Folder of the four IDX files, if they are not where the package puts them." },
+    .doc = "The folder of the four IDX files (default: that of the package dataset-fashion-mnist)." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -92,8 +92,8 @@ find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GE
     }
   places = g_strjoinv ("”, “", folders);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "Fashion-MNIST was not found; looked in “%s” for %s.gz and its three companions. Install it with “apt "
-               "install dataset-fashion-mnist”, or say path=\"FOLDER\".",
+               "Fashion-MNIST was not found: “%s” does not contain %s.gz and its three companions. Install it with "
+               "“apt install dataset-fashion-mnist”, or set path=\"FOLDER\".",
                places, file_names[0]);
   return NULL;
 }

@@ -4,10 +4,10 @@
 #include "engine/data/loom-idx.h"
 
 static const LoomDatasetParam params[] = {
-  { .name = "images", .type = LOOM_DATASET_PATH, .doc = "IDX file of training images, plain or gzipped." },
-  { .name = "labels", .type = LOOM_DATASET_PATH, .doc = "IDX file of their classes." },
-  { .name = "test_images", .type = LOOM_DATASET_PATH, .def = "", .doc = "IDX file of test images." },
-  { .name = "test_labels", .type = LOOM_DATASET_PATH, .def = "", .doc = "IDX file of their classes." },
+  { .name = "images", .type = LOOM_DATASET_PATH, .doc = "The IDX file of training images, plain or gzipped." },
+  { .name = "labels", .type = LOOM_DATASET_PATH, .doc = "The IDX file of their classes." },
+  { .name = "test_images", .type = LOOM_DATASET_PATH, .def = "", .doc = "The IDX file of test images." },
+  { .name = "test_labels", .type = LOOM_DATASET_PATH, .def = "", .doc = "The IDX file of their classes." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -39,7 +39,7 @@ find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Pa
   if ((files->test_images == NULL) != (files->test_labels == NULL))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set idx has only one of test_images and test_labels; give both or neither.");
+                   "The data set idx has only one of test_images and test_labels; set both or neither.");
       return FALSE;
     }
   return TRUE;

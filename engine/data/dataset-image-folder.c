@@ -24,32 +24,32 @@ static const char *const endings[] = { ".png",  ".jpg", ".jpeg", ".jfif", ".bmp"
 static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
-    .doc = "A folder with a folder of pictures for each class, which may hold further folders." },
-  { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "Another one with pictures to test on." },
+    .doc = "A folder with a folder of pictures for each class; pictures may be in subfolders." },
+  { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "A folder of the same form with test pictures." },
   { .name = "size",
     .type = LOOM_DATASET_INT,
     .def = "64",
     .minimum = 1,
     .maximum = 2048,
-    .doc = "Height and width to which every picture is brought." },
+    .doc = "The height and width to which pictures are resized." },
   { .name = "fit",
     .type = LOOM_DATASET_ENUM,
     .def = "crop",
     .choices = loom_picture_fits,
-    .doc = "How a picture that is no square becomes one: stretched, cut at two sides, or padded at two." },
+    .doc = "How other proportions become a square: stretch, crop two sides, or pad two sides." },
   { .name = "color",
     .type = LOOM_DATASET_ENUM,
     .def = "rgb",
     .choices = colors,
-    .doc = "Three channels, or one of grey." },
+    .doc = "Three colour channels, or one grey channel." },
   { .name = "keep",
     .type = LOOM_DATASET_ENUM,
     .def = "auto",
     .choices = keeps,
     .doc
-    = "memory: all pictures are decoded at once and kept; files: each whenever it is read; auto: memory where that "
-      "takes less than 1 GiB." },
-  LOOM_DEALT_PARAMS ("pictures", "0", ", where there is no test_path"),
+    = "memory: all pictures are decoded once and kept in memory; files: a picture is decoded each time it is read; "
+      "auto: memory if that takes less than 1 GiB." },
+  LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -151,14 +151,14 @@ list_classes (const char *path, GError **error)
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "There is no folder “%s”; it should hold a folder of pictures for each class.", path);
+                   "There is no folder “%s”; it should contain a folder of pictures for each class.", path);
       return NULL;
     }
   names = list (path, TRUE, error);
   if (names != NULL && are_splits (path, names, &test))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The folders train and %s in “%s” are splits and no classes: say path=\"…/train\" and "
+                   "The folders train and %s in “%s” are splits, not classes: set path=\"…/train\" and "
                    "test_path=\"…/%s\".",
                    test, path, test);
       return NULL;
@@ -166,7 +166,7 @@ list_classes (const char *path, GError **error)
   if (names == NULL || names[0] != NULL)
     return g_steal_pointer (&names);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” holds no folder; there should be one for each class, with its pictures in it.", path);
+               "“%s” contains no folder; it should contain a folder of pictures for each class.", path);
   return NULL;
 }
 
@@ -213,7 +213,7 @@ add_class (Folder *self, const char *path, const char *name, guint32 which, GErr
     return FALSE;
   if (self->files->len > before)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no picture (%s and others).", folder, endings[0]);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no picture (%s and others).", folder, endings[0]);
   return FALSE;
 }
 
@@ -356,8 +356,7 @@ keep_pictures (Folder *self, GError **error)
   if (self->pixels != NULL)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-               "%u pictures do not fit into memory; say keep=\"files\" and they are read one by one.",
-               self->files->len);
+               "%u pictures do not fit into memory; set keep=\"files\" to read them one by one.", self->files->len);
   return FALSE;
 }
 
@@ -510,7 +509,7 @@ free_folder (LoomDataset *base)
 const LoomDatasetClass loom_dataset_image_folder = {
   .name = "image-folder",
   .title = "Folders of pictures",
-  .doc = "Pictures from files, a folder for each class.",
+  .doc = "Pictures from files, with a folder for each class.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -7,11 +7,11 @@
 #include "engine/interop/loom-npy.h"
 
 static const LoomDatasetParam params[] = {
-  { .name = "x", .type = LOOM_DATASET_PATH, .doc = "The .npy file of the inputs, the first dimension counts samples." },
-  { .name = "y", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the targets, if there are any." },
-  { .name = "test_x", .type = LOOM_DATASET_PATH, .def = "", .doc = "Inputs to test on." },
-  { .name = "test_y", .type = LOOM_DATASET_PATH, .def = "", .doc = "Targets to test on." },
-  LOOM_DEALT_PARAMS ("samples", "0", ", where there is no test_x"),
+  { .name = "x", .type = LOOM_DATASET_PATH, .doc = "The .npy file of the inputs; the first dimension is the sample." },
+  { .name = "y", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the targets, if any." },
+  { .name = "test_x", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the test inputs." },
+  { .name = "test_y", .type = LOOM_DATASET_PATH, .def = "", .doc = "The .npy file of the test targets." },
+  LOOM_DEALT_PARAMS ("samples", "0", ", if test_x is not set"),
   { .name = NULL },
 };
 
@@ -31,7 +31,8 @@ add_port (LoomDatasetInfo *info, const char *name, const char *path, const LoomT
   if (type->shape.rank == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” holds a single number; a data set needs an array whose first dimension counts samples.", path);
+                   "“%s” holds a single number; a data set needs an array with samples along its first dimension.",
+                   path);
       return FALSE;
     }
   loom_shape_get (&type->shape, dims);
@@ -50,7 +51,8 @@ describe_file (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
     return TRUE;
   if (g_str_has_suffix (path, ".csv") || g_str_has_suffix (path, ".tsv"))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is a table as text, which the data set csv reads.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is a table in text form; use the data set csv for it.",
+                   path);
       return FALSE;
     }
   if (!loom_dataset_check_file (path, NULL, error) || !loom_npy_describe (path, &type, error)
@@ -91,8 +93,8 @@ load_file (const LoomDataset *self, guint port, const char *path, GError **error
     {
       if (raw->rank != type->shape.rank || (d > 0 && raw->dim[d] != type->shape.dim[d].coef))
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has samples of another shape than those of %s.", path,
-                       self->info.port[port].name);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The samples of “%s” have another shape than those of %s.",
+                       path, self->info.port[port].name);
           return NULL;
         }
     }
@@ -114,7 +116,7 @@ load_pair (const LoomDataset *self, const LoomDatasetOptions *options, const cha
 
   if ((self->info.n_ports == 2) != (y_path != NULL) || x_path == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set npy has only one of %s and %s; give both.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set npy has only one of %s and %s; set both.",
                    x_name, y_name);
       return FALSE;
     }
@@ -189,7 +191,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 const LoomDatasetClass loom_dataset_npy = {
   .name = "npy",
   .title = "NumPy arrays",
-  .doc = "Inputs and targets from .npy files, a row each sample.",
+  .doc = "Inputs and targets from .npy files, with one row for each sample.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

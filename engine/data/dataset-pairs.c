@@ -22,36 +22,37 @@ static const char *const cases[] = { "keep", "lower", NULL };
 static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
-    .doc = "A table with source and target between tabs, a catalogue of gettext's (.mo), or a folder of such, as "
-           "/usr/share/locale/fr/LC_MESSAGES." },
+    .doc = "A table of sources and targets separated by tabs, a gettext catalogue (.mo), or a folder of catalogues, "
+           "such as /usr/share/locale/fr/LC_MESSAGES." },
   { .name = "target_path",
     .type = LOOM_DATASET_PATH,
     .def = "",
-    .doc = "Another catalogue or folder: then the targets are its translations, and the sources those of path." },
-  { .name = "unit", .type = LOOM_DATASET_ENUM, .def = "word", .choices = units, .doc = "What a token is." },
+    .doc = "A second catalogue or folder: its translations are the targets, and those of path the sources." },
+  { .name = "unit", .type = LOOM_DATASET_ENUM, .def = "word", .choices = units, .doc = "The unit of a token." },
   { .name = "case",
     .type = LOOM_DATASET_ENUM,
     .def = "keep",
     .choices = cases,
-    .doc = "Whether capitals stay or become small letters." },
+    .doc = "Whether upper case is kept or converted to lower case." },
   { .name = "source_length",
     .type = LOOM_DATASET_INT,
     .def = "16",
     .minimum = 1,
     .maximum = 4096,
-    .doc = "The most tokens of a source; pairs with more are left out." },
+    .doc = "The largest number of tokens of a source; longer pairs are left out." },
   { .name = "target_length",
     .type = LOOM_DATASET_INT,
     .def = "16",
     .minimum = 1,
     .maximum = 4096,
-    .doc = "The most tokens of a target, without start and end; pairs with more are left out." },
+    .doc = "The largest number of tokens of a target, without start and end; longer pairs are left out." },
   { .name = "vocabulary",
     .type = LOOM_DATASET_INT,
     .def = "0",
     .minimum = 0,
     .maximum = 10000000,
-    .doc = "How many tokens there are at most, the most frequent ones, one of which stands for all others; 0: all." },
+    .doc
+    = "The largest size of the vocabulary: the most frequent tokens, and one token for all others; 0: all tokens." },
   LOOM_DEALT_PARAMS ("pairs", "0.1", ""),
   { .name = NULL },
 };
@@ -106,7 +107,7 @@ read_table (const char *path, GPtrArray *pairs, GError **error)
       if (g_strv_length (field) < 2)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %u has no tab; source and target stand with a tab between them.", path, i + 1);
+                       "“%s” line %u has no tab; a tab must separate source and target.", path, i + 1);
           return FALSE;
         }
       add_pair (pairs, field[0], field[1]);
@@ -147,7 +148,7 @@ read_catalogues (const char *path, GError **error)
       return NULL;
   if (files->len > 0)
     return g_steal_pointer (&entries);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no catalogue (.mo).", path);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no catalogue (.mo).", path);
   return NULL;
 }
 
@@ -193,8 +194,8 @@ static const char *
 hint_for (const char *path)
 {
   return strstr (path, "/LC_MESSAGES") != NULL
-             ? "Debian's packages bring such catalogues, as git, coreutils and iso-codes do; where a container's image "
-               "leaves them out, delete the path-exclude in /etc/dpkg/dpkg.cfg.d and install the package again"
+             ? "Debian's packages such as git, coreutils and iso-codes contain catalogues; if a container's image "
+               "excludes them, delete the path-exclude in /etc/dpkg/dpkg.cfg.d and install the package again"
              : "it should be a table of sentences or a catalogue (.mo)";
 }
 
@@ -211,8 +212,7 @@ check_paths (const LoomDatasetClass *klass, const LoomDatasetOptions *options, G
     return TRUE;
   g_set_error_literal (
       error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-      "The data set pairs has a target_path, and then both paths must be catalogues (.mo) or folders of "
-      "them.");
+      "The data set pairs has a target_path, so both paths must be catalogues (.mo) or folders of catalogues.");
   return FALSE;
 }
 
@@ -309,11 +309,11 @@ read_pairs (const LoomDatasetClass *klass, const LoomDatasetOptions *options, co
   if (pairs->len > 0)
     return g_steal_pointer (&pairs);
   if (n == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no pair of sentences%s.", path,
-                 target_path != NULL ? " whose text the other catalogue has, too" : "");
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no pair of sentences%s.", path,
+                 target_path != NULL ? " that both catalogues translate" : "");
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "None of the %u pairs in “%s” is as short as source_length and target_length ask.", n, path);
+                 "All %u pairs in “%s” are longer than source_length and target_length allow.", n, path);
   return NULL;
 }
 

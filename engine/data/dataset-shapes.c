@@ -55,19 +55,19 @@ static const LoomDatasetParam params[] = {
     .def = "32",
     .minimum = 8,
     .maximum = 512,
-    .doc = "Height and width of the pictures." },
+    .doc = "The height and width of the pictures." },
   { .name = "shapes",
     .type = LOOM_DATASET_INT,
     .def = "2",
     .minimum = 1,
     .maximum = 2,
-    .doc = "The most shapes in a picture." },
+    .doc = "The largest number of shapes in a picture." },
   { .name = "noise",
     .type = LOOM_DATASET_FLOAT,
     .def = "0",
     .minimum = 0,
     .maximum = 1,
-    .doc = "Standard deviation of what is added to each number of a picture, which stays within 0 to 1." },
+    .doc = "The standard deviation of the noise on each pixel, which is clipped to the range 0 to 1." },
   LOOM_AUGMENT_PARAMS,
   { .name = NULL },
 };
@@ -103,7 +103,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   if (!has_classes && loom_option_float (klass, options, "flip") > 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "A sentence with “left of” would be wrong of a mirrored picture. Leave flip out.");
+                   "Sentences with “left of” would be wrong for mirrored pictures. Remove flip.");
       return FALSE;
     }
   loom_info_add_port (info, "x", LOOM_F32, 3, dims);
@@ -308,8 +308,8 @@ free_shapes (LoomDataset *base)
 const LoomDatasetClass loom_dataset_shapes = {
   .name = "shapes",
   .title = "Coloured shapes",
-  .doc = "Pictures of coloured shapes, each with a sentence that describes it or a class: tasks for captions, and for "
-         "networks that take large pictures.",
+  .doc = "Pictures of coloured shapes, each with a class or a sentence that describes it: a task for classification "
+         "or captions.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -20,42 +20,41 @@ static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
     .def = DEFAULT_PATH,
-    .doc = "A UTF-8 text file, or a folder whose files are read in the order of their names." },
+    .doc = "A UTF-8 text file, or a folder of text files that are read in the order of their names." },
   { .name = "context",
     .type = LOOM_DATASET_INT,
     .def = "64",
     .minimum = 1,
     .maximum = 65536,
-    .doc = "T, the tokens of a sample: characters, or what unit says." },
+    .doc = "T, the number of tokens of a sample." },
   { .name = "stride",
     .type = LOOM_DATASET_INT,
     .def = "0",
     .minimum = 0,
     .maximum = 65536,
-    .doc = "Tokens from the start of one sample to that of the next; 0: as many as context." },
+    .doc = "The number of tokens from the start of a sample to the start of the next; 0: that of context." },
   { .name = "unit",
     .type = LOOM_DATASET_ENUM,
     .def = "character",
     .choices = loom_text_units,
-    .doc
-    = "What a token is: a character, a byte, a word, or by bpe what GPT-2's byte-pair encoding makes of the text." },
+    .doc = "The unit of a token: a character, a byte, a word, or, with bpe, a token of GPT-2's byte-pair encoding." },
   { .name = "vocabulary",
     .type = LOOM_DATASET_INT,
     .def = "0",
     .minimum = 0,
     .maximum = 10000000,
-    .doc = "How many characters or words there are at most, the most frequent ones, with one token for all others; 0: "
-           "all that occur." },
+    .doc = "The largest size of the vocabulary: the most frequent characters or words, and one token for all others; "
+           "0: all that occur." },
   { .name = "merges",
     .type = LOOM_DATASET_PATH,
     .def = "",
-    .doc = "The file of pairs for unit=\"bpe\", in the form of GPT-2's merges.txt." },
+    .doc = "The file of merges for unit=\"bpe\", in the form of GPT-2's merges.txt." },
   { .name = "val_fraction",
     .type = LOOM_DATASET_FLOAT,
     .def = "0.1",
     .minimum = 0,
     .maximum = 0.9,
-    .doc = "Share of the text, at its end, for validation." },
+    .doc = "The fraction of the text, at its end, for validation." },
   { .name = NULL },
 };
 
@@ -93,11 +92,12 @@ check_merges (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   g_autofree char *merges = loom_option_path (klass, options, "merges");
 
   if (wanted == (merges != NULL))
-    return merges == NULL || loom_dataset_check_file (merges, "merges=\"FILE\" is a merges.txt as of GPT-2", error);
+    return merges == NULL
+           || loom_dataset_check_file (merges, "merges=\"FILE\" must be a merges.txt such as GPT-2's", error);
   g_set_error_literal (
       error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-      wanted ? "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt as of GPT-2."
-             : "The data set text has merges=\"…\", which is for unit=\"bpe\" alone.");
+      wanted ? "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt such as GPT-2's."
+             : "The data set text has merges=\"…\", which is only for unit=\"bpe\".");
   return FALSE;
 }
 
@@ -109,7 +109,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 
   loom_info_add_port (info, "x", LOOM_I64, 1, &context);
   loom_info_add_port (info, "y", LOOM_I64, 1, &context);
-  return loom_dataset_check_file (path, "say path=\"FILE\", a UTF-8 text", error)
+  return loom_dataset_check_file (path, "set path=\"FILE\", a UTF-8 text", error)
          && check_merges (klass, options, error);
 }
 
@@ -117,7 +117,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 static gboolean
 append_file (const char *path, gboolean any_bytes, GString *text, GError **error)
 {
-  static const char remedy[] = "take a part of the text";
+  static const char remedy[] = "use a part of the text";
   g_autofree char *content = NULL;
   g_autoptr (GError) cause = NULL;
   gsize length;
@@ -247,8 +247,9 @@ load (Text *self, const LoomDatasetOptions *options, GError **error)
   if (self->base.info.n[LOOM_SPLIT_TRAIN] == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %" G_GINT64_FORMAT " %s to train on, too few for context=\"%" G_GINT64_FORMAT "\".", path,
-                   n - n_val, unit_words[self->unit], self->context);
+                   "“%s” has %" G_GINT64_FORMAT " %s for training, which is too few for context=\"%" G_GINT64_FORMAT
+                   "\".",
+                   path, n - n_val, unit_words[self->unit], self->context);
       return FALSE;
     }
   return TRUE;
@@ -341,7 +342,7 @@ complain_of_unknown (const char *name, const char *token, GError **error)
   else
     g_snprintf (letter, sizeof letter, "U+%04X", c);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” has the character “%s”, which the text that the net was trained on never has.", name, letter);
+               "“%s” has the character “%s”, which does not occur in the training text of the net.", name, letter);
   return FALSE;
 }
 
@@ -377,7 +378,7 @@ parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtr
 const LoomDatasetClass loom_dataset_text = {
   .name = "text",
   .title = "Text",
-  .doc = "Characters, bytes or words of a text; the target of each is the one after it.",
+  .doc = "Characters, bytes, words or other tokens of a text; the target of each token is the next one.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

@@ -11,7 +11,7 @@ static const LoomDatasetParam params[] = {
     .def = "0.1",
     .minimum = 0,
     .maximum = 10,
-    .doc = "Standard deviation of what is added to each of the two inputs; with 0, four samples are the truth table." },
+    .doc = "The standard deviation of the noise on each of the two inputs; with 0, four samples are the truth table." },
   LOOM_TARGET_TYPE_PARAM,
   { .name = NULL },
 };
@@ -39,7 +39,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 const LoomDatasetClass loom_dataset_xor = {
   .name = "xor",
   .title = "Exclusive or",
-  .doc = "Four corners of a square, opposite ones in one class.",
+  .doc = "The four corners of a square; opposite corners have the same class.",
   .params = params,
   .describe = loom_info_set_points,
   .open = open_dataset,

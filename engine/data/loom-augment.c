@@ -57,7 +57,8 @@ loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
   if (x->shape.rank != 4)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set %s changes or normalises pictures, but its samples are none.", klass->name);
+                   "The data set %s has options that change or normalise pictures, but its samples are not pictures.",
+                   klass->name);
       return NULL;
     }
   self->channels = x->shape.dim[1].coef;

@@ -9,30 +9,30 @@ G_BEGIN_DECLS
 /* The options of every source of pictures. */
 #define LOOM_AUGMENT_PARAMS                                                                                    \
   { .name = "flip", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                        \
-    .doc = "Share of the training pictures that are mirrored, left to right." },                               \
+    .doc = "The fraction of training pictures that are mirrored horizontally." },                              \
   { .name = "crop", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                       \
-    .doc = "Pixels by which training pictures are moved at most, as if padded with black and cut at random." },\
+    .doc = "The largest shift of training pictures in pixels: a random crop after padding with black." },      \
   { .name = "rotate", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 180,                    \
-    .doc = "Degrees by which training pictures are turned at most." },                                         \
+    .doc = "The largest rotation of training pictures in degrees." },                                          \
   { .name = "zoom", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,                      \
-    .doc = "Share by which training pictures become larger or smaller at most." },                             \
+    .doc = "The largest relative change of the size of training pictures." },                                  \
   { .name = "shear", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 80,                      \
-    .doc = "Degrees by which upright lines in training pictures lean at most." },                              \
+    .doc = "The largest angle of shear of training pictures in degrees." },                                    \
   { .name = "brightness", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
-    .doc = "Share by which training pictures become brighter or darker at most." },                            \
+    .doc = "The largest relative change of the brightness of training pictures." },                            \
   { .name = "contrast", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                    \
-    .doc = "Share by which the contrast of training pictures grows or falls at most." },                       \
+    .doc = "The largest relative change of the contrast of training pictures." },                              \
   { .name = "saturation", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                  \
-    .doc = "Share by which the colours of training pictures become stronger or paler at most." },              \
+    .doc = "The largest relative change of the saturation of training pictures." },                            \
   { .name = "cutout", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 1024,                     \
-    .doc = "Side of a square in training pictures, at a random place, that becomes 0." },                      \
+    .doc = "The side of a square, at a random position in training pictures, that is set to 0." },             \
   { .name = "mixup", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 1,                       \
-    .doc = "Above 0 each training picture is a blend of two, whose shares are drawn from Beta(mixup, mixup); the "\
-           "port y_mix has the shares of their classes, as a target for cross_entropy." },                     \
+    .doc = "Above 0 each training picture is a blend of two, with weights from Beta(mixup, mixup); the port "  \
+           "y_mix has the weights of their classes, as a target for cross_entropy." },                         \
   { .name = "mean", .type = LOOM_DATASET_FLOATS, .def = "",                                                    \
-    .doc = "What is subtracted from all pictures, which come as 0 to 1: a number for each channel, or one." }, \
+    .doc = "The mean to subtract from pictures of 0 to 1: a number for each channel, or one for all." },       \
   { .name = "std", .type = LOOM_DATASET_FLOATS, .def = "", .minimum = 1e-6, .maximum = 1e6,                    \
-    .doc = "What all pictures are divided by after that, likewise." }
+    .doc = "The standard deviation to divide by afterwards: a number for each channel, or one for all." }
 /* clang-format on */
 
 typedef struct _LoomAugment LoomAugment;

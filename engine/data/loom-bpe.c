@@ -105,7 +105,7 @@ add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError 
 
   if (g_strv_length (word) != 2)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %u is no pair of tokens with a blank between them.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %u is not a pair of tokens separated by a space.",
                    path, line);
       return FALSE;
     }
@@ -115,7 +115,7 @@ add_pair (LoomBpe *self, const char *path, guint line, const char *text, GError 
       if (token[i] < 0)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %u: “%s” is no byte and no pair of an earlier line.", path, line, word[i]);
+                       "“%s” line %u: “%s” is neither a byte nor a pair of an earlier line.", path, line, word[i]);
           return FALSE;
         }
       n[i] = g_bytes_get_size (self->bytes->pdata[token[i]]);
@@ -141,7 +141,7 @@ loom_bpe_load (const char *path, GError **error)
   g_auto (GStrv) lines = NULL;
   gsize length;
 
-  content = loom_text_file_read (path, 0, NEEDED, "it should be a list of pairs", &length, NULL, error);
+  content = loom_text_file_read (path, 0, NEEDED, "it should be a list of pairs of tokens", &length, NULL, error);
   if (content == NULL)
     return NULL;
   self = g_new0 (LoomBpe, 1);

@@ -240,8 +240,8 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
       if (row->len != ((const GPtrArray *)rows->pdata[0])->len)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "“%s” line %d has %u fields, but the first line has %u: is “%s” what stands between fields?",
-                       name, reader.row_line, row->len, ((const GPtrArray *)rows->pdata[0])->len,
+                       "“%s” line %d has %u fields, but the first line has %u: check that “%s” is the delimiter.", name,
+                       reader.row_line, row->len, ((const GPtrArray *)rows->pdata[0])->len,
                        delimiter == '\t' ? "tab" : (const char[]){ delimiter, 0 });
           return NULL;
         }
@@ -451,21 +451,21 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
   else if (rows->len == 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "The first line of “%s” is longer than %d MiB: is a quote in it not closed?", name,
+                 "The first line of “%s” is longer than %d MiB: check for a quote that is not closed.", name,
                  MOST_HEAD_BYTES >> 20);
   if (rows->len == 0)
     return NULL;
   if (((const GPtrArray *)rows->pdata[0])->len < 2)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has a single column: there must be one to predict, and another to predict it from.", name);
+                   "“%s” has a single column; a target and at least one feature are needed.", name);
       return NULL;
     }
   table.first = self->has_header = has_header >= 0 ? has_header : guess_header (rows);
   self->n_rows = rows->len - self->has_header;
   if (self->n_rows == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a first line with names and no rows below it.", name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a line of names but no rows below it.", name);
       return NULL;
     }
   g_ptr_array_unref (self->columns);
@@ -513,14 +513,14 @@ why_no_number (const char *text)
   char *end;
 
   if (is_date (text))
-    return "a date; write it as a number, such as days";
+    return "a date; convert it to a number, such as days";
   if (strcspn (text, "0123456789") < n && text[n] == '\0')
-    return "a number with signs between its digits; write it without them, as 1234.5";
+    return "a number with separators between its digits; write it without them, such as 1234.5";
   if (n > sign && text[n] == '%')
-    return "a percentage; write it without the sign";
+    return "a percentage; remove the % sign";
   for (guint i = 0; i < G_N_ELEMENTS (signs); i++)
     if (strstr (text, signs[i]) != NULL && strpbrk (text, "0123456789") != NULL)
-      return "an amount of money; write it without the sign of the currency, as 1234.5";
+      return "an amount of money; remove the currency sign";
   g_ascii_strtod (text, &end);
   return end != text && *end == '\0' ? "not finite" : NULL;
 }
@@ -534,15 +534,15 @@ loom_csv_column_reason (const LoomCsvGuess *self, guint i)
   if (column->example == NULL)
     return g_strdup ("it is empty");
   if (*column->name == '\0')
-    return g_strdup ("a column without a name, which numbers or names the rows");
+    return g_strdup ("a column without a name that numbers or names the rows");
   if (column->role == LOOM_CSV_ID)
     return g_strdup ("it numbers or names the rows");
   if (why != NULL)
     return g_strdup_printf ("“%s” in line %u is %s", column->odd, column->odd_line, why);
   if (column->odd != NULL && column->n_odd + column->n_missing < self->n_rows)
-    return g_strdup_printf ("“%s” in line %u is no number", column->odd, column->odd_line);
+    return g_strdup_printf ("“%s” in line %u is not a number", column->odd, column->odd_line);
   if (column->odd != NULL)
-    return g_strdup_printf ("words, such as “%s”; write numbers for them", column->odd);
+    return g_strdup_printf ("words, such as “%s”; replace them with numbers", column->odd);
   return column->n_distinct < 2 ? g_strdup ("the same number in every row") : g_strdup ("it was not chosen");
 }
 
@@ -631,15 +631,17 @@ check_target (const LoomCsvGuess *self, guint i, GError **error)
   if (column->n_distinct < 2 && self->is_whole && self->n_rows > 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   column->example != NULL ? "The target “%s” is “%s” in every row: there is nothing to predict."
-                                           : "The target “%s” is empty%s in every row: there is nothing to predict.",
+                   column->example != NULL ? "The target “%s” is “%s” in every row, so nothing can be learnt. Choose "
+                                             "another target."
+                                           : "The target “%s” is empty%s in every row, so nothing can be learnt. "
+                                             "Choose another target.",
                    column->name, column->example != NULL ? column->example : "");
       return FALSE;
     }
   if (self->target_is_class || column->odd == NULL || column->n_distinct <= MOST_NUMBERED || (why == NULL && !is_mixed))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, say "
+               "The target “%s” holds numbers that cannot be read: “%s” in line %u is %s. To predict classes, set "
                "target_type=\"class\".",
                column->name, column->odd, column->odd_line, why != NULL ? why : "no number");
   return FALSE;
@@ -649,13 +651,13 @@ static gboolean
 check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboolean is_classes, GError **error)
 {
   if (n_targets == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Choose the column that is to be predicted: the target.");
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Choose the target: the column to predict.");
   else if (n_features == 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "Choose at least one column as a feature: what it is predicted from.");
+                 "Choose at least one feature: a column from which the target is predicted.");
   else if (n_targets > 1 && is_classes)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "Several targets must all be numbers; one of these names classes.");
+                 "Several targets must all be numbers, but one of these contains classes.");
   else
     {
       for (guint i = 0; i < self->columns->len; i++)
@@ -666,8 +668,8 @@ check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboole
             {
               g_set_error (
                   error, LOOM_ERROR, LOOM_ERROR_DATA,
-                  "The name of the column “%s” has a comma in it, which stands between names: rename it in the "
-                  "file, or ignore it.",
+                  "The name of the column “%s” contains a comma, which separates names: rename it in the file, or "
+                  "ignore it.",
                   column->name);
               return FALSE;
             }
@@ -676,8 +678,8 @@ check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboole
           if (column->role != LOOM_CSV_FEATURE || column->is_number)
             continue;
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "The column “%s” holds words, such as “%s”: a network sees numbers. Ignore it, or write numbers "
-                       "for its words.",
+                       "The column “%s” contains words, such as “%s”, but a network needs numbers. Ignore it, or "
+                       "replace its words with numbers.",
                        column->name, column->example != NULL ? column->example : "");
           return FALSE;
         }

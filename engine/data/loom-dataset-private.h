@@ -140,23 +140,23 @@ LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatas
 /* The options that every generated source has. */
 #define LOOM_GENERATED_PARAMS(n_default, n_test_default)                                                       \
   { .name = "n", .type = LOOM_DATASET_INT, .def = n_default, .minimum = 1, .maximum = 10000000,                \
-    .doc = "Samples to train on." },                                                                           \
+    .doc = "The number of training samples." },                                                                \
   { .name = "n_test", .type = LOOM_DATASET_INT, .def = n_test_default, .minimum = 1, .maximum = 10000000,      \
-    .doc = "Samples to test on, drawn apart from the others." },                                               \
+    .doc = "The number of test samples, drawn separately." },                                                  \
   { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
-    .doc = "Another seed draws other samples." }
-/* How rows of one table are dealt to the splits; WHAT: "rows", REST: what more is to be said of the test split. */
+    .doc = "The seed of the samples." }
+/* How the rows of one table are divided into splits; WHAT: "rows", REST: a condition of the test split. */
 #define LOOM_DEALT_PARAMS(WHAT, TEST_DEFAULT, REST)                                                            \
   { .name = "val_fraction", .type = LOOM_DATASET_FLOAT, .def = "0", .minimum = 0, .maximum = 0.9,              \
-    .doc = "Share of the " WHAT " for validation." },                                                          \
+    .doc = "The fraction of the " WHAT " for validation." },                                                   \
   { .name = "test_fraction", .type = LOOM_DATASET_FLOAT, .def = TEST_DEFAULT, .minimum = 0, .maximum = 0.9,    \
-    .doc = "Share of the " WHAT " for testing" REST "." },                                                     \
+    .doc = "The fraction of the " WHAT " for testing" REST "." },                                              \
   { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
-    .doc = "Another seed deals the " WHAT " differently." }
+    .doc = "The seed by which the " WHAT " are divided into splits." }
 /* The type of y where points of the plane belong to one of two classes. */
 #define LOOM_TARGET_TYPE_PARAM                                                                                 \
   { .name = "target_type", .type = LOOM_DATASET_ENUM, .def = "class", .choices = loom_target_types,            \
-    .doc = "class: y i64 [B]; float: y f32 [B,1], for losses with one output." }
+    .doc = "class: y i64 [B]; float: y f32 [B,1], for losses of one output." }
 /* clang-format on */
 extern const char *const loom_target_types[];
 

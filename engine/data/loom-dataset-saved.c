@@ -131,7 +131,8 @@ loom_dataset_restore (LoomDataset *self, const char *saved, const char *name, GE
       || !restore_numbers (file, "shift", n, &self->feature_shift)
       || !restore_numbers (file, "scale", n, &self->feature_scale))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” does not hold what a run keeps of this data set.", name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” does not hold the data that a run saves of this data set.",
+                   name);
       return FALSE;
     }
   restore_names (file, "classes", &self->class_names);

@@ -13,7 +13,7 @@
 #include "kernels/comm.h"
 
 #define FOLD_EPOCH  G_MAXUINT32 /* of a permutation that no epoch has */
-#define KEEP_STREAM 12 /* of random numbers; sources have those below */
+#define KEEP_STREAM 12          /* of random numbers; sources have those below */
 
 #define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
 LOOM_DATASETS (DECLARE)
@@ -102,7 +102,8 @@ find_class (const char *source, const LoomDatasetOptions *options, GError **erro
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no data set “%s”. Did you mean “%s”?", source,
                      nearest);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no data set “%s”; there are %s.", source, all);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no data set “%s”. The choices are: %s.", source,
+                     all);
       return NULL;
     }
   return loom_options_check (klass, options, error) ? klass : NULL;
@@ -275,7 +276,8 @@ loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, G
   if (n < folds || n > G_MAXUINT32)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%" G_GINT64_FORMAT " training samples cannot be dealt into %" G_GINT64_FORMAT " folds.", n, folds);
+                   "%" G_GINT64_FORMAT " training samples cannot be divided into %" G_GINT64_FORMAT " folds.", n,
+                   folds);
       return FALSE;
     }
   order = g_new (guint32, n);

@@ -32,7 +32,7 @@ gunzip_convert (GConverter *converter, const void *in, gsize in_size, void *out,
         return G_CONVERTER_FINISHED;
       if (zeros > 0)
         return G_CONVERTER_CONVERTED;
-      g_set_error (error, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT, "the next member is not there yet");
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT, "the next member is missing");
       return G_CONVERTER_ERROR;
     }
   if (self->is_between)

@@ -59,7 +59,7 @@ read_exactly (GInputStream *stream, const char *path, void *data, gsize length, 
   if (!g_input_stream_read_all (stream, data, length, &n, NULL, &cause))
     return refuse (path, error, "is damaged: %s", cause->message);
   if (n != length)
-    return refuse (path, error, "is truncated: %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes are there", n, length);
+    return refuse (path, error, "is truncated: it has %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes", n, length);
   return TRUE;
 }
 
@@ -71,10 +71,10 @@ read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], G
   if (!read_exactly (stream, path, head, sizeof head, error))
     return FALSE;
   if (head[0] != 0 || head[1] != 0 || head[3] == 0 || head[3] > LOOM_SHAPE_MAX_RANK)
-    return refuse (path, error, "is no IDX file: its first bytes are %02x %02x %02x %02x", head[0], head[1], head[2],
-                   head[3]);
+    return refuse (path, error, "is not an IDX file: its first bytes are %02x %02x %02x %02x", head[0], head[1],
+                   head[2], head[3]);
   if (head[2] != TYPE_BYTES)
-    return refuse (path, error, "is an IDX file of type 0x%02x; unsigned bytes (0x08) can be read", head[2]);
+    return refuse (path, error, "is an IDX file of type 0x%02x; only unsigned bytes (0x08) are supported", head[2]);
   *rank = head[3];
   for (int d = 0; d < *rank; d++)
     {
@@ -119,7 +119,7 @@ sample_dims (const char *path, int rank, const gint64 *dims, int *sample_rank, g
 
   if (rank < 2 || rank > 4)
     return refuse (path, error,
-                   "has %d dimensions; images have 2 (number, values) to 4 (number, channels, height, width)", rank);
+                   "has %d dimensions; images have 2 (sample, values) to 4 (sample, channel, height, width)", rank);
   if (rank == 3)
     sample[n++] = 1;
   for (int d = 1; d < rank; d++)
@@ -184,7 +184,7 @@ load_split (LoomDataset *self, LoomSplit split, const char *images, const char *
   for (int d = 1; d < MAX (x->rank, expected->rank); d++)
     {
       if (x->rank != expected->rank || x->dim[d] != expected->dim[d].coef)
-        return refuse (images, error, "has samples of another shape than the training images");
+        return refuse (images, error, "has images of another shape than the training images");
     }
   for (gint64 i = 0; i < y->count; i++)
     self->info.n_classes = MAX (self->info.n_classes, ((const guint8 *)y->data)[i] + 1);

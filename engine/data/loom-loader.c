@@ -202,7 +202,7 @@ loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 b
   info = loom_dataset_info (dataset);
   if (info->n[split] <= 0 || info->n[split] > G_MAXUINT32)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set has no samples in its split “%s”.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The split “%s” of the data set has no samples.",
                    loom_split_name (split));
       return NULL;
     }

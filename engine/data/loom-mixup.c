@@ -30,8 +30,8 @@ loom_mixup_describe (double alpha, const char *name, LoomDatasetInfo *info, GErr
     {
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-          "mixup needs samples with one class each, of which it is known how many there are before the data are "
-          "read; with the data set %s it is not. Leave mixup out.",
+          "mixup needs samples with one class each and a number of classes that is known before the data are read, "
+          "which the data set %s does not have. Remove mixup.",
           name);
       return FALSE;
     }

@@ -22,7 +22,7 @@ typedef struct
 static gboolean
 damaged (const Catalogue *c, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is damaged: an entry lies outside the file.", c->path);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is damaged: an entry is outside the file.", c->path);
   return FALSE;
 }
 
@@ -93,7 +93,8 @@ add_entry (Catalogue *c, guint32 originals, guint32 translations, guint32 i, GPt
   text = decode (c, to);
   if (key == NULL || text == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a text that is not in its character set, %s.", c->path,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” contains a text that is not valid in its character set, %s.", c->path,
                    c->charset != NULL ? c->charset : "UTF-8");
       return FALSE;
     }
@@ -126,7 +127,7 @@ loom_mo_read (const char *path, GPtrArray *list, GError **error)
     c.swapped = TRUE;
   if (c.length < HEAD || word_at (&c, 0) != MAGIC)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no catalogue of gettext's.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a gettext catalogue.", path);
       return FALSE;
     }
   for (guint32 i = 0, n = word_at (&c, 8); i < n && good; i++)

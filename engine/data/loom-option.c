@@ -51,8 +51,8 @@ check_number (const LoomDatasetClass *klass, const LoomDatasetParam *param, cons
   if ((param->minimum != 0 || param->maximum != 0) && (value < param->minimum || value > param->maximum))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set %s has %s=\"%s\", which must lie between %.10g and %.10g.", klass->name, param->name,
-                   text, param->minimum, param->maximum);
+                   "The data set %s has %s=\"%s\", which must be from %.10g to %.10g.", klass->name, param->name, text,
+                   param->minimum, param->maximum);
       return FALSE;
     }
   return TRUE;
@@ -62,7 +62,7 @@ static gboolean
 malformed (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, const char *expected,
            GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which is no %s.", klass->name,
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which is not a %s.", klass->name,
                param->name, text, expected);
   return FALSE;
 }
@@ -208,10 +208,10 @@ loom_dataset_check_file (const char *path, const char *hint, GError **error)
   if (g_file_test (path, G_FILE_TEST_EXISTS))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is no file but a device or a pipe, and data are read more than once. Write them to a file.", path);
+                   "“%s” is a device or a pipe, but data are read more than once. Save them in a file.", path);
       return FALSE;
     }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
-               hint != NULL ? hint : "paths start at the folder of the graph file");
+               hint != NULL ? hint : "paths are relative to the folder of the graph file");
   return FALSE;
 }

@@ -214,8 +214,8 @@ loom_dataset_check_guard (const LoomDatasetClass *klass, const LoomDatasetOption
   loom_dataset_each_outside (klass->name, options, guard->own, links, asking.may_read, ask_cb, &asking);
   if (asking.refused == NULL)
     return TRUE;
-  loom_error_set_quoting (error, LOOM_ERROR_OUTSIDE, "“%s” is outside this graph's folder; agree to reading it first.",
-                          asking.refused);
+  loom_error_set_quoting (error, LOOM_ERROR_OUTSIDE,
+                          "“%s” is outside this graph's folder and is read only after you agree.", asking.refused);
   g_free (asking.refused);
   return FALSE;
 }

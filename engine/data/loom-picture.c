@@ -139,21 +139,21 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   *taken = progress.taken;
   if (progress.too_large)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "“%s” is %d × %d pixels; pictures of up to %d million can be read. Make it smaller.", name,
-                 progress.width, progress.height, MAX_PIXELS / 1000000);
+                 "“%s” has %d × %d pixels; the limit is %d million. Make it smaller.", name, progress.width,
+                 progress.height, MAX_PIXELS / 1000000);
   else if (g_error_matches (local, GDK_PIXBUF_ERROR, GDK_PIXBUF_ERROR_UNKNOWN_TYPE)
            && (format = find_format (bytes)) != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "“%s” is a picture in %s, and the loader for it is not installed: apt install %s.", name, format->name,
-                 format->package);
+                 "“%s” is a picture in the format %s, whose loader is not installed: apt install %s.", name,
+                 format->name, format->package);
   else if (!good || found == NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no picture that can be read%s%s.", name,
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a readable picture%s%s.", name,
                  local != NULL ? ": " : "", local != NULL ? local->message : "");
   else if (progress.lines < gdk_pixbuf_get_height (found))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is cut off: %d of its %d lines are there.", name,
-                 progress.lines, gdk_pixbuf_get_height (found));
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: it has %d of %d lines.", name, progress.lines,
+                 gdk_pixbuf_get_height (found));
   else if (is_cut_jpeg (bytes))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is cut off: the end of the picture is missing.", name);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: the end of the picture is missing.", name);
   else
     return gdk_pixbuf_apply_embedded_orientation (found);
   return NULL;
@@ -263,8 +263,7 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
   fitted = fit (flat, options->fit, (int)width, (int)height, &x0, &y0, &w, &h);
   if (fitted == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” could not be resized: there is no memory left.",
-                   name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” could not be resized: out of memory.", name);
       return FALSE;
     }
   pixels = gdk_pixbuf_read_pixels (fitted);

@@ -56,9 +56,8 @@ loom_room_check_bytes (const char *name, guint64 bytes, double factor, const cha
   has = g_format_size (bytes);
   needs = g_format_size ((guint64)((double)bytes * factor));
   there = g_format_size (room);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” has %s, which take about %s of memory once they are read, and %s are free; %s.", name, has, needs,
-               there, remedy);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %s and needs about %s of memory, but %s are free; %s.",
+               name, has, needs, there, remedy);
   return FALSE;
 }
 

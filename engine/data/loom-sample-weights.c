@@ -102,8 +102,8 @@ own_weights (const LoomDataset *dataset, gint64 n, GError **error)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "sample_weights=\"" LOOM_SAMPLE_WEIGHTS_OWN
-                   "\" takes each sample’s own weight, and this data set has "
-                   "none: a csv data set has them with weight=\"COLUMN\".");
+                   "\" needs a weight for each sample, which this data set does not have: set weight=\"COLUMN\" on a "
+                   "csv data set.");
       return NULL;
     }
   if (!read_numbers (dataset, (guint)port, n, weights, error))
@@ -113,7 +113,7 @@ own_weights (const LoomDataset *dataset, gint64 n, GError **error)
   if (sum > 0)
     return g_steal_pointer (&weights);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "By sample_weights no training sample would ever be drawn: the weight of each is 0.");
+               "With sample_weights the weight of each training sample is 0, so none can be drawn.");
   return NULL;
 }
 
@@ -146,8 +146,8 @@ weights_of_classes (const LoomDataset *dataset, const char *text, GError **error
   if (port < 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "sample_weights weighs samples by their class, and those of this data set have none: it has no y, "
-                   "i64 [B]. Leave sample_weights out.");
+                   "sample_weights weights samples by class, but this data set has no classes (y, i64 [B]). Remove "
+                   "sample_weights.");
       return NULL;
     }
   if (!read_numbers (dataset, (guint)port, n, classes, error))
@@ -158,8 +158,8 @@ weights_of_classes (const LoomDataset *dataset, const char *text, GError **error
   if (of_class->len != n_classes)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "sample_weights has %u numbers, and the data set has %" G_GINT64_FORMAT
-                   " classes. Give one for each, or “" LOOM_SAMPLE_WEIGHTS_BALANCED "”.",
+                   "sample_weights has %u numbers, but the data set has %" G_GINT64_FORMAT " classes. Set one for "
+                   "each class, or “" LOOM_SAMPLE_WEIGHTS_BALANCED "”.",
                    of_class->len, n_classes);
       return NULL;
     }
@@ -168,8 +168,7 @@ weights_of_classes (const LoomDataset *dataset, const char *text, GError **error
   if (sum > 0)
     return g_steal_pointer (&weights);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "By sample_weights no training sample would ever be drawn: the classes that it gives a weight do not "
-               "occur in them.");
+               "With sample_weights no training sample can be drawn: no sample has a class with a weight above 0.");
   return NULL;
 }
 

@@ -278,7 +278,7 @@ measure (LoomSampleReader *self, const gint64 chw[3], GError **error)
     return TRUE;
   g_set_error (
       error, LOOM_ERROR, LOOM_ERROR_DATA,
-      "The data set's pictures hold numbers from %.3g to %.3g, which do not say what black and white are. Say it "
+      "The data set's pictures hold numbers from %.3g to %.3g, from which black and white cannot be derived. Set them "
       "with --range LOW,HIGH.",
       self->least, self->most);
   return FALSE;
@@ -303,7 +303,7 @@ read_picture (LoomSampleReader *self, GBytes *bytes, const char *name, const gin
   normalize (self, t);
   g_string_append (notes, note != NULL ? note : "");
   if (!isnan (self->border) && fabs (border - self->border) > 0.6)
-    g_string_append_printf (notes, "%sits border is %s and that of the data set's pictures %s: --invert may help",
+    g_string_append_printf (notes, "%sits border is %s, but that of the data set's pictures is %s: --invert may help",
                             notes->len > 0 ? "; " : "", border > 0.5 ? "bright" : "dark",
                             self->border > 0.5 ? "bright" : "dark");
   loom_sample_item_add (items, g_steal_pointer (&t), 0)->note
@@ -368,7 +368,7 @@ read_rows (const LoomSampleReader *self, const char *text, const char *name, GPt
       if (n != self->count)
         {
           if (n < 0)
-            loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” line %u: “%s” is no row of numbers.", name, i + 1,
+            loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” line %u: “%s” is not a row of numbers.", name, i + 1,
                                     g_strstrip (lines[i]));
           else
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -412,7 +412,7 @@ read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrAr
     return read_rows (self, text, name, items, error);
   g_autofree char *shape = shape_text (self);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” is no sample of this net, which reads %s: give it as a .npy array.", name, shape);
+               "“%s” is not a sample of this net, which reads %s: save it as a .npy array.", name, shape);
   return FALSE;
 }
 

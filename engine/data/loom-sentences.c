@@ -21,15 +21,15 @@ add_line (const LoomDataset *self, const LoomVocabulary *vocabulary, const char 
   if (unknown != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” line %" G_GINT64_FORMAT " has “%s”, which the data that the net was trained on never have.",
+                   "“%s” line %" G_GINT64_FORMAT " has “%s”, which does not occur in the training data of the net.",
                    name, row, unknown);
       return FALSE;
     }
   if (n > most)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” line %" G_GINT64_FORMAT " has %" G_GINT64_FORMAT " tokens, and the net reads %" G_GINT64_FORMAT
-                   " at most.",
+                   "“%s” line %" G_GINT64_FORMAT " has %" G_GINT64_FORMAT
+                   " tokens, but the net reads at most %" G_GINT64_FORMAT ".",
                    name, row, n, most);
       return FALSE;
     }

@@ -102,13 +102,13 @@ check (const char *name, GString *text, gboolean is_whole, GError **error)
     }
   if (*bad == '\0')
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "“%s” is no UTF-8 text: line %u has a byte 0. If it is UTF-16, convert it with iconv -f UTF-16 -t "
-                 "UTF-8.",
+                 "“%s” is not UTF-8 text: line %u contains a zero byte. If it is UTF-16, convert it with iconv -f "
+                 "UTF-16 -t UTF-8.",
                  name, line_of (text->str, bad));
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "“%s” is no UTF-8 text: line %u has the byte 0x%02X. If it is Latin-1 or Windows-1252, convert it "
-                 "with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8.",
+                 "“%s” is not UTF-8 text: line %u contains the byte 0x%02X. If it is Latin-1 or Windows-1252, convert "
+                 "it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8.",
                  name, line_of (text->str, bad), (guint8)*bad);
   return FALSE;
 }
@@ -173,7 +173,7 @@ loom_text_from_bytes (GBytes *bytes, const char *name, gsize *length, GError **e
 {
   g_autoptr (GInputStream) stream = g_memory_input_stream_new_from_bytes (bytes);
 
-  return read_stream (stream, name, 0, 1, "give it in pieces", length, NULL, error);
+  return read_stream (stream, name, 0, 1, "split it into pieces", length, NULL, error);
 }
 
 void

@@ -32,8 +32,8 @@ loom_dist_lacks_mpi (GError **error)
   if (!loom_launcher_find (&launcher) || launcher.joins || launcher.size <= 1)
     return FALSE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "%s has started %d processes (%s) without MPI, and each would run alone. Start gradloom once, with "
-               "--ranks %d, or by mpirun -np %d or srun --mpi=pmix -n %d. If this process is the only one, unset %s.",
+               "%s has started %d processes (%s) without MPI, so each would train alone. Start gradloom once, with "
+               "--ranks %d, or with mpirun -np %d or srun --mpi=pmix -n %d. If this process is the only one, unset %s.",
                launcher.name, launcher.size, launcher.variable, launcher.size, launcher.size, launcher.size,
                launcher.variable);
   return TRUE;
@@ -50,9 +50,9 @@ has_all_processes (const LoomLauncher *launcher, const LoomComm *comm, GError **
   if (launcher->size < 0 ? launcher->rank < comm->size : launcher->size == comm->size)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
-               "%s has started %s (%s), but MPI, %s, finds %d: the launcher is of another MPI, or cannot be reached "
-               "from here. Put the mpirun of %s first in PATH and start by it or by --ranks, or by srun --mpi=pmix. "
-               "If the launcher's MPI has a file libmpi_abi.so.1, put its folder into LD_LIBRARY_PATH instead.",
+               "%s has started %s (%s), but MPI, %s, finds %d: the launcher belongs to another MPI, or cannot be "
+               "reached. Put the mpirun of %s first in PATH and start with it, with --ranks, or with srun --mpi=pmix. "
+               "If the launcher's MPI has a file libmpi_abi.so.1, add its folder to LD_LIBRARY_PATH instead.",
                launcher->name, started, launcher->variable, comm->library, comm->size, comm->library);
   return FALSE;
 }
@@ -100,11 +100,10 @@ loom_dist_join (GError **error)
 
   if (module == NULL || !g_module_symbol (module, LOOM_COMM_ENTRY, &entry))
     {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_DIST,
-          "Several ranks need MPI, and %s. Build Gradloom where libopenmpi-dev is installed, put the folder of "
-          "libmpi_abi.so.1 (MPI 5) into LD_LIBRARY_PATH, or run one rank.",
-          why != NULL ? why : "its module has no entry point");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST,
+                   "Several ranks need MPI, but %s. Build Gradloom with libopenmpi-dev installed, add the folder of "
+                   "libmpi_abi.so.1 (MPI 5) to LD_LIBRARY_PATH, or run one rank.",
+                   why != NULL ? why : "its module has no entry point");
       return NULL;
     }
   if (((LoomCommEntry)entry) (&comm, &message) != LOOM_STATUS_OK)
@@ -127,8 +126,8 @@ loom_dist_binding_warning (const LoomComm *comm)
       || sched_getaffinity (getppid (), sizeof launcher, &launcher) != 0
       || CPU_COUNT (&own) * comm->local_size >= CPU_COUNT (&launcher))
     return NULL;
-  return g_strdup_printf ("By default mpirun has bound each rank to %d of this machine's %d processors; "
-                          "mpirun --bind-to none lets them use all.",
+  return g_strdup_printf ("mpirun has bound each rank to %d of this machine's %d processors, its default; mpirun "
+                          "--bind-to none lets ranks use all.",
                           CPU_COUNT (&own), CPU_COUNT (&launcher));
 }
 
@@ -329,8 +328,9 @@ count_local_ranks (GPid launcher, const char *self)
   return n;
 }
 
-#define HOST_TIMEOUT 4 /* seconds without a rank here, after which hosts that do not answer are no longer waited for   \
-                        */
+#define HOST_TIMEOUT                                                                                                   \
+  4 /* seconds without a rank here, after which hosts that do not answer are no longer waited for                      \
+     */
 
 /* TRUE if the ranks on this machine ended a while ago and the launcher waits for hosts that it has lost. Called once a
  * second. */
@@ -375,7 +375,7 @@ loom_dist_lost_text (const LoomDistEnd *end)
   if (end->rank >= 0)
     return g_strdup_printf ("Rank %d was ended by signal %d (%s)", end->rank, end->number, g_strsignal (end->number));
   if (end->launcher_died != 0)
-    return g_strdup_printf ("mpirun, which had started the ranks, was ended by signal %d (%s)", end->launcher_died,
+    return g_strdup_printf ("mpirun, which started the ranks, was ended by signal %d (%s)", end->launcher_died,
                             g_strsignal (end->launcher_died));
   return g_strdup (end->said ? "A rank hung" : "A rank was lost");
 }
@@ -659,8 +659,8 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
       sigprocmask (SIG_SETMASK, &before, NULL);
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_DIST,
-          "%d ranks are started by mpirun, which cannot be run: %s. Install Open MPI (Debian: openmpi-bin), or "
-          "run one rank.",
+          "mpirun, which starts the %d ranks, cannot be run: %s. Install Open MPI (Debian: openmpi-bin), or run one "
+          "rank.",
           launch->ranks, local->message);
       return 3;
     }

@@ -37,14 +37,14 @@ check_end (const LoomElement *scope, const LoomElement *wire, const char *attrib
   if (!loom_end_split (end, &id, &port))
     {
       loom_faults_add (faults, LOOM_ERROR_SCHEMA, wire->line, NULL, attribute,
-                       "A wire's end is NODE or NODE.PORT, but here stands “%s”.", end);
+                       "A wire's end must be NODE or NODE.PORT, not “%s”.", end);
       return;
     }
   if (loom_scope_find_node (scope, id) != NULL)
     return;
   near = nearest_node (scope, id);
   fault = loom_faults_add (faults, LOOM_ERROR_PORT, wire->line, NULL, attribute,
-                           "The wire from “%s” to “%s” leads nowhere: there is no node “%s”.",
+                           "The wire from “%s” to “%s” is not connected: there is no node “%s”.",
                            loom_element_get (wire, "from"), loom_element_get (wire, "to"), id);
   if (near != NULL)
     {
@@ -64,10 +64,9 @@ check_id (const LoomElement *scope, const LoomElement *node, LoomFaults *faults)
   else if (!loom_id_is_valid (id))
     {
       g_autofree char *free_id = loom_scope_free_id (scope, id);
-      LoomFault *fault = loom_faults_add (faults, LOOM_ERROR_SCHEMA, node->line, id, "id",
-                                          "An id is made of letters A to Z, digits and underscores, but here stands "
-                                          "“%s”.",
-                                          id);
+      LoomFault *fault
+          = loom_faults_add (faults, LOOM_ERROR_SCHEMA, node->line, id, "id",
+                             "An id may contain only letters A to Z, digits and underscores, not “%s”.", id);
 
       loom_fault_set_fix (fault, "id", free_id, "“%s” would do.", free_id);
     }
@@ -78,7 +77,7 @@ check_id (const LoomElement *scope, const LoomElement *node, LoomFaults *faults)
       LoomFault *fault;
 
       fault = loom_faults_add (faults, LOOM_ERROR_SCHEMA, node->line, id, "id",
-                               "Two nodes have the id “%s”; the other one stands in line %d.", id,
+                               "Two nodes have the id “%s”; the other one is in line %d.", id,
                                first != NULL ? first->line : 0);
       loom_fault_set_fix (fault, "id", free_id, "“%s” is free.", free_id);
     }
@@ -106,11 +105,12 @@ check_scope (const LoomElement *scope, LoomFaults *faults)
         case LOOM_TAG_ARG:
           if (!loom_id_is_valid (name) || g_ascii_isdigit (name[0]))
             loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name",
-                             "An argument's name is made of letters, digits and underscores and begins with no digit, "
-                             "but here stands “%s”.",
+                             "An argument's name may contain only letters, digits and underscores, and must not begin "
+                             "with a digit; this one is “%s”.",
                              name != NULL ? name : "");
           else if (!g_hash_table_add (arguments, (gpointer)name))
-            loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name", "There are two arguments “%s”.", name);
+            loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name", "Two arguments have the name “%s”.",
+                             name);
           break;
         default:
           break;
@@ -151,10 +151,10 @@ loom_graph_check (const LoomGraph *graph, LoomFaults *faults)
         continue;
       if (!loom_id_is_valid (name))
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name",
-                         "A module's name is made of letters, digits and underscores, but here stands “%s”.",
+                         "A module's name may contain only letters, digits and underscores, not “%s”.",
                          name != NULL ? name : "");
       else if (!g_hash_table_add (modules, (gpointer)name))
-        loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name", "There are two modules “%s”.", name);
+        loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name", "Two modules have the name “%s”.", name);
       check_scope (e, faults);
     }
 }

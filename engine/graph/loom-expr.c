@@ -210,7 +210,7 @@ parse_name (Parser *p)
   if ((strcmp (name, "min") == 0 || strcmp (name, "max") == 0) && accept (p, "("))
     return parse_min_max (p, name[1] == 'i');
   if (p->lookup == NULL || !p->lookup (name, &value, p->data))
-    fail (p, "names “%s”, but there is no such number among the arguments", name);
+    fail (p, "names “%s”, which is not a number among the arguments", name);
   return value;
 }
 
@@ -316,7 +316,7 @@ loom_expr_eval (const char *text, LoomExprLookup lookup, gpointer data, LoomNumb
     {
       g_autofree char *sign = g_strndup (p.s, g_utf8_next_char (p.s) - p.s);
 
-      fail (&p, "has “%s” at position %d, where it should end or continue with + - * / // %%", sign, position (&p));
+      fail (&p, "has “%s” at position %d, where the end or one of + - * / // %% is expected", sign, position (&p));
     }
   if (p.error != NULL)
     {

@@ -59,8 +59,8 @@ explain_name (const char *before)
   const char *amp = strrchr (before, '&'), *less = strrchr (before, '<');
 
   if (amp != NULL && (less == NULL || amp > less))
-    return g_strdup_printf ("an “&” stands by itself in “%s”: write &amp;", before);
-  return g_strdup_printf ("a “<” in “%s” begins no element: write &lt; where the sign itself is meant", before);
+    return g_strdup_printf ("“%s” contains an unescaped “&”: write &amp;", before);
+  return g_strdup_printf ("the “<” in “%s” does not begin an element: write &lt; for the character itself", before);
 }
 
 static char *
@@ -70,8 +70,8 @@ explain_end (const char *data, gsize length)
   g_autofree char *open = loom_reading_innermost_open (data, length, &line);
 
   if (open == NULL || open[0] == '\0')
-    return g_strdup ("the file ends in the middle of a tag: it was cut off");
-  return g_strdup_printf ("the file ends inside <%s>, which begins in line %d: it was cut off, or </%s> is missing",
+    return g_strdup ("the file ends inside a tag: it is truncated");
+  return g_strdup_printf ("the file ends inside <%s>, which begins in line %d: it is truncated, or </%s> is missing",
                           open, line, open);
 }
 
@@ -93,7 +93,7 @@ explain_start (const char *data, gsize length)
   g_autofree char *first = NULL, *start = NULL;
 
   if (blank >= length)
-    return g_strdup ("there is nothing but blanks in it; a graph begins with <graph …>");
+    return g_strdup ("it contains only blanks; a graph begins with <graph …>");
   while (blank + n < length && n < 4 * EXCERPT && data[blank + n] != '\n' && data[blank + n] != '\r')
     n++;
   first = printable (data + blank, n);
@@ -117,7 +117,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
       if (count_blanks (data, length) >= length)
         return explain_start (data, length);
       if (!loom_reading_is_cut_off (data, length))
-        return g_strdup ("something follows the end of the graph: remove what is after </graph>");
+        return g_strdup ("text follows the end of the graph: remove everything after </graph>");
       return explain_end (data, length);
     case XML_ERR_TAG_NOT_FINISHED:
     case XML_ERR_LTSLASH_REQUIRED:
@@ -129,12 +129,12 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_NAME_REQUIRED:
       return explain_name (before);
     case XML_ERR_ENTITYREF_SEMICOL_MISSING:
-      return g_strdup_printf ("the “&” in “%s” lacks its “;”: write &amp; where the sign itself is meant", before);
+      return g_strdup_printf ("the “&” in “%s” lacks its “;”: write &amp; for the character itself", before);
     case XML_ERR_UNDECLARED_ENTITY:
     case XML_WAR_UNDECLARED_ENTITY:
-      return g_strdup_printf ("XML does not know “&%s;”: write the character itself", name);
+      return g_strdup_printf ("the entity “&%s;” is not defined in XML: write the character itself", name);
     case XML_ERR_LT_IN_ATTRIBUTE:
-      return g_strdup_printf ("a “<” stands in a value, in “%s”: write &lt;", before);
+      return g_strdup_printf ("a value contains a “<”, in “%s”: write &lt;", before);
     case XML_ERR_ATTRIBUTE_NOT_STARTED:
       return g_strdup_printf ("a value has no quotation marks, in “%s”: write name=\"value\"", before);
     case XML_ERR_ATTRIBUTE_NOT_FINISHED:
@@ -142,7 +142,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_ATTRIBUTE_WITHOUT_VALUE:
       return g_strdup_printf ("the attribute “%s” has no value: write %s=\"…\"", name, name);
     case XML_ERR_ATTRIBUTE_REDEFINED:
-      return g_strdup_printf ("the attribute “%s” stands twice in one element: remove one of them", name);
+      return g_strdup_printf ("an element has the attribute “%s” twice: remove one of them", name);
     case XML_ERR_SPACE_REQUIRED:
       return at_end ? explain_end (data, length)
                     : g_strdup_printf ("a space is missing between two attributes, in “%s”", before);
@@ -151,23 +151,23 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_COMMENT_NOT_FINISHED:
       return g_strdup ("a comment that begins with <!-- is never closed: write --> after it");
     case XML_ERR_HYPHEN_IN_COMMENT:
-      return g_strdup ("“--” stands within a comment, where XML does not allow it: write one hyphen");
+      return g_strdup ("a comment contains “--”, which XML does not allow: write one hyphen");
     case XML_ERR_MISPLACED_CDATA_END:
-      return g_strdup ("“]]>” stands in a text, where XML does not allow it: write ]]&gt;");
+      return g_strdup ("a text contains “]]>”, which XML does not allow: write ]]&gt;");
     case XML_ERR_UNKNOWN_ENCODING:
     case XML_ERR_UNSUPPORTED_ENCODING:
     case XML_ERR_ENCODING_NAME:
       return g_strdup ("the first line names an unknown encoding: a graph is UTF-8, so write "
                        "encoding=\"UTF-8\"");
     case XML_ERR_INVALID_ENCODING:
-      return g_strdup ("there are characters that are not UTF-8: save the file as UTF-8");
+      return g_strdup ("the file contains characters that are not UTF-8: save it as UTF-8");
     case XML_ERR_INVALID_CHAR:
     case XML_ERR_INVALID_CHARREF:
     case XML_ERR_INVALID_DEC_CHARREF:
     case XML_ERR_INVALID_HEX_CHARREF:
       return g_strdup_printf ("XML does not allow a character in “%s”: remove it", before);
     case XML_ERR_RESERVED_XML_NAME:
-      return g_strdup ("<?xml …?> may only be the very first thing in a file: remove what stands before it");
+      return g_strdup ("<?xml …?> must be at the very beginning of a file: remove the text before it");
     case XML_NS_ERR_UNDEFINED_NAMESPACE:
       return g_strdup_printf ("the prefix “%s:” is not declared: add xmlns:%s=\"…\", or remove the prefix", name, name);
     default:

@@ -160,8 +160,8 @@ loom_reading_check_text (const char *file, const char *data, gsize length, GErro
           if (n > MAX_ATTRIBUTES)
             {
               g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                           "%s: line %d: this element has %u attributes; more than %d are not read.", file,
-                           line_of (data, tag), n, MAX_ATTRIBUTES);
+                           "%s: line %d: this element has %u attributes; the limit is %d.", file, line_of (data, tag),
+                           n, MAX_ATTRIBUTES);
               return FALSE;
             }
         }

@@ -187,8 +187,8 @@ check_version (Reading *r)
     add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version", "The version “%s” is not a number.", text);
   else if (version > LOOM_GRAPH_VERSION)
     add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version",
-               "The file is of version %" G_GUINT64_FORMAT ", but this program reads up to version %d. A newer "
-               "Gradloom can open it.",
+               "The file has version %" G_GUINT64_FORMAT ", but this program reads versions up to %d. Open it with a "
+               "newer Gradloom.",
                version, LOOM_GRAPH_VERSION);
 }
 
@@ -225,7 +225,7 @@ find_place (Reading *r, const LoomElement *parent, LoomTag tag)
       if (loom_grammar (before)->order <= order)
         return G_MAXUINT;
       fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL,
-                         "<%s> stands after <%s>, but belongs before it; it is read as if it stood there.",
+                         "<%s> is after <%s>, but belongs before it; it is read as if it were there.",
                          loom_tag_name (tag), loom_tag_name (before));
       if (fault != NULL)
         fault->is_warning = TRUE;
@@ -251,13 +251,13 @@ own_start (Reading *r)
     }
   if (parent != NULL && !(loom_grammar (tag)->parents & 1u << parent->tag))
     {
-      add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> may not stand in <%s>.", name, loom_tag_name (parent->tag));
+      add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> is not allowed in <%s>.", name, loom_tag_name (parent->tag));
       return FALSE;
     }
   if (parent != NULL && loom_grammar (tag)->once && loom_element_find (parent, tag) != NULL)
     {
-      add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "There is a second <%s> in <%s>; only one may stand there.", name,
-                 loom_tag_name (parent->tag));
+      add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> contains a second <%s>; only one is allowed.",
+                 loom_tag_name (parent->tag), name);
       return FALSE;
     }
 
@@ -311,8 +311,8 @@ read_text (Reading *r)
     {
       g_autofree char *start = g_strstrip (g_utf8_substring (text, 0, MIN (g_utf8_strlen (text, -1), 40)));
 
-      add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> holds no text, but “%s” stands in it.", loom_tag_name (e->tag),
-                 start);
+      add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> must not contain text, but contains “%s”.",
+                 loom_tag_name (e->tag), start);
       r->n_dropped++;
     }
 }
@@ -388,7 +388,7 @@ element_start (Reading *r, int depth)
     }
   parent = r->open->pdata[r->open->len - 1];
   if (uri[0] == 0)
-    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> belongs to no namespace, so it is unknown.", name);
+    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> has no namespace, so it is unknown.", name);
   if (uri[0] != 0 && !loom_grammar (parent->tag)->has_text)
     loom_reading_copy_foreign (r);
   else
@@ -405,11 +405,11 @@ read_event (Reading *r, GPtrArray *before)
   if (type == XML_READER_TYPE_DOCUMENT_TYPE)
     return stop (r, "a document type (<!DOCTYPE …>) is not allowed in a graph; remove it");
   if (type == XML_READER_TYPE_ENTITY_REFERENCE)
-    return stop (r, "an entity is used that XML does not define");
+    return stop (r, "it uses an entity that XML does not define");
   if (type == XML_READER_TYPE_ELEMENT)
     {
       if (++r->n_elements > MAX_ELEMENTS)
-        return stop (r, "there are more than 1,000,000 elements");
+        return stop (r, "it has more than 1,000,000 elements");
       if (depth >= MAX_DEPTH)
         return stop (r, "elements are nested deeper than 64");
     }
@@ -468,7 +468,8 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
 
   if (length > MAX_BYTES)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", r.file);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.",
+                   r.file);
       return NULL;
     }
   if (length == 0)
@@ -499,7 +500,7 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
     else
       loom_element_free (before->pdata[i - 1]);
   if (r.broken == NULL && (status < 0 || r.root == NULL))
-    r.broken = g_strdup ("there is no element in it");
+    r.broken = g_strdup ("it contains no element");
   if (r.broken != NULL)
     {
       g_autofree char *why = loom_shorten_quotes (r.broken);
@@ -562,7 +563,8 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
     }
   if (length > MAX_BYTES)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.",
+                   path);
       return NULL;
     }
   return read_named (data, length, path, faults, error);

@@ -77,12 +77,12 @@ is_safetensors (const guint8 *data, gsize length)
 static const Kind kinds[] = {
   { is_torch,
     .words
-    = { "is what torch.save writes (pickle), which can run code and is not read; in Python: "
+    = { "is a pickle file of torch.save, which can run code and is not read; in Python: "
         "safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"weights.safetensors\")",
-        "is what torch.save writes (pickle), which can run code and is not read; in Python: "
-        "numpy.save(\"x.npy\", torch.load(FILE, weights_only=True).numpy())",
-        "is what torch.save writes (pickle), which can run code and is not read; save its arrays with numpy.save, "
-        "for the data set npy" } },
+        "is a pickle file of torch.save, which can run code and is not read; in Python: numpy.save(\"x.npy\", "
+        "torch.load(FILE, weights_only=True).numpy())",
+        "is a pickle file of torch.save, which can run code and is not read; save its arrays with numpy.save, for the "
+        "data set npy" } },
   { is_npz,
     .words
     = { "is an npz archive of NumPy; in Python: "
@@ -91,29 +91,28 @@ static const Kind kinds[] = {
         "is an npz archive, which holds several arrays of NumPy; save each of them with numpy.save, for the data "
         "set npy" } },
   { is_zip, .words = { "is a zip archive; unpack it first", "is a zip archive; unpack it first",
-                       "is a zip archive, as spreadsheets (.xlsx, .ods) are; save the table as CSV, UTF-8" } },
+                       "is a zip archive or a spreadsheet (.xlsx, .ods); save the table as CSV, UTF-8" } },
   { .magic = "\x93NUMPY",
     .n = 6,
     .words = { "is an npy file, a single array without a name; weights are read from safetensors files", NULL,
-               "is a NumPy array, which the data set npy reads" } },
+               "is a NumPy array; use the data set npy for it" } },
   { is_gguf,
-    .words = { "is a GGUF file, in whose formats for llama.cpp weights are not read; take the model’s safetensors file",
+    .words = { "is a GGUF file of llama.cpp, whose formats are not supported; use the model’s safetensors file",
                "is a GGUF file, which holds weights; data are read from npy files",
-               "is a GGUF file, which holds weights and no text" } },
+               "is a GGUF file, which holds weights, not text" } },
   { .magic = "\x89HDF\r\n\x1a\n",
     .n = 8,
-    .words = { "is an HDF5 file, as Keras writes it; save its arrays with safetensors.numpy.save_file",
+    .words = { "is an HDF5 file, such as Keras writes; save its arrays with safetensors.numpy.save_file",
                "is an HDF5 file; save the array in it with numpy.save",
                "is an HDF5 file; save its arrays with numpy.save, for the data set npy" } },
   { is_index,
-    .words = { "is the index of shards, several files that hold the weights; put them together, in Python: "
-               "safetensors.torch.save_file of all that safetensors.torch.load_file reads from the files that it names",
-               "is the index of shards that hold weights; data are read from npy files", NULL } },
+    .words = { "is the index of several shards of weights; merge the shards that it names into one file, in Python "
+               "with safetensors.torch.load_file and safetensors.torch.save_file",
+               "is the index of shards of weights; data are read from npy files", NULL } },
   { is_safetensors,
-    .words = { NULL,
-               "is a safetensors file, which holds weights; give it with --weights, or save the array in it with "
-               "numpy.save",
-               "is a safetensors file, which holds weights and no text" } },
+    .words
+    = { NULL, "is a safetensors file, which holds weights; pass it with --weights, or save its array with numpy.save",
+        "is a safetensors file, which holds weights, not text" } },
   { .magic = "\xd0\xcf\x11\xe0",
     .n = 4,
     .words = { "is a spreadsheet of an old Excel; weights are read from safetensors files",
@@ -122,8 +121,9 @@ static const Kind kinds[] = {
   { .magic = "PAR1\x15",
     .n = 5,
     .words = { "is a Parquet file; weights are read from safetensors files",
-               "is a Parquet file; write it as CSV, such as with pandas.read_parquet and to_csv, for the data set csv",
-               "is a Parquet file; write it as CSV, such as with pandas.read_parquet and to_csv" } },
+               "is a Parquet file; convert it to CSV, for example with pandas.read_parquet and to_csv, for the data "
+               "set csv",
+               "is a Parquet file; convert it to CSV, for example with pandas.read_parquet and to_csv" } },
   { .magic = "SQLite format 3",
     .n = 16,
     .words = { "is an SQLite database; weights are read from safetensors files",
@@ -158,7 +158,6 @@ loom_file_shard_words (const char *path)
   g_autofree char *number = g_match_info_fetch (match, 1), *all = g_match_info_fetch (match, 2);
   if (atoi (all) < 2)
     return NULL;
-  return g_strdup_printf ("By its name it is shard %d of %d, which hold the weights together; put them together in one "
-                          "file.",
-                          atoi (number), atoi (all));
+  return g_strdup_printf ("Its name is that of shard %d of %d; merge the shards into one file.", atoi (number),
+                          atoi (all));
 }

@@ -141,7 +141,7 @@ parse_descr (Parser *self, Header *header, GError **error)
   if (descr == NULL && (self->p == self->end || *self->p != '['))
     return damaged (self->name, error);
   if (descr == NULL)
-    return refuse (self->name, error, "holds records with fields; save each field as an array of its own");
+    return refuse (self->name, error, "holds records with fields; save each field as a separate array");
   if (descr[0] == '>')
     return refuse (self->name, error, "is big endian (%s); save it as little endian, with .astype('<%s')", descr,
                    descr + 1);
@@ -154,8 +154,8 @@ parse_descr (Parser *self, Header *header, GError **error)
         }
     }
   if (header->storage == NULL)
-    return refuse (self->name, error, "has elements of type “%s”; floats (f8, f4, f2), integers and bool can be read",
-                   descr);
+    return refuse (self->name, error,
+                   "has elements of type “%s”; only floats (f8, f4, f2), integers and bool are supported", descr);
   return TRUE;
 }
 
@@ -215,9 +215,9 @@ parse_header (const guint8 *data, gsize length, const char *name, Header *header
   if (other != NULL)
     return refuse (name, error, "%s", other);
   if (length < MAGIC_LENGTH + 2 || memcmp (data, MAGIC, MAGIC_LENGTH) != 0)
-    return refuse (name, error, "is no npy file (its first bytes are not \\x93NUMPY); write it with numpy.save");
+    return refuse (name, error, "is not an npy file (its first bytes are not \\x93NUMPY); write it with numpy.save");
   if (data[6] < 1 || data[6] > 3)
-    return refuse (name, error, "is an npy file of version %d; versions 1 to 3 can be read", data[6]);
+    return refuse (name, error, "is an npy file of version %d; only versions 1 to 3 are supported", data[6]);
   start = data[6] == 1 ? 10 : 12;
   if (length < start)
     return refuse (name, error, "is truncated: it ends inside the npy header");
@@ -312,8 +312,8 @@ parse_array (const void *data, gsize length, const char *name, GBytes *whole, GE
   if ((guint64)bytes > available)
     {
       refuse (name, error,
-              "is truncated: its header promises %" G_GINT64_FORMAT " bytes of numbers, and %" G_GSIZE_FORMAT
-              " are there",
+              "is truncated: by its header it has %" G_GINT64_FORMAT
+              " bytes of numbers, but it contains %" G_GSIZE_FORMAT,
               bytes, available);
       return NULL;
     }
@@ -382,7 +382,7 @@ loom_npy_load (const char *path, GError **error)
   if (length > MAX_STREAM)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” is no file, and more than 2 GB come out of it; write them to a file first.", path);
+                   "“%s” is a pipe or a device with more than 2 GB of data; save them in a file first.", path);
       return NULL;
     }
   return loom_npy_parse (content, length, path, error);

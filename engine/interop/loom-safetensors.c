@@ -124,14 +124,14 @@ read_metadata (LoomSafetensors *self, JsonNode *node, const char *file, GError *
   JsonNode *value;
 
   if (!JSON_NODE_HOLDS_OBJECT (node))
-    return refuse (file, error, "has a damaged header: __metadata__ is no map of texts");
+    return refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
   json_object_iter_init (&iter, json_node_get_object (node));
   while (json_object_iter_next (&iter, &key, &value))
     {
       const char *text = read_text (value);
 
       if (text == NULL)
-        return refuse (file, error, "has a damaged header: __metadata__ is no map of texts");
+        return refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
       g_hash_table_insert (self->metadata, g_strdup (key), g_strdup (text));
     }
   return TRUE;
@@ -167,10 +167,10 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
       entry->unread = g_strdup (dtype);
     }
   if (!read_integers (object, "shape", entry->dim, LOOM_SHAPE_MAX_RANK, &entry->rank))
-    return refuse (file, error, "has a damaged header: the shape of tensor “%s” is no list of at most %d sizes", name,
-                   LOOM_SHAPE_MAX_RANK);
+    return refuse (file, error, "has a damaged header: the shape of tensor “%s” is not a list of at most %d sizes",
+                   name, LOOM_SHAPE_MAX_RANK);
   if (!read_integers (object, "data_offsets", offsets, 2, &n) || n != 2 || offsets[0] > offsets[1])
-    return refuse (file, error, "has a damaged header: the data_offsets of tensor “%s” are no range", name);
+    return refuse (file, error, "has a damaged header: the data_offsets of tensor “%s” are not a range", name);
   if ((guint64)offsets[1] > data_length)
     return refuse (file, error,
                    "is truncated or damaged: tensor “%s” ends at byte %" G_GINT64_FORMAT
@@ -223,14 +223,14 @@ check_coverage (LoomSafetensors *self, gsize data_length, const char *file, GErr
         return refuse (file, error, "has a damaged header: tensors “%s” and “%s” overlap", before, entry->name);
       if (entry->begin > covered)
         return refuse (file, error,
-                       "has a damaged header: nothing owns the %" G_GSIZE_FORMAT " bytes before tensor “%s”",
+                       "has a damaged header: the %" G_GSIZE_FORMAT " bytes before tensor “%s” belong to no tensor",
                        entry->begin - covered, entry->name);
       covered = entry->end;
       before = entry->name;
       g_hash_table_insert (self->by_name, entry->name, GUINT_TO_POINTER (i + 1));
     }
   if (covered != data_length)
-    return refuse (file, error, "has a damaged header: nothing owns its last %" G_GSIZE_FORMAT " bytes",
+    return refuse (file, error, "has a damaged header: the last %" G_GSIZE_FORMAT " bytes of data belong to no tensor",
                    data_length - covered);
   return TRUE;
 }
@@ -248,10 +248,11 @@ read_header (LoomSafetensors *self, const char *json, gsize json_length, gsize d
 
   if (!loom_json_is_within (json, json_length, MAX_DEPTH) || !g_utf8_validate (json, json_length, NULL)
       || !json_parser_load_from_data (parser, json, json_length, &cause))
-    return refuse (file, error, "is no safetensors file, or a damaged one: its header is no JSON of the expected form");
+    return refuse (file, error,
+                   "is not a safetensors file, or is damaged: its header is not JSON of the expected form");
   root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
-    return refuse (file, error, "has a damaged header: it is no JSON object");
+    return refuse (file, error, "has a damaged header: it is not a JSON object");
   json_object_iter_init_ordered (&iter, json_node_get_object (root));
   while (json_object_iter_next_ordered (&iter, &name, &node))
     {
@@ -281,14 +282,14 @@ loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error)
     }
   if (length < 8)
     {
-      refuse (name, error, "is no safetensors file: it is too short");
+      refuse (name, error, "is not a safetensors file: it is too short");
       return NULL;
     }
   for (int i = 0; i < 8; i++)
     header_length |= (guint64)data[i] << (8 * i);
   if (header_length > MIN (length - 8, MAX_HEADER))
     {
-      refuse (name, error, "is no safetensors file, or is truncated: its header would be longer than the file");
+      refuse (name, error, "is not a safetensors file, or is truncated: its header would be longer than the file");
       return NULL;
     }
 
@@ -373,7 +374,7 @@ loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error)
   if (entry->unread != NULL)
     {
       refuse (self->path, error,
-              "holds tensor “%s” as “%s”, which cannot be read; convert it to F32, F16 or BF16 and save it again",
+              "has the tensor “%s” of the unsupported type “%s”; convert it to F32, F16 or BF16 and save it again",
               entry->name, entry->unread);
       return NULL;
     }

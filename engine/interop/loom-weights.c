@@ -6,7 +6,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/interop/loom-file-kind.h"
 
-#define UNREAD "of the unread type " /* and its name, after the shape */
+#define UNREAD "of the unsupported type " /* and its name, after the shape */
 
 static char *
 describe (const LoomType *type, gboolean with_dtype)
@@ -61,7 +61,7 @@ loom_weight_mismatch (const char *name, const char *here, const char *there)
   if (there == NULL)
     return g_strdup_printf ("%s is missing (%s)", name, here);
   return g_strdup_printf ("%s is %s here, %s in the file%s", name, here, there,
-                          is_turned (here, there)          ? "; a linear node takes it so by another weight_layout"
+                          is_turned (here, there)          ? "; set another weight_layout on the linear node to load it"
                           : strstr (there, UNREAD) != NULL ? "; convert it to F32, F16 or BF16"
                                                            : "");
 }

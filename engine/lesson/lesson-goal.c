@@ -109,8 +109,8 @@ needs_number (const Clause *clause, GError **error)
 {
   if (!isnan (clause->number))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is compared with “%s”, which is no number", clause->word[0],
-               clause->value);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is compared with “%s”, which is not a number",
+               clause->word[0], clause->value);
   return FALSE;
 }
 

@@ -54,7 +54,7 @@ read_part (LoomSlide *slide, const LoomElement *element, LoomFaults *faults)
   for (guint i = 0; i < G_N_ELEMENTS (part_names); i++)
     if (loom_element_get (element, part_names[i]) == NULL)
       loom_faults_add (faults, LOOM_ERROR_SCHEMA, loom_element_line (element), NULL, part_names[i],
-                       "The slide “%s” shows a part of the canvas, but has no %s.", slide->title, part_names[i]);
+                       "The slide “%s” needs %s to show a part of the canvas.", slide->title, part_names[i]);
 }
 
 static void

@@ -528,8 +528,8 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
       else if (names->len > 2)
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has several outputs; name one of: %s.", path, list);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-                     "“%s” gives nothing, because a wire on the way to it is at fault.", path);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no value, because a wire before it has a fault.",
+                     path);
     }
   return -1;
 }

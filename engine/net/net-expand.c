@@ -52,7 +52,7 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
   if (loom_net_is_switch (local))
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
-                              "“%s” cannot be repeated: numbers in its path are those of its bodies.", local->id);
+                              "“%s” cannot be repeated, because numbers in its path identify its bodies.", local->id);
       loom_fault_set_fix (fault, "repeat", NULL, "Put it into a module, and repeat that.");
       return 0;
     }
@@ -198,7 +198,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
   item->is_module = type == LOOM_ARGUMENT_MODULE;
   if (type == LOOM_ARGUMENT_UNKNOWN)
     loom_net_fault (net, arg, NULL, LOOM_ERROR_SCHEMA, "type",
-                    "An argument's type is int, float, bool, string or module, but here stands “%s”.",
+                    "An argument's type must be int, float, bool, string or module, not “%s”.",
                     loom_element_get (arg, "type"));
   given = loom_element_get (node, item->name);
   written = given != NULL ? given : loom_element_get (arg, "default");
@@ -212,11 +212,12 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
     loom_net_make_integer (net, &value);
   if (given != NULL && !fits_type (type, &value))
     {
-      LoomFault *fault = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "%s is “%s”, which is no %s.",
-                                         item->name, value.text, loom_element_get (arg, "type"));
+      LoomFault *fault
+          = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "%s is “%s”, which is not of type %s.",
+                            item->name, value.text, loom_element_get (arg, "type"));
 
       if (value.is_number && type == LOOM_ARGUMENT_INT)
-        loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
+        loom_fault_set_fix (fault, NULL, NULL, "Use // for integer division in an expression.");
       given = NULL;
     }
   if (given != NULL)
@@ -480,7 +481,7 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
       if (scope->name == NULL && (total > MAX_NODES || *visits > MAX_NODES))
         {
           loom_net_fault (net, local->element, local->path, LOOM_ERROR_SCHEMA, "repeat",
-                          "The graph unfolds to more than 1,000,000 nodes here. Lower the repeats.");
+                          "The graph expands to more than 1,000,000 nodes here. Lower repeat.");
           return MAX_NODES + 1.0;
         }
     }

@@ -63,7 +63,7 @@ pass_by (LoomNet *net, Step *step)
       return go_along (l->wires[i], instance, step);
   if (net->faults != NULL)
     loom_fault_set_fix (loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_PORT,
-                                        "mute", "“%s” is muted, and has no wired input whose value could pass it by.",
+                                        "mute", "“%s” is muted, but has no wired input that could replace its output.",
                                         l->id),
                         "mute", NULL, "Unmute it.");
   return FALSE;
@@ -76,7 +76,7 @@ report_ring (LoomNet *net, const NetInstance *instance, guint local)
 
   if (net->faults != NULL)
     loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_CYCLE, NULL,
-                    "The wires through “%s” run in a ring: what goes in is only what comes out.", l->id);
+                    "The wires through “%s” form a cycle without a computation.", l->id);
 }
 
 static void
@@ -84,7 +84,7 @@ report_copy (LoomNet *net, const NetInstance *instance, const NetLocal *l, int c
 {
   if (net->faults != NULL && n > 0)
     loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_PORT, NULL,
-                    "A wire names copy %d of “%s”, but there are %u, numbered from 0.", copy, l->id, n);
+                    "A wire names copy %d of “%s”, which has %u copies, numbered from 0.", copy, l->id, n);
 }
 
 /* To a weight: through modules down to its node, and from there along the wire that ties it, if any. *done: it is the

@@ -101,15 +101,16 @@ check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
   g_autofree char *want = loom_shape_to_string (&spec->shape), *got = loom_shape_to_string (&type->shape);
 
   if (!loom_dtype_is_float (type->dtype))
-    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name, "What is wired into “%s” is %s, but a weight is a float.",
-                      spec->name, loom_dtype_name (type->dtype));
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name,
+                      "The value wired into the weight “%s” is %s, but weights are floats.", spec->name,
+                      loom_dtype_name (type->dtype));
   else if (spec->dtype == LOOM_F32 && type->dtype != LOOM_F32)
     loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name,
-                      "What is wired into “%s” is %s, but weights are f32. Put a cast to f32 between.", spec->name,
-                      loom_dtype_name (type->dtype));
+                      "The value wired into the weight “%s” is %s, but weights are f32. Insert a cast to f32.",
+                      spec->name, loom_dtype_name (type->dtype));
   else if (!loom_shape_compatible (&spec->shape, &type->shape))
-    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, spec->name, "The weight “%s” must be %s, but what is wired into it is %s.",
-                      spec->name, want, got);
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, spec->name,
+                      "The weight “%s” must be %s, but the value wired into it is %s.", spec->name, want, got);
 }
 
 /* FALSE after a fault: whether the weight exists depends on its node's parameters. */
@@ -122,7 +123,7 @@ check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
     return TRUE;
   loom_infer_fault (
       ctx, LOOM_ERROR_PORT, ctx->input_spec[ctx->input_spec[0].flags & LOOM_PORT_VARIADIC ? 0 : input].name,
-      "A wire leads here from the weight “%s” of “%s”, but as its parameters are, “%s” has none.",
+      "A wire starts at the weight “%s” of “%s”, but with its present parameters “%s” has no such weight.",
       loom_op_weight_name (from->node.op, source->output - from->node.n_outputs), from->node.path, from->node.path);
   return FALSE;
 }
@@ -194,8 +195,8 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
 
       loom_infer_fault (
           ctx, LOOM_ERROR_SHAPE, spec->name,
-          "The weight “%s” would be %s, but a weight's size must be plain numbers. Give the input a fixed "
-          "size on these axes.",
+          "The weight “%s” would be %s, but the sizes of weights must be fixed numbers. Give the input a fixed size "
+          "on these axes.",
           spec->name, shape);
       return;
     }
@@ -249,10 +250,10 @@ check_split (NetNode *n)
       }
   if (ways->len == 0)
     loom_fault_set_fix (loom_infer_fault (&n->infer, LOOM_ERROR_SCHEMA, "split",
-                                          "%s has no weights that ranks could have parts of.", n->node.op->name),
+                                          "%s has no weights that can be divided among ranks.", n->node.op->name),
                         "split", NULL, "Remove split.");
   else
-    loom_infer_fault (&n->infer, LOOM_ERROR_SCHEMA, "split", "split is “%s”, but %s can be split by these: %s.", how,
+    loom_infer_fault (&n->infer, LOOM_ERROR_SCHEMA, "split", "split is “%s”, but %s can only be split by: %s.", how,
                       n->node.op->name, ways->str);
 }
 
@@ -398,8 +399,8 @@ loom_net_fault_muted (LoomNet *net, const LoomElement *element, const char *path
   g_autofree char *shape = loom_shape_to_string (&type->shape);
   LoomFault *fault
       = loom_net_fault (net, element, path, LOOM_ERROR_SHAPE, "mute",
-                        "“%s” is muted, but gives %s %s, and no input of its has this type and could pass it "
-                        "by.",
+                        "“%s” is muted, but none of its inputs has the type of its output, %s %s, and could replace "
+                        "it.",
                         id, loom_dtype_name (type->dtype), shape);
 
   loom_fault_set_fix (fault, "mute", NULL, "Unmute it.");
@@ -449,8 +450,8 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       else if (from->infer.op->dynamic_outputs != NULL && source->output >= from->node.n_outputs)
         {
           loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_PORT, infer->input_spec[i].name,
-                          "“%s” has %u output%s by the shape of its input, so there is no output %u.", from->node.path,
-                          from->node.n_outputs, from->node.n_outputs == 1 ? "" : "s", source->output);
+                          "“%s” has %u output%s with this shape of its input, so output %u does not exist.",
+                          from->node.path, from->node.n_outputs, from->node.n_outputs == 1 ? "" : "s", source->output);
           n->broken = TRUE;
         }
       else if (!loom_net_pass_by (net, (LoomNetSource *)source))
@@ -467,8 +468,8 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
   if (infer->op->count_size != NULL && infer->own_symbol == 0)
     loom_infer_fault (
         infer, LOOM_ERROR_SHAPE, NULL,
-        "There are more results whose size the data decides than there are letters for them. Compute some "
-        "of them in a graph of their own.");
+        "Too many results have sizes that depend on the data: no letters are left for these sizes. Compute some of "
+        "them in a separate graph.");
   else if (n->loop == NULL || !loom_net_cannot_loop (net, n))
     {
       if (n->border >= 0)

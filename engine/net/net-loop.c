@@ -59,7 +59,7 @@ carry_to (LoomNet *net, NetScope *scope, guint o, int input, const char *carry)
 
   if (scope->carrier[input] >= 0)
     loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
-                    "“%s” and “%s” are both carried to “%s”, which can be only one of them at the next step.",
+                    "“%s” and “%s” are both carried to “%s”, which can have only one value at the next step.",
                     output_of (scope, (guint)scope->carrier[input])->id, output->id, carry);
   else
     scope->carrier[input] = (int)o;
@@ -115,10 +115,10 @@ const char *
 loom_net_why_unwired (const NetLocal *local, guint input)
 {
   if (loom_net_is_from_children (local, input))
-    return "is what children give, and its module_input has no shape for the zeros that leaves find there";
+    return "comes from the children of a node, but its module_input has no shape for the zeros that leaves read";
   if (local->op != NULL && input < local->module->n_inputs && loom_op_loop (local->op)->kind == LOOM_LOOP_SCAN
       && local->module->carrier[input] >= 0)
-    return "is not wired, and its module_input has no shape for zeros to begin with";
+    return "is not wired, and its module_input has no shape for initial zeros";
   return "is not wired";
 }
 
@@ -165,7 +165,7 @@ add_sequence (NetNode *n, const char *name)
                       loop->body->scope->name);
   else if (loop->kind[input] == NET_CARRIED)
     loom_infer_fault (&n->infer, LOOM_ERROR_PORT, "sequence",
-                      "sequence names “%s”, which is carried from step to step and so is no sequence.", name);
+                      "sequence names “%s”, which is carried from step to step and therefore is not a sequence.", name);
   else
     loop->kind[input] = NET_SEQUENCE;
 }
@@ -188,8 +188,7 @@ find_sequences (NetNode *n)
       }
   if (names == NULL)
     loom_infer_fault (&n->infer, LOOM_ERROR_PORT, NULL,
-                      "“%s” has no input but those that it carries, so nothing says how many steps there are.",
-                      module->name);
+                      "“%s” has only carried inputs, so the number of steps is not known.", module->name);
 }
 
 /* Inputs of one child each are for trees. */
@@ -205,8 +204,8 @@ check_carried_names (NetNode *n)
       if (output != NULL && g_strcmp0 (loom_element_get (output->element, LOOM_CARRY), port_of (module, i)->id) != 0)
         {
           loom_infer_fault (&n->infer, LOOM_ERROR_PORT, LOOM_BODY,
-                            "“%s” of “%s” is carried to “%s”, which “%s” is not called: only recurse has an input for "
-                            "each child.",
+                            "“%s” of “%s” is carried to “%s”, but “%s” has another name: only recurse has an input "
+                            "for each child.",
                             output->id, module->name, loom_element_get (output->element, LOOM_CARRY),
                             port_of (module, i)->id);
           return;
@@ -332,8 +331,8 @@ infer_row (LoomNet *net, NetNode *n)
       g_autofree char *shape = loom_shape_to_string (&type->shape);
 
       complain (net, runner, LOOM_ERROR_SHAPE, name,
-                "“%s” is cut into steps along dimension %u, counted from 0, but what comes here is %s.", name,
-                loop->axis, shape);
+                "“%s” is divided into steps along dimension %u, counted from 0, but its value is %s.", name, loop->axis,
+                shape);
       return;
     }
   steps = type->shape.dim[loop->axis];
@@ -352,8 +351,8 @@ infer_row (LoomNet *net, NetNode *n)
       g_autofree char *own = loom_shape_to_string (&(LoomShape){ .rank = 1, .dim = { steps } });
 
       complain (net, runner, LOOM_ERROR_SHAPE, name,
-                "All sequences of a loop have the same number of steps, but “%s” has %s and another one %s.", name, own,
-                first);
+                "All sequences of a loop need the same number of steps, but “%s” has %s and another sequence has %s.",
+                name, own, first);
       return;
     }
   loom_infer_output (&n->infer, 0, type->dtype, &row);
@@ -408,7 +407,8 @@ loom_net_check_carried (LoomNet *net, NetNode *n, guint output, guint input, con
   was = loom_net_type_to_string (before);
   is = loom_net_type_to_string (after);
   complain (net, n, LOOM_ERROR_SHAPE, port_of (module, input)->id,
-            "“%s” begins as %s, but a step makes %s of it (“%s”). What is carried has the same type at every step.",
+            "“%s” is %s before the first step, but %s after a step (“%s”). A carried value must have the same type at "
+            "every step.",
             port_of (module, input)->id, was, is, output_of (module, output)->id);
   return FALSE;
 }
@@ -425,15 +425,15 @@ check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *na
   if (lengths->dtype != LOOM_I64 || lengths->shape.rank != 1)
     {
       complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-                "lengths is one whole number (i64) for each sample; here comes %s.", given);
+                "lengths must be one integer (i64) for each sample, but is %s.", given);
       return FALSE;
     }
   if (made->shape.rank > 0 && loom_dim_compatible (made->shape.dim[0], lengths->shape.dim[0]))
     return TRUE;
   type = loom_net_type_to_string (made);
   complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-            "lengths is %s, one number for each sample, but “%s” is %s at each step and its first dimension are no "
-            "samples.",
+            "lengths is %s, one number for each sample, but “%s” is %s at each step, without samples as its first "
+            "dimension.",
             given, name, type);
   return FALSE;
 }
@@ -474,10 +474,10 @@ loom_net_infer_loop (LoomNet *net, NetNode *n)
   if (loom_infer_bool (&n->infer, LOOM_STATEFUL) && (reverse || lengths != NULL || n->loop != NULL))
     {
       complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
-                "With stateful=\"true\" a window begins as the one before has ended, which %s. Leave it out.",
-                reverse           ? "it has not yet where time runs backwards (reverse)"
-                : lengths != NULL ? "each sample does at another step (lengths)"
-                                  : "a loop within a loop has no window for");
+                "stateful=\"true\" continues from the state after the previous window, but %s. Remove it.",
+                reverse           ? "reverse=\"true\" reads the next window first"
+                : lengths != NULL ? "with lengths each sample ends at another step"
+                                  : "a nested loop has no windows");
       return;
     }
   for (guint o = 0; o < module->n_outputs; o++)
@@ -506,21 +506,21 @@ loom_net_cannot_loop (LoomNet *net, const NetNode *n)
     return FALSE;
   if (op->lower == NULL)
     complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
-              "“%s” cannot stand in the body of a loop: what comes from outside enters it through a module_input.",
-              op->name);
+              "“%s” is not allowed in the body of a loop: outer values enter it through a module_input.", op->name);
   else if (op->has_effect)
     complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
-              "“%s” cannot stand in the body of a loop: a state gets one new value in a training step, not one at each "
+              "“%s” is not allowed in the body of a loop: a state is updated once in a training step, not at each "
               "step of the loop.",
               op->name);
   else if (op->count_size != NULL)
     complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
-              "“%s” cannot stand in the body of a loop: its size would differ from step to step.", op->name);
+              "“%s” is not allowed in the body of a loop: its size would differ from step to step.", op->name);
   else if (loom_op_has_param (op, LOOM_STATEFUL) && !n->infer.has_fault && loom_infer_bool (&n->infer, LOOM_STATEFUL))
     complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
-              "“%s” with stateful=\"true\" cannot stand in the body of a loop, which has no window for it.", op->name);
+              "“%s” with stateful=\"true\" is not allowed in the body of a loop, which has no windows.", op->name);
   else if (g_strcmp0 (n->node.device, runner->node.device) != 0)
-    complain (net, n, LOOM_ERROR_DEVICE, "device", "A loop runs on one device, that of “%s”.", runner->node.path);
+    complain (net, n, LOOM_ERROR_DEVICE, "device", "A loop runs on one device, that of “%s”. Remove device.",
+              runner->node.path);
   else
     return FALSE;
   return TRUE;

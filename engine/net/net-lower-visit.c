@@ -260,10 +260,10 @@ check_statistics (Visit *v, const LoomProgram *body)
     if (loom_program_get_slot (body, s)->commit != 0)
       {
         g_set_error (&v->l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                     "%s is a statistic of the batch, but a body of %s gets some rows of it, as the data say. Use "
-                     "layer_norm or group_norm there%s.",
+                     "%s is a statistic of the batch, but a body of %s reads only some rows of it. Use layer_norm or "
+                     "group_norm there%s.",
                      loom_program_get_slot (body, s)->name, runner_of (v)->path,
-                     is_tree (v) ? "" : ", or give index one number for the whole batch");
+                     is_tree (v) ? "" : ", or set index to one number for the whole batch");
         return FALSE;
       }
   return TRUE;

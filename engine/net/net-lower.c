@@ -142,13 +142,13 @@ refuse_shape (Lowering *l, const char *name, const LoomShape *shape)
         g_string_append_printf (sizes, "%s%c", sizes->len > 0 ? ", " : "", shape->dim[i].symbol[s]);
   if (sizes->len == 1)
     g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                 "The shape of %s is %s: size %s is unknown. Write a number for it, or feed an input with --in whose "
-                 "shape has it.",
+                 "The shape of %s is %s, but the size %s is not known. Set it to a number, or pass an input with this "
+                 "size by --in.",
                  name, text, sizes->str);
   else
     g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                 "The shape of %s is %s: sizes%s%s are unknown. Write numbers for them, or feed an input with --in "
-                 "whose shape has them.",
+                 "The shape of %s is %s, but the sizes%s%s are not known. Set them to numbers, or pass an input with "
+                 "these sizes by --in.",
                  name, text, sizes->len > 0 ? " " : "", sizes->str);
 }
 
@@ -237,8 +237,8 @@ check_node (Lowering *l, const LoomNetNode *n)
       if (n->own_symbol != 0 && l->net->binding.value[n->own_symbol - 'A'] == 0)
         g_set_error (
             &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-            "The shape of %s is %s; size %c is known only from the data: “gradloom run” counts it and plans what "
-            "follows for that number.",
+            "The shape of %s is %s; the size %c depends on the data. “gradloom run” counts it and plans the later "
+            "nodes for this size.",
             n->path, shape, n->own_symbol);
       else
         refuse_shape (l, n->path, &n->output[i].shape);
@@ -355,8 +355,8 @@ check_given (Lowering *l)
       if (node->loop == G_MAXUINT || loom_net_is_weight (l->net, source))
         continue;
       g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_PORT,
-                   "%s lies within the loop of %s and has a value at each step, so none can be given. Give an input of "
-                   "%s a value.",
+                   "%s is inside the loop of %s and has another value at each step, so it cannot be set. Set an input "
+                   "of %s.",
                    node->path, loom_net_node (l->net, node->loop)->path, loom_net_node (l->net, node->loop)->path);
       return FALSE;
     }
@@ -381,8 +381,8 @@ check_stacks (Lowering *l)
           if (loop->spec->kind == LOOM_LOOP_SCAN)
             continue;
           g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_PORT,
-                       "%s lies within the body of %s, which runs for what the data choose. A module_output that is "
-                       "wired to it gives its values.",
+                       "%s is inside a body of %s, which runs only for the rows that choose it. Wire a module_output "
+                       "to it to read its values.",
                        node->path, loom_net_node (l->net, loop->node)->path);
           return FALSE;
         }

@@ -84,7 +84,7 @@ report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guin
   chain = g_strjoinv (" → ", (char **)names->pdata);
   n = net->nodes->pdata[first];
   loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_CYCLE, NULL,
-                  "The wires run in a ring, so nothing can be computed first: %s. Remove one of them.", chain);
+                  "The wires form a cycle: %s. Remove one of them.", chain);
 }
 
 void

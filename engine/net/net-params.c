@@ -132,8 +132,8 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
   if (text != NULL && (op == NULL || !loom_op_has_param (op, "dtype"))
       && !g_strv_contains (loom_reserved_find ("dtype")->spec.choices, text))
     loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_DTYPE, "dtype",
-                                        "A node computes in f32, bf16 or f16, but here stands “%s”. (For f64 there "
-                                        "is “gradloom run --dtype f64”.)",
+                                        "A node's dtype must be f32, bf16 or f16, not “%s”. (For f64 use “gradloom "
+                                        "run --dtype f64”.)",
                                         text),
                         "dtype", NULL, "Remove it.");
   text = loom_element_get (element, "stage");
@@ -150,7 +150,7 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
 
       if (n == 0 || text[n + (digits > 0 ? digits + 1 : 0)] != 0)
         loom_net_fault (net, element, path, LOOM_ERROR_DEVICE, "device",
-                        "“%s” is no device; devices are written cpu, ref, cuda:0 and so on.", text);
+                        "“%s” is not a device; devices are cpu, ref, cuda:0 and so on.", text);
     }
 }
 

@@ -148,17 +148,18 @@ complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_score
   g_autofree char *list = list_classes (names), *value = g_strdup_printf ("%u", n);
 
   if (parameter != NULL)
-    loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, scores->line, scores->path, parameter,
-                                         "The target of %s has %u classes%s, but it gets only %" G_GINT64_FORMAT
-                                         " score%s a sample from here.",
-                                         node->path, n, list, n_scores, n_scores == 1 ? "" : "s"),
-                        parameter, value, "Set %s to %u.", parameter, n);
+    loom_fault_set_fix (
+        loom_faults_add (faults, LOOM_ERROR_DATA, scores->line, scores->path, parameter,
+                         "The target of %s has %u classes%s, but this node outputs only %" G_GINT64_FORMAT " logit%s "
+                         "for each sample.",
+                         node->path, n, list, n_scores, n_scores == 1 ? "" : "s"),
+        parameter, value, "Set %s to %u.", parameter, n);
   else
     loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, node->line, node->path, "target",
-                                         "The target has %u classes%s, but the input has only %" G_GINT64_FORMAT
-                                         " score%s a sample.",
+                                         "The target has %u classes%s, but the input has only %" G_GINT64_FORMAT " "
+                                         "logit%s for each sample.",
                                          n, list, n_scores, n_scores == 1 ? "" : "s"),
-                        NULL, NULL, "Give the layer that they come from (%s) %u outputs.", scores->path, n);
+                        NULL, NULL, "Give the layer that computes them (%s) %u outputs.", scores->path, n);
 }
 
 /* The number of classes that is known without reading the data set; 0 if it depends on its files. */
@@ -273,9 +274,9 @@ add_warning (int line, const char *node, const char *name, const char *path, gpo
 {
   LoomFault *fault = loom_faults_add (
       faults, LOOM_ERROR_DATA, line, node, name,
-      "“%s” is read, %swhich is outside the graph's folder. Make sure that this is meant if somebody else made "
-      "the graph.",
-      path, name == NULL ? "by links in the data set's folder, " : "");
+      "The graph reads “%s”, %swhich is outside its folder. If the graph is from someone else, check that this is "
+      "intended.",
+      path, name == NULL ? "through links in the data set's folder, " : "");
 
   fault->is_warning = TRUE;
 }

@@ -58,7 +58,7 @@ new_advice (LoomNet *net, const char *name)
   /* A known name of another framework is better than a similar spelling. */
   advice->op = called != NULL ? called->name : loom_nearest (name, (const char *const *)names->pdata);
   if (called != NULL)
-    text = g_strdup_printf ("Did you mean “%s”, which is also called so?", called->name);
+    text = g_strdup_printf ("Did you mean “%s”, which also has this name?", called->name);
   else if (advice->op != NULL)
     text = g_strdup_printf ("Did you mean “%s”?", advice->op);
   else
@@ -210,7 +210,7 @@ find_bodies (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
   if (text == NULL || *text == '\0')
     {
       loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, loop->attribute,
-                      several ? "“%s” needs the names of the modules of which it runs one."
+                      several ? "“%s” needs the names of the modules from which it selects."
                               : "“%s” needs the name of the module that it runs.",
                       local->op->name)
           ->is_todo
@@ -224,7 +224,7 @@ find_bodies (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
   if (g_strv_length (names) > LOOM_VISIT_MAX_BODIES)
     {
       loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, loop->attribute,
-                      "“%s” names %u modules; there may be %d.", local->id, g_strv_length (names),
+                      "“%s” names %u modules; the limit is %d.", local->id, g_strv_length (names),
                       LOOM_VISIT_MAX_BODIES);
       return;
     }
@@ -255,7 +255,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
     {
       if (op != NULL || module == NULL)
         loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, NULL,
-                        "A node is either an operator (op) or a module (module): one of the two.");
+                        "A node needs either op (an operator) or module (a module), not both.");
       else
         find_module (net, local, path, arguments, "module");
       return TRUE;
@@ -274,7 +274,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
   if (scope->name == NULL)
     {
       loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "op",
-                      "“%s” is a port of a module and stands only inside a <module>.", op);
+                      "“%s” is a port of a module and is allowed only inside a <module>.", op);
       return TRUE;
     }
   local->kind = role == LOOM_ROLE_MODULE_INPUT ? NET_INPUT : NET_OUTPUT;
@@ -449,12 +449,12 @@ report_recursion (LoomNet *net, const NetScope *scope, const char *path)
   if (!inside)
     {
       loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",
-                      "Modules stand within each other more than %d deep here, down to “%s”. Use fewer levels.",
-                      MAX_MODULES, scope->name);
+                      "Modules are nested more than %d deep here, down to “%s”. Use fewer levels.", MAX_MODULES,
+                      scope->name);
       return;
     }
-  loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",
-                  "A module cannot hold itself, for it would never end: %s“%s”.", chain->str, scope->name);
+  loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module", "A module cannot contain itself: %s“%s”.",
+                  chain->str, scope->name);
 }
 
 NetScope *

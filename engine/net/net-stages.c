@@ -67,10 +67,9 @@ loom_net_check_stages (LoomNet *net)
       if (own >= before || own < 0 || n->loop != G_MAXUINT)
         continue;
       g_autofree char *fix = g_strdup_printf ("%d", before);
-      LoomFault *fault = loom_net_fault (
-          net, n->element, n->path, LOOM_ERROR_SCHEMA, "stage",
-          "It is in stage %d and reads “%s” of stage %d: a stage reads what it or an earlier one makes.", own,
-          loom_net_node (net, n->input[input].node)->path, before);
+      LoomFault *fault = loom_net_fault (net, n->element, n->path, LOOM_ERROR_SCHEMA, "stage",
+                                         "It is in stage %d but reads “%s” of the later stage %d.", own,
+                                         loom_net_node (net, n->input[input].node)->path, before);
       loom_fault_set_fix (fault, "stage", fix, "Set it to %d.", before);
       stage[i] = before;
     }

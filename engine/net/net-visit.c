@@ -55,7 +55,7 @@ match_ports (LoomNet *net, const NetLocal *local, const NetScope *scope, gboolea
   if (missing == NULL)
     return TRUE;
   loom_net_fault (net, local->element, local->path, LOOM_ERROR_PORT, loom_op_loop (local->op)->attribute,
-                  "“%s” has %s “%s”, but “%s” has none: all bodies of a switch have the same ports.", has->name,
+                  "“%s” has %s “%s”, but “%s” does not: all bodies of a switch need the same ports.", has->name,
                   is_input ? "an input" : "an output", missing, lacks->name);
   return FALSE;
 }
@@ -69,8 +69,8 @@ loom_net_match_bodies (LoomNet *net, NetLocal *local)
   if (!loop->port_is_optional && find_port (first, TRUE, loop->port) >= 0)
     {
       loom_net_fault (net, local->element, local->path, LOOM_ERROR_PORT, loop->attribute,
-                      "“%s” has an input “%s”, which is what the input of “%s” itself is called.", first->name,
-                      loop->port, local->op->name);
+                      "“%s” has an input “%s”, but this is the name of an input of “%s” itself. Rename it.",
+                      first->name, loop->port, local->op->name);
       return FALSE;
     }
   for (guint b = 0; b < local->n_bodies; b++)
@@ -105,8 +105,8 @@ check_rows (LoomNet *net, NetNode *n, const char *port, const LoomType *type, Lo
   text = loom_net_type_to_string (type);
   complain (
       net, n, LOOM_ERROR_SHAPE, port,
-      "“%s” is %s, but index chooses a body for each sample: all that goes into a body and comes out of it has the "
-      "samples as its first dimension then.",
+      "“%s” is %s, but index chooses a body for each sample, so inputs and outputs of the bodies need the samples as "
+      "their first dimension.",
       port, text);
   return FALSE;
 }
@@ -123,7 +123,7 @@ check_index (LoomNet *net, NetNode *n, const LoomType *index)
     {
       given = loom_net_type_to_string (index);
       complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-                "index is one whole number (i64), or one for each sample; here comes %s.", given);
+                "index must be one integer (i64), or one for each sample, but is %s.", given);
       return FALSE;
     }
   for (guint i = 0; n->runs->by_row && i < module->n_inputs; i++)
@@ -156,7 +156,7 @@ loom_net_infer_switch (LoomNet *net, NetNode *n)
           one = loom_net_type_to_string (first);
           two = loom_net_type_to_string (other);
           complain (net, n, LOOM_ERROR_SHAPE, name,
-                    "“%s” is %s from “%s”, but %s from “%s”: all bodies of a switch give the same types.", name, one,
+                    "“%s” is %s in “%s”, but %s in “%s”: all bodies of a switch need the same output types.", name, one,
                     module->name, two, loop->bodies[b]->scope->name);
           return;
         }
@@ -197,7 +197,7 @@ loom_net_prepare_tree (LoomNet *net, NetNode *n)
         continue;
       if (loop->slots == 0)
         loom_infer_fault (&n->infer, LOOM_ERROR_PORT, "arity",
-                          "“%s” has inputs for single children of “%s”; “%s” needs arity=\"%u\" then.", module->name,
+                          "“%s” has inputs for the single children of “%s”, so “%s” needs arity=\"%u\".", module->name,
                           carry, n->infer.op->name, all);
       else
         loom_infer_fault (&n->infer, LOOM_ERROR_PORT, "arity",
@@ -207,7 +207,7 @@ loom_net_prepare_tree (LoomNet *net, NetNode *n)
     }
   if (!any)
     loom_infer_fault (&n->infer, LOOM_ERROR_PORT, LOOM_BODY,
-                      "“%s” carries nothing from children to parents: a module_output needs carry.", module->name);
+                      "“%s” carries no value from children to parents. Set carry on a module_output.", module->name);
 }
 
 /* What children give has a row for each node; other inputs are [B, N, …], and the body gets [B·N, …]. */
@@ -254,7 +254,7 @@ check_nodes (LoomNet *net, NetNode *n, const LoomType *parent)
   if (parent->dtype != LOOM_I64 || parent->shape.rank != 2)
     {
       complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-                "parent is a whole number (i64) for each node of each tree; here comes %s.", given);
+                "parent must be an integer (i64) for each node of each tree, but is %s.", given);
       return FALSE;
     }
   for (guint i = 0; i < module->n_inputs; i++)
@@ -268,8 +268,8 @@ check_nodes (LoomNet *net, NetNode *n, const LoomType *parent)
         continue;
       text = loom_net_type_to_string (type);
       complain (net, n, LOOM_ERROR_SHAPE, port_id (module, TRUE, i),
-                "“%s” is %s, and parent is %s: both begin with the trees and their nodes.", port_id (module, TRUE, i),
-                text, given);
+                "“%s” is %s, but parent is %s: the first two dimensions of both must be the trees and their nodes.",
+                port_id (module, TRUE, i), text, given);
       return FALSE;
     }
   return TRUE;
@@ -416,9 +416,9 @@ loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 row
     }
   if (loom_faults_count (to->faults) == 0)
     return to;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s: %s With %" G_GINT64_FORMAT " rows of a batch “%s” runs it.",
-               loom_faults_get (to->faults, 0)->node, loom_faults_get (to->faults, 0)->message, rows,
-               ((const NetNode *)net->nodes->pdata[loop->node])->node.path);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s: %s “%s” runs it with %" G_GINT64_FORMAT " rows of a batch.",
+               loom_faults_get (to->faults, 0)->node, loom_faults_get (to->faults, 0)->message,
+               ((const NetNode *)net->nodes->pdata[loop->node])->node.path, rows);
   loom_net_retype_free (to);
   return NULL;
 }

@@ -44,11 +44,11 @@ add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const Loo
   list = g_strjoinv (", ", (char **)names->pdata);
   if (names->len == 1)
     {
-      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so no wire can be there.",
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so it cannot have such a wire.",
                               local->id, side);
       if (fault != NULL && local->kind == NET_OP && local->op->dynamic_inputs != NULL && strcmp (side, "input") == 0)
         loom_fault_set_fix (fault, NULL, NULL,
-                            "Its inputs are the names in its formula, but e, pi, inf and nan are numbers there.");
+                            "Its inputs are the names in its formula, except e, pi, inf and nan, which are numbers.");
     }
   else if (port == NULL)
     fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, NULL,
@@ -121,7 +121,7 @@ input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomEl
             if (!loom_net_is_from_children (local, i))
               return (int)i;
             loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port,
-                            "Nothing is wired into “%s” of “%s”: it is what the children of a node give.", port,
+                            "“%s” of “%s” cannot be wired: its value comes from the children of a node.", port,
                             local->id);
             return -1;
           }
@@ -139,10 +139,9 @@ input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomEl
           && g_ascii_string_to_unsigned (port, 10, 0, loom_element_n_children (loom_element_parent (wire)), &number,
                                          NULL))
         return (int)number;
-      loom_net_fault (
-          net, wire, path, LOOM_ERROR_PORT, port,
-          "The inputs of “%s” are numbered: the wire must say to=\"%s.0\", to=\"%s.1\" and so on without gaps.",
-          local->id, local->id, local->id);
+      loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port,
+                      "The inputs of “%s” are numbered: wires need to=\"%s.0\", to=\"%s.1\" and so on without gaps.",
+                      local->id, local->id, local->id);
       return -1;
     }
   else
@@ -270,11 +269,11 @@ loom_net_compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_chil
 
       fault
           = loom_net_fault (net, element, target->path, LOOM_ERROR_PORT, to_port,
-                            "Two wires lead into the same input of “%s”: one from “%s” and one from “%s”.", target->id,
+                            "Two wires end at the same input of “%s”: one from “%s” and one from “%s”.", target->id,
                             target->wires[input] != NULL ? loom_element_get (target->wires[input]->wire, "from") : "?",
                             from != NULL ? from : "?");
       if (fault != NULL)
-        loom_fault_set_fix (fault, NULL, NULL, "Remove one; values are combined with “add” or “concat”.");
+        loom_fault_set_fix (fault, NULL, NULL, "Remove one; to combine values, use “add” or “concat”.");
       return;
     }
   if (source == NULL || source->kind == NET_BROKEN)

@@ -428,8 +428,8 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
   while (sentence == NULL && g_hash_table_iter_next (&iter, (gpointer *)&other, NULL))
     if (g_str_has_prefix (other, prefix) && !is_shipped (table, other))
       sentence
-          = g_strdup_printf ("The tuned cost table was measured on other devices than this one (%s), so the one that "
-                             "ships with Gradloom is used; gradloom bench GRAPH --tune measures here.",
+          = g_strdup_printf ("The tuned cost table was measured on other devices than this one (%s), so Gradloom's "
+                             "own table is used; gradloom bench GRAPH --tune measures this machine.",
                              device);
   g_mutex_unlock (&table->lock);
   if (sentence != NULL)

@@ -147,7 +147,8 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
           backend = ((LoomBackendEntry)entry) ();
           if (backend->abi != LOOM_BACKEND_ABI)
             {
-              sentence = g_strdup_printf ("the %s module speaks version %u of the back-end interface, this program %u",
+              sentence = g_strdup_printf ("the %s module has version %u of the back-end interface, but this program "
+                                          "needs %u",
                                           name, backend->abi, (guint)LOOM_BACKEND_ABI);
               backend = NULL;
             }
@@ -232,9 +233,11 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
           g_autofree char *names = list_names (devices);
 
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-                       "There is no device %s: this machine has %d of that kind%s%s%s. Devices here are %s.%s", name,
-                       count, message.text[0] != '\0' ? " (" : "", message.text, message.text[0] != '\0' ? ")" : "",
-                       names, is_virtual (backend) ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
+                       "There is no device %s: this machine has %d of that kind%s%s%s. The devices of this machine "
+                       "are %s.%s",
+                       name, count, message.text[0] != '\0' ? " (" : "", message.text,
+                       message.text[0] != '\0' ? ")" : "", names,
+                       is_virtual (backend) ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
         }
       else
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name,
@@ -277,7 +280,8 @@ loom_devices_check_name (LoomDevices *devices, const char *name, GError **error)
   g_mutex_lock (&devices->lock);
   names = list_names (devices);
   g_mutex_unlock (&devices->lock);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is no device. Devices here are %s.", name, names);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is not a device. The devices of this machine are %s.", name,
+               names);
   return FALSE;
 }
 
@@ -398,9 +402,8 @@ loom_threads_warning (int threads)
 
   if (threads <= processors)
     return NULL;
-  return g_strdup_printf ("%d threads are more than the %d processor%s that this process may use; "
-                          "%d %s used.",
-                          threads, processors, processors == 1 ? "" : "s", processors, processors == 1 ? "is" : "are");
+  return g_strdup_printf ("%d threads are more than the %d processor%s available to this process; %d %s used.", threads,
+                          processors, processors == 1 ? "" : "s", processors, processors == 1 ? "is" : "are");
 }
 
 /* Smaller allocations are not checked beforehand: reading the free memory takes a file or a driver call. */
@@ -417,8 +420,8 @@ loom_plan_device_out_of_memory (LoomPlanDevice *device, gsize bytes, const char 
   if (now.memory_free >= bytes && why != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-                   "%s needs %s on %s, which refused them although it has %s free (%s). Other programs may have taken "
-                   "that memory: start again, or use a smaller batch or another device.",
+                   "%s needs %s on %s, which could not allocate them although %s are free (%s). Another program may "
+                   "use that memory: start again, or use a smaller batch or another device.",
                    what, wanted, device->name, there, why);
       return;
     }
@@ -438,7 +441,7 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
   } of[] = {
     [LOOM_STATUS_UNSUPPORTED]
     = { LOOM_ERROR_NO_KERNEL, "the device cannot compute this", " Use another device, such as cpu." },
-    [LOOM_STATUS_OUT_OF_MEMORY] = { LOOM_ERROR_OUT_OF_MEMORY, "the device has no memory left",
+    [LOOM_STATUS_OUT_OF_MEMORY] = { LOOM_ERROR_OUT_OF_MEMORY, "the device is out of memory",
                                     " Use a smaller batch, smaller layers, or another device." },
     [LOOM_STATUS_DEVICE]
     = { LOOM_ERROR_DEVICE, "the device failed", " Try again; if it fails again, use another device, such as cpu." },
@@ -449,7 +452,7 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
     = { LOOM_ERROR_DATA, "an index is out of range",
         " Check the class numbers or indices in the data, or give the layer that they index (the last one before the "
         "loss, or the embedding) enough outputs." },
-    [LOOM_STATUS_NO_RESULT] = { LOOM_ERROR_DATA, "there is no result", " Check the numbers in the data." },
+    [LOOM_STATUS_NO_RESULT] = { LOOM_ERROR_DATA, "no result is available", " Check the numbers in the data." },
     [LOOM_STATUS_NOT_FINITE] = { LOOM_ERROR_NAN, LOOM_NOT_FINITE_TEXT, "" },
     [LOOM_STATUS_DEVICE_LOST]
     = { LOOM_ERROR_DEVICE, "the device is lost", " Its memory is lost: use another device, or restart the program." },

@@ -430,7 +430,7 @@ plan_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const L
 
   if (comm == NULL)
     {
-      g_snprintf (message->text, sizeof message->text, "the ranks have no way to exchange values");
+      g_snprintf (message->text, sizeof message->text, "the ranks have no communicator");
       return NULL;
     }
   c = g_new0 (Collective, 1);

@@ -38,7 +38,7 @@ link_new (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message)
   link->ranks = ranks;
   if (entry == NULL)
     g_snprintf (message->text, sizeof message->text,
-                "this build has no NCCL, with which ranks exchange values on GPUs");
+                "this build lacks NCCL, with which ranks exchange values between GPUs");
   else
     status = b->stream_new (device->device, &link->base.stream, message);
   if (status == LOOM_STATUS_OK)

@@ -414,7 +414,7 @@ report_no_kernel (PlanGraph *g, const PlanNode *instr, const LoomMessage *messag
 
   if (!report_failure (g, device, instr->origin, status, message))
     graph_report_fault (g, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
-                        message->text[0] != '\0' ? "Another device may have it." : "Give it another device.",
+                        message->text[0] != '\0' ? "Another device may support it." : "Give it another device.",
                         g_strdup_printf ("%s%she device %s cannot compute %s in %s%s%s.",
                                          purpose != NULL ? purpose : "", purpose != NULL ? ": t" : "T", device->name,
                                          instr->label->str, dtype, message->text[0] != '\0' ? ": " : "",

@@ -239,8 +239,8 @@ keep_choice (Layouts *self, Node *node)
   if (!request_by_name (self, node, before))
     {
       g_autofree char *note
-          = g_strdup_printf ("The kernel “%s” that the run used before is not on %s any more, so another "
-                             "is used and its last bits may differ.",
+          = g_strdup_printf ("The kernel “%s” that the run used before is not available on %s, so another kernel is "
+                             "used and the last bits may differ.",
                              before, device->name);
 
       loom_cost_table_note (device->costs, note);

@@ -30,10 +30,10 @@ typedef struct
 {
   PlaceKind kind;
   gsize bytes;
-  guint value;         /* of the body's plan; G_MAXUINT: the input is unused */
-  guint buffer;        /* of the loop: operands first, then results */
-  guint follows;       /* the output that owns the rows */
-  gboolean is_later;   /* of a stacked result: only the first iteration copies its row */
+  guint value;       /* of the body's plan; G_MAXUINT: the input is unused */
+  guint buffer;      /* of the loop: operands first, then results */
+  guint follows;     /* the output that owns the rows */
+  gboolean is_later; /* of a stacked result: only the first iteration copies its row */
   guint
       shifted; /* of such a result: the output whose rows, shifted by one, it receives after the loop; else G_MAXUINT */
   gsize scratch;      /* offset of the second buffer, or of the copy */
@@ -520,8 +520,8 @@ plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPla
   if (plan == NULL || loom_plan_n_devices (plan) == 1)
     return plan;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-               "The nodes inside a loop run on one device, but some of these ask for %s and others for %s. Give the "
-               "loop's node a device instead.",
+               "All nodes inside a loop run on one device, but some of these have the device %s and others %s. Set "
+               "the device of the loop's node instead.",
                loom_plan_device (plan, 0)->name, loom_plan_device (plan, 1)->name);
   loom_plan_free (plan);
   return NULL;

@@ -94,7 +94,7 @@ on_device (PlanGraph *g, PlanNode *at, guint v, int device, const char *node)
     return v;
   if (g->options.strict_devices && node != NULL && graph_value (g, v)->origin != NULL)
     graph_report_fault (g, LOOM_ERROR_DEVICE, node, "device",
-                        "Give both nodes one device, or take strict_devices away.",
+                        "Set the same device on both nodes, or remove strict_devices.",
                         crossing_sentence (graph_value (g, v), graph_device (g, graph_value (g, root)->device)->name,
                                            graph_device (g, device)->name));
   for (copy = graph_value (g, root)->on_device; copy != 0 && graph_value (g, copy)->device != device;)

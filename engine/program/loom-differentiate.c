@@ -121,7 +121,7 @@ differentiate_instr (Sweep *s, const LoomInstr *instr, GError **error)
       if (error != NULL && *error != NULL)
         return FALSE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "No gradient passes through “%s” of node %s. Put a detach before it, or take the loss elsewhere.",
+                   "No gradient passes through “%s” of node %s. Put a detach before it, or use another loss.",
                    instr->prim->name, instr->origin != NULL ? instr->origin : "?");
       return FALSE;
     }

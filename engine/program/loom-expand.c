@@ -17,7 +17,7 @@ loom_program_expand (const LoomProgram *p, GError **error)
 {
   LoomRewrite r = { 0 };
 
-  loom_rewrite_begin (&r, p, "expansion", "Composites become core primitives.");
+  loom_rewrite_begin (&r, p, "expansion", "Expands composite operators into core primitives.");
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     {
       const LoomInstr *instr = loom_program_instr (p, i);

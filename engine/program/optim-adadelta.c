@@ -4,7 +4,7 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (1),
-  { .name = "rho", .value = 0.9, .minimum = 0, .maximum = 1, .doc = "Memory of both running means." },
+  { .name = "rho", .value = 0.9, .minimum = 0, .maximum = 1, .doc = "The decay of both running means." },
   LOOM_HYPER_EPS (1e-6),
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
   LOOM_HYPER_MAXIMIZE,

@@ -5,7 +5,7 @@
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (0.002),
   LOOM_HYPER_BETA1,
-  LOOM_HYPER_BETA2 (0.999, "Memory of the largest gradient."),
+  LOOM_HYPER_BETA2 (0.999, "The decay of the largest gradient."),
   LOOM_HYPER_EPS (1e-8),
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
   LOOM_HYPER_MAXIMIZE,

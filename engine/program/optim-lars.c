@@ -3,7 +3,11 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (0.1),
-  { .name = "momentum", .value = 0.9, .minimum = 0, .maximum = 1, .doc = "How much of the last step is kept." },
+  { .name = "momentum",
+    .value = 0.9,
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "The momentum: the factor of the previous step that is added to the next." },
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
   { .name = "trust_coefficient",
     .value = 0.001,

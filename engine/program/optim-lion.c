@@ -4,7 +4,7 @@
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (0.0001),
   LOOM_HYPER_BETA1,
-  LOOM_HYPER_BETA2 (0.99, "Memory of the mean that is kept."),
+  LOOM_HYPER_BETA2 (0.99, "The decay of the running mean of gradients."),
   LOOM_HYPER_WEIGHT_DECAY (0, "Shrinks weights by lr times this at each step."),
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },

@@ -18,8 +18,8 @@ static const LoomHyper hyper[] = {
     .value = 0.004,
     .minimum = 0,
     .maximum = 1e6,
-    .doc = "How fast the momentum rises to beta1." },
-  LOOM_HYPER_FLAG ("decoupled_weight_decay", "Shrinks the weights themselves, as AdamW does."),
+    .doc = "The decay of the momentum's warm-up to beta1." },
+  LOOM_HYPER_FLAG ("decoupled_weight_decay", "If true, weight decay is applied to the weights directly, as in AdamW."),
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
 };

@@ -11,7 +11,7 @@ emit (const LoomOptimizerCall *call)
 const LoomOptimizer loom_optim_none = {
   .name = "none",
   .title = "None",
-  .doc = "Changes no weights; the graph's assign nodes do.",
+  .doc = "Changes no weights; only the graph's assign nodes do.",
   .reference = "torch.Tensor.copy_",
   .hyper = hyper,
   .emit = emit,

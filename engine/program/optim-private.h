@@ -19,22 +19,23 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
     .doc = "Learning rate: the length of a step." }
 #define LOOM_HYPER_LR LOOM_HYPER_LR_OF (0.001)
 #define LOOM_HYPER_EPS(start)                                                                             \
-  { .name = "eps", .value = start, .minimum = 0, .maximum = 1, .doc = "Keeps the division away from zero." }
+  { .name = "eps", .value = start, .minimum = 0, .maximum = 1,                                            \
+    .doc = "Added to the denominator, for numerical stability." }
 #define LOOM_HYPER_BETA1                                                                                  \
   { .name = "beta1", .value = 0.9, .minimum = 0, .maximum = 1,                                            \
-    .doc = "Memory of the running mean of gradients." }
+    .doc = "The decay of the running mean of gradients." }
 #define LOOM_HYPER_BETA2(start, text)                                                                     \
   { .name = "beta2", .value = start, .minimum = 0, .maximum = 1, .doc = text }
-#define LOOM_OF_SQUARES "Memory of the running mean of their squares."
+#define LOOM_OF_SQUARES "The decay of the running mean of squared gradients."
 #define LOOM_HYPER_MOMENTUM(start)                                                                        \
   { .name = "momentum", .value = start, .minimum = 0, .maximum = 1, .needs = "momentum",                  \
-    .doc = "How much of the last step is kept." }
+    .doc = "The momentum: the factor of the previous step that is added to the next." }
 #define LOOM_HYPER_WEIGHT_DECAY(start, text)                                                              \
   { .name = "weight_decay", .value = start, .minimum = 0, .maximum = 1e6, .doc = text }
 #define LOOM_HYPER_FLAG(flag, text)                                                                       \
   { .name = flag, .value = 0, .minimum = 0, .maximum = 1, .is_bool = TRUE, .doc = text }
 #define LOOM_HYPER_MAXIMIZE LOOM_HYPER_FLAG ("maximize", "Maximises the loss instead of minimising it.")
-#define LOOM_DECAY_BY_GRADIENT "Pulls weights to zero: this times the weight is added to the gradient."
+#define LOOM_DECAY_BY_GRADIENT "L2 penalty: this times the weight is added to the gradient."
 
 /* Adam's table; AdamW's differs in its decay. */
 #define LOOM_HYPER_ADAM(decay, decay_text)                                                                \

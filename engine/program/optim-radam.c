@@ -8,7 +8,7 @@ static const LoomHyper hyper[] = {
   LOOM_HYPER_BETA2 (0.999, LOOM_OF_SQUARES),
   LOOM_HYPER_EPS (1e-8),
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
-  LOOM_HYPER_FLAG ("decoupled_weight_decay", "Shrinks the weights themselves, as AdamW does."),
+  LOOM_HYPER_FLAG ("decoupled_weight_decay", "If true, weight decay is applied to the weights directly, as in AdamW."),
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
 };

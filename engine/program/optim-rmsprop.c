@@ -2,10 +2,15 @@
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {
-  LOOM_HYPER_LR_OF (0.01), { .name = "alpha", .value = 0.99, .minimum = 0, .maximum = 1, .doc = LOOM_OF_SQUARES },
-  LOOM_HYPER_EPS (1e-8),   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
-  LOOM_HYPER_MOMENTUM (0), LOOM_HYPER_FLAG ("centered", "Divides by the gradients' spread about their mean instead."),
-  LOOM_HYPER_MAXIMIZE,     { .name = NULL },
+  LOOM_HYPER_LR_OF (0.01),
+  { .name = "alpha", .value = 0.99, .minimum = 0, .maximum = 1, .doc = LOOM_OF_SQUARES },
+  LOOM_HYPER_EPS (1e-8),
+  LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
+  LOOM_HYPER_MOMENTUM (0),
+  LOOM_HYPER_FLAG ("centered", "If true, gradients are divided by their standard deviation instead of their root mean "
+                               "square."),
+  LOOM_HYPER_MAXIMIZE,
+  { .name = NULL },
 };
 
 static void

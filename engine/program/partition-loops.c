@@ -122,7 +122,7 @@ partition_body (const Partition *outer, LoomProgram *of, const LoomSharding *for
   body.is_body = TRUE;
   for (guint k = 0; k < n_in; k++)
     body.have[loom_program_get_input (of, k)->value] = forms[k];
-  loom_rewrite_begin (&body.r, of, "partition", "Each rank runs a body for its samples.");
+  loom_rewrite_begin (&body.r, of, "partition", "Runs bodies on the samples of each rank.");
   for (guint k = 0; k < loom_program_n_instrs (of); k++)
     partition_choose (&body, k);
   for (guint k = 0; k < loom_program_n_instrs (of); k++)

@@ -83,8 +83,8 @@ pipeline_no_stage (const LoomInstr *instr, GError **error)
 {
   return pipeline_fault (
       error,
-      "The optimizer's %s reads weights of several stages at once, so that no stage can compute it. Train "
-      "without a pipeline, or take another optimizer.",
+      "The optimizer's %s reads weights of several stages at once, so no stage can compute it. Train without a "
+      "pipeline, or use another optimizer.",
       instr->prim->name);
 }
 
@@ -212,9 +212,7 @@ stage_of_pass (Pipeline *self, guint i, GError **error)
       follows = follows == PIPELINE_EVERYWHERE ? owner : forward ? MAX (follows, owner) : MIN (follows, owner);
       if (forward && stage >= 0 && owner > stage && s < 0)
         return pipeline_fault (
-            error,
-            "“%s” is in stage %d and reads “%s” of stage %d: a stage reads what it or an earlier one makes. "
-            "Give “%s” stage %d or a later one.",
+            error, "“%s” is in stage %d but reads “%s” of the later stage %d. Give “%s” stage %d or a later one.",
             pipeline_name_of (instr), stage, pipeline_name_of (pipeline_producer_of (self, instr->in[k])), owner,
             pipeline_name_of (instr), owner);
     }

@@ -176,10 +176,9 @@ check_pass (const Pipeline *self, guint i, guint8 late, GError **error)
     return TRUE;
   return pipeline_fault (
       error,
-      "The gradient of “%s” depends on all micro-batches, so that no backward pass can begin before the "
-      "last forward pass ends: %s.",
-      pipeline_name_of (instr),
-      late == PIPELINE_LATE_FORWARD ? "schedule=\"gpipe\" waits for it" : "it cannot be pipelined");
+      "The gradient of “%s” depends on all micro-batches, so no backward pass can begin before the last forward pass "
+      "ends: %s.",
+      pipeline_name_of (instr), late == PIPELINE_LATE_FORWARD ? "use schedule=\"gpipe\"" : "it cannot be pipelined");
 }
 
 static gboolean
@@ -187,8 +186,7 @@ fault_not_split (const LoomInstr *instr, const LoomInstr *maker, GError **error)
 {
   return pipeline_fault (
       error,
-      "“%s” needs all of “%s”, which an earlier stage computes per micro-batch. Give both the same stage, "
-      "the last one.",
+      "“%s” needs the whole batch of “%s”, which an earlier stage computes per micro-batch. Give both the last stage.",
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
 

@@ -547,7 +547,8 @@ begin (Pipeline *self)
 
   r->localise = NULL;
   r->place = place_slot;
-  loom_rewrite_begin (r, self->p, "pipeline", "Each rank computes a stage, one micro-batch after the other.");
+  loom_rewrite_begin (r, self->p, "pipeline",
+                      "Divides the program into stages, which compute micro-batches one after the other.");
   for (int m = 0; m < self->micros; m++)
     self->part[m].opaque = self->opaque;
   for (int m = 1; m < self->micros; m++)

@@ -521,9 +521,10 @@ divide (const LoomProgram *p, const LoomPartition *options)
   decide_slots (&self);
   if (self.of_weights)
     loom_rewrite_begin (&self.r, p, "split",
-                        "Each rank computes with its parts of the weights; sums go over all parts.");
+                        "Divides the weights of split nodes among ranks and inserts sums over them.");
   else
-    loom_rewrite_begin (&self.r, p, "partition", "Each rank computes its own samples; sums go over all ranks.");
+    loom_rewrite_begin (&self.r, p, "partition",
+                        "Divides the batch among ranks and inserts sums of gradients over them.");
   do
     for (guint i = 0; i < n_instrs; i++)
       partition_choose (&self, i);
@@ -547,7 +548,7 @@ expand_batch_norms (const LoomProgram *p)
 {
   LoomRewrite r = { 0 };
 
-  loom_rewrite_begin (&r, p, "synchronised batch norm", "Statistics of batch norms are sums over all ranks.");
+  loom_rewrite_begin (&r, p, "synchronised batch norm", "Computes the statistics of batch norms over all ranks.");
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     {
       const LoomInstr *instr = loom_program_instr (p, i);

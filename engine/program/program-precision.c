@@ -203,7 +203,7 @@ autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, const Loo
 {
   Pass pass = { .dtype = dtype, .dtype_of = dtype_of };
 
-  loom_rewrite_begin (&pass.r, p, "mixed precision", "The forward pass computes large products on 16-bit floats.");
+  loom_rewrite_begin (&pass.r, p, "mixed precision", "Converts large products of the forward pass to 16-bit floats.");
   pass.casts = g_hash_table_new (NULL, NULL);
   pass.weak = g_new0 (gboolean, loom_program_n_values (p) + 1);
   for (guint i = 0; types != NULL && i < loom_program_n_inputs (p); i++)

@@ -242,7 +242,7 @@ loom_program_recompute (const LoomProgram *p, GHashTable *scopes)
 {
   Pass pass = { .marked = scopes };
 
-  loom_rewrite_begin (&pass.r, p, "recomputation", "The values of marked nodes are recomputed for the backward pass.");
+  loom_rewrite_begin (&pass.r, p, "recomputation", "Recomputes the values of marked nodes for the backward pass.");
   pass.by_path = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, scope_free);
   pass.by_origin = g_hash_table_new (NULL, NULL);
   pass.kept = g_new0 (gboolean, loom_program_n_values (p) + 1);

@@ -158,7 +158,8 @@ loom_program_replicate (const LoomProgram *p, gint64 samples, const char *const 
   self.exchanged = g_new0 (gboolean, loom_program_n_values (self.part[0]) + 1);
   if (find_exchanged (&self))
     {
-      loom_rewrite_begin (&self.r, self.part[0], "replicate", "a replica on each device, with gathered results");
+      loom_rewrite_begin (&self.r, self.part[0], "replicate",
+                          "Places a replica on each device and gathers their results.");
       self.map[0] = self.r.map;
       for (int k = 1; k < self.n; k++)
         {

@@ -323,7 +323,7 @@ loom_program_find_position_mixing (const LoomProgram *a, gint64 n_a, const LoomP
   g_return_val_if_fail (n_a > 0 && n_b > 0 && n_a != n_b, NULL);
 
   if (!are_alike (a, b))
-    return g_strdup ("the net computes different things for different lengths");
+    return g_strdup ("the structure of the net depends on the length");
   axis[0] = NO_AXIS; /* an absent operand */
   for (LoomValue v = 1; v <= loom_program_n_values (a); v++)
     axis[v] = axis_of (value_desc (a, v), n_a, value_desc (b, v), n_b);

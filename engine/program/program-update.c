@@ -279,7 +279,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    optimizer == NULL ? "There is no optimizer “%s”: use sgd, adam or adamw."
-                                     : "The optimizer “%s” has no step that can be part of a program.",
+                                     : "The optimizer “%s” cannot be part of a program.",
                    options->optimizer);
       return FALSE;
     }

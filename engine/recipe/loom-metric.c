@@ -50,7 +50,7 @@ loom_metric_check_classes (const LoomMetricOptions *options, const LoomTensorDes
 {
   if (are_scores (input, target) || (are_alike (input, target) && loom_dtype_is_float (input->dtype)))
     return TRUE;
-  return refuse ("it compares scores of shape N × C × … with class numbers of shape N × …, or one score for each "
+  return refuse ("it compares logits of shape N × C × … with class indices of shape N × …, or one logit with each "
                  "element of the target",
                  input, target, why);
 }
@@ -133,10 +133,11 @@ static gboolean
 check_top_k (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target, char **why)
 {
   if (!are_scores (input, target))
-    return refuse ("it compares scores of shape N × C × … with class numbers of shape N × …", input, target, why);
+    return refuse ("it compares logits of shape N × C × … with class indices of shape N × …", input, target, why);
   if (options->k <= input->dim[1])
     return TRUE;
-  *why = g_strdup_printf ("k is %" G_GINT64_FORMAT ", but there are %d classes only", options->k, (int)input->dim[1]);
+  *why = g_strdup_printf ("k is %" G_GINT64_FORMAT ", but the input has only %d classes", options->k,
+                          (int)input->dim[1]);
   return FALSE;
 }
 
@@ -180,7 +181,7 @@ check_perplexity (const LoomMetricOptions *options, const LoomTensorDesc *input,
                   char **why)
 {
   return (are_scores (input, target) && loom_dtype_is_float (input->dtype))
-         || refuse ("it takes scores of shape N × C × … and class numbers of shape N × …", input, target, why);
+         || refuse ("it takes logits of shape N × C × … and class indices of shape N × …", input, target, why);
 }
 
 static guint
@@ -263,7 +264,7 @@ check_r2 (const LoomMetricOptions *options, const LoomTensorDesc *input, const L
     return refuse ("it compares element by element", input, target, why);
   if (columns (input) >= 1 && columns (input) <= MAX_COLUMNS)
     return TRUE;
-  *why = g_strdup_printf ("a sample has %d numbers, and it takes from 1 to %d", (int)columns (input), MAX_COLUMNS);
+  *why = g_strdup_printf ("a sample has %d numbers, but it takes from 1 to %d", (int)columns (input), MAX_COLUMNS);
   return FALSE;
 }
 
@@ -334,7 +335,7 @@ finish_r2 (const LoomMetricOptions *options, const double *total, guint size, do
 
 static const LoomMetric accuracy = {
   .name = "accuracy",
-  .doc = "Share of samples whose largest score is the right class's; targets below 0 are left out.",
+  .doc = "The fraction of samples whose largest logit is that of the right class; targets below 0 are ignored.",
   .higher_is_better = TRUE,
   .of_scores = TRUE,
   .takes = LOOM_METRIC_THRESHOLD,
@@ -347,7 +348,7 @@ static const LoomMetric accuracy = {
 
 static const LoomMetric top_k_accuracy = {
   .name = "top_k_accuracy",
-  .doc = "Share of samples whose right class is among the k largest scores.",
+  .doc = "The fraction of samples whose right class is among the k largest logits.",
   .higher_is_better = TRUE,
   .of_scores = TRUE,
   .takes = LOOM_METRIC_K,
@@ -360,7 +361,7 @@ static const LoomMetric top_k_accuracy = {
 
 static const LoomMetric perplexity = {
   .name = "perplexity",
-  .doc = "exp of the mean cross entropy: among how many equally likely words the model wavers.",
+  .doc = "exp of the mean cross entropy: the number of equally likely tokens to which the prediction is equivalent.",
   .check = check_perplexity,
   .size = size_perplexity,
   .emit = emit_perplexity,
@@ -371,7 +372,7 @@ static const LoomMetric perplexity = {
 static const LoomMetric mae = {
   .name = "mean_absolute_error",
   .alias = "mae",
-  .doc = "Mean of the absolute differences between input and target.",
+  .doc = "The mean of the absolute differences between input and target.",
   .check = check_same_shape,
   .emit = emit_mae,
   .count = loom_metric_count_target,
@@ -380,7 +381,7 @@ static const LoomMetric mae = {
 static const LoomMetric mse = {
   .name = "mean_squared_error",
   .alias = "mse",
-  .doc = "Mean of the squared differences between input and target.",
+  .doc = "The mean of the squared differences between input and target.",
   .check = check_same_shape,
   .emit = emit_mse,
   .count = loom_metric_count_target,
@@ -389,8 +390,8 @@ static const LoomMetric mse = {
 static const LoomMetric r2 = {
   .name = "r2_score",
   .alias = "r2",
-  .doc = "Share of the target's variance that the input explains, the mean over columns: 1 is all of it, 0 what their "
-         "mean would do.",
+  .doc = "The coefficient of determination, averaged over columns: 1 if predictions are exact, 0 if they are as good "
+         "as the target's mean.",
   .higher_is_better = TRUE,
   .check = check_r2,
   .size = size_r2,

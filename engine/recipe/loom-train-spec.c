@@ -13,7 +13,7 @@ read_seed (RecipeReading *r)
   guint64 seed = 0;
 
   if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT64, &seed, NULL))
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%s”, which is no whole number from 0 on.",
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%s”, which is not a whole number from 0.",
                      text);
   return seed;
 }
@@ -65,7 +65,7 @@ check_loss (RecipeReading *r, const LoomNetSource *loss)
       g_autofree char *shape = loom_shape_to_string (&type->shape);
 
       recipe_complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
-                       "the loss must be one number, but “%s” is %s. Put a mean or a loss after it.",
+                       "the loss must be a scalar, but “%s” is %s. Put a mean or a loss node after it.",
                        loom_element_get (r->element, "loss"), shape);
     }
   else if (!loom_dtype_is_float (type->dtype))
@@ -78,9 +78,9 @@ static void
 complain_input (RecipeReading *r, const LoomNetNode *n)
 {
   LoomFault *fault = recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
-                                      "the loss depends on the input “%s”, which no data set brings.", n->path);
+                                      "the loss depends on the input “%s”, which no data set provides.", n->path);
 
-  loom_fault_set_fix (fault, NULL, NULL, "Wire a “dataset” node there, or make “%s” a “parameter” or a “constant”.",
+  loom_fault_set_fix (fault, NULL, NULL, "Wire a “dataset” node to it, or make “%s” a “parameter” or a “constant”.",
                       n->path);
 }
 
@@ -147,18 +147,18 @@ read_stateful (RecipeReading *r, LoomTrainSpec *spec)
     {
       recipe_complain (
           r, r->element, LOOM_ERROR_DATA, "loss",
-          "“%s” has stateful=\"true\", so it continues from the state that the batch before has left; only "
-          "the windows of a data set with source=\"text\" follow each other. Leave stateful out.",
+          "“%s” has stateful=\"true\", so it continues from the state after the previous batch; only the windows of a "
+          "data set with source=\"text\" are consecutive. Remove stateful.",
           node->path);
       return;
     }
   stride = loom_infer_int (data, "stride");
   if (stride != 0 && stride != loom_infer_int (data, "context"))
-    recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
-                     "“%s” has stateful=\"true\", but the windows of “%s” overlap or leave gaps: stride is "
-                     "%" G_GINT64_FORMAT " and context %" G_GINT64_FORMAT ". Leave stride out.",
-                     node->path, loom_net_node (r->net, (guint)spec->dataset_node)->path, stride,
-                     loom_infer_int (data, "context"));
+    recipe_complain (
+        r, r->element, LOOM_ERROR_DATA, "loss",
+        "“%s” has stateful=\"true\", but the windows of “%s” overlap or leave gaps: stride is %" G_GINT64_FORMAT " "
+        "and context %" G_GINT64_FORMAT ". Remove stride.",
+        node->path, loom_net_node (r->net, (guint)spec->dataset_node)->path, stride, loom_infer_int (data, "context"));
   if (spec->optimizer != NULL && spec->optimizer->emit == NULL && !spec->optimizer->takes_no_gradients)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer",
                      "“%s” evaluates a batch many times, but “%s” with stateful=\"true\" reads it once. Choose another "
@@ -188,7 +188,7 @@ read_betas (RecipeReading *r, double beta[2])
     }
   if (!good)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas",
-                     "betas is “%s”; it must be two numbers from 0 to below 1, as “0.9,0.999”.", text);
+                     "betas is “%s”; it must be two numbers from 0 to below 1, such as “0.9,0.999”.", text);
   return good;
 }
 
@@ -223,8 +223,8 @@ check_flags (RecipeReading *r, const LoomTrainSpec *spec)
 
       if (hyper->is_bool && hyper->needs != NULL && spec->hyper[i] != 0
           && spec->hyper[loom_optimizer_find (spec->optimizer, hyper->needs)] == 0)
-        recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name,
-                         "%s needs a %s above 0. Set one, or leave %s out.", hyper->name, hyper->needs, hyper->name);
+        recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name, "%s needs a %s above 0. Set one, or remove %s.",
+                         hyper->name, hyper->needs, hyper->name);
     }
 }
 
@@ -242,7 +242,7 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
   recipe_check_names (r, r->element, known, spec->optimizer);
   has_betas = read_betas (r, beta);
   if (has_betas && loom_optimizer_find (spec->optimizer, "beta1") < 0)
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; leave them out.",
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; remove them.",
                      spec->optimizer->name);
   base = (double)spec->batch_size * (double)spec->accumulate;
   lr_batch = recipe_number (r, r->element, "lr_batch_size");
@@ -274,12 +274,12 @@ read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
   recipe_check_names (r, e, known, NULL);
   if (loom_element_get (e, norm) == NULL && loom_element_get (e, "value") == NULL)
     recipe_complain (r, e, LOOM_ERROR_SCHEMA, "norm",
-                     "neither “norm” is there, the largest norm of all gradients together, nor “value”, the largest of "
-                     "an element.");
+                     "<clip> needs “norm”, the largest norm of all gradients together, or “value”, the largest of an "
+                     "element.");
   spec->clip_norm = recipe_number (r, e, norm);
   spec->clip_value = recipe_number (r, e, "value");
   if (spec->optimizer != NULL && spec->optimizer->emit == NULL && (spec->clip_norm > 0 || spec->clip_value > 0))
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, NULL, "“%s” searches along the true gradient; take the clipping away.",
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, NULL, "“%s” needs the unclipped gradient; remove <clip>.",
                      spec->optimizer->name);
 }
 
@@ -344,8 +344,8 @@ check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
   if (node >= 0)
     recipe_complain (
         r, r->element, LOOM_ERROR_SHAPE, "loss",
-        "The size of “%s” (%s) is known only from the data, and a step of training is planned before it reads them. "
-        "Put where or masked_fill in its place, which keep their size; “gradloom run” computes it as it is.",
+        "The size of “%s” (%s) depends on the data, but a training step is planned before it reads them. Use where or "
+        "masked_fill, which keep their size; “gradloom run” can compute the graph as it is.",
         loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
 }
 
@@ -390,7 +390,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   if (!loom_dtype_runs_on (spec->precision, spec->device))
     loom_fault_set_fix (
         recipe_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
-                         "precision=\"%s\" computes on the device “%s” only, not on “%s”.",
+                         "precision=\"%s\" needs the device “%s”, but the device is “%s”.",
                          loom_dtype_name (spec->precision), loom_dtype_backend (spec->precision), spec->device),
         "device", loom_dtype_backend (spec->precision), "Set device to %s.", loom_dtype_backend (spec->precision));
   spec->drop_last = (LoomDropLast)recipe_choice (&r, r.element, "drop_last");

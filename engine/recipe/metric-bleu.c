@@ -14,11 +14,10 @@ check_bleu (const LoomMetricOptions *options, const LoomTensorDesc *input, const
     return FALSE;
   if (input->rank != 3 || target->rank != 2)
     *why = g_strdup_printf (
-        "it compares sentences: scores of shape N × C × T with token numbers of shape N × T, and the "
-        "target has %d dimensions",
+        "it compares logits of shape N × C × T with token indices of shape N × T, but the target has %d dimensions",
         target->rank);
   else if (target->dim[1] > MAX_LENGTH)
-    *why = g_strdup_printf ("its sentences have %d places, and it takes at most %d", (int)target->dim[1], MAX_LENGTH);
+    *why = g_strdup_printf ("its sentences have %d tokens, but it takes at most %d", (int)target->dim[1], MAX_LENGTH);
   return input->rank == 3 && target->rank == 2 && target->dim[1] <= MAX_LENGTH;
 }
 
@@ -140,9 +139,8 @@ finish_bleu (const LoomMetricOptions *options, const double *total, guint size, 
 
 const LoomMetric loom_metric_bleu = {
   .name = "bleu",
-  .doc = "Share of runs of one to four tokens that the right sentence has, each token predicted after the right ones; "
-         "targets "
-         "below 0 are left out.",
+  .doc = "BLEU: the precision of predicted n-grams of one to four tokens, with each token predicted from the right "
+         "previous ones; targets below 0 are ignored.",
   .higher_is_better = TRUE,
   .of_scores = TRUE,
   .check = check_bleu,

@@ -44,7 +44,7 @@ check_counts (const LoomMetricOptions *options, const LoomTensorDesc *input, con
   n = loom_metric_n_classes (input, target);
   if (options->average != LOOM_AVERAGE_BINARY || n == 2)
     return TRUE;
-  *why = g_strdup_printf ("average=\"binary\" needs two classes, but there are %u; use macro or micro", n);
+  *why = g_strdup_printf ("average=\"binary\" needs two classes, but the input has %u; use macro or micro", n);
   return FALSE;
 }
 
@@ -125,7 +125,7 @@ check_matrix (const LoomMetricOptions *options, const LoomTensorDesc *input, con
   n = loom_metric_n_classes (input, target);
   if (n <= MAX_CLASSES)
     return TRUE;
-  *why = g_strdup_printf ("it counts pairs of at most %d classes, but there are %u", MAX_CLASSES, n);
+  *why = g_strdup_printf ("it counts pairs of at most %d classes, but the input has %u", MAX_CLASSES, n);
   return FALSE;
 }
 
@@ -163,7 +163,7 @@ finish_matrix (const LoomMetricOptions *options, const double *total, guint size
 
 const LoomMetric loom_metric_precision = {
   .name = "precision",
-  .doc = "Of what was given a class, the share that belongs to it.",
+  .doc = "True positives divided by all samples that are predicted as the class.",
   .higher_is_better = TRUE,
   .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
   .check = check_counts,
@@ -175,7 +175,7 @@ const LoomMetric loom_metric_precision = {
 
 const LoomMetric loom_metric_recall = {
   .name = "recall",
-  .doc = "Of what belongs to a class, the share that was given it.",
+  .doc = "True positives divided by all samples of the class.",
   .higher_is_better = TRUE,
   .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
   .check = check_counts,
@@ -187,7 +187,7 @@ const LoomMetric loom_metric_recall = {
 
 const LoomMetric loom_metric_f1 = {
   .name = "f1",
-  .doc = "The harmonic mean of precision and recall, class by class.",
+  .doc = "The harmonic mean of the precision and recall of each class.",
   .higher_is_better = TRUE,
   .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
   .check = check_counts,
@@ -199,7 +199,8 @@ const LoomMetric loom_metric_f1 = {
 
 const LoomMetric loom_metric_confusion_matrix = {
   .name = "confusion_matrix",
-  .doc = "How often each class (a row) was given each class (a column). Curves show the diagonal's share: accuracy.",
+  .doc = "The number of samples of each class (row) that are predicted as each class (column). Charts show accuracy, "
+         "the fraction on the diagonal.",
   .higher_is_better = TRUE,
   .is_matrix = TRUE,
   .takes = LOOM_METRIC_THRESHOLD,

@@ -11,14 +11,14 @@ check_driven (RecipeReading *r, const LoomTrainSpec *spec)
     return;
   if (spec->accumulate > 1 && (spec->optimizer->emit == NULL || spec->optimizer->takes_no_gradients))
     loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "accumulate",
-                                         "the optimiser “%s” takes a step from each batch, so there is nothing to "
-                                         "accumulate. Leave it out, or make batch_size larger.",
+                                         "the optimiser “%s” takes a step from each batch and cannot accumulate "
+                                         "gradients. Remove accumulate, or make batch_size larger.",
                                          spec->optimizer->name),
                         "accumulate", "1", "Set it to 1.");
   if (spec->ema > 0 && spec->optimizer->emit == NULL)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
-                     "an average over the steps of “%s” is of no use: each of its steps goes as far as it can. Leave "
-                     "ema out.",
+                     "an average over the steps of “%s” has no use, because each step already minimises the loss of "
+                     "its batch. Remove ema.",
                      spec->optimizer->name);
 }
 
@@ -38,10 +38,10 @@ check_server (RecipeReading *r, const LoomTrainSpec *spec)
 
   if (what != NULL)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, what,
-                     "strategy=\"server\" takes a step from the gradients of each rank, so it goes with no %s. Leave "
-                     "that out, or set another strategy.",
-                     drives                            ? "optimizer that takes steps of its own making"
-                     : g_str_equal (what, "precision") ? "f16, whose scale all ranks would have to share"
+                     "strategy=\"server\" takes a step from the gradients of each rank and does not support %s. "
+                     "Remove that, or set another strategy.",
+                     drives                            ? "an optimizer that evaluates the loss itself"
+                     : g_str_equal (what, "precision") ? "f16, whose loss scale all ranks would have to share"
                                                        : what);
 }
 
@@ -65,8 +65,8 @@ read_monitor (RecipeReading *r, LoomTrainSpec *spec)
       if (strcmp (metric->name, name) == 0 && metric->metric->is_matrix)
         {
           recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "monitor",
-                           "monitor is “%s”, which is a table; what is watched must be one number, as the loss or the "
-                           "accuracy is.",
+                           "monitor is “%s”, which is a table; it must name a metric with one number, such as the "
+                           "loss or the accuracy.",
                            name);
           return;
         }
@@ -82,7 +82,8 @@ read_monitor (RecipeReading *r, LoomTrainSpec *spec)
   near = loom_nearest (name, (const char *const *)names->pdata);
   list = g_strjoinv (", ", (char **)names->pdata);
   fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "monitor",
-                           "monitor is “%s”, which is neither “loss” nor the name of a metric here. It can be: %s.",
+                           "monitor is “%s”, which is neither “loss” nor the name of a metric of this graph. It can "
+                           "be: %s.",
                            name, list);
   if (near != NULL)
     loom_fault_set_fix (fault, "monitor", near, "Did you mean “%s”?", near);
@@ -97,8 +98,8 @@ read_stopping (RecipeReading *r, LoomTrainSpec *spec)
   spec->min_delta = recipe_number (r, r->element, "min_delta");
   if (loom_element_get (r->element, "min_delta") != NULL && !spec->keep_best)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "min_delta",
-                     "min_delta says what a better epoch is, but nothing watches for one. Set patience, the epochs "
-                     "without a better one after which training ends.");
+                     "min_delta is for early stopping, which is off. Set patience, the number of epochs without "
+                     "improvement after which training ends.");
   read_monitor (r, spec);
 }
 
@@ -111,14 +112,11 @@ read_folds (RecipeReading *r, LoomTrainSpec *spec)
   spec->folds = has_folds ? (gint64)recipe_number (r, r->element, "folds") : 0;
   spec->fold = has_fold ? (gint64)recipe_number (r, r->element, "fold") : 1;
   if (has_fold && !has_folds)
-    recipe_complain (
-        r, r->element, LOOM_ERROR_SCHEMA, "fold",
-        "fold says which part of the training samples validates, but they are one. Set folds, the number of "
-        "parts.");
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "fold",
+                     "fold names the fold that validates, but folds is not set. Set folds, the number of folds.");
   else if (has_folds && spec->fold > spec->folds)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "fold",
-                     "fold is %" G_GINT64_FORMAT ", but there are %" G_GINT64_FORMAT " folds.", spec->fold,
-                     spec->folds);
+                     "fold is %" G_GINT64_FORMAT ", but folds is %" G_GINT64_FORMAT ".", spec->fold, spec->folds);
 }
 
 /* Every pattern must match something: a typo would otherwise leave weights unchanged. */
@@ -132,7 +130,7 @@ read_match (RecipeReading *r, LoomTrainSpec *spec)
   spec->weights = g_strdup (loom_element_get (r->element, "weights"));
   spec->match = g_strdup (text);
   if (spec->weights != NULL && spec->weights[0] == 0)
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "weights", "weights is empty; it names a safetensors file.");
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "weights", "weights is empty; it must name a safetensors file.");
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     g_ptr_array_add (names, (gpointer)loom_net_weight (r->net, i)->name);
   for (guint k = 0; !r->partial && pattern[k] != NULL; k++)
@@ -175,7 +173,7 @@ read_ema (RecipeReading *r)
   if (text == NULL || g_ascii_strtod (text, &end) < 1 || end == text || *end != 0)
     return recipe_number (r, r->element, "ema");
   loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
-                                       "ema is %s; it must be from 0 to below 1, or the average never moves.", text),
+                                       "ema is %s; it must be at least 0 and less than 1.", text),
                       "ema", "0.999", "Set it to 0.999.");
   return 0;
 }

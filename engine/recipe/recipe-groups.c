@@ -104,7 +104,7 @@ read_own (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec, Loo
     return;
   if (k < 0 || spec->optimizer->emit == NULL)
     {
-      recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "the optimiser “%s” has no %s for a group; leave it out.",
+      recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "the optimiser “%s” has no %s for groups; remove it.",
                        spec->optimizer->name, name);
       return;
     }

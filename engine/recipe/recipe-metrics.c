@@ -77,7 +77,7 @@ recipe_read_metric (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
   for (guint i = 0; i < spec->metrics->len; i++)
     if (strcmp (((LoomMetricSpec *)spec->metrics->pdata[i])->name, metric->name) == 0)
       recipe_complain (r, e, LOOM_ERROR_SCHEMA, "name",
-                       "two metrics are called “%s”. Give one of them a name of its own.", metric->name);
+                       "two metrics have the name “%s”. Give one of them another name.", metric->name);
   g_ptr_array_add (spec->metrics, metric);
 }
 

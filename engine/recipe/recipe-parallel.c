@@ -9,10 +9,10 @@ check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
   if (spec->parallel.shards == LOOM_SHARDS_NONE || spec->optimizer == NULL || spec->optimizer->emit != NULL)
     return;
   loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "strategy",
-                                       "strategy is “%s”, but “%s” needs all weights, of which each rank would have a "
-                                       "part.",
+                                       "strategy is “%s”, which shards the weights, but “%s” needs all of them on "
+                                       "each rank.",
                                        loom_element_get (e, "strategy"), spec->optimizer->name),
-                      "strategy", "data", "Set it to data, or take another optimizer.");
+                      "strategy", "data", "Set it to data, or use another optimizer.");
 }
 
 static void
@@ -22,12 +22,13 @@ check_pipeline (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spe
     return;
   if (spec->parallel.sync_batch_norm)
     loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "sync_batch_norm",
-                                         "Statistics over all of a batch would make each micro-batch wait for the last "
-                                         "one, so that no two stages work at a time."),
+                                         "With sync_batch_norm each micro-batch waits for the last one, so the stages "
+                                         "of a pipeline cannot overlap."),
                         "sync_batch_norm", "false", "Set it to false.");
   if (spec->optimizer != NULL && spec->optimizer->emit == NULL)
     recipe_complain (r, e, LOOM_ERROR_SCHEMA, "pipeline",
-                     "“%s” needs all weights at once, of which each stage has its own. Take another optimizer.",
+                     "“%s” needs all weights at once, but each stage of a pipeline has only its own. Use another "
+                     "optimizer.",
                      spec->optimizer->name);
 }
 
@@ -45,10 +46,10 @@ recipe_read_parallel (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spe
   if (spec->parallel.staleness > 0 && !spec->parallel.server)
     loom_fault_set_fix (
         recipe_complain (r, e, LOOM_ERROR_SCHEMA, "staleness",
-                         "staleness is of a parameter server, but the strategy is “%s”, in which all "
-                         "ranks wait for one another.",
+                         "staleness is for a parameter server, but the strategy is “%s”, with which all ranks wait "
+                         "for each other.",
                          loom_element_get (e, "strategy") != NULL ? loom_element_get (e, "strategy") : "data"),
-        "strategy", "server", "Set strategy to server, or leave staleness out.");
+        "strategy", "server", "Set strategy to server, or remove staleness.");
   check_shards (r, e, spec);
   spec->parallel.data = (gint64)recipe_number (r, e, "data");
   spec->parallel.tensor = (gint64)recipe_number (r, e, "tensor");
@@ -93,9 +94,8 @@ recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
       g_autofree char *most = g_strdup_printf ("%" G_GINT64_FORMAT, ranks);
 
       loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "min_ranks",
-                                           "min_ranks is %" G_GINT64_FORMAT ", but all ranks together are %s, so that "
-                                           "not even all of them are enough.",
-                                           least, most),
+                                           "min_ranks is %" G_GINT64_FORMAT ", but the run has only %s ranks.", least,
+                                           most),
                           "min_ranks", most, "Set it to %s or less.", most);
     }
 }

@@ -41,8 +41,8 @@ read_number (RecipeReading *r, const LoomElement *e, const char *attribute, doub
   value = g_ascii_strtod (text, &end);
   if (end == text || *end != 0 || text[strspn (text, "0123456789+-.eE")] != 0 || !isfinite (value)
       || (whole && value != floor (value)))
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”, which is no %s.", attribute, text,
-                     whole ? "integer" : "number");
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”, which is not %s.", attribute, text,
+                     whole ? "an integer" : "a number");
   else if (value < minimum || value > maximum)
     {
       char least[G_ASCII_DTOSTR_BUF_SIZE], most[G_ASCII_DTOSTR_BUF_SIZE], better[G_ASCII_DTOSTR_BUF_SIZE];
@@ -149,8 +149,8 @@ recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attrib
   const char *const *names = loom_attribute (loom_element_tag (e), attribute)->names ();
   const char *text = loom_element_get (e, attribute), *near = loom_nearest (text, names);
   g_autofree char *list = g_strjoinv (", ", (char **)names);
-  LoomFault *fault
-      = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "there is no %s “%s”. There are: %s.", what, text, list);
+  LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute,
+                                      "the %s “%s” is unknown. The choices are: %s.", what, text, list);
 
   if (near != NULL)
     loom_fault_set_fix (fault, attribute, near, "Did you mean “%s”?", near);
@@ -194,8 +194,8 @@ recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, co
       if (near == NULL && g_str_has_prefix (name, "learning") && g_strv_contains (names, "lr"))
         near = "lr";
       if (optimizer != NULL)
-        fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.",
-                                 name, optimizer->name);
+        fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "the optimiser “%s” has no attribute “%s”.",
+                                 optimizer->name, name);
       else
         fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s”.", name);
       if (near != NULL)

@@ -27,7 +27,7 @@ read_milestones (RecipeReading *r, const LoomElement *e, LoomSchedule *schedule)
   schedule->n_milestones = n;
   if (n == 0)
     recipe_complain (r, e, LOOM_ERROR_SCHEMA, "milestones",
-                     "the schedule “%s” needs milestones, whole numbers in ascending order, as in “30,80”.",
+                     "the schedule “%s” needs milestones, whole numbers in ascending order, such as “30,80”.",
                      schedule->klass->name);
 }
 

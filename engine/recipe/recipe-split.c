@@ -50,8 +50,8 @@ read_rules (RecipeReading *r, const LoomElement *e)
       if (how == NULL || words[i][0] == '\0' || !g_strv_contains (loom_reserved_find ("split")->spec.choices, how))
         {
           recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split",
-                           "split is a list of PATTERN=WAY with commas between, where WAY is column, row, heads or "
-                           "vocabulary; “%s%s%s” is not so.",
+                           "split must be a list of PATTERN=WAY, separated by commas, with WAY one of column, row, "
+                           "heads and vocabulary, but contains “%s%s%s”.",
                            words[i], how != NULL ? "=" : "", how != NULL ? how : "");
           continue;
         }
@@ -119,9 +119,9 @@ check_rules (RecipeReading *r, const LoomElement *e, const GPtrArray *rules)
 
       if (!rule->fits)
         recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split",
-                         "no node with weights of its own that could be split has a path like “%s”.", rule->pattern);
+                         "no node with weights that can be split has a path that matches “%s”.", rule->pattern);
       else if (!rule->splits)
-        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split", "none of the nodes like “%s” can be split by “%s”.",
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, "split", "none of the nodes that match “%s” can be split by “%s”.",
                          rule->pattern, rule->how);
     }
 }
@@ -133,15 +133,14 @@ cannot_split (const LoomTrainSpec *spec, gint64 ranks)
   if (ranks < 2)
     return NULL;
   if (spec->parallel.server)
-    return g_strdup ("a parameter server has all weights, and whom it serves, too. Leave tensor out, or take another "
-                     "strategy.");
+    return g_strdup ("with strategy=\"server\" each rank needs all weights. Remove tensor, or use another strategy.");
   if (spec->parallel.splits->len == 0)
-    return g_strdup_printf ("%" G_GINT64_FORMAT " ranks are to have parts of weights, but no node says of which. Give "
-                            "nodes a split, as split=\"column\", or <parallel> patterns of them.",
+    return g_strdup_printf ("tensor divides weights among %" G_GINT64_FORMAT " ranks, but no node has a split. Set "
+                            "split on nodes, such as split=\"column\", or patterns of nodes in split of <parallel>.",
                             ranks);
   if (spec->optimizer != NULL && spec->optimizer->emit == NULL && !spec->optimizer->takes_no_gradients)
-    return g_strdup_printf ("“%s” needs all weights, of some of which each rank would have a part. Take another "
-                            "optimizer, or leave tensor out.",
+    return g_strdup_printf ("“%s” needs all weights on each rank, but tensor divides some of them. Use another "
+                            "optimizer, or remove tensor.",
                             spec->optimizer->name);
   for (guint i = 0; i < spec->parallel.splits->len; i++)
     {
@@ -149,7 +148,7 @@ cannot_split (const LoomTrainSpec *spec, gint64 ranks)
 
       if (split->units % ranks != 0)
         return g_strdup_printf ("“%s” is split by %s, but %" G_GINT64_FORMAT
-                                " ranks cannot have equally many of its %" G_GINT64_FORMAT " %s.",
+                                " ranks cannot divide its %" G_GINT64_FORMAT " %s equally.",
                                 split->node, split->how, ranks, split->units, split->what);
     }
   return NULL;
@@ -196,8 +195,8 @@ refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tenso
       g_string_append_printf (factors, "%s%" G_GINT64_FORMAT " %s", factors->len > 0 ? " × " : "", factor[i].n,
                               factor[i].what);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "<parallel> wants %s%" G_GINT64_FORMAT
-               " ranks (%s), but there are %d. Start them with --ranks %" G_GINT64_FORMAT ", or change what it says.",
+               "<parallel> needs %s%" G_GINT64_FORMAT
+               " ranks (%s), but the run has %d. Start it with --ranks %" G_GINT64_FORMAT ", or change <parallel>.",
                parallel->data > 0 ? "" : "a multiple of ", least, factors->str, ranks, all);
 }
 
@@ -216,9 +215,8 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
       if (data == 0 || data + 1 == ranks)
         return TRUE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "<parallel> divides a batch among %" G_GINT64_FORMAT
-                   " ranks and has one more that serves, but there are %d. Start them with --ranks %" G_GINT64_FORMAT
-                   ", or leave data=\"…\" out.",
+                   "<parallel> needs %" G_GINT64_FORMAT " ranks that train and one that serves, but the run has %d "
+                   "ranks. Start it with --ranks %" G_GINT64_FORMAT ", or remove data=\"…\".",
                    data, ranks, data + 1);
       return FALSE;
     }

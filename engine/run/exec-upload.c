@@ -44,9 +44,8 @@ loom_exec_transit_new (LoomExec *exec, guint d, GError **error)
 
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-          "A step needs %s of the machine's page-locked memory for what goes to and from %s, which did not give "
-          "them (%s). Other programs may have taken that memory: start again, or use a smaller batch or another "
-          "device.",
+          "A step needs %s of page-locked memory for copies to and from %s, which could not allocate them (%s). Other "
+          "programs may have taken that memory: start again, or use a smaller batch or another device.",
           size, device->name, exec->message.text);
       exec->message.text[0] = '\0';
       return FALSE;

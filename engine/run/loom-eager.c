@@ -371,8 +371,8 @@ loom_eager_port (LoomEager *eager, const char *port, GError **error)
 
   if (v != 0)
     return loom_eager_value (eager, v, error);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The program has no value for the port “%s”: nothing needs it.",
-               port);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+               "The program has no value for the port “%s”, because no requested port needs it.", port);
   return NULL;
 }
 

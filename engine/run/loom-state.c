@@ -202,7 +202,7 @@ check_same (const StateSlot *have, const LoomSlot *want, GError **error)
     same = have->desc.dim[i] == want->dim[i];
   if (!same && !same_part)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                 "Each rank has a part of %s alone, so that none can look at it by itself.", want->name);
+                 "Each rank has only a part of %s, so a single rank cannot read it.", want->name);
   else if (!same)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                  "%s has another shape or type than this run's state. Start a new run for a changed graph.",
@@ -453,7 +453,7 @@ join_parts (LoomState *state, const StateSlot *s, const LoomTensor *own, GError 
     return NULL;
   if (all == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "There is no memory to put the parts of %s together.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "Out of memory while the parts of %s were gathered.",
                    s->name);
       return NULL;
     }

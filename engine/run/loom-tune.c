@@ -160,7 +160,7 @@ leave_out (Tuner *self, const LoomPlanDevice *d, const char *call, const char *o
   g_autofree char *where = g_strdup_printf ("%s could not be measured on %s as %s", call, d->name, option);
   const char *why = message->text[0] != '\0'              ? message->text
                     : status == LOOM_STATUS_OUT_OF_MEMORY ? "the device has no memory left"
-                                                          : "the device does not have it after all";
+                                                          : "the device does not support it";
 
   if (status == LOOM_STATUS_DEVICE || status == LOOM_STATUS_DEVICE_LOST || status == LOOM_STATUS_INVALID)
     {

@@ -149,7 +149,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       if (k >= 0)
         loom_state_slot (state, (guint)k, NULL, &kind, NULL);
       if (!used[i] && (k < 0 || is_weight (kind) != weights))
-        g_string_append_printf (unused, "\n  %s is in the file alone", name);
+        g_string_append_printf (unused, "\n  %s is only in the file", name);
     }
 }
 

@@ -33,8 +33,8 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
   if (total > MAX_WEIGHTS)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The optimizer “newton” works with all pairs of weights and takes %d weights at most; this graph "
-                   "trains %" G_GINT64_FORMAT ". Use “lbfgs”, or freeze some.",
+                   "The optimizer “newton” computes second derivatives of all pairs of weights and supports at most "
+                   "%d weights, but this graph trains %" G_GINT64_FORMAT ". Use “lbfgs”, or freeze some.",
                    MAX_WEIGHTS, total);
       return FALSE;
     }
@@ -155,7 +155,7 @@ advance (const LoomDriverCall *call, GError **error)
       if (!isfinite (damping))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "The Hessian is not finite, so Newton's method has no step to take. Use “lbfgs” or “sgd”.");
+                       "The Hessian is not finite, so Newton's method cannot compute a step. Use “lbfgs” or “sgd”.");
           return FALSE;
         }
     }

@@ -79,7 +79,7 @@ open_reading (LoomPredictor *self, const char *run, GError **error)
       {
         g_autofree char *shape = loom_shape_to_string (&type->shape);
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                     "“%s” is %s: only the number of samples may be open. Use “gradloom run” for other shapes.",
+                     "“%s” is %s, but only the number of samples may be unknown. Use “gradloom run” for other shapes.",
                      self->input_name, shape);
         return FALSE;
       }
@@ -153,7 +153,8 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!node->typed || loom_net_is_weight (self->net, &self->output))
     {
       if (loom_faults_to_error (faults, NULL, error))
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is no output that samples go through.",
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+                     "“%s” does not have the samples as its first dimension. Name another port with --output.",
                      options->output != NULL ? options->output : node->path);
       return NULL;
     }
@@ -330,8 +331,8 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
       const gint64 context = loom_dim_value (loom_predictor_input (self)->shape.dim[1], NULL);
       if (self->is_text && one->dim[0] < context && (local->code == LOOM_ERROR_SHAPE || local->code == LOOM_ERROR_DATA))
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                     "The net reads %" G_GINT64_FORMAT " characters and no fewer, but the text has %" G_GINT64_FORMAT
-                     ". Give a longer one.",
+                     "The net reads exactly %" G_GINT64_FORMAT " characters, but the text has only %" G_GINT64_FORMAT
+                     ". Use a longer text.",
                      context, one->dim[0]);
       else
         g_propagate_error (error, g_steal_pointer (&local));

@@ -202,8 +202,8 @@ by_hand (int named, int n, guint n_nodes, int *stage, GError **error)
   if (named < n)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "Nodes name the stages 0 to %d, but there are %d ranks for stages. Start %d, name more stages, or "
-                   "take stage=\"…\" away: then they are cut by what nodes cost.",
+                   "Nodes name the stages 0 to %d, but the run has %d ranks for stages. Start %d, name more stages, "
+                   "or remove stage=\"…\", so that stages are chosen by the cost of nodes.",
                    named - 1, n, named);
       return FALSE;
     }
@@ -246,8 +246,7 @@ loom_stages_choose (const LoomStep *step, int n, LoomDevices *devices, const cha
   else if (n_timed < (guint)n)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "A pipeline of %d stages needs as many nodes that compute with weights, and this graph has %u. Make "
-                   "the pipeline shorter.",
+                   "A pipeline of %d stages needs as many nodes with weights, but this graph has %u. Use fewer stages.",
                    n, n_timed);
       return NULL;
     }

@@ -135,8 +135,7 @@ static gboolean
 depends_on_nothing (GError **error)
 {
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-               "The loss depends on no trainable weight, so there is nothing to train. Wire a layer with weights "
-               "between the data and the loss.");
+               "The loss depends on no trainable weight. Wire a layer with weights between the data and the loss.");
   return FALSE;
 }
 
@@ -449,8 +448,8 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (loom_desc_count (&desc) != 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The loss must be one number, but it has %" G_GINT64_FORMAT
-                   " elements. Put a “mean” or a “sum” after it.",
+                   "The loss must be a scalar, but it has %" G_GINT64_FORMAT " elements. Put a “mean” or a “sum” "
+                   "after it.",
                    (gint64)loom_desc_count (&desc));
       return NULL;
     }

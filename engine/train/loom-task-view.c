@@ -128,7 +128,7 @@ find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
   if (spec == NULL || !predictor_find_output (net, spec, NULL, &output, NULL)
       || !loom_net_node (net, output.node)->typed || loom_net_is_weight (net, &output))
     {
-      task->why_not = g_strdup ("Nothing here says which number is the answer: no loss compares one with a target.");
+      task->why_not = g_strdup ("The graph has no loss that compares a prediction with a target.");
       return FALSE;
     }
   task->answer_path = g_strdup (loom_net_node (net, output.node)->path);
@@ -151,18 +151,18 @@ loom_task_view_new (const LoomNet *net, const LoomTrainSpec *spec)
 
   task->y = G_MAXUINT;
   if (n != 1)
-    return none (task, n == 0 ? "There is no data set in this graph, so there is nothing to show of it."
-                              : "There are several data sets in this graph: a picture shows the samples of one.");
+    return none (task, n == 0 ? "This graph has no data set to show."
+                              : "This graph has several data sets, but a picture shows the samples of one.");
   const LoomNetNode *node = loom_net_node (net, (guint)data);
   task->data = (guint)data;
   task->data_path = g_strdup (node->path);
   if (!node->typed || node->n_outputs == 0)
-    return none (task, "The data are not there, or not known yet.");
+    return none (task, "The data are missing or not known yet.");
   task->predicts = find_answer (net, spec, task);
   task->y = find_target (net, task);
   task->kind = kind_of (&node->output[task->x], task->y != G_MAXUINT ? &node->output[task->y] : NULL);
   if (task->kind == LOOM_TASK_VIEW_NONE)
-    return none (task, "Samples of this shape have no picture: it shows numbers, images, texts and sequences.");
+    return none (task, "Samples of this shape have no picture; numbers, images, texts and sequences do.");
   if (task->y != G_MAXUINT)
     task->classes
         = !loom_dtype_is_float (node->output[task->y].dtype) || (task->predicts && task->answer == LOOM_ANSWER_YES);

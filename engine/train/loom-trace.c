@@ -321,7 +321,7 @@ loom_trace_parse (const char *data, gsize length, char **title, GError **error)
     }
   if (!json_parser_load_from_data (parser, data, (gssize)length, &local))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is no JSON: %s.", local->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is not JSON: %s.", local->message);
       return NULL;
     }
   root = json_parser_get_root (parser);
@@ -375,6 +375,6 @@ loom_trace_read (const char *path, char **title, GError **error)
     }
   spans = loom_trace_parse (data, length, title, error);
   if (spans == NULL)
-    g_prefix_error (error, "The file %s is no trace. ", path);
+    g_prefix_error (error, "The file %s is not a trace. ", path);
   return spans;
 }

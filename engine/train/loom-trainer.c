@@ -22,8 +22,8 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
       const char *file = loom_graph_get_file (original);
 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "%s%sThe <train> element names weights to begin from and no loss, so it does not say which number "
-                   "is to become small. Set its loss, for example loss=\"loss\".",
+                   "%s%sThe <train> element names initial weights but no loss to minimise. Set its loss, for example "
+                   "loss=\"loss\".",
                    file != NULL ? file : "", file != NULL ? ": " : "");
       return FALSE;
     }
@@ -54,14 +54,14 @@ check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GErr
   const char *option = options->batch_size > 0 && options->batch_size != spec->batch_size ? "the batch size"
                        : options->seed >= 0 && (guint64)options->seed != spec->seed       ? "the seed"
                        : options->set != NULL && options->set[0] != NULL                  ? "the graph (--set)"
-                       : options->weights != NULL || options->match != NULL               ? "the weights to begin from"
+                       : options->weights != NULL || options->match != NULL               ? "the initial weights"
                                                                                           : NULL;
 
   if (option == NULL)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-               "A resumed run cannot change %s: it goes on with the graph, batch size and seed that it began with. "
-               "Leave it out, or start a new run. (Epochs, learning rate, device and threads can change.)",
+               "A resumed run cannot change %s: it keeps its graph, batch size and seed. Leave the option out, or "
+               "start a new run. (Epochs, learning rate, device and threads can change.)",
                option);
   return FALSE;
 }
@@ -132,7 +132,8 @@ open_data (LoomTrainer *t, gint64 samples, GError **error)
     {
       g_set_error_literal (
           error, LOOM_ERROR, LOOM_ERROR_USAGE,
-          "A layer goes on with the state of the batch before, so samples cannot be dealt into folds.");
+          "A layer has stateful=\"true\" and continues from the state of the previous batch, so samples cannot be "
+          "divided into folds.");
       return FALSE;
     }
   if (t->spec->folds > 0 && !loom_dataset_fold (t->dataset, t->spec->folds, t->spec->fold - 1, t->spec->seed, error))

@@ -91,7 +91,7 @@ predictor_answers (const LoomTensor *t, const char *name, LoomOutputKind kind, g
       LoomShape shape = loom_tensor_shape (t);
       g_autofree char *text = loom_shape_to_string (&shape);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "“%s” is %s for %u samples, so it is no answer for each of them. Name another port with --output.",
+                   "“%s” is %s for %u samples, so it has no value for each of them. Name another port with --output.",
                    name, *text ? text : "one number", n);
       return NULL;
     }

@@ -90,8 +90,8 @@ check_answer (LoomDecoder *self, GError **error)
     }
   g_autofree char *text = loom_shape_to_string (shape);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "“%s” is %s, so the net says no class for each place of “" PREDICTOR_SHIFTED
-               "”, samples by classes by places, by which it could write. Train it with cross_entropy on them.",
+               "“%s” is %s, so the net predicts no class for each position of “" PREDICTOR_SHIFTED
+               "” (samples × classes × positions) and cannot write a text. Train it with cross_entropy on them.",
                predictor->output_name, text);
   return FALSE;
 }
@@ -247,8 +247,8 @@ feed (LoomDecoder *self, LoomExec *exec, GError **error)
         }
       if (from == NULL)
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The answer depends on “%s” too, which no data set brings.",
-                       name);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+                       "The output depends on “%s” too, which no data set provides.", name);
           return FALSE;
         }
       loom_exec_feed (exec, i, from);
@@ -402,7 +402,7 @@ loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result,
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s",
                    self->predictor->no_dataset != NULL
                        ? self->predictor->no_dataset
-                       : "The data set has neither test nor validation samples with a y to compare answers with.");
+                       : "The data set has neither test nor validation samples with a target y.");
       return FALSE;
     }
   for (gint64 from = 0; from < n; from += batch)

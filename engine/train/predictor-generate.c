@@ -95,12 +95,12 @@ find_keepers (LoomGenerator *self)
   a = program_for (self, short_one, keepers, &error);
   b = a != NULL ? program_for (self, long_one, NULL, &error) : NULL;
   mixing = b != NULL ? loom_program_find_position_mixing (a, short_one, b, long_one, keepers)
-                     : g_strdup ("the net takes no other length than that of its context");
+                     : g_strdup ("the net supports only the length of its context");
   self->keeps = mixing == NULL;
   self->limited = uses_places (self->predictor, keepers);
   if (mixing != NULL)
-    self->why = g_strdup_printf ("Every token is computed with its whole context, for nothing can be kept of earlier "
-                                 "ones: %s.",
+    self->why = g_strdup_printf ("The whole context is computed again for each token, because no state of earlier "
+                                 "tokens can be cached: %s.",
                                  mixing);
 }
 

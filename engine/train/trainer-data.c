@@ -33,7 +33,7 @@ read_streams (LoomTrainer *t, GError **error)
   if (t->comm != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "A layer has stateful=\"true\", which several ranks cannot train together. Train it with one rank.");
+                   "A layer has stateful=\"true\", which several ranks do not support. Train with one rank.");
       return FALSE;
     }
   if (t->spec->epochs == 0)
@@ -82,9 +82,8 @@ trainer_drop_last (LoomTrainer *t, GError **error)
       if (!steps)
         return TRUE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "drop_last=\"true\" leaves out every batch: there are %" G_GINT64_FORMAT
-                   " training samples, and batch_size is %" G_GINT64_FORMAT
-                   ". Make batch_size smaller, or leave drop_last out.",
+                   "drop_last=\"true\" leaves no batch: the data set has %" G_GINT64_FORMAT " training samples, and "
+                   "batch_size is %" G_GINT64_FORMAT ". Make batch_size smaller, or remove drop_last.",
                    n, batch);
       return FALSE;
     }
@@ -94,18 +93,19 @@ trainer_drop_last (LoomTrainer *t, GError **error)
   if (lone != NULL && drop == LOOM_DROP_LAST_FALSE && steps)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT
-                   " the last batch of an epoch is a single one, in which %s has one value a channel and learns "
-                   "nothing. Leave drop_last=\"false\" out, so that it is not trained on, or change batch_size.",
+                   "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT " the last batch of "
+                   "an epoch is a single sample, of which %s reads one value in each channel and has no variance. "
+                   "Remove drop_last=\"false\", so that the batch is dropped, or change batch_size.",
                    n, batch, lone);
       return FALSE;
     }
   if (lone != NULL && steps)
-    trainer_note (t,
-                  "Each epoch leaves out the sample that its order puts last of the %" G_GINT64_FORMAT
-                  ": it would be a batch of its own, in which %s has one value a channel and learns nothing. Another "
-                  "batch_size than %" G_GINT64_FORMAT " keeps all.",
-                  n, lone, batch);
+    trainer_note (
+        t,
+        "Each epoch drops the last of its %" G_GINT64_FORMAT " samples: it would be a batch of one sample, of which "
+        "%s reads one value in each channel and has no variance. Change batch_size from %" G_GINT64_FORMAT " to keep "
+        "all samples.",
+        n, lone, batch);
   if ((lone != NULL && drop == LOOM_DROP_LAST_AUTO) || drop == LOOM_DROP_LAST_TRUE)
     loom_loader_leave_out (t->loader, t->left_out = rest);
   return TRUE;
@@ -146,7 +146,8 @@ find_sequence (const LoomTrainer *t, const char *name, GError **error)
         return (int)output;
     }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "“%s” has no words: rows and columns of a pin name a port of the data set with whole numbers, B × T.",
+               "“%s” has no words: the rows and columns of a pin must name a port of the data set with integers, B × "
+               "T.",
                name);
   return -1;
 }

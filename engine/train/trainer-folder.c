@@ -193,7 +193,8 @@ check_free (const char *folder, GError **error)
     if (!is_own (name))
       {
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                     "The folder %s is not empty (%s) and holds no run. Choose a new or an empty one.", folder, name);
+                     "The folder %s is not empty (%s) and contains no run. Choose a new or an empty folder.", folder,
+                     name);
         return FALSE;
       }
   return TRUE;
@@ -358,8 +359,8 @@ loom_run_newest_weights (const char *folder, GError **error)
     }
   g_autofree char *word = loom_text_shell_word (folder);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "There is no “%s”: this run has no checkpoint yet. Train on with: gradloom train --resume %s", weights,
-               word);
+               "There is no “%s”: this run has no checkpoint yet. Continue training with: gradloom train --resume %s",
+               weights, word);
   return NULL;
 }
 

@@ -33,7 +33,7 @@ trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 
   if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_INT64)
-    return wrong (json, name, "is no whole number", error);
+    return wrong (json, name, "is not an integer", error);
   *value = json_node_get_int (node);
   if (*value >= min && *value <= max)
     return TRUE;
@@ -69,7 +69,7 @@ trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double
   if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_ARRAY (node) || json_array_get_length (json_node_get_array (node)) != n)
-    return wrong (json, name, "is no list of as many numbers as the graph has classes or columns for", error);
+    return wrong (json, name, "does not have as many numbers as the graph has classes or columns", error);
   for (guint i = 0; i < n; i++)
     {
       JsonNode *one = json_array_get_element (json_node_get_array (node), i);
@@ -79,7 +79,7 @@ trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double
       else if (type == G_TYPE_INT64 || type == G_TYPE_DOUBLE)
         value[i] = json_node_get_double (one);
       else
-        return wrong (json, name, "holds something that is no number", error);
+        return wrong (json, name, "contains a value that is not a number", error);
     }
   return TRUE;
 }
@@ -121,10 +121,10 @@ trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonAr
     return wrong (json, name, "is no list", error);
   *value = json_node_get_array (node);
   if (json_array_get_length (*value) != n)
-    return wrong (json, name, "has not as many entries as the graph", error);
+    return wrong (json, name, "does not have as many entries as the graph", error);
   for (guint i = 0; i < n; i++)
     if (!JSON_NODE_HOLDS_OBJECT (json_array_get_element (*value, i)))
-      return wrong (json, name, "holds something that is no object", error);
+      return wrong (json, name, "contains a value that is not an object", error);
   return TRUE;
 }
 
@@ -152,7 +152,7 @@ trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, cha
   JsonNode *root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is no object.", *path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is not an object.", *path);
       return FALSE;
     }
   *value = (TrainerJson){ *path, json_node_get_object (root) };

@@ -187,9 +187,8 @@ trainer_explain_update (const LoomTrainer *t, GError *failure, GError **error)
     }
   g_error_free (failure);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-               "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
-               ") are finite batch by batch, but not their sum. The weights are as before that step; a "
-               "smaller loss helps.",
+               "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are finite for each batch, "
+               "but their sum is not. The weights are those before that step. Scale the loss down.",
                t->place.step + 1, t->place.epoch + 1);
   return FALSE;
 }

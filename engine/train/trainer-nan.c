@@ -65,8 +65,8 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
           set_failed_node (t, loom_net_node (t->net, (guint)t->spec->dataset_node)->path,
                            strrchr (t->port_name[p], '.') + 1);
           return g_strdup_printf (
-              "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
-              " of the training split",
+              "The data contain a value that is not finite, in port %s, sample %" G_GINT64_FORMAT " of the training "
+              "split",
               t->port_name[p], batch->samples[i / MAX (1, batch->tensors[p]->count / MAX (1, batch->n_own))]);
         }
   return NULL;
@@ -151,7 +151,7 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, LoomStep *own
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     walk (t, plan, batch, "cpu", &first, NULL);
   if (first.instr == NULL)
-    return g_strdup ("Repeating the batch a step at a time did not show where");
+    return g_strdup ("Repeating the batch instruction by instruction did not show the place");
   if (first.instr->origin != NULL)
     set_failed_node (t, first.instr->origin, NULL);
   t->weights_overflow = first.instr->region != LOOM_REGION_UPDATE;
@@ -190,7 +190,7 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
   g_autoptr (LoomState) state = NULL;
   /* Parts of a state are gathered by all ranks or by none. */
   gboolean lacking = trainer_any_rank (t, is_part && own == NULL);
-  const char *hint = "The weights are as before that step.";
+  const char *hint = "The weights are those before that step.";
 
   loom_state_set_scalar (t->state, "step", t->place.step);
   if (!loom_state_is_divided (t->state))
@@ -201,7 +201,7 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
     {
       where = state != NULL && (own != NULL || !is_part)
                   ? search (t, plan, batch, own, state)
-                  : g_strdup ("Repeating it on this rank alone did not show where");
+                  : g_strdup ("Repeating the step on this rank alone did not show the place");
       hint = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
   /* What one rank found among its own samples decides for all whether the run is worth a checkpoint. */

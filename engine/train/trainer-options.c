@@ -169,8 +169,7 @@ apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **e
   if (dot == NULL || dot == left || dot[1] == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--set takes NODE.PARAM=VALUE, as in --set fc1.out_features=32, but “%s” is not of this form.",
-                   text);
+                   "--set takes NODE.PARAM=VALUE, such as --set fc1.out_features=32, not “%s”.", text);
       return FALSE;
     }
   *dot = 0;
@@ -200,8 +199,8 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
 
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-          "%s%sThe graph has no <train> element, so it does not say which loss to lower and how. Add one, for example "
-          "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"64\" epochs=\"3\"/>.",
+          "%s%sThe graph has no <train> element, which names the loss to minimise and the optimizer. Add one, for "
+          "example <train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"64\" epochs=\"3\"/>.",
           file != NULL ? file : "", file != NULL ? ": " : "");
       return NULL;
     }
@@ -226,7 +225,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   if (options->match != NULL && loom_element_get (train, "weights") == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "--match chooses among the weights of a file, but no file is named. Name one by --weights.");
+                   "--match selects weights of a file, but no file is named. Name one with --weights.");
       return NULL;
     }
   set_train (graph, "match", options->match, given);

@@ -66,8 +66,8 @@ trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, Traine
         {
           g_set_error (
               error, LOOM_ERROR, LOOM_ERROR_PORT,
-              "The loss needs “%s”, which no data set brings. Training takes everything from a dataset node; wire one "
-              "there, or make this a parameter or a constant.",
+              "The loss needs “%s”, which no data set provides. Wire a dataset node to it, or make it a parameter or "
+              "a constant.",
               name);
           return FALSE;
         }
@@ -196,7 +196,7 @@ trainer_tell_link (LoomTrainer *t, const TrainerPlan *plan)
   if (why == NULL)
     return;
   g_autofree char *note
-      = g_strdup_printf ("Stages exchange values by way of the host, which is slower than from GPU to GPU: %s.", why);
+      = g_strdup_printf ("Stages exchange values through host memory, which is slower than from GPU to GPU: %s.", why);
   tell_note (t, note);
 }
 

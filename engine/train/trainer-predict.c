@@ -122,7 +122,7 @@ fit_samples (const LoomTrainer *t, const TrainerAnswers *self, const LoomTensor 
       g_autofree char *wanted = loom_shape_to_string (&type->shape);
       LoomShape given = loom_tensor_shape (samples);
       g_autofree char *have = loom_shape_to_string (&given);
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The samples are %s, and the graph reads %s.", have, wanted);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The samples are %s, but the graph reads %s.", have, wanted);
       return NULL;
     }
   return loom_tensor_convert (

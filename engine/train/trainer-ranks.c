@@ -72,7 +72,8 @@ void
 trainer_note_ranks (LoomTrainer *t, int before)
 {
   if (t->comm == NULL && before > 1 && loom_parallel_least (&t->spec->parallel) < 2)
-    trainer_note (t, "This run had %d ranks, and goes on with one. Start as many with --ranks %d.", before, before);
+    trainer_note (t, "This run had %d ranks, and continues with one. Use --ranks %d to start as many as before.",
+                  before, before);
 }
 
 /* What <parallel> says of ranks, where there is one alone. */
@@ -84,18 +85,17 @@ note_parallel (LoomTrainer *t)
 
   if (parallel->server)
     trainer_note (t,
-                  "strategy=\"server\" is for several ranks, and this is one alone, which trains as without it. Start "
-                  "them with --ranks, one more than are to train.");
+                  "strategy=\"server\" has no effect, because the run has only one rank. Start a server and at least "
+                  "one other rank with --ranks.");
   else if (parallel->pipeline > 1)
     trainer_note (t,
-                  "<parallel> cuts the net into %d stages, and this is one rank alone, which has all of them. Start "
-                  "others with --ranks %" G_GINT64_FORMAT ".",
+                  "<parallel> divides the net into %d stages, but the run has only one rank, which computes all of "
+                  "them. Start others with --ranks %" G_GINT64_FORMAT ".",
                   parallel->pipeline, least);
   else if (parallel->data > 1)
     trainer_note (t,
-                  "<parallel> divides a batch among %" G_GINT64_FORMAT
-                  " ranks, and this is one alone, with a part of that "
-                  "batch. Start them with --ranks %" G_GINT64_FORMAT ".",
+                  "<parallel> divides a batch among %" G_GINT64_FORMAT " ranks, but the run has only one, which "
+                  "trains with its part of that batch. Start others with --ranks %" G_GINT64_FORMAT ".",
                   parallel->data, least);
 }
 
@@ -114,7 +114,7 @@ trainer_open_mesh (LoomTrainer *t, gboolean begins, GError **error)
     return FALSE;
   t->mesh = loom_mesh_open (t->comm, size);
   if (begins && t->spec->parallel.reduce_bf16 && t->spec->precision == LOOM_F64)
-    trainer_note (t, "reduce_dtype=\"bf16\" is for gradients of f32; those of this run are f64, and travel so.");
+    trainer_note (t, "reduce_dtype=\"bf16\" has no effect, because the gradients of this run are f64.");
   return TRUE;
 }
 

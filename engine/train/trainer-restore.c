@@ -47,7 +47,7 @@ read_progress (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
                    " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
-                   " batches an epoch. Is the training data the same as before?",
+                   " batches an epoch. Check that the training data are the same as before.",
                    json->path, p->step, p->batch, p->epoch + 1, t->steps_per_epoch);
       return FALSE;
     }
@@ -101,26 +101,25 @@ check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
   if (left_out != t->left_out)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s was written where an epoch left out %" G_GINT64_FORMAT
-                   " samples, but by the run's graph.xml (drop_last) it leaves out %" G_GINT64_FORMAT
-                   ". Put the former back, or start a new run.",
+                   "%s was written with epochs that dropped %" G_GINT64_FORMAT " samples, but with drop_last in the "
+                   "run's graph.xml they drop %" G_GINT64_FORMAT ". Restore the former value, or start a new run.",
                    json->path, left_out, t->left_out);
       return FALSE;
     }
   if (accumulate != t->spec->accumulate)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s was written with accumulate %" G_GINT64_FORMAT ", but the run's graph.xml says %" G_GINT64_FORMAT
-                   ". Put the former back, or start a new run.",
+                   "%s was written with accumulate %" G_GINT64_FORMAT ", but the run's graph.xml has %" G_GINT64_FORMAT
+                   ". Restore the former value, or start a new run.",
                    json->path, accumulate, t->spec->accumulate);
       return FALSE;
     }
   if (batch_size == t->spec->batch_size && seed == (gint64)t->spec->seed)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT
-               ", but the run's graph.xml says %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
-               ". Put the former back, or start a new run.",
+               "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT ", but the run's "
+               "graph.xml has %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT ". Restore the former values, or start a "
+               "new run.",
                json->path, batch_size, seed, t->spec->batch_size, (gint64)t->spec->seed);
   return FALSE;
 }
@@ -141,7 +140,7 @@ note_devices (LoomTrainer *t, const TrainerJson *json)
 
       if (json_object_has_member (devices.object, d->name) && trainer_json_string (&devices, d->name, &before, NULL)
           && !g_str_equal (before, d->cost_key))
-        trainer_note (t, "%s is now “%s”, and was “%s” before: the run's last bits may differ.", d->name, d->cost_key,
+        trainer_note (t, "%s is “%s”, but was “%s” before: the run's last bits may differ.", d->name, d->cost_key,
                       before);
     }
 }
@@ -157,17 +156,17 @@ note_differences (LoomTrainer *t, const TrainerJson *json)
       && !g_str_equal (before, costs))
     trainer_note (
         t,
-        "the run goes on with cost table %s, because its own (%s) is not in its checkpoint: other kernels may "
-        "be chosen, and its last bits may differ.",
+        "the run continues with cost table %s, because its own (%s) is not in its checkpoint: other kernels may be "
+        "chosen, and its last bits may differ.",
         costs, before);
   if (!trainer_json_string (json, "device", &device, NULL)
       || !trainer_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
     return;
   if (!g_str_equal (device, t->device))
-    trainer_note (t, "the run goes on on %s, not on %s as before: its last bits may differ.", t->device, device);
+    trainer_note (t, "the run continues on %s, not on %s as before: its last bits may differ.", t->device, device);
   else if (threads != t->threads)
     trainer_note (
-        t, "the run goes on with %d thread%s, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
+        t, "the run continues with %d thread%s, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
         t->threads, t->threads == 1 ? "" : "s", threads);
   else
     note_devices (t, json);
@@ -261,7 +260,7 @@ trainer_restore (LoomTrainer *t, const char *run, GError **error)
       if (restore_from (t, checkpoints, g_array_index (steps, gint64, i), &local))
         return TRUE;
       if (i + 1 < steps->len)
-        trainer_note (t, "%s The checkpoint before it is taken.", local->message);
+        trainer_note (t, "%s The previous checkpoint is used.", local->message);
       if (first == NULL)
         first = g_steal_pointer (&local);
     }

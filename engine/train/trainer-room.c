@@ -210,7 +210,7 @@ describe (LoomTrainer *t, gint64 batch, const Room *room, GString *words)
       return;
     }
   there = loom_bytes_to_string ((double)room->room);
-  g_string_append_printf (words, "; there are %s for it.", there);
+  g_string_append_printf (words, "; %s are available.", there);
   good = find_batch (t, (batch + ranks - 1) / ranks, ranks);
   if (good > 0 && t->comm != NULL)
     g_string_append_printf (words, " On this rank, %d, a batch of %" G_GINT64_FORMAT " for each rank fits.",
@@ -255,8 +255,8 @@ part_fits (LoomTrainer *t, const GArray *needs, const TrainerPart *part, gint64 
   find_tightest (t, all != NULL ? all : needs, &of_run);
   words = g_string_new (NULL);
   g_string_append_printf (words,
-                          "%s, of %" G_GINT64_FORMAT " samples, would find no room on %s beside what the run holds "
-                          "by then, so that the run does not begin.",
+                          "%s, of %" G_GINT64_FORMAT " samples, would not fit into the memory of %s with the rest of "
+                          "the run, so the run does not start.",
                           part->name, part->batch, room.names);
   describe (t, batch, &of_run, words);
   g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, words->str);

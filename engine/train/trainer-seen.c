@@ -260,7 +260,7 @@ trainer_seen_state (LoomTrainer *t, TrainerSeen *seen, GError **error)
   if (seen->value == NULL || (t->comm != NULL && t->comm->rank > 0))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "Each rank has a part of the weights alone, and they have not been put together yet.");
+                   "Each rank has only a part of the weights, and they have not been gathered yet.");
       return NULL;
     }
   if (seen->state == NULL)

@@ -62,10 +62,10 @@ trainer_server_new (LoomTrainer *t, GError **error)
   if (t->comm->size < 2 || t->trace.path != NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   t->comm->size < 2 ? "strategy=\"server\" needs a rank that serves and one that trains. Start two or "
-                                       "more with --ranks."
-                                     : "--trace shows a step that all ranks take together; with strategy=\"server\" "
-                                       "each takes its own.");
+                   t->comm->size < 2 ? "strategy=\"server\" needs a rank that serves and a rank that trains. Start "
+                                       "two or more with --ranks."
+                                     : "--trace records a step that all ranks take together; with strategy=\"server\" "
+                                       "each rank takes its own steps. Leave --trace out.");
       return NULL;
     }
   s = g_new0 (TrainerServer, 1);

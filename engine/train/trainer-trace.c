@@ -420,7 +420,7 @@ title_of (const LoomTrainer *t)
 
   if (bubble < 0)
     return g_strdup_printf ("step %" G_GINT64_FORMAT, t->place.step);
-  return g_strdup_printf ("step %" G_GINT64_FORMAT ": a bubble of %.1f %%, where (K-1)/(M+K-1) = %d/%d is %.1f %%",
+  return g_strdup_printf ("step %" G_GINT64_FORMAT ": bubble %.1f %%; ideal (K-1)/(M+K-1) = %d/%d = %.1f %%",
                           t->place.step, bubble * 100, stages - 1, micros + stages - 1,
                           100 * (stages - 1.0) / (micros + stages - 1));
 }

@@ -102,7 +102,7 @@ trainer_transfer (LoomTrainer *t, GError **error)
   if (file == NULL)
     {
       /* A wrong file is a mistake in the graph or on the command line, not a fault of the disk. */
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights to begin from: %s", local->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The initial weights: %s", local->message);
       return FALSE;
     }
   t->transfer = transfer = g_new0 (LoomTransfer, 1);
@@ -131,18 +131,18 @@ trainer_transfer (LoomTrainer *t, GError **error)
     }
   g_autofree char *shard = transfer->missing->len > 0 ? loom_file_shard_words (path) : NULL;
   if (shard != NULL)
-    trainer_note (t, "%s lacks weights of this graph, which begin at random. %s", path, shard);
+    trainer_note (t, "%s lacks weights of this graph, which are initialised at random. %s", path, shard);
   if (transfer->loaded->len > 0)
     return TRUE;
   const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;
-  g_autofree char *example
-      = first != NULL ? loom_weight_mismatch (first->name, first->here, first->there)
-        : transfer->unused->len > 0 && transfer->missing->len > 0
-            ? g_strdup_printf ("the graph has %s, the file %s", ((LoomTransferItem *)transfer->missing->pdata[0])->name,
-                               ((LoomTransferItem *)transfer->unused->pdata[0])->name)
-            : g_strdup ("one of the two has none");
+  g_autofree char *example = first != NULL ? loom_weight_mismatch (first->name, first->here, first->there)
+                             : transfer->unused->len > 0 && transfer->missing->len > 0
+                                 ? g_strdup_printf ("the graph has %s, the file has %s",
+                                                    ((LoomTransferItem *)transfer->missing->pdata[0])->name,
+                                                    ((LoomTransferItem *)transfer->unused->pdata[0])->name)
+                                 : g_strdup ("the graph or the file has no weights");
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "No weight of %s fits this graph%s: %s. Name layers as in the file, or choose another file.", path,
+               "No weight of %s matches this graph%s: %s. Name layers as in the file, or choose another file.", path,
                t->spec->match != NULL ? " and the pattern" : "", example);
   return FALSE;
 }

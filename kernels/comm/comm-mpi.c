@@ -62,7 +62,7 @@ reserve_buffer (Mpi *m, size_t bytes, LoomMessage *message)
   buffer = realloc (m->buffer, bytes);
   if (buffer == NULL)
     {
-      snprintf (message->text, sizeof message->text, "there is no memory for %zu bytes from other ranks", bytes);
+      snprintf (message->text, sizeof message->text, "out of memory: %zu bytes for values of other ranks", bytes);
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   m->buffer = buffer;
@@ -265,8 +265,7 @@ comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, Loo
   pending = malloc (sizeof *pending + (size_t)bytes);
   if (pending == NULL)
     {
-      snprintf (message->text, sizeof message->text, "there is no memory for %lld bytes to another rank",
-                (long long)bytes);
+      snprintf (message->text, sizeof message->text, "out of memory: %lld bytes for another rank", (long long)bytes);
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   pending->next = m->pending_sends;
@@ -464,7 +463,7 @@ mpi_new (MPI_Comm comm, Mpi *first)
 static LoomStatus
 no_memory (LoomMessage *message)
 {
-  snprintf (message->text, sizeof message->text, "there is no memory for the ranks");
+  snprintf (message->text, sizeof message->text, "out of memory for the communicator");
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
 
@@ -525,7 +524,8 @@ loom_comm_mpi_new (LoomComm **comm, LoomMessage *message)
   if (granted < MPI_THREAD_SERIALIZED)
     {
       MPI_Finalize ();
-      snprintf (message->text, sizeof message->text, "this MPI accepts calls from its first thread only");
+      snprintf (message->text, sizeof message->text,
+                "this MPI accepts calls from its first thread only (MPI_THREAD_SERIALIZED is needed)");
       return LOOM_STATUS_UNSUPPORTED;
     }
   m = mpi_new (MPI_COMM_WORLD, NULL);

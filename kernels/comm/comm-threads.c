@@ -69,7 +69,7 @@ static void
 end_for_missing (Group *g, const char *call, const bool *arrived, double timeout)
 {
   bool *all = malloc ((size_t)g->world->size * sizeof *all);
-  LoomMessage why = { "there is no memory to say which rank hangs" };
+  LoomMessage why = { "out of memory while a time-out was reported" };
 
   if (all != NULL)
     {
@@ -240,8 +240,7 @@ comm_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, Loo
 
   if (queued == NULL)
     {
-      snprintf (message->text, sizeof message->text, "there is no memory for %lld bytes to another rank",
-                (long long)bytes);
+      snprintf (message->text, sizeof message->text, "out of memory: %lld bytes for another rank", (long long)bytes);
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   *queued = (Message){ .from = self->rank, .to = to, .tag = tag, .bytes = bytes };
@@ -291,7 +290,7 @@ end_for_silent (Group *g, int from, const LoomComm *self)
   if (arrived != NULL)
     end_for_missing (g, "send", arrived, self->timeout);
   else
-    end_all (g, &(LoomMessage){ "there is no memory to say which rank hangs" });
+    end_all (g, &(LoomMessage){ "out of memory while a time-out was reported" });
   free (arrived);
 }
 
@@ -490,7 +489,7 @@ rank_new (Group *g, int rank)
 static LoomStatus
 no_memory (LoomMessage *message)
 {
-  *message = (LoomMessage){ "there is no memory for the ranks" };
+  *message = (LoomMessage){ "out of memory for the communicator" };
   return LOOM_STATUS_OUT_OF_MEMORY;
 }
 

@@ -26,7 +26,7 @@ DECLARE_ISA (v4)
 LoomStatus
 cpu_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit)
 {
-  snprintf (message->text, sizeof message->text, "%s %lld lies outside 0 … %lld", what, (long long)index,
+  snprintf (message->text, sizeof message->text, "%s %lld is outside 0 … %lld", what, (long long)index,
             (long long)limit - 1);
   return LOOM_STATUS_INDEX;
 }

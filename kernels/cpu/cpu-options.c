@@ -33,7 +33,8 @@ has_f16 (const LoomKernelSpec *spec, LoomMessage *message)
   for (int i = 0; i < spec->n_in + spec->n_out; i++)
     if (loom_spec_operand (spec, i)->dtype == LOOM_F16)
       {
-        snprintf (message->text, sizeof message->text, "a CPU computes in f32 and bf16, not in f16; take bf16 instead");
+        snprintf (message->text, sizeof message->text,
+                  "the device cpu computes in f32 and bf16, not in f16; use bf16 instead");
         return true;
       }
   return false;

@@ -414,7 +414,7 @@ share_id (const CudaNccl *nccl, LoomComm *ranks, ncclUniqueId *id, LoomMessage *
       status = status == LOOM_STATUS_OK ? sent : status;
     }
   if (status == LOOM_STATUS_OK && !letter.made)
-    status = cuda_fail (message, LOOM_STATUS_DEVICE, "rank 0 cannot begin to exchange values by NCCL");
+    status = cuda_fail (message, LOOM_STATUS_DEVICE, "rank 0 cannot initialise NCCL");
   *id = letter.id;
   return status;
 }
@@ -423,8 +423,8 @@ static LoomStatus
 refuse_shared (LoomMessage *message)
 {
   return cuda_fail (message, LOOM_STATUS_UNSUPPORTED,
-                    "NCCL refuses the ranks: no two of them may have the same GPU. Start as many ranks on a machine as "
-                    "it has GPUs");
+                    "NCCL refuses the ranks, because two of them have the same GPU. Start at most as many ranks on a "
+                    "machine as it has GPUs");
 }
 
 /* Checks that each rank has a GPU of its own: NCCL reports a shared one only to the two ranks that share it. uuids and
@@ -462,7 +462,7 @@ agree (const LoomDevice *device, LoomComm *ranks, bool have, bool room, LoomMess
   else if (!has_room)
     status = cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a communicator");
   else if (status == LOOM_STATUS_OK && !all)
-    status = cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "another rank has no NCCL, or no memory for it");
+    status = cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "another rank lacks NCCL or memory for it");
   else if (status == LOOM_STATUS_OK)
     status = compare_gpus (device, ranks, uuids, bytes, message);
   free (uuids);

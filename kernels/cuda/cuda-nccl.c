@@ -36,7 +36,7 @@ open_library (void)
 
   if (missing != NULL && strcmp (missing, file) == 0)
     cuda_fail (&why_not, LOOM_STATUS_DEVICE,
-               "ranks on GPUs exchange values by NCCL, which is not installed (%s, NVIDIA's package libnccl2)", file);
+               "ranks on GPUs need NCCL, which is not installed (%s, NVIDIA's package libnccl2)", file);
   else if (missing != NULL)
     cuda_fail (&why_not, LOOM_STATUS_DEVICE, "the installed NCCL is too old: it has no %s", missing);
 }

@@ -382,7 +382,7 @@ pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4 that agree in N and C",
                       spec->primitive);
   if (loom_desc_count (x) > INT32_MAX || loom_desc_count (y) > INT32_MAX)
-    return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "%s of 2³¹ elements or more: a smaller batch has fewer",
+    return cuda_fail (message, LOOM_STATUS_UNSUPPORTED, "%s has 2³¹ elements or more; use a smaller batch",
                       spec->primitive);
   self = kernel_struct<Pool> (device, name, run, message);
   if (self == NULL)

@@ -196,8 +196,8 @@ fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomM
                                    loom_index_text (place, of->ok.rank, of->ok.dim, report->value));
       return;
     default:
-      fault->status = cuda_fail (message, LOOM_STATUS_INDEX, "%s %lld lies outside 0 … %lld", picked[kind],
-                                 report->value, report->limit - 1);
+      fault->status = cuda_fail (message, LOOM_STATUS_INDEX, "%s %lld is outside 0 … %lld", picked[kind], report->value,
+                                 report->limit - 1);
     }
 }
 

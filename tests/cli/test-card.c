@@ -88,7 +88,7 @@ test_queries (void)
   cli_expect (3, "this machine has 1 of that kind. Devices here are cpu, ref, cuda:0.", "train", "g.xml", "--device",
               "cuda:1");
   /* An emulated card says nothing about speed. */
-  cli_expect (3, "The device cuda:0 is emulated, so its speed says nothing", "bench", "g.xml", "--device", "cuda:0");
+  cli_expect (3, "The device cuda:0 is emulated, so its speed has no meaning", "bench", "g.xml", "--device", "cuda:0");
   cli_expect (3, "The device cuda:0 is emulated", "bench", "devices", "--device", "cuda:0");
   cli_write ("mixed.xml", NET ("device=\"cuda:0\""));
   cli_expect (3, "Nodes of the graph are on the device cuda:0, which is emulated", "bench", "mixed.xml", "--seconds",
@@ -228,9 +228,9 @@ test_ranks (void)
   cli_expect (3, "beginning to exchange values by NCCL failed", "train", "ranks.xml", "--device", "cuda", "--ranks",
               "2");
   g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
-  cli_expect (3, "no two of them may have the same GPU", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2");
-  /* Stages need no link: they go by way of the host. */
-  cli_expect (0, "by way of the host", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2", "--strategy", "1f1b",
+  cli_expect (3, "two of them have the same GPU", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2");
+  /* Stages need no link: they go through host memory. */
+  cli_expect (0, "through host memory", "train", "ranks.xml", "--device", "cuda:0", "--ranks", "2", "--strategy", "1f1b",
               "--out", "shared");
   g_setenv ("GRADLOOM_EMULATOR_FAIL", "nccl-missing:1", TRUE);
   cli_expect (0, "NCCL is not installed", "train", "ranks.xml", "--device", "cuda", "--ranks", "2", "--strategy",

@@ -95,7 +95,7 @@ test_words (void)
   cli_expect (1, "nowhere.xml", "train", "nowhere.xml");
   cli_expect (1, "nowhere.xml", "check", "nowhere.xml");
   cli_expect (1, NULL, "train", "--resume", "nowhere");
-  cli_expect (2, "plan or eager", "bench", "x.xml", "--executor", "lazy");
+  cli_expect (2, "plan, eager", "bench", "x.xml", "--executor", "lazy");
   g_auto (CliResult) version = cli ("--version", NULL);
   g_assert_true (g_str_has_prefix (version.out, "gradloom "));
 }
@@ -294,9 +294,9 @@ test_train (void)
   cli_expect (4, "no longer finite", "train", line_graph, "--lr", "1000");
   cli_expect (4, "--resume wild --lr 100", "train", line_graph, "--lr", "1000", "--out", "wild");
   cli_expect (1, "no checkpoint yet", "eval", "wild");
-  cli_expect (1, "no such run or graph", "eval", "nowhere");
+  cli_expect (1, "neither a run nor a graph", "eval", "nowhere");
   cli_expect (3, "The device cpu cannot compute", "train", path, "--precision", "f16", "--device", "cpu");
-  cli_expect (3, "take bf16 instead. Another device may have it.", "train", path, "--precision", "f16", "--device",
+  cli_expect (3, "use bf16 instead. Another device may support it.", "train", path, "--precision", "f16", "--device",
               "cpu");
   cli_expect (5, "the folder /proc/none: ", "train", path, "--out", "/proc/none");
   cli_expect (1, "--match: no weight's path", "train", path, "--weights", "nowhere.st", "--match", "blck*");
@@ -429,7 +429,7 @@ test_sentences (void)
   cli_expect (0, NULL, "train", line, "--epochs", "1", "--out", "complete");
   g_auto (CliResult) again = cli ("train", "--resume", "complete", NULL);
   g_assert_cmpint (again.status, ==, 0);
-  g_assert_nonnull (strstr (again.out, "This run is complete (7 steps, 1 epoch). Give --epochs M to train on."));
+  g_assert_nonnull (strstr (again.out, "This run is complete (7 steps, 1 epoch). Use --epochs M to continue."));
 
   /* The remedy that is named is one. */
   cli_expect (1, "--partial", "eval", spirals, "--weights", "complete/weights.safetensors");
@@ -473,7 +473,7 @@ test_bench (void)
   g_assert_true (g_str_has_prefix (lines[13], "ref       eager          2 "));
   g_assert_cmpuint (count_events (objects.out, "bench"), ==, 2);
   g_assert_nonnull (strstr (objects.out, "\"device\":\"cpu\",\"executor\":\"plan\",\"batch_size\":2,"));
-  cli_expect (2, "--batch-size must be positive", "bench", path, "--batch-size", "64,0");
+  cli_expect (2, "--batch-size takes a positive number", "bench", path, "--batch-size", "64,0");
   cli_expect (2, "name one", "bench", "devices", "--device", "cpu,ref");
   cli_expect (1, "plan, batch size 5000: The data set has no full batch of 5000 samples", "bench", path, "--windows",
               "1", "--seconds", "0.01", "--batch-size", "4,5000");
@@ -482,8 +482,8 @@ test_bench (void)
   g_assert_nonnull (strstr (devices.out, "GFLOP/s"));
   /* A step, and of it a kernel's launch, apart; their names say which is which. */
   g_assert_nonnull (strstr (devices.out, "a step (a + b)"));
-  g_assert_true (g_regex_match_simple ("launches in a row +1000 +[0-9.]+ µs", devices.out, 0, 0));
-  g_assert_true (g_regex_match_simple ("a launch and back +1 +[0-9.]+ µs", devices.out, 0, 0));
+  g_assert_true (g_regex_match_simple ("consecutive launches +1000 +[0-9.]+ µs", devices.out, 0, 0));
+  g_assert_true (g_regex_match_simple ("launch and wait +1 +[0-9.]+ µs", devices.out, 0, 0));
   cli_expect (1, "<train>", "bench", no_train);
 }
 
@@ -647,8 +647,8 @@ test_memory (void)
   g_assert_cmpint (text.status, ==, 0);
   g_assert_nonnull (strstr (text.out, "hidden"));
   g_assert_cmpstr (out, ==, text.out);
-  cli_expect (2, "save it into a file", "sweep", "-", "--seeds", "1,2");
-  cli_expect (2, "save it into a file", "train", "-", "--ranks", "2");
+  cli_expect (2, "Save it in a file", "sweep", "-", "--seeds", "1,2");
+  cli_expect (2, "Save it in a file", "train", "-", "--ranks", "2");
 }
 
 /* A parameter server has the update alone; the ranks that it serves gather gradients, of a batch of their own. */
@@ -657,7 +657,7 @@ test_server (void)
 {
   g_autofree char *path = cli_example ("lessons/spirals.xml");
   g_auto (CliResult) plan = cli ("plan", path, "--ranks", "3", "--strategy", "server", NULL);
-  const char *server = strstr (plan.out, "on rank 0, which has no part of the batch");
+  const char *server = strstr (plan.out, "on rank 0, which trains on no samples");
   g_assert_cmpint (plan.status, ==, 0);
   g_assert_nonnull (server);
   g_assert_nonnull (strstr (server, "adam_step"));
@@ -696,7 +696,7 @@ test_stages (void)
       g_assert_true (g_hash_table_contains (seen, "loss"));
     }
   g_autofree char *path = cli_example ("lessons/spirals.xml");
-  cli_expect (2, "into no stages", "plan", path, "--stages");
+  cli_expect (2, "no pipeline stages", "plan", path, "--stages");
 }
 
 /* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
@@ -789,14 +789,14 @@ test_transfer (void)
   g_assert_nonnull (strstr (wide.err, "mismatched, initialised: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
   cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "giver/weights.safetensors", "--match",
               "head");
-  cli_expect (1, "Name one by --weights", "train", "heir.xml", "--match", "head");
+  cli_expect (1, "Name one with --weights", "train", "heir.xml", "--match", "head");
   cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "giver/weights.safetensors");
 
   /* A run goes on, and is evaluated, without the file that it began from. */
   g_assert_cmpint (g_remove ("giver/weights.safetensors"), ==, 0);
   cli_expect (0, NULL, "train", "--resume", "heir", "--epochs", "3");
   cli_expect (0, NULL, "eval", "heir");
-  cli_expect (1, "weights to begin from", "train", "heir.xml", "--weights", "giver/weights.safetensors");
+  cli_expect (1, "initial weights", "train", "heir.xml", "--weights", "giver/weights.safetensors");
 }
 
 TEST_FILE (argc, argv)

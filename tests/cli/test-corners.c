@@ -51,7 +51,7 @@ test_endless (void)
   cli_write ("g.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n" TAIL);
   cli_write ("d.xml", HEAD "<node id=\"d\" op=\"dataset\" source=\"csv\" target=\"y\" path=\"/dev/zero\"/>\n" TAIL);
   cli_expect (1, "larger than 64 MB", "check", "/dev/zero");
-  cli_expect (1, "no npy file", "run", "g.xml", "--in", "x=/dev/zero", "--out", "x=o.npy");
+  cli_expect (1, "not an npy file", "run", "g.xml", "--in", "x=/dev/zero", "--out", "x=o.npy");
   cli_expect (1, "device or a pipe", "check", "d.xml");
 }
 
@@ -84,7 +84,7 @@ test_symbols (void)
   cli_save ("flat.npy", LOOM_F32, 2, DIMS (6, 2), ones);
   cli_save ("z.npy", LOOM_F32, 1, DIMS (3), ones);
   cli_save ("odd.npy", LOOM_F32, 1, DIMS (4), ones);
-  cli_expect (1, "The shape of x is 1 × T × 2: size T is unknown. Write a number for it", "plan", "g.xml");
+  cli_expect (1, "The shape of x is 1 × T × 2, but the size T is not known. Set it to a number", "plan", "g.xml");
   cli_expect (1, "flat.npy", "run", "g.xml", "--in", "flat=flat.npy", "--out", "r=o.npy");
   cli_expect (0, NULL, "run", "g.xml", "--in", "flat=flat.npy", "--in", "z=z.npy", "--out", "r=o.npy");
   cli_expect (0, NULL, "run", "g.xml", "--in", "z=z.npy", "--in", "flat=flat.npy", "--out", "r=o.npy");
@@ -495,7 +495,7 @@ test_gradcheck (void)
       "inf  differs" },
     { "<node id=\"n\" op=\"log\"/>", "n", 0, "agrees" },
     { "<node id=\"n\" op=\"cholesky\"/>", "n", 0, "not checked: Node n" },
-    { "<node id=\"n\" op=\"acosh\"/>", "n", 0, "not checked: of random numbers it has no finite value" },
+    { "<node id=\"n\" op=\"acosh\"/>", "n", 0, "not checked: it has no finite value for random inputs" },
     /* A random operator moves nothing between two looks: its numbers follow from seed, path and step. */
     { "<node id=\"n\" op=\"normal\"/>", "n.mean", 0, "agrees" },
   };
@@ -536,7 +536,7 @@ test_gradcheck_points (void)
   g_auto (CliResult) json
       = cli ("check", "points.xml", "--gradcheck", "--json", "--in", "a=bad.npy", "--in", "b=good.npy", NULL);
   g_assert_nonnull (strstr (json.out, "\"input\":\"x\",\"place\":[2,0],\"gradient\":"));
-  cli_expect (2, "--in gives points for --gradcheck", "check", "points.xml", "--in", "a=good.npy");
+  cli_expect (2, "--in sets values for --gradcheck", "check", "points.xml", "--in", "a=good.npy");
   cli_expect (1, "There is no node or port", "check", "points.xml", "--gradcheck", "--in", "c=good.npy");
 }
 

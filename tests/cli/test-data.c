@@ -191,8 +191,8 @@ static void
 test_classes (void)
 {
   const char *says
-      = "g.xml: line 3: node fc, out_features: The target of loss has 4 classes (-1, 0, 1, 2), but it gets only 2 "
-        "scores a sample from here. Set out_features to 4.";
+      = "g.xml: line 3: node fc, out_features: The target of loss has 4 classes (-1, 0, 1, 2), but this node outputs "
+        "only 2 logits for each sample. Set out_features to 4.";
 
   cli_write ("g.xml",
              HEAD "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"t.csv\" target=\"y\"/>\n" LAYERS TAIL);

@@ -58,14 +58,14 @@ test_refused (void)
     const char *train; /* what of it train says; NULL: it trains */
   } cases[] = {
     { NET ("", " device=\"gpu\"", "") TRAIN (""),
-      "g.xml: line 3: node fc, device: “gpu” is no device. Devices here are cpu", "“gpu” is no device" },
+      "g.xml: line 3: node fc, device: “gpu” is not a device. The devices of this machine are cpu", "“gpu” is no device" },
     { NET ("", "", " device=\"cpu:9\"") TRAIN (""),
       "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. Devices here are "
       "cpu, cpu:1, ref, ref:1",
       "There is no device cpu:9" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
       "g.xml: line 4: node act, device: Expected all tensors to be on the same device, but found at least two "
-      "devices, cpu and cpu:1! The value of node fc is on cpu and is needed on cpu:1. Give both nodes one device",
+      "devices, cpu and cpu:1! The value of node fc is on cpu and is needed on cpu:1. Set the same device on both nodes",
       "Expected all tensors to be on the same device, but found at least two devices, cpu and cpu:1! The value" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
       "node fc, device: Expected all tensors to be on the same device, but found at least two devices, cpu:1 and cpu! "
@@ -128,7 +128,7 @@ test_names (void)
   g_auto (CliResult) devices = cli ("devices", NULL);
   gboolean has_card = strstr (devices.out, "cuda:0") != NULL;
   g_autofree char *says
-      = g_strdup_printf ("--device: “gpu” is no device. Devices here are cpu, ref%s", has_card ? ", cuda:0" : ".\n");
+      = g_strdup_printf ("--device: “gpu” is not a device. The devices of this machine are cpu, ref%s", has_card ? ", cuda:0" : ".\n");
 
   cli_write ("g.xml", NET ("", "", "") TRAIN (""));
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
@@ -148,7 +148,7 @@ test_names (void)
   cli_expect (3, "There is no device cpu:1: this machine has 1 of that kind. Devices here are cpu, ref", "train",
               "g.xml", "--device", "cpu:1");
   cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"gpu\""));
-  cli_expect (1, "g.xml: line 12: device: <train>: “gpu” is no device. Devices here are", "train", "g.xml");
+  cli_expect (1, "g.xml: line 12: device: <train>: “gpu” is not a device. The devices of this machine are", "train", "g.xml");
   /* CUDA's own words for no driver at all. */
   g_assert_null (strstr (devices.out, "insufficient"));
 }
@@ -453,7 +453,7 @@ test_passes (void)
   g_auto (CliResult) wide = cli ("plan", lenet, "--device", "ref", "--precision", "f64", NULL);
   g_assert_cmpint (wide.status, ==, 0);
   g_assert_nonnull (strstr (wide.out, "f64["));
-  cli_expect (1, "computes on the device “ref” only, not on “cpu”", "plan", lenet, "--device", "cpu", "--precision",
+  cli_expect (1, "needs the device “ref”, but the device is “cpu”", "plan", lenet, "--device", "cpu", "--precision",
               "f64");
 }
 

@@ -324,8 +324,8 @@ test_git (void)
   git (NULL, "add .");
   git (&out, "diff --cached -M");
   g_assert_nonnull (strstr (out, "--- net.xml\n+++ net.xml\ngraph\n  ~ node head (linear): out_features 2 → 3\n"));
-  g_assert_nonnull (strstr (out, "+++ moved.xml\n  Nothing that is computed differs, only layout"));
-  g_assert_nonnull (strstr (out, "+++ broken.xml\n  The new version is no graph"));
+  g_assert_nonnull (strstr (out, "+++ moved.xml\n  No computation differs, only layout"));
+  g_assert_nonnull (strstr (out, "+++ broken.xml\n  The new version is not a graph"));
   g_assert_nonnull (strstr (out, "--- /dev/null\n+++ new.xml\ngraph\n  + node x (input): shape B,2\n"));
   g_assert_nonnull (strstr (out, "--- old.xml\n+++ other.xml\nmodule block\n  ~ arg width: default 8 → 9\n"));
   g_assert_cmpint (g_chdir (home), ==, 0);

@@ -306,7 +306,7 @@ test_table (void)
                     || file_has (i == 0 ? "raw.onnx" : "graph.onnx", "IsNaN"));
   cli_remove ("table.csv");
   cli_expect (1, "table.csv", "export", "classes", "--to", "onnx", "--force");
-  cli_expect (2, "--raw does not go with --to dot", "export", "classes", "--to", "dot", "--raw");
+  cli_expect (2, "--raw cannot be combined with --to dot", "export", "classes", "--to", "dot", "--raw");
 }
 
 /* A second data set has names of its own, and what the run kept is not of it. */
@@ -389,12 +389,12 @@ test_refusals (void)
 {
   cli_write ("mlp.xml", mlp);
   cli_write ("refused.xml", refused);
-  cli_expect (2, "--to is missing: it can write onnx", "export", "mlp.xml");
-  cli_expect (2, "it can write onnx", "export", "mlp.xml", "--to", "onxx");
+  cli_expect (2, "--to is missing. The targets are onnx", "export", "mlp.xml");
+  cli_expect (2, "--to takes onnx", "export", "mlp.xml", "--to", "onxx");
   cli_expect (2, "one GRAPH", "export", "--to", "onnx");
   cli_expect (2, "--size B=x", "export", "mlp.xml", "--to", "onnx", "--size", "B=x");
   cli_expect (2, "no such dynamic size", "export", "mlp.xml", "--to", "onnx", "--size", "T=4", "--force");
-  cli_expect (2, "is what is read", "export", "mlp.xml", "--to", "onnx", "-o", "mlp.xml");
+  cli_expect (2, "is the file that is read", "export", "mlp.xml", "--to", "onnx", "-o", "mlp.xml");
   cli_expect (1, "nowhere.xml", "export", "nowhere.xml", "--to", "onnx");
   cli_expect (1, "nothing", "export", "mlp.xml", "--to", "onnx", "--output", "nothing", "--force");
   cli_expect (1, "fc", "export", "mlp.xml", "--to", "onnx", "--output", "fc.inner", "--force");
@@ -406,7 +406,7 @@ test_refusals (void)
   g_assert_cmpint (both.status, ==, 1);
   g_assert_nonnull (strstr (both.err, "node s: scatter cannot be written as ONNX"));
   g_assert_nonnull (strstr (both.err, "node g: gradient cannot be written as ONNX"));
-  g_assert_nonnull (strstr (both.err, "no file was made"));
+  g_assert_nonnull (strstr (both.err, "no file was written"));
   g_assert_false (g_file_test ("refused.onnx", G_FILE_TEST_EXISTS));
   cli_expect (0, NULL, "export", "refused.xml", "--to", "onnx", "--output", "sum");
 }

@@ -89,14 +89,14 @@ test_taken (void)
 {
   g_assert_cmpint (g_mkdir ("taken", 0777), ==, 0);
   cli_write ("taken/notes.txt", "mine");
-  cli_expect (2, "The folder taken is not empty (notes.txt) and holds no run", "train", "source/g.xml", "--out",
+  cli_expect (2, "The folder taken is not empty (notes.txt) and contains no run", "train", "source/g.xml", "--out",
               "taken");
   g_assert_false (g_file_test ("taken/checkpoints", G_FILE_TEST_EXISTS));
   g_assert_cmpint (g_remove ("taken/notes.txt"), ==, 0);
   /* A graph alone is no run. */
   cli_write ("taken/graph.xml", sum_graph);
   cli_expect (2, "“taken” is a folder. Name the graph in it: taken/graph.xml.", "train", "taken");
-  cli_expect (2, "is not empty (graph.xml) and holds no run", "train", "source/g.xml", "--out", "taken");
+  cli_expect (2, "is not empty (graph.xml) and contains no run", "train", "source/g.xml", "--out", "taken");
   g_assert_cmpint (g_remove ("taken/graph.xml"), ==, 0);
   cli_expect (2, "Continue that run with: gradloom train --resume runs/one,", "train", "source/g.xml", "--out",
               "runs/one");
@@ -115,7 +115,7 @@ test_outside (void)
   g_autofree char *up = g_strjoinv ("path=\"../source/t.csv\"", part);
   g_autofree char *here = g_get_current_dir ();
   g_autofree char *warning = g_strdup_printf (
-      "line 3: warning: node data, path: “%s/source/t.csv” is read, which is outside the graph's", here);
+      "line 3: warning: node data, path: The graph reads “%s/source/t.csv”, which is outside its folder", here);
 
   g_assert_cmpint (g_mkdir ("apart", 0777), ==, 0);
   cli_write ("apart/g.xml", up);
@@ -141,10 +141,10 @@ test_outside (void)
   g_auto (CliResult) no_link = cli ("check", "apart/p.xml", NULL);
   g_assert_cmpstr (no_link.err, ==, "");
   g_assert_cmpint (symlink ("../../elsewhere", "apart/set/b"), ==, 0);
-  cli_expect (0, "/elsewhere” is read, by links in the data set's folder, which is outside the graph's", "check",
+  cli_expect (0, "/elsewhere”, through links in the data set's folder, which is outside its folder", "check",
               "apart/p.xml");
   /* A run's file says in which folder its data are. */
-  cli_expect (0, "/source/t.csv” is read, which is outside the graph's", "check", "runs/one");
+  cli_expect (0, "/source/t.csv”, which is outside its folder", "check", "runs/one");
 }
 
 /* What is printed of a name that somebody else gave obeys no escape, and a command is one command. */
@@ -167,9 +167,9 @@ test_names (void)
 
   cli_expect (0, NULL, "train", "source/g.xml", "--out", odd);
   cli_expect (2, "gradloom train --resume 'runs/a b;c', or", "train", "source/g.xml", "--out", odd);
-  cli_expect (2, "--resume 'runs/a b;c', or begin again from its graph: 'runs/a b;c/graph.xml'.", "train", odd);
+  cli_expect (2, "--resume 'runs/a b;c', or start a new one from its graph: 'runs/a b;c/graph.xml'.", "train", odd);
   g_assert_cmpint (g_remove ("runs/a b;c/weights.safetensors"), ==, 0);
-  cli_expect (1, "Train on with: gradloom train --resume 'runs/a b;c'", "eval", odd);
+  cli_expect (1, "Continue training with: gradloom train --resume 'runs/a b;c'", "eval", odd);
 }
 
 TEST_FILE (argc, argv)

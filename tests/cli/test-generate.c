@@ -181,7 +181,7 @@ test_kept (gconstpointer data)
       g_assert_cmpstr (whole.err, ==, "");
       if (named == NULL)
         g_assert_cmpstr (kept.err, ==, "");
-      else if (strstr (kept.err, "Every token is computed with its whole context") == NULL
+      else if (strstr (kept.err, "The whole context is computed again") == NULL
                || strstr (kept.err, named) == NULL)
         g_error ("%s: “%s” does not name %s", nets[i].name, kept.err, named);
     }
@@ -198,10 +198,10 @@ test_refused (void)
               "-1");
   cli_expect (2, "--tokens takes a positive number", "generate", "round", "--tokens", "0");
   cli_expect (2, "--stop takes a text that is not empty", "generate", "round", "--stop", "");
-  cli_expect (2, "is a graph, which has no numbers", "generate", "round.xml");
+  cli_expect (2, "is a graph without trained weights", "generate", "round.xml");
   cli_expect (2, "It takes one RUN folder", "generate");
   cli_expect (0, NULL, "train", spirals, "--steps", "1", "--out", "spirals");
-  cli_expect (1, "The net reads no text", "generate", "spirals");
+  cli_expect (1, "The net does not read text", "generate", "spirals");
 }
 
 TEST_FILE (argc, argv)

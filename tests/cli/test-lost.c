@@ -57,7 +57,7 @@ test_words (void)
   {
     const char *failure_spec, *says[2];
   } cases[] = {
-    { "alloc:9", { "which refused them although it has ", "or use a smaller batch or another device." } },
+    { "alloc:9", { "which could not allocate them although ", "or use a smaller batch or another device." } },
     { "lost:90", { "Step 1 (epoch 1): ", "No step is saved yet; begin again with: gradloom train --resume out" } },
     { "lost:150", { "After 2 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
     { "lost:1000", { "tep ", "Continue with: gradloom train --resume out" } },

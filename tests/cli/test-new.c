@@ -17,7 +17,7 @@ test_trains (void)
   r = cli ("new", "--data", "xor", "-o", "-", NULL);
   g_assert_cmpint (r.status, ==, 0);
   g_assert_nonnull (strstr (r.out, "source=\"xor\""));
-  cli_expect (2, "is there already", "new", "--data", "spirals");
+  cli_expect (2, "exists already", "new", "--data", "spirals");
   cli_expect (0, NULL, "new", "--data", "spirals", "--force");
 }
 
@@ -82,7 +82,7 @@ test_table_notes (void)
   g_assert_nonnull (strstr (r.out, "  left out: column 1: a column without a name"));
   g_assert_nonnull (strstr (r.out, "  left out: column 3, when: “2024-01-01” in line 2 is a date"));
   g_assert_nonnull (strstr (r.out, "  target price: a number"));
-  g_assert_nonnull (strstr (r.out, "  price has 1 gap: rows without it are left out (missing=mean)"));
+  g_assert_nonnull (strstr (r.out, "  price has 1 gap: rows without it are dropped (missing=mean)"));
   g_assert_true (g_file_get_contents ("flats.xml", &text, NULL, NULL));
   g_assert_nonnull (strstr (text, "features=\"size\""));
   g_assert_nonnull (strstr (text, "normalize=\"standard\""));
@@ -93,7 +93,7 @@ test_table_notes (void)
   cli_expect (1, "left out: column 1, when: “2024-01-31” in line 2 is a date", "new", "--data", "csv", "path=words.csv",
               "target=price");
   cli_write ("bad.csv", "a,\"b,c\",y\n1,2.5,0\n2,3.5,1\n7,1,0\n9,2,1\n");
-  cli_expect (1, "has a comma in it", "new", "--data", "csv", "path=bad.csv", "target=y");
+  cli_expect (1, "contains a comma", "new", "--data", "csv", "path=bad.csv", "target=y");
 }
 
 /* Names and cells of a table give a terminal no orders. */
@@ -162,7 +162,7 @@ test_weights (void)
   g_assert_nonnull (strstr (text, "<train weights=\"w.safetensors\" optimizer=\"adam\""));
   /* It lacks a loss and no more, which only training minds. */
   cli_expect (0, NULL, "check", "weights/s.xml");
-  cli_expect (1, "names weights to begin from and no loss", "train", "weights/s.xml");
+  cli_expect (1, "names initial weights but no loss", "train", "weights/s.xml");
   cli_expect (1, "names weights", "train", "weights/s.xml", "--epochs", "1");
   cli_expect (1, "with a loss", "bench", "weights/s.xml");
   cli_expect (0, NULL, "program", "weights/s.xml");
@@ -191,15 +191,15 @@ test_arrays (void)
               "x=x.npy", "y=column.npy");
   cli_expect (1, "integers up to 3000000", "new", "--data", "npy", "x=x.npy", "y=codes.npy");
   cli_expect (1, "is an npz archive", "new", "--data", "npy", "x=x.npz");
-  cli_expect (1, "which the data set csv reads", "new", "--data", "npy", "x=x.csv");
-  cli_expect (1, "which the data set npy reads", "new", "--data", "csv", "path=x.npy", "target=y");
+  cli_expect (1, "use the data set csv for it", "new", "--data", "npy", "x=x.csv");
+  cli_expect (1, "use the data set npy for it", "new", "--data", "csv", "path=x.npy", "target=y");
   cli_expect (1, "is an npz archive", "new", "--data", "text", "path=x.npz");
 }
 
 static void
 test_refused (void)
 {
-  cli_expect (2, "--list has them", "new");
+  cli_expect (2, "--list shows the data sets", "new");
   cli_expect (2, "no network “resnet”", "new", "--data", "xor", "--net", "resnet");
   cli_expect (2, "write NAME=VALUE", "new", "--data", "xor", "noise");
   cli_expect (1, "Did you mean “noise”", "new", "--data", "xor", "nose=1");

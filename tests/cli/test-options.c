@@ -48,8 +48,7 @@ test_option (void)
     { "--lr", "1e30", "train: --lr: lr is 1e+30; it must be from 0 to 1000000. Set it to its default" },
     { "--epochs", "99999999999", "train: --epochs: epochs is 99999999999; it must be from" },
     { "--precision", "f64",
-      "train: --precision: precision=\"f64\" computes on the device “ref” only, not on “cpu”. Use "
-      "--device ref.\n" },
+      "train: --precision: precision=\"f64\" needs the device “ref”, but the device is “cpu”. Use --device ref.\n" },
     { "--precision", "f13", "train: --precision: precision is “f13”" },
     { "--set", "train.lr=1e30", "train: --set train.lr=1e30: lr is 1e30; it must be" },
     { "--set", "fc.out_features=-2", "train: --set fc.out_features=-2: out_features is -2; it must be at least 1" },
@@ -57,7 +56,7 @@ test_option (void)
     /* The fault is elsewhere, but the graph alone has none. */
     { "--set", "fc.out_features=2",
       "train: With --set fc.out_features=2: g.xml: line 9: input: <metric>: Metric “mae”" },
-    { "--match", "bl*", "--match chooses among the weights of a file" },
+    { "--match", "bl*", "--match selects weights of a file" },
   };
 
   cli_write ("g.xml", GRAPH ("1", ""));

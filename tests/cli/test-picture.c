@@ -121,13 +121,13 @@ test_refused (void)
   cli_expect (2, "end in .onnx", "export", "g.xml", "--to", "onnx", "-o", "g.xml.bak");
   cli_expect (2, "end in .dot", "export", "g.xml", "--to", "dot", "-o", "notes.txt");
   cli_expect (2, "no module “n”", "export", "g.xml", "--to", "svg", "--module", "n", "--force");
-  cli_expect (2, "--weights does not go with --to svg", "export", "g.xml", "--to", "svg", "--weights", "w.safetensors");
-  cli_expect (2, "--dark does not go with --to dot", "export", "g.xml", "--to", "dot", "--dark");
-  cli_expect (2, "--module does not go with --to onnx", "export", "g.xml", "--to", "onnx", "--module", "m");
+  cli_expect (2, "--weights cannot be combined with --to svg", "export", "g.xml", "--to", "svg", "--weights", "w.safetensors");
+  cli_expect (2, "--dark cannot be combined with --to dot", "export", "g.xml", "--to", "dot", "--dark");
+  cli_expect (2, "--module cannot be combined with --to onnx", "export", "g.xml", "--to", "onnx", "--module", "m");
   cli_expect (1, "nothing to draw", "export", "none.xml", "--to", "png");
   cli_write ("mine.svg", "mine");
   cli_write ("mine.xml", GRAPH);
-  cli_expect (2, "“mine.svg” is there already; name a file with -o, or say --force.", "export", "mine.xml", "--to",
+  cli_expect (2, "“mine.svg” exists already. Name another file with -o, or use --force.", "export", "mine.xml", "--to",
               "svg");
   cli_expect (0, NULL, "export", "mine.xml", "--to", "svg", "--force");
   cli_expect (5, "nowhere", "export", "g.xml", "--to", "svg", "-o", "nowhere/g.svg");

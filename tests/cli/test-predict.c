@@ -197,7 +197,7 @@ test_bad_files (void)
                                            "“/tmp” is a folder",
                                            "“cut.jpg” is cut off",
                                            "“cut.png” is",
-                                           "pictures of up to 100 million can be read" };
+                                           "the limit is 100 million" };
   for (guint i = 0; i < G_N_ELEMENTS (sentences); i++)
     if (strstr (r.err, sentences[i]) == NULL)
       g_error ("“%s” is not said in: %s", sentences[i], r.err);
@@ -208,7 +208,7 @@ test_bad_files (void)
   g_assert_cmpint (class_of (lines[1], NULL), ==, 0);
 
   cli_expect (2, "one FILE", "predict", "halves");
-  cli_expect (2, "has no numbers", "predict", "halves.xml", "left.png");
+  cli_expect (2, "without trained weights", "predict", "halves.xml", "left.png");
   cli_expect (0, NULL, "predict", "halves.xml", "--weights", "halves/weights.safetensors", "left.png");
   cli_expect (2, "--fit", "predict", "halves", "--fit", "squeeze", "left.png");
   cli_expect (2, "--range", "predict", "halves", "--range", "1", "left.png");
@@ -280,7 +280,7 @@ test_rows (void)
   {
     const char *text, *says;
   } wrong[] = { { "width,depth\n1,2\n", "has no column “height”" },
-                { "1,2,3\n", "neither a header" },
+                { "1,2,3\n", "has no header" },
                 { "width,height\n1\n", "line 2 has 1 fields" },
                 { "width,height\n1,x\n", "line 2, column “height”: “x” is no number" },
                 { "width,height\n", "holds no sample" },
@@ -309,7 +309,7 @@ test_plain_rows (void)
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
       cli_write ("rows.csv", wrong[i]);
-      cli_expect (1, "is no row of numbers", "predict", "spirals", "rows.csv");
+      cli_expect (1, "is not a row of numbers", "predict", "spirals", "rows.csv");
     }
   cli_write ("rows.csv", "first,second\n0.1,0.2\n");
   cli_expect (0, NULL, "predict", "spirals", "rows.csv");
@@ -420,7 +420,7 @@ test_texts (void)
   g_assert_cmpstr (changed.out, ==, r.out);
   cli_expect (1, "has the character “l”", "predict", "text", "bad.txt");
   cli_write ("text/data.ini", "[data]\n");
-  cli_expect (1, "does not hold what a run keeps", "predict", "text", "p0.txt");
+  cli_expect (1, "does not hold the data that a run saves", "predict", "text", "p0.txt");
 }
 
 /* Columns are normalised as the run did it, whatever the table says now. */

@@ -74,8 +74,8 @@ test_all_or_none (void)
 static void
 test_usage (void)
 {
-  cli_expect (2, "Nothing was asked for", "run", xyz);
-  cli_expect (2, "Nothing was asked for", "run", xyz, "--in", "x=x.npy");
+  cli_expect (2, "No output is requested", "run", xyz);
+  cli_expect (2, "No output is requested", "run", xyz, "--in", "x=x.npy");
   cli_expect (2, "--grad", "run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--grads", "g.st");
   cli_expect (2, "FILE.npy", "run", xyz, "--in", "x", "--out", "s=s.npy");
   cli_expect (2, "eval or train", "run", xyz, "--out", "s=s.npy", "--mode", "test");
@@ -391,12 +391,12 @@ test_foreign_weights (void)
   cli_expect (0, "no weight “freqs”", "run", "tied.xml", "--weights", "odd.st", "--save-weights", "again.st");
   cli_expect (0, "unused: freqs 1", "train", "tied.xml", "--weights", "odd.st");
   write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
-  cli_expect (1, "of the unread type “F8_E4M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
+  cli_expect (1, "of the unsupported type “F8_E4M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
               "--weights", "small.st", "--save-weights", "again.st");
   cli_expect (1, "holds tensor “wte.weight” as “F8_E4M3”", "train", "tied.xml", "--weights", "small.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);
-  cli_expect (1, "By its name it is shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",
+  cli_expect (1, "Its name is that of shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",
               "--save-weights", "again.st");
   cli_expect (1, "is a folder", "train", "tied.xml", "--weights", "tied");
 #undef TIED

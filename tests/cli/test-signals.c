@@ -133,8 +133,8 @@ test_later (gconstpointer data)
   end (&run, 130, &out, &err);
   g_assert_nonnull (strstr (err, "Ended at once by a second SIGINT"));
   g_assert_nonnull (strstr (err, folder != NULL
-                                     ? "the newest checkpoint is lost. Continue with: gradloom train --resume later"
-                                     : "no --out was given"));
+                                     ? "the newest checkpoint are lost. Continue with: gradloom train --resume later"
+                                     : "the run has no --out"));
 }
 
 TEST_FILE (argc, argv)

@@ -187,13 +187,13 @@ test_wrong (void)
   static const char *const wrong[][3] = {
     { "--card", "k80", "--card knows p100" },        { "--link", "string", "--link knows nvlink1" },
     { "--card", "v100", "--card needs --link" },     { "--gpus", "two", "--gpus takes numbers" },
-    { "--strategy", "magic", "--strategy is data" }, { "--schedule", "late", "gpipe or 1f1b" },
+    { "--strategy", "magic", "--strategy takes data" }, { "--schedule", "late", "gpipe or 1f1b" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "simulate", path, wrong[i][0], wrong[i][1]);
   cli_expect (2, "no multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline", "2");
-  cli_expect (2, "cannot be cut into 4096 micro-batches", "simulate", path, "--card", "v100", "--link", "25g", "--gpus",
+  cli_expect (2, "cannot be divided into 4096 micro-batches", "simulate", path, "--card", "v100", "--link", "25g", "--gpus",
               "2", "--pipeline", "2", "--microbatches", "4096");
   g_auto (CliResult) headless
       = cli ("simulate", path, "--card", "v100", "--link", "25g", "--gpus", "4,3", "--pipeline", "2", NULL);

@@ -174,9 +174,9 @@ test_wrong (void)
   g_assert_cmpint (some.status, ==, 0);
   g_assert_nonnull (strstr (some.out, "1 failed: "));
   cli_expect (1, NULL, "sweep", path, "--grid", "train.nope=1,2", "--steps", "1");
-  cli_expect (2, "as --set does", "sweep", path, "--grid", "lr=1");
+  cli_expect (2, "such as train.lr=", "sweep", path, "--grid", "lr=1");
   cli_expect (2, "--range", "sweep", path, "--random", "2");
-  cli_expect (2, "is no range", "sweep", path, "--random", "2", "--range", "train.lr=2..1");
+  cli_expect (2, "is not a range", "sweep", path, "--random", "2", "--range", "train.lr=2..1");
   cli_expect (2, "--seeds takes", "sweep", path, "--seeds", "x");
   cli_expect (2, "positive", "sweep", path, "--jobs", "0");
   cli_expect (1, "nowhere.xml", "sweep", "nowhere.xml");

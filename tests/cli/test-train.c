@@ -249,7 +249,7 @@ test_nan_data (void)
       cli_remove ("failed");
       g_auto (CliResult) r = cli ("train", "saved.xml", "--out", "failed", NULL);
       g_assert_cmpint (r.status, ==, 4);
-      g_assert_nonnull (strstr (r.err, "The data itself holds a value that is not a number"));
+      g_assert_nonnull (strstr (r.err, "The data contain a value that is not finite"));
       later = strstr (r.err, "step 1 ") == NULL;
       g_assert_nonnull (strstr (r.err, later ? "Continue with: gradloom train --resume failed\n"
                                              : "begin again with: gradloom train --resume failed\n"));
@@ -292,7 +292,7 @@ test_steps (void)
   g_assert_true (g_file_test ("few/checkpoints/5/state.json", G_FILE_TEST_EXISTS));
   g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", "--waits", NULL);
   g_assert_cmpint (more.status, ==, 0);
-  g_assert_nonnull (strstr (more.out, "where a step waits (mean of "));
+  g_assert_nonnull (strstr (more.out, "stalls of a step (mean of "));
   g_assert_nonnull (strstr (more.out, "ended after step 7, as --steps asked, train loss "));
   g_assert_nonnull (strstr (more.out, "; resume with: gradloom train --resume few\n"));
   /* Figures are of a tenth of the epoch, which has 512 steps, and of 50 at most. */

@@ -137,7 +137,7 @@ main (int argc, char **argv)
   backend = ((LoomBackendEntry)entry) ();
   if (backend->abi != LOOM_BACKEND_ABI)
     {
-      printf ("The module speaks version %u of the back-end interface, this program %u.\n", backend->abi,
+      printf ("The module has version %u of the back-end interface, but this program needs %u.\n", backend->abi,
               (guint)LOOM_BACKEND_ABI);
       return 1;
     }

@@ -76,7 +76,7 @@ fault_test (void)
   g_assert_cmpint (fault.status, ==, LOOM_STATUS_INDEX);
   g_assert_cmpint (fault.site, ==, 41);
   g_assert_cmpint (fault.step, ==, 12);
-  g_assert_cmpstr (message.text, ==, "the row 7 lies outside 0 … 1");
+  g_assert_cmpstr (message.text, ==, "the row 7 is outside 0 … 1");
   g_assert_cmpint (take_fault (message.text).status, ==, LOOM_STATUS_OK);
   for (int i = 0; i < 3; i++)
     b->free (candidate.device, buffers[i]);

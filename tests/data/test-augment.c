@@ -358,9 +358,9 @@ test_refused (void)
   {
     const char *const *strv, *message;
   } cases[] = {
-    { rows, "The data set idx changes or normalises pictures, but its samples are none." },
+    { rows, "The data set idx has options that change or normalise pictures, but its samples are not pictures." },
     { means, "The data set idx has mean=\"1,2\" with 2 numbers; it takes one, or 3." },
-    { zero, "The data set idx has std=\"0\", which must lie between 1e-06 and 1000000." },
+    { zero, "The data set idx has std=\"0\", which must be from 1e-06 to 1000000." },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)

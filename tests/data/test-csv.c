@@ -153,15 +153,15 @@ test_refused_roles (void)
 
   town->role = LOOM_CSV_FEATURE;
   g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
-  g_assert_nonnull (strstr (error->message, "holds words, such as “Ulm”"));
+  g_assert_nonnull (strstr (error->message, "contains words, such as “Ulm”"));
   g_clear_error (&error);
   town->role = a->role = LOOM_CSV_IGNORED;
   g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
-  g_assert_nonnull (strstr (error->message, "at least one column as a feature"));
+  g_assert_nonnull (strstr (error->message, "at least one feature"));
   g_clear_error (&error);
   y->role = LOOM_CSV_FEATURE;
   g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
-  g_assert_nonnull (strstr (error->message, "is to be predicted"));
+  g_assert_nonnull (strstr (error->message, "to predict"));
 }
 
 /* What is left out is said with its reason. */
@@ -172,15 +172,17 @@ test_reasons (void)
   {
     const char *name, *reason;
   } cases[] = {
-    { "", "a column without a name, which numbers or names the rows" },
-    { "when", "“2024-01-31” in line 2 is a date; write it as a number, such as days" },
-    { "cost", "“1,000” in line 2 is a number with signs between its digits; write it without them, as 1234.5" },
-    { "paid", "“$7” in line 2 is an amount of money; write it without the sign of the currency, as 1234.5" },
-    { "people", "“1.234.567” in line 2 is a number with signs between its digits; write it without them, as 1234.5" },
-    { "share", "“5%” in line 2 is a percentage; write it without the sign" },
+    { "", "a column without a name that numbers or names the rows" },
+    { "when", "“2024-01-31” in line 2 is a date; convert it to a number, such as days" },
+    { "cost",
+      "“1,000” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
+    { "paid", "“$7” in line 2 is an amount of money; remove the currency sign" },
+    { "people",
+      "“1.234.567” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
+    { "share", "“5%” in line 2 is a percentage; remove the % sign" },
     { "far", "“inf” in line 3 is not finite" },
     { "mixed", "“x” in line 4 is no number" },
-    { "town", "words, such as “Ulm”; write numbers for them" },
+    { "town", "words, such as “Ulm”; replace them with numbers" },
     { "flat", "the same number in every row" },
     { "gap", "it is empty" },
     { "n", "it numbers or names the rows" },
@@ -599,7 +601,7 @@ test_weight (void)
   none = loom_dataset_open ("csv", &get, &error);
   g_assert_null (none);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
-  g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight is a number from 0, not -1."));
+  g_assert_nonnull (strstr (error->message, "line 3, column “w”: a weight must be a number from 0, not -1."));
 }
 
 /* A file of a terabyte, with a hole in it that takes no room on the disk. */
@@ -617,8 +619,8 @@ test_no_room (void)
   g_assert_null (dataset);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
   g_test_message ("%s", error->message);
-  g_assert_nonnull (strstr (error->message, "of memory once they are read"));
-  g_assert_nonnull (strstr (error->message, "write the columns as .npy files, which are read in pieces."));
+  g_assert_nonnull (strstr (error->message, "of memory, but"));
+  g_assert_nonnull (strstr (error->message, "save the columns as .npy files, which are not read as a whole."));
 }
 
 TEST_FILE (argc, argv)

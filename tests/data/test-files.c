@@ -166,14 +166,13 @@ test_idx_bad (Fixture *f, gconstpointer data)
   static const char *const half[] = { "images", "i", "labels", "l", "test_images", "i", NULL };
   guint8 wrong[sizeof labels];
 
-  assert_refused (f, "idx", strv, "There is no file “@/i”; paths start at the folder of the graph file.");
+  assert_refused (f, "idx", strv, "There is no file “@/i”; paths are relative to the folder of the graph file.");
   write_file (f, "i", (const char *)images, sizeof images - 1);
   write_file (f, "l", (const char *)labels, sizeof labels);
   assert_refused (f, "idx", strv, "“@/i” is truncated: 3 of 4 bytes are there.");
-  assert_refused (f, "idx", half,
-                  "The data set idx has only one of test_images and test_labels; give both or neither.");
+  assert_refused (f, "idx", half, "The data set idx has only one of test_images and test_labels; set both or neither.");
   write_file (f, "i", "hello world", -1);
-  assert_refused (f, "idx", strv, "“@/i” is no IDX file: its first bytes are 68 65 6c 6c.");
+  assert_refused (f, "idx", strv, "“@/i” is not an IDX file: its first bytes are 68 65 6c 6c.");
   write_file (f, "i", (const char *)images, sizeof images);
   memcpy (wrong, labels, sizeof wrong);
   wrong[7] = 3;
@@ -181,7 +180,7 @@ test_idx_bad (Fixture *f, gconstpointer data)
   assert_refused (f, "idx", strv, "“@/l” has 3 labels, but “@/i” has 2 images.");
   wrong[2] = 0x0d;
   write_file (f, "l", (const char *)wrong, sizeof wrong);
-  assert_refused (f, "idx", strv, "“@/l” is an IDX file of type 0x0d; unsigned bytes (0x08) can be read.");
+  assert_refused (f, "idx", strv, "“@/l” is an IDX file of type 0x0d; only unsigned bytes (0x08) are supported.");
   write_file (f, "i", "\x1f\x8b not really gzip", -1);
   g_assert_null (open_source (f, "idx", strv));
   g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_DATA);
@@ -268,32 +267,32 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "a,kind\n1,0\n\n3,4,5\n", "“@/a.csv” line 4 has 3 fields, but the header names 2." },
     { "a,kind\n1,0\nabc,1\n", "“@/a.csv” line 3, column “a”: “abc” is no number." },
     { "a,kind\n1,0\n,1\n",
-      "“@/a.csv” line 3, column “a”: “” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" leaves the "
-      "row out." },
+      "“@/a.csv” line 3, column “a”: “” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" drops the "
+      "row." },
     { "a,kind\n1,0\n-1e300,0\n",
-      "“@/a.csv” line 3, column “a”: -1e300 is larger than single precision holds (3.4e38). Scale the column, or leave "
-      "it out." },
+      "“@/a.csv” line 3, column “a”: -1e300 is larger than the largest f32 number (3.4e38). Scale the column, or "
+      "leave it out." },
     { "a,kind\nnan,0\n",
-      "“@/a.csv” line 2, column “a”: “nan” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" leaves "
-      "the row out." },
-    { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty; missing=\"drop\" leaves rows without a class out." },
+      "“@/a.csv” line 2, column “a”: “nan” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" drops the "
+      "row." },
+    { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty; missing=\"drop\" drops rows without a class." },
     { "a,kind\n1,\"x\n", "“@/a.csv” line 2: a quoted field is not closed." },
     { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },
     { "a,kind,a\n1,2,3\n", "“@/a.csv” names two columns “a”, number 1 and number 3; rename one." },
     { "a,b\n1,2\n", "“@/a.csv” has no column “kind”; its first is “a”." },
-    { "kind\n1\n", "“@/a.csv” has no column except the target; is delimiter=\",\" right?" },
-    { "a,kind\n", "“@/a.csv” has a header and no rows." },
+    { "kind\n1\n", "“@/a.csv” has no column except the target; check delimiter=\",\"." },
+    { "a,kind\n", "“@/a.csv” has a header but no rows." },
     { "", "“@/a.csv” is empty; its first line must name the columns." },
     { "a,kind\n1,\xff\n",
-      "“@/a.csv” is no UTF-8 text: line 2 has the byte 0xFF. If it is Latin-1 or Windows-1252, convert it with iconv "
-      "-f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8." },
-    { "PK\3\4sheet", "“@/a.csv” is a zip archive, as spreadsheets (.xlsx, .ods) are; save the table as CSV, UTF-8." },
+      "“@/a.csv” is not UTF-8 text: line 2 contains the byte 0xFF. If it is Latin-1 or Windows-1252, convert it with "
+      "iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8." },
+    { "PK\3\4sheet", "“@/a.csv” is a zip archive or a spreadsheet (.xlsx, .ods); save the table as CSV, UTF-8." },
     { "a,kind\n1,0\n2,NA\n",
-      "“@/a.csv” line 3, column “kind” is “NA”, which is no class; missing=\"drop\" leaves rows without a class out." },
+      "“@/a.csv” line 3, column “kind” is “NA”, which is not a class; missing=\"drop\" drops rows without a class." },
     { "a;kind\n1;0\n", "“@/a.csv” has no column “kind”; its only one is “a;kind”; is the delimiter right?" },
   };
 
-  assert_refused (f, "csv", strv, "There is no file “@/a.csv”; paths start at the folder of the graph file.");
+  assert_refused (f, "csv", strv, "There is no file “@/a.csv”; paths are relative to the folder of the graph file.");
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       write_file (f, "a.csv", cases[i].text, -1);
@@ -339,7 +338,7 @@ test_npy (Fixture *f, gconstpointer data)
   single = open_source (f, "npy", alone);
   g_assert_cmpuint (loom_dataset_info (single)->n_ports, ==, 1);
   assert_refused (f, "npy", wrong, "“@/ty.npy” has 2 samples, but x has 4.");
-  assert_refused (f, "npy", half, "The data set npy has only one of test_x and test_y; give both.");
+  assert_refused (f, "npy", half, "The data set npy has only one of test_x and test_y; set both.");
 }
 
 /* A file of more than a gigabyte, most of it a hole, of which no more is read than the samples that are asked for. */
@@ -403,9 +402,9 @@ test_text (Fixture *f, gconstpointer data)
       g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_VAL, 0, 0, t), ==, val[t]);
       g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_VAL, 1, 0, t), ==, val[t + 1]);
     }
-  assert_refused (f, "text", missing, "There is no file “@/none.txt”; say path=\"FILE\", a UTF-8 text.");
+  assert_refused (f, "text", missing, "There is no file “@/none.txt”; set path=\"FILE\", a UTF-8 text.");
   write_file (f, "t.txt", "ab", -1);
-  assert_refused (f, "text", strv, "“@/t.txt” has 2 characters to train on, too few for context=\"3\".");
+  assert_refused (f, "text", strv, "“@/t.txt” has 2 characters for training, which is too few for context=\"3\".");
 }
 
 /* The numbers of a window of x in a row. */
@@ -454,7 +453,7 @@ test_text_words (Fixture *f, gconstpointer data)
   g_assert_cmpstr (loom_dataset_class_names (characters)[1], ==, " ");
   letters = window (characters, LOOM_SPLIT_TRAIN, 0);
   g_assert_cmpstr (letters, ==, "2 0 0 1 0");
-  assert_refused (f, "text", long_context, "“@/t.txt” has 13 words to train on, too few for context=\"99\".");
+  assert_refused (f, "text", long_context, "“@/t.txt” has 13 words for training, which is too few for context=\"99\".");
 }
 
 static void
@@ -474,9 +473,8 @@ test_text_bytes (Fixture *f, gconstpointer data)
   ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
   g_assert_cmpstr (ids, ==, "255 0 97 10");
   assert_refused (f, "text", as_text,
-                  "“@/t.bin” is no UTF-8 text: line 1 has the byte 0xFF. If it is Latin-1 or "
-                  "Windows-1252, convert it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, "
-                  "UTF-8.");
+                  "“@/t.bin” is not UTF-8 text: line 1 contains the byte 0xFF. If it is Latin-1 or Windows-1252, "
+                  "convert it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8.");
 }
 
 /* GPT-2's numbers of bytes are those of its vocabulary: "!" is 0, "a" 64, " " 220, newline 198. */
@@ -507,13 +505,14 @@ test_text_bpe (Fixture *f, gconstpointer data)
   ids = window (dataset, LOOM_SPLIT_TRAIN, 0);
   g_assert_cmpstr (ids, ==, "64 257 65 0 198 220 257 256 257");
   assert_refused (f, "text", without,
-                  "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt as of GPT-2.");
-  assert_refused (f, "text", needless, "The data set text has merges=\"…\", which is for unit=\"bpe\" alone.");
-  assert_refused (f, "text", missing, "There is no file “@/none.txt”; merges=\"FILE\" is a merges.txt as of GPT-2.");
+                  "The data set text has unit=\"bpe\", which needs merges=\"FILE\", a merges.txt such as GPT-2's.");
+  assert_refused (f, "text", needless, "The data set text has merges=\"…\", which is only for unit=\"bpe\".");
+  assert_refused (f, "text", missing,
+                  "There is no file “@/none.txt”; merges=\"FILE\" must be a merges.txt such as GPT-2's.");
   write_file (f, "merges.txt", "b a\nx\n", -1);
-  assert_refused (f, "text", strv, "“@/merges.txt” line 2 is no pair of tokens with a blank between them.");
+  assert_refused (f, "text", strv, "“@/merges.txt” line 2 is not a pair of tokens separated by a space.");
   write_file (f, "merges.txt", "b a\nbaba b\n", -1);
-  assert_refused (f, "text", strv, "“@/merges.txt” line 2: “baba” is no byte and no pair of an earlier line.");
+  assert_refused (f, "text", strv, "“@/merges.txt” line 2: “baba” is neither a byte nor a pair of an earlier line.");
 }
 
 /* Two pairs make one token, which has one number; a pair that is written twice counts from its last line. The numbers
@@ -586,8 +585,8 @@ test_fashion_mnist_missing (Fixture *f, gconstpointer data)
   g_autofree char *shape = NULL;
 
   assert_refused (f, "fashion-mnist", strv,
-                  "Fashion-MNIST was not found; looked in “@/nowhere” for train-images-idx3-ubyte.gz and its three "
-                  "companions. Install it with “apt install dataset-fashion-mnist”, or say path=\"FOLDER\".");
+                  "Fashion-MNIST was not found: “@/nowhere” does not contain train-images-idx3-ubyte.gz and its three "
+                  "companions. Install it with “apt install dataset-fashion-mnist”, or set path=\"FOLDER\".");
   g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_DATA);
   /* A graph can be drawn without the data. */
   g_assert_false (loom_dataset_describe ("fashion-mnist", &o, &info, NULL));

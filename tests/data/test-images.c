@@ -169,22 +169,22 @@ test_cifar_bad (void)
   g_assert_cmpuint (info.n_ports, ==, 2);
   assert_refused (
       "cifar", none,
-      "CIFAR-10 was not found: there is no data_batch_1.bin in “@/nowhere”, nor in cifar-10-batches-bin there.");
+      "CIFAR-10 was not found: neither “@/nowhere” nor its folder cifar-10-batches-bin contains data_batch_1.bin.");
   g_unsetenv ("GRADLOOM_DATA");
-  assert_refused (
-      "cifar", NULL,
-      "CIFAR-10 was not found: unpack its binary version and say path=\"FOLDER\", where data_batch_1.bin lies.");
+  assert_refused ("cifar", NULL,
+                  "CIFAR-10 was not found: unpack its binary version and set path=\"FOLDER\", the folder that contains "
+                  "data_batch_1.bin.");
   write_records ("ten/data_batch_1.bin", 2, 1, 0);
   assert_refused ("cifar", strv, "There is no file “@/ten/data_batch_2.bin”; a part of the data set is missing.");
   write_file ("ten/data_batch_1.bin", "too short", 9);
   assert_refused (
       "cifar", strv,
-      "“@/ten/data_batch_1.bin” has 9 bytes, which is no whole number of records of 3073 bytes: it is no file "
-      "of CIFAR-10, or is cut off.");
+      "“@/ten/data_batch_1.bin” has 9 bytes, which is not a multiple of a record's 3073 bytes: it is not a file of "
+      "CIFAR-10, or is truncated.");
   write_records ("ten/data_batch_1.bin", 2, 1, 9);
-  assert_refused (
-      "cifar", strv,
-      "“@/ten/data_batch_1.bin” has a picture of class 10, but CIFAR-10 has 10 classes: it is no file of it.");
+  assert_refused ("cifar", strv,
+                  "“@/ten/data_batch_1.bin” has a picture of class 10, but CIFAR-10 has only 10 classes: it is a file "
+                  "of another data set.");
 }
 
 /* ---- folders of pictures --------------------------------------------------- */
@@ -298,9 +298,9 @@ test_folder_bad (void)
   write_file ("broken/dog/1.png", "none", 4);
   write_file ("broken/dog/2.png", "neither", 7);
   assert_refused ("image-folder", none,
-                  "There is no folder “@/absent”; it should hold a folder of pictures for each class.");
+                  "There is no folder “@/absent”; it should contain a folder of pictures for each class.");
   assert_refused ("image-folder", flat,
-                  "“@/bad/cat” holds no folder; there should be one for each class, with its pictures in it.");
+                  "“@/bad/cat” contains no folder; it should contain a folder of pictures for each class.");
   assert_refused ("image-folder", empty, "“@/bad/cat” holds no picture (.png and others).");
   assert_refused ("image-folder", other, "“@/bad” has a class “cat”, which “@/good” does not have.");
   /* Opening looks at no picture; what is wrong is said when it is that one's turn. */
@@ -309,7 +309,7 @@ test_folder_bad (void)
       g_autoptr (LoomDataset) dataset = open_source ("image-folder", i == 0 ? files : memory);
       g_autoptr (GError) error = NULL;
       g_autoptr (GPtrArray) read = loom_dataset_read_new (dataset, LOOM_SPLIT_TRAIN, first, 2, &error);
-      g_autofree char *expected = g_strdup_printf ("“%s/broken/dog/1.png” is no picture that can be read", folder);
+      g_autofree char *expected = g_strdup_printf ("“%s/broken/dog/1.png” is not a readable picture", folder);
 
       g_assert_null (read);
       g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
@@ -353,7 +353,7 @@ test_splits (void)
   write_flat ("splits/train/cat/1.bmp", 2, 2, 1, 1, 1);
   write_flat ("splits/val/cat/1.bmp", 2, 2, 1, 1, 1);
   assert_refused ("image-folder", strv,
-                  "The folders train and val in “@/splits” are splits and no classes: say path=\"…/train\" and "
+                  "The folders train and val in “@/splits” are splits, not classes: set path=\"…/train\" and "
                   "test_path=\"…/val\".");
   write_flat ("vehicles/train/1.bmp", 2, 2, 1, 1, 1);
   write_flat ("vehicles/test/1.bmp", 2, 2, 1, 1, 1);
@@ -415,8 +415,7 @@ test_large (void)
   /* What it claims to be is refused before memory is taken. */
   memcpy ((guint8 *)g_bytes_get_data (bomb, NULL) + 22, &height, sizeof height);
   g_assert_false (loom_picture_read (bomb, "bomb", &options, 1, 1, 1, &pixel, &border, &note, &error));
-  g_assert_cmpstr (error->message, ==,
-                   "“bomb” is 7200 × 1000000 pixels; pictures of up to 100 million can be read. Make it smaller.");
+  g_assert_cmpstr (error->message, ==, "“bomb” has 7200 × 1000000 pixels; the limit is 100 million. Make it smaller.");
 }
 
 static gboolean
@@ -530,7 +529,7 @@ test_links (void)
   g_assert_true (loom_dataset_describe ("image-folder", &o, &info, NULL));
   g_assert_null (loom_dataset_open ("image-folder", &o, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUTSIDE);
-  g_assert_nonnull (strstr (error->message, "is outside this graph's folder; agree to reading it first."));
+  g_assert_nonnull (strstr (error->message, "is outside this graph's folder and is read only after you agree."));
   g_clear_error (&error);
   agreed = far;
   g_assert_null (loom_dataset_open ("image-folder", &o, NULL));

@@ -276,7 +276,7 @@ test_empty_split (void)
 
   init_counting (&counting, 40);
   g_assert_null (loom_loader_new (&counting.base, LOOM_SPLIT_VAL, 10, FALSE, 0, &error));
-  g_assert_cmpstr (error->message, ==, "The data set has no samples in its split “val”.");
+  g_assert_cmpstr (error->message, ==, "The split “val” of the data set has no samples.");
 }
 
 /* The order is part of what a resumed run relies on, so it is written down here. */

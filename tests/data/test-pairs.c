@@ -273,39 +273,37 @@ test_bad (void)
   gsize length;
 
   write_file ("bad.tsv", "a\tb\nno tab\n", -1);
-  assert_refused (table, "“@/bad.tsv” line 2 has no tab; source and target stand with a tab between them.");
+  assert_refused (table, "“@/bad.tsv” line 2 has no tab; a tab must separate source and target.");
   write_file ("bad.tsv", "\xff\tb\n", -1);
   assert_refused (table,
-                  "“@/bad.tsv” is no UTF-8 text: line 1 has the byte 0xFF. If it is Latin-1 or "
-                  "Windows-1252, convert it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, "
-                  "UTF-8.");
+                  "“@/bad.tsv” is not UTF-8 text: line 1 contains the byte 0xFF. If it is Latin-1 or Windows-1252, "
+                  "convert it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8.");
   write_file ("long.tsv", "a b\tc\n", -1);
-  assert_refused (too_long, "None of the 1 pairs in “@/long.tsv” is as short as source_length and target_length ask.");
+  assert_refused (too_long, "All 1 pairs in “@/long.tsv” are longer than source_length and target_length allow.");
   assert_refused (none, "There is no file “@/none.mo”; it should be a table of sentences or a catalogue (.mo).");
   assert_refused (untranslated,
-                  "There is no file “@/fr/LC_MESSAGES/git.mo”; Debian's packages bring such catalogues, as git, "
-                  "coreutils and iso-codes do; where a container's image leaves them out, delete the path-exclude in "
+                  "There is no file “@/fr/LC_MESSAGES/git.mo”; Debian's packages such as git, coreutils and iso-codes "
+                  "contain catalogues; if a container's image excludes them, delete the path-exclude in "
                   "/etc/dpkg/dpkg.cfg.d and install the package again.");
   write_file ("bad.mo", "not a catalogue of texts", -1);
-  assert_refused (mo, "“@/bad.mo” is no catalogue of gettext's.");
+  assert_refused (mo, "“@/bad.mo” is not a gettext catalogue.");
   write_mo ("good.mo", texts, 1, FALSE);
   write_mo ("other.mo", texts + 2, 1, FALSE);
-  assert_refused (mixed,
-                  "The data set pairs has a target_path, and then both paths must be catalogues (.mo) or folders "
-                  "of them.");
+  assert_refused (mixed, "The data set pairs has a target_path, so both paths must be catalogues (.mo) or folders of "
+                         "catalogues.");
   write_mo ("bad.mo", texts, 2, FALSE);
-  assert_refused (mo, "“@/bad.mo” has a text that is not in its character set, UTF-8.");
+  assert_refused (mo, "“@/bad.mo” contains a text that is not valid in its character set, UTF-8.");
   write_mo ("other.mo", (const char *const[]){ "Save", "Sichern" }, 1, FALSE);
-  assert_refused (apart, "“@/good.mo” holds no pair of sentences whose text the other catalogue has, too.");
+  assert_refused (apart, "“@/good.mo” contains no pair of sentences that both catalogues translate.");
   write_file ("empty/readme", "", 0);
-  assert_refused (empty, "“@/empty” holds no catalogue (.mo).");
+  assert_refused (empty, "“@/empty” contains no catalogue (.mo).");
   /* Cut off anywhere it is refused, or still whole. */
   write_mo ("bad.mo", texts, 1, FALSE);
   g_assert_true (g_file_get_contents (path, &content, &length, NULL));
   for (gsize n = 20; n < length; n++)
     {
       write_file ("bad.mo", content, (gssize)n);
-      assert_refused (mo, "“@/bad.mo” is damaged: an entry lies outside the file.");
+      assert_refused (mo, "“@/bad.mo” is damaged: an entry is outside the file.");
     }
 }
 

@@ -539,7 +539,7 @@ test_refused (void)
     const char *source, *strv[7], *message;
   } cases[] = {
     { "copy", { "task", "turn", NULL }, "The data set copy has task=\"turn\", which must be one of: copy, reverse." },
-    { "adding", { "length", "1", NULL }, "The data set adding has length=\"1\", which must lie between 2 and 100000." },
+    { "adding", { "length", "1", NULL }, "The data set adding has length=\"1\", which must be from 2 to 100000." },
     { "arithmetic-trees",
       { "operators", "+/", NULL },
       "The data set arithmetic-trees has operators=\"+/\"; name one or more of +, - and *, each once." },
@@ -548,9 +548,8 @@ test_refused (void)
       "The data set arithmetic-trees has operators=\"++\"; name one or more of +, - and *, each once." },
     { "arithmetic-trees",
       { "leaves", "64", "target_type", "float", NULL },
-      "The data set arithmetic-trees has target_type=\"float\", and products of its leaves are too large for it; "
-      "give "
-      "it fewer leaves or a smaller modulus." },
+      "The data set arithmetic-trees has target_type=\"float\", but products of so many leaves are too large for it; "
+      "use fewer leaves or a smaller modulus." },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -349,8 +349,8 @@ test_bad_options (void)
   } cases[] = {
     { "spirl", { NULL }, "There is no data set “spirl”. Did you mean “spirals”?" },
     { "spirals", { "noise", "abc", NULL }, "The data set spirals has noise=\"abc\", which is no number." },
-    { "spirals", { "n", "1.5", NULL }, "The data set spirals has n=\"1.5\", which is no whole number." },
-    { "spirals", { "n", "0", NULL }, "The data set spirals has n=\"0\", which must lie between 1 and 10000000." },
+    { "spirals", { "n", "1.5", NULL }, "The data set spirals has n=\"1.5\", which is not an integer." },
+    { "spirals", { "n", "0", NULL }, "The data set spirals has n=\"0\", which must be from 1 to 10000000." },
     { "spirals",
       { "target_type", "int", NULL },
       "The data set spirals has target_type=\"int\", which must be one of: class, float." },
@@ -362,8 +362,8 @@ test_bad_options (void)
       "A picture of two shapes has no class. Set shapes to 1, or target_type to sentence." },
     { "shapes",
       { "flip", "0.5", NULL },
-      "A sentence with “left of” would be wrong of a mirrored picture. Leave flip out." },
-    { "csv", { NULL }, "The data set csv needs path=\"…\": The file; its first line names the columns." },
+      "Sentences with “left of” would be wrong for mirrored pictures. Remove flip." },
+    { "csv", { NULL }, "The data set csv needs path=\"…\": The CSV file; its first line names the columns." },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)

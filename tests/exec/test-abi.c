@@ -11,8 +11,8 @@ test_old (void)
 {
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autofree char *want
-      = g_strdup_printf ("There is no device cuda:0: the cuda module speaks version %d of the back-end interface, this "
-                         "program %d. Use device cpu.",
+      = g_strdup_printf ("There is no device cuda:0: the cuda module has version %d of the back-end interface, but "
+                         "this program needs %d. Use device cpu.",
                          LOOM_BACKEND_ABI - 1, LOOM_BACKEND_ABI);
 
   for (int again = 0; again < 2; again++)
@@ -48,7 +48,7 @@ test_of_others (void)
       g_assert_cmpint (g_chmod (folder, cases[i].folder), ==, 0);
       g_assert_cmpint (g_chmod (file, cases[i].file), ==, 0);
       g_assert_null (loom_devices_get (devices, "cuda:0", &error));
-      if ((strstr (error->message, "is not opened, because others than you") == NULL) != cases[i].opened
+      if ((strstr (error->message, "is not loaded, because users other than you") == NULL) != cases[i].opened
           || (strstr (error->message, "could not be loaded") != NULL) != cases[i].opened)
         g_error ("case %u: %s", i, error->message);
     }

@@ -30,8 +30,8 @@ static const struct
   const char *name, *node, *text;
   int code;
 } expected[N_KINDS] = {
-  [BAD_ROW] = { "row", "Node table ", "the row 99 lies outside 0 … 6", LOOM_ERROR_DATA },
-  [BAD_CLASS] = { "class", "Node loss ", "the target class -3 lies outside 0 … 4", LOOM_ERROR_DATA },
+  [BAD_ROW] = { "row", "Node table ", "the row 99 is outside 0 … 6", LOOM_ERROR_DATA },
+  [BAD_CLASS] = { "class", "Node loss ", "the target class -3 is outside 0 … 4", LOOM_ERROR_DATA },
   [NOT_FINITE] = { "finite", "The check of loss and gradients (update_gate on ", LOOM_NOT_FINITE_TEXT, LOOM_ERROR_NAN },
 };
 

@@ -141,15 +141,15 @@ test_bad (void)
     const char *header, *message;
   } cases[] = {
     { "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
-      "“a.npy” is truncated: its header promises 12 bytes of numbers, and 8 are there." },
+      "“a.npy” is truncated: by its header it has 12 bytes of numbers, but it contains 8." },
     { "{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }",
       "“a.npy” is big endian (>f4); save it as little endian, with .astype('<f4')." },
     { "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }",
-      "“a.npy” has elements of type “<c8”; floats (f8, f4, f2), integers and bool can be read." },
+      "“a.npy” has elements of type “<c8”; only floats (f8, f4, f2), integers and bool are supported." },
     { "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
-      "“a.npy” has elements of type “|O”; floats (f8, f4, f2), integers and bool can be read." },
+      "“a.npy” has elements of type “|O”; only floats (f8, f4, f2), integers and bool are supported." },
     { "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",
-      "“a.npy” holds records with fields; save each field as an array of its own." },
+      "“a.npy” holds records with fields; save each field as a separate array." },
     { "{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }",
       "“a.npy” holds unsigned integers that are too large for i64, the first as element 0." },
     { "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }",
@@ -206,7 +206,7 @@ test_files (void)
   g_assert_null (loom_npy_load ("/etc/passwd", &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
   g_assert_cmpstr (error->message, ==,
-                   "“/etc/passwd” is no npy file (its first bytes are not \\x93NUMPY); write it with numpy.save.");
+                   "“/etc/passwd” is not an npy file (its first bytes are not \\x93NUMPY); write it with numpy.save.");
 }
 
 TEST_FILE (argc, argv)

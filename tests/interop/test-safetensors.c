@@ -111,7 +111,7 @@ test_unaligned (void)
   g_assert_cmpfloat (loom_tensor_get (t, 0), ==, 0);
 }
 
-#define JSON_FAULT "“w” is no safetensors file, or a damaged one: its header is no JSON of the expected form."
+#define JSON_FAULT "“w” is not a safetensors file, or is damaged: its header is not JSON of the expected form."
 
 static void
 test_bad (void)
@@ -125,9 +125,9 @@ test_bad (void)
       "“w” has a damaged header: tensors “a” and “b” overlap." },
     { "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
       "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}",
-      "“w” has a damaged header: nothing owns the 2 bytes before tensor “b”." },
+      "“w” has a damaged header: the 2 bytes before tensor “b” belong to no tensor." },
     { "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}",
-      "“w” has a damaged header: nothing owns its last 6 bytes." },
+      "“w” has a damaged header: the last 6 bytes of data belong to no tensor." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}",
       "“w” is truncated or damaged: tensor “a” ends at byte 12 of the data, which has 8." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}",
@@ -135,15 +135,15 @@ test_bad (void)
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,8]}}",
       "“w” has a damaged header: tensor “a” is too large." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}",
-      "“w” has a damaged header: the shape of tensor “a” is no list of at most 8 sizes." },
+      "“w” has a damaged header: the shape of tensor “a” is not a list of at most 8 sizes." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}",
-      "“w” has a damaged header: the data_offsets of tensor “a” are no range." },
+      "“w” has a damaged header: the data_offsets of tensor “a” are not a range." },
     { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0.5,8]}}",
-      "“w” has a damaged header: the data_offsets of tensor “a” are no range." },
+      "“w” has a damaged header: the data_offsets of tensor “a” are not a range." },
     { "{\"a\":{\"shape\":[2],\"data_offsets\":[0,8]}}", "“w” has a damaged header: tensor “a” has no dtype." },
     { "{\"a\":3}", "“w” has a damaged header at tensor “a”." },
-    { "{\"__metadata__\":{\"a\":1}}", "“w” has a damaged header: __metadata__ is no map of texts." },
-    { "[]", "“w” has a damaged header: it is no JSON object." },
+    { "{\"__metadata__\":{\"a\":1}}", "“w” has a damaged header: __metadata__ is not a map of strings." },
+    { "[]", "“w” has a damaged header: it is not a JSON object." },
     { "{\"a\":", JSON_FAULT },
     { "[[[[[[[[[[[[[[[[", JSON_FAULT },
   };
@@ -170,8 +170,7 @@ test_unread (void)
                                                  "\"b\":{\"dtype\":\"%s\",\"shape\":[2,3],\"data_offsets\":[4,8]}}",
                                                  dtypes[i]);
       g_autofree char *said = g_strdup_printf (
-          "“w” holds tensor “b” as “%s”, which cannot be read; convert it to F32, F16 or BF16 and save "
-          "it again.",
+          "“w” has the tensor “b” of the unsupported type “%s”; convert it to F32, F16 or BF16 and save it again.",
           dtypes[i]);
       g_autoptr (GError) error = NULL;
       g_autoptr (LoomSafetensors) file = parse (header, 8, &error);
@@ -214,22 +213,22 @@ test_kinds (void)
   } cases[] = {
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pkl",
       46,
-      { "is what torch.save writes (pickle)", "is what torch.save writes (pickle)",
-        "is what torch.save writes (pickle)" } },
+      { "is a pickle file of torch.save", "is a pickle file of torch.save",
+        "is a pickle file of torch.save" } },
     { "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.",
       15,
-      { "is what torch.save writes (pickle)", "is what torch.save writes (pickle)",
-        "is what torch.save writes (pickle)" } },
+      { "is a pickle file of torch.save", "is a pickle file of torch.save",
+        "is a pickle file of torch.save" } },
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy",
       35,
       { "is an npz archive", "is an npz archive", "is an npz archive" } },
     { "PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.txt",
       35,
-      { "is a zip archive", "is a zip archive", "is a zip archive, as spreadsheets" } },
+      { "is a zip archive", "is a zip archive", "is a zip archive or a spreadsheet" } },
     { "GGUF\3\0\0\0", 8, { "is a GGUF file", "is a GGUF file", "is a GGUF file" } },
     { "GGUF is a format.", 17, { NULL, NULL, NULL } },
     { "\x89HDF\r\n\x1a\n\0", 9, { "is an HDF5 file", "is an HDF5 file", "is an HDF5 file" } },
-    { "\x93NUMPY\1\0", 8, { "is an npy file", NULL, "is a NumPy array, which the data set npy reads" } },
+    { "\x93NUMPY\1\0", 8, { "is an npy file", NULL, "is a NumPy array; use the data set npy for it" } },
     { "{\"metadata\":{},\"weight_map\":{\"a\":\"b\"}}",
       38,
       { "is the index of shards", "is the index of shards", NULL } },
@@ -260,7 +259,7 @@ test_kinds (void)
           g_assert_true (words != NULL && g_str_has_prefix (words, want));
       }
   g_autofree char *shard = loom_file_shard_words ("a/model-00002-of-00003.safetensors");
-  g_assert_true (g_str_has_prefix (shard, "By its name it is shard 2 of 3"));
+  g_assert_true (g_str_has_prefix (shard, "Its name is that of shard 2 of 3"));
   g_assert_null (loom_file_shard_words ("model-00001-of-00001.safetensors"));
   g_assert_null (loom_file_shard_words ("model.safetensors"));
 }
@@ -282,10 +281,10 @@ test_files (void)
   g_clear_error (&error);
   g_assert_null (loom_safetensors_open_bytes (lie, "w", &error));
   g_assert_cmpstr (error->message, ==,
-                   "“w” is no safetensors file, or is truncated: its header would be longer than the file.");
+                   "“w” is not a safetensors file, or is truncated: its header would be longer than the file.");
   g_clear_error (&error);
   g_assert_null (loom_safetensors_open_bytes (truncated, "w", &error));
-  g_assert_cmpstr (error->message, ==, "“w” is no safetensors file: it is too short.");
+  g_assert_cmpstr (error->message, ==, "“w” is not a safetensors file: it is too short.");
   g_clear_error (&error);
 
   add (tensors, "a", LOOM_F32, 1, 4, 0);

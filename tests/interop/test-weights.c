@@ -51,7 +51,7 @@ test_fit (void)
       2,
       { 4, 3 },
       LOOM_WEIGHT_DIFFERS,
-      "a.weight is 4 × 3 here, 3 × 4 in the file; a linear node takes it so by another weight_layout" },
+      "a.weight is 4 × 3 here, 3 × 4 in the file; set another weight_layout on the linear node to load it" },
     { "a.weight", LOOM_F32, 1, { 12 }, LOOM_WEIGHT_DIFFERS, "a.weight is 12 here, 3 × 4 in the file" },
     { "a.weight", LOOM_I64, 2, { 3, 4 }, LOOM_WEIGHT_DIFFERS, "a.weight is i64 3 × 4 here, f32 3 × 4 in the file" },
     { "a.count", LOOM_F32, 0, { 0 }, LOOM_WEIGHT_DIFFERS, "a.count is f32 scalar here, i64 scalar in the file" },

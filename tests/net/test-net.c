@@ -515,15 +515,15 @@ test_muted_faults (void)
 {
   assert_muted_fault ("<node id='x' op='input' shape='B,8'/><node id='fc' op='linear' out_features='4' mute='true'/>"
                       "<node id='act' op='relu'/><wire from='x' to='fc'/><wire from='fc' to='act'/>",
-                      "“fc” is muted, but gives f32 B × 4");
+                      "“fc” is muted, but none of its inputs has the type of its output, f32 B × 4");
   assert_muted_fault ("<module name='m'><node id='x' op='module_input'/><node id='fc' op='linear' out_features='4'/>"
                       "<node id='y' op='module_output'/><wire from='x' to='fc'/><wire from='fc' to='y'/></module>"
                       "<node id='x' op='input' shape='B,8'/><node id='b' module='m' mute='true'/>"
                       "<node id='act' op='relu'/><wire from='x' to='b'/><wire from='b' to='act'/>",
-                      "“b” is muted, but gives f32 B × 4");
+                      "“b” is muted, but none of its inputs has the type of its output, f32 B × 4");
   assert_muted_fault ("<node id='x' op='input' shape='B,8' mute='true'/><node id='act' op='relu'/>"
                       "<wire from='x' to='act'/>",
-                      "“x” is muted, but gives f32 B × 8");
+                      "“x” is muted, but none of its inputs has the type of its output, f32 B × 8");
 }
 
 TEST_FILE (argc, argv)

@@ -652,34 +652,34 @@ test_faults (void)
       "“y” is carried to “g” of the next step, but the module has no module_input of this name." },
     { MODULE ("<node id='h' op='module_input' shape='B,2'/><node id='y' op='module_output' carry='h'/>"
               "<node id='z' op='module_output' carry='h'/><wire from='x' to='y'/><wire from='x' to='z'/>") USE (""),
-      "s.z", "carry", "“y” and “z” are both carried to “h”, which can be only one of them at the next step." },
+      "s.z", "carry", "“y” and “z” are both carried to “h”, which can have only one value at the next step." },
     { MODULE ("<node id='h' op='module_input' shape='B,3'/><node id='y' op='module_output' carry='h'/>"
               "<wire from='x' to='y'/>") USE (""),
       "s", "h",
-      "“h” begins as f32 4 × 3, but a step makes f32 4 × 2 of it (“y”). What is carried has the same type at every "
-      "step." },
+      "“h” is f32 4 × 3 before the first step, but f32 4 × 2 after a step (“y”). A carried value must have the same "
+      "type at every step." },
     { MODULE ("<node id='h' op='module_input'/><node id='y' op='module_output' carry='h'/><wire from='x' to='y'/>")
           USE (""),
-      "s", "h", "The input “h” is not wired, and its module_input has no shape for zeros to begin with." },
+      "s", "h", "The input “h” is not wired, and its module_input has no shape for initial zeros." },
     { MODULE (OUT ("x")) USE ("sequence='z'"), "s", "sequence", "sequence names “z”, but “m” has no such input." },
     { MODULE (OUT ("x")) USE ("axis='3'"), "s", "x",
-      "“x” is cut into steps along dimension 3, counted from 0, but what comes here is 5 × 4 × 2." },
+      "“x” is divided into steps along dimension 3, counted from 0, but its value is 5 × 4 × 2." },
     { MODULE (OUT ("x")) USE ("colour='red'"), "s", "colour",
       "Neither “scan” nor its module “m” has a parameter “colour”." },
     { MODULE ("<node id='z' op='module_input'/><node id='a' op='add'/><wire from='x' to='a.input'/>"
               "<wire from='z' to='a.other'/>" OUT ("a"))
           USE ("sequence='x,z'") "<node id='z' op='input' shape='7,B,2'/><wire from='z' to='s.z'/>",
-      "s", "z", "All sequences of a loop have the same number of steps, but “z” has 7 and another one 5." },
+      "s", "z", "All sequences of a loop need the same number of steps, but “z” has 7 and another sequence has 5." },
     { MODULE (OUT ("x")) USE ("") "<node id='l' op='input' shape='B'/><wire from='l' to='s.lengths'/>", "s", "lengths",
-      "lengths is one whole number (i64) for each sample; here comes f32 4." },
+      "lengths must be one integer (i64) for each sample, but is f32 4." },
     { MODULE ("<node id='i' op='input' shape='B,2'/>" OUT ("i")) USE (""), "s.i", NULL,
-      "“input” cannot stand in the body of a loop: what comes from outside enters it through a module_input." },
+      "“input” is not allowed in the body of a loop: outer values enter it through a module_input." },
     { MODULE ("<node id='u' op='unique'/><wire from='x' to='u'/>" OUT ("u.out")) USE (""), "s.u", NULL,
-      "“unique” cannot stand in the body of a loop: its size would differ from step to step." },
+      "“unique” is not allowed in the body of a loop: its size would differ from step to step." },
     { MODULE ("<node id='r' op='relu' device='ref'/><wire from='x' to='r'/>" OUT ("r")) USE (""), "s.r", "device",
-      "A loop runs on one device, that of “s”." },
+      "A loop runs on one device, that of “s”. Remove device." },
     { MODULE ("<node id='again' op='scan' body='m'/><wire from='x' to='again'/>" OUT ("again")) USE (""), "s.again",
-      "module", "A module cannot hold itself, for it would never end: “m” holds “m”." },
+      "module", "A module cannot contain itself: “m” holds “m”." },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -817,8 +817,8 @@ test_given (void)
   g_assert_null (loom_lower (m.net, &options, &value, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
   g_assert_cmpstr (error->message, ==,
-                   "loop.act lies within the loop of loop and has a value at each step, so none can be given. Give an "
-                   "input of loop a value.");
+                   "loop.act is inside the loop of loop and has another value at each step, so it cannot be set. Set "
+                   "an input of loop.");
 }
 
 /* ---- recomputation -------------------------------------------------------------------------- */

@@ -397,7 +397,7 @@ test_statistics (void)
       lower_port (&m, NORM "<node id='index' op='input' shape='B' dtype='i64'/><wire from='index' to='s.index'/>", "s",
                   TRUE, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
-  g_assert_nonnull (strstr (error->message, "is a statistic of the batch, but a body of s gets some rows of it"));
+  g_assert_nonnull (strstr (error->message, "is a statistic of the batch, but a body of s reads only some rows of it"));
 }
 
 /* A program has as many instructions for many nodes as for few. */
@@ -464,54 +464,54 @@ test_faults (void)
   {
     const char *body, *node, *port, *sentence;
   } cases[] = {
-    { "<node id='s' op='switch'/>", "s", "bodies", "“switch” needs the names of the modules of which it runs one." },
+    { "<node id='s' op='switch'/>", "s", "bodies", "“switch” needs the names of the modules from which it selects." },
     { "<node id='s' op='recurse'/>", "s", "body", "“recurse” needs the name of the module that it runs." },
     { BODIES SWITCH ("layer,produkt", "B", "i64"), "s", "bodies", "There is no module “produkt”." },
     { BODIES INPUTS
       "<node id='s' op='switch' bodies='layer,product'/><wire from='x' to='s.x'/><wire from='z' to='s.z'/>",
       "s", "index", "The input “index” is not wired." },
     { BODIES OTHER ("<node id='y' op='module_output'/>") SWITCH ("layer,other", "B", "i64"), "s", "bodies",
-      "“layer” has an input “z”, but “other” has none: all bodies of a switch have the same ports." },
+      "“layer” has an input “z”, but “other” does not: all bodies of a switch need the same ports." },
     { ONE ("op='relu'")
           OTHER ("<node id='y' op='module_output'/><node id='w' op='module_output'/><wire from='x' to='w'/>")
               USE ("one,other", "shape='B' dtype='i64'"),
-      "s", "bodies", "“other” has an output “w”, but “one” has none: all bodies of a switch have the same ports." },
+      "s", "bodies", "“other” has an output “w”, but “one” does not: all bodies of a switch need the same ports." },
     { ONE ("op='linear' out_features='2'") OTHER ("<node id='y' op='module_output'/>")
           USE ("one,other", "shape='B' dtype='i64'"),
       "s", "y",
-      "“y” is f32 6 × 2 from “one”, but f32 6 × 3 from “other”: all bodies of a switch give the same types." },
+      "“y” is f32 6 × 2 in “one”, but f32 6 × 3 in “other”: all bodies of a switch need the same output types." },
     { ONE ("op='relu'") USE ("one,one", "shape='B'"), "s", "index",
-      "index is one whole number (i64), or one for each sample; here comes f32 6." },
+      "index must be one integer (i64), or one for each sample, but is f32 6." },
     { ONE ("op='relu'") USE ("one,one", "shape='7' dtype='i64'"), "s", "x",
-      "“x” is f32 6 × 3, but index chooses a body for each sample: all that goes into a body and comes out of it has "
-      "the samples as its first dimension then." },
+      "“x” is f32 6 × 3, but index chooses a body for each sample, so inputs and outputs of the bodies need the "
+      "samples as their first dimension." },
     { ONE ("op='relu'") USE ("one' colour='red", "shape='B' dtype='i64'"), "s", "colour",
       "Neither “switch” nor its module “one” has a parameter “colour”." },
     { ONE ("op='relu'") USE ("one' repeat='2", "shape='B' dtype='i64'"), "s", "repeat",
-      "“s” cannot be repeated: numbers in its path are those of its bodies." },
+      "“s” cannot be repeated, because numbers in its path identify its bodies." },
     { CELL TREE ("", "B,N,1"), "t", "parent",
-      "parent is a whole number (i64) for each node of each tree; here comes i64 6 × 5 × 1." },
+      "parent must be an integer (i64) for each node of each tree, but is i64 6 × 5 × 1." },
     { "<module name='node'><node id='x' op='module_input'/><node id='h' op='module_input' shape='B,3'/>"
       "<node id='y' op='module_output' carry='h'/><node id='w' op='module_output'/><wire from='h' to='y'/>"
       "<wire from='x' to='w'/></module>" TREE ("", "B,4"),
       "t", "x",
-      "“x” is f32 6 × 5 × 2, and parent is i64 6 × 4: both begin with the trees and "
-      "their nodes." },
+      "“x” is f32 6 × 5 × 2, but parent is i64 6 × 4: the first two dimensions of both must be the trees and their "
+      "nodes." },
     { CELL TREE ("arity='2'", "B,N"), "t", "arity",
       "With arity=\"2\" “node” needs inputs “h0” … “h1” for the children's “h”, and no others." },
     { CELL2 TREE ("", "B,N"), "t", "arity",
-      "“node” has inputs for single children of “h”; “recurse” needs arity=\"2\" then." },
+      "“node” has inputs for the single children of “h”, so “recurse” needs arity=\"2\"." },
     { ONE ("op='relu'") "<node id='x' op='input' shape='B,N,2'/><node id='p' op='input' shape='B,N' dtype='i64'/>"
                         "<node id='t' op='recurse' body='one'/><wire from='x' to='t.x'/><wire from='p' to='t.parent'/>",
-      "t", "body", "“one” carries nothing from children to parents: a module_output needs carry." },
+      "t", "body", "“one” carries no value from children to parents. Set carry on a module_output." },
     { CELL TREE ("", "B,N") "<wire from='x' to='t.h'/>", "t", "h",
-      "Nothing is wired into “h” of “t”: it is what the children of a node give." },
+      "“h” of “t” cannot be wired: its value comes from the children of a node." },
     { CELL2 "<node id='x' op='input' shape='T,B,2'/><node id='s' op='scan' body='node'/><wire from='x' to='s.x'/>", "s",
-      "body", "“y” of “node” is carried to “h”, which “h0” is not called: only recurse has an input for each child." },
+      "body", "“y” of “node” is carried to “h”, but “h0” has another name: only recurse has an input for each child." },
     { "<module name='n'><node id='parent' op='module_input' shape='B,2'/><node id='x' op='module_input'/>"
       "<node id='y' op='module_output' carry='parent'/><wire from='x' to='y'/></module>"
       "<node id='t' op='recurse' body='n'/>",
-      "t", "body", "“n” has an input “parent”, which is what the input of “recurse” itself is called." },
+      "t", "body", "“n” has an input “parent”, but this is the name of an input of “recurse” itself. Rename it." },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -187,7 +187,7 @@ test_force (void)
 
       g_assert_true (g_file_set_contents (files[i], "mine", -1, NULL));
       g_assert_cmpint (gradloom (&said, "import", model, "-o", path, NULL), ==, 2);
-      g_assert_nonnull (strstr (said, "is there already; name another graph with -o, or say --force."));
+      g_assert_nonnull (strstr (said, "exists already. Name another graph with -o, or use --force."));
       g_assert_true (g_file_get_contents (files[i], &text, NULL, NULL));
       g_assert_cmpstr (text, ==, "mine");
       g_assert_false (g_file_test (files[1 - i], G_FILE_TEST_EXISTS));

@@ -460,8 +460,8 @@ test_crossing (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE);
   g_assert_cmpstr (error->message, ==,
                    "Node far: Expected all tensors to be on the same device, but found at least two devices, cpu and "
-                   "ref! The value of node near is on cpu and is needed on ref. Give both nodes one device, or take "
-                   "strict_devices away.");
+                   "ref! The value of node near is on cpu and is needed on ref. Set the same device on both nodes, or "
+                   "remove strict_devices.");
 }
 
 /* A hyper-parameter is on the graph's device and on no wire: strict_devices lets nodes of another device read it. */

@@ -555,7 +555,7 @@ test_transfer (void)
     const char *match, *says;
   } wrong[] = { { "scores", "No weight of*scores.weight is 2 × 12 here, 3 × 12 in the file*" },
                 { "hiden.weight", "*no weight's path matches “hiden.weight”*“hidden.weight”*" },
-                { NULL, "The weights to begin from: *" } };
+                { NULL, "The initial weights: *" } };
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
       o.match = wrong[i].match;
@@ -653,7 +653,7 @@ test_fault (gconstpointer device)
         done = loom_trainer_steps (failed);
         g_autofree char *step = g_strdup_printf ("Step %d (epoch 1): Node loss ", (int)done + 1);
         g_assert_true (g_str_has_prefix (error->message, step));
-        g_assert_nonnull (strstr (error->message, "the target class 3 lies outside 0 … 2"));
+        g_assert_nonnull (strstr (error->message, "the target class 3 is outside 0 … 2"));
 
         g_autoptr (LoomTrainer) stopped = normed_new (path, parts, device, done);
         if (done > 0)

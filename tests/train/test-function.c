@@ -178,7 +178,7 @@ test_input (void)
   g_autoptr (LoomTrainer) t = loom_trainer_new (graph, &o, &error);
 
   g_assert_null (t);
-  g_assert_nonnull (strstr (error->message, "input “u”, which no data set brings"));
+  g_assert_nonnull (strstr (error->message, "input “u”, which no data set provides"));
 }
 
 TEST_FILE (argc, argv)

@@ -171,9 +171,9 @@ static const struct
 } damages[] = {
   { "place", "-1", "“place” is -1" },
   { "place", "12", "“place” is 12" },
-  { "step", "\"many\"", "“step” is no whole number" },
+  { "step", "\"many\"", "“step” is not an integer" },
   { "step", "21", "does not fit this run" },
-  { "epoch", "null", "“epoch” is no whole number" },
+  { "epoch", "null", "“epoch” is not an integer" },
   { "epoch", "4503599627370496", "does not fit this run" },
   { "events_length", "-5", "“events_length”" },
   { "events_length", "{}", "“events_length”" },

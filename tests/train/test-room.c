@@ -171,8 +171,8 @@ test_later_parts (void)
   {
     double constants; /* that there is room for */
     const char *says; /* NULL: nothing */
-  } cases[] = { { 0.5, "An epoch’s last batch, of 30 samples, would find no room on cpu " },
-                { 1.5, "An evaluation, of 50 samples, would find no room on cpu " },
+  } cases[] = { { 0.5, "An epoch’s last batch, of 30 samples, would not fit into the memory of cpu " },
+                { 1.5, "An evaluation, of 50 samples, would not fit into the memory of cpu " },
                 { 4, NULL } };
 
   gives = TRUE;

@@ -217,7 +217,7 @@ test_refused (void)
   check_error (SKIPPING ("stage=\"x\"", "", ""), "", "pipeline", 2, "must be a whole number");
   check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"3\"/>", NULL, 2,
                "a multiple of 3 ranks (3 stages), but there are 2");
-  check_error (SKIPPING ("", "", ""), "<parallel sync_batch_norm=\"true\"/>", "pipeline", 2, "wait for the last one");
+  check_error (SKIPPING ("", "", ""), "<parallel sync_batch_norm=\"true\"/>", "pipeline", 2, "waits for the last one");
   /* A mean over all samples in the middle of the net. */
   check_error (DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\" keepdim=\"true\"") NODE ("sub", "sub", "")
                    LINEAR ("l3", "2", "stage=\"1\"") WIRE ("data.x", "l0") WIRE ("l0", "m") WIRE ("l0", "sub.input")

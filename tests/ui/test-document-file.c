@@ -208,7 +208,7 @@ test_outside (void)
           g_assert_nonnull (data_fault (document));
           g_assert_cmpint (data_fault (document)->code, ==, LOOM_ERROR_OUTSIDE);
           g_assert_nonnull (
-              strstr (data_fault (document)->message, "is outside this graph's folder; agree to reading it first."));
+              strstr (data_fault (document)->message, "is outside this graph's folder and is read only after you agree."));
           studio_document_agree (document);
         }
       g_assert_null (data_fault (document));
