@@ -79,7 +79,8 @@ static LoomPlan *
 check_program (Checking *self, LoomProgram *program, const char *device, const LoomMesh *mesh, const char *what)
 {
   LoomPlanOptions options = self->plan;
-  const LoomCheckOptions check = { .meaning = self->options->meaning, .max_operations = 2e4, .seed = self->options->seed };
+  const LoomCheckOptions check
+      = { .meaning = self->options->meaning, .max_operations = 2e4, .seed = self->options->seed };
   g_autoptr (LoomPlan) plan = NULL;
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
   g_autoptr (GError) error = NULL;
@@ -169,8 +170,8 @@ check_rank (Checking *self, LoomTrainSpec *spec, gint64 batch, gboolean training
   if (step == NULL)
     return refuse (self, g_steal_pointer (&error));
   if (parallel->pipeline > 1 && parallel->stages == NULL)
-    parallel->stages = loom_stages_choose (step, mesh->size[LOOM_MESH_PIPELINE], self->options->devices, spec->device,
-                                           NULL, &error);
+    parallel->stages
+        = loom_stages_choose (step, mesh->size[LOOM_MESH_PIPELINE], self->options->devices, spec->device, NULL, &error);
   if ((parallel->pipeline > 1 && parallel->stages == NULL) || !loom_step_divide (step, spec, mesh, &error))
     return refuse (self, g_steal_pointer (&error));
   *plan = check_program (self, step->program, spec->device, mesh, what);

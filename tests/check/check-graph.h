@@ -25,6 +25,7 @@ typedef struct
   char *rule; /* of a wrong one: "memory", "plan" where there is no plan */
   char *text; /* the sentence, with the plan that it is about */
   guint n_plans;
+
 } CheckResult;
 
 void check_result_clear (CheckResult *self);

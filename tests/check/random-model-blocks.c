@@ -90,7 +90,7 @@ append_instance_attributes (Maker *self, GString *text)
   if (maker_chance (self, 0.3))
     g_string_append (text, " recompute=\"true\"");
   if (self->types && maker_chance (self, 0.3))
-    g_string_append_printf (text, " dtype=\"%s\"", maker_chance (self, 0.5) ? "bf16" : "f16");
+    g_string_append_printf (text, " dtype=\"%s\"", strcmp (self->device, "ref") == 0 && !self->places ? "f16" : "bf16");
   if (self->places && !self->scope->is_body && maker_chance (self, 0.4))
     g_string_append_printf (text, " device=\"cpu:%u\"", maker_below (self, 2));
   if (maker_chance (self, 0.05))
@@ -179,7 +179,8 @@ add_scan (Maker *self)
   const int axis = maker_chance (self, 0.6) ? 1 : 0;
   const LoomType xs = with_steps (&x, axis, steps);
   const LoomType lengths = { LOOM_I64, { .rank = 1, .dim = { loom_dim_symbol ('B') } } };
-  const gboolean takes_two = maker_chance (self, 0.4), is_short = maker_chance (self, 0.2);
+  const gboolean takes_two = maker_chance (self, 0.4), is_short = maker_chance (self, 0.2),
+                 repeats = maker_chance (self, 0.4);
   int from = maker_input (self, &xs), first = maker_chance (self, 0.5) ? maker_input (self, &h) : -1,
       also = takes_two ? maker_input (self, &z) : -1, ends = is_short ? maker_input (self, &lengths) : -1;
   g_autofree char *module = NULL, *id = NULL, *carried = NULL;
@@ -197,10 +198,11 @@ add_scan (Maker *self)
   if (takes_two)
     body_input (self, "z", "", &z);
   grow_body (self);
-  body_output (self, "h1", "carry=\"h\"", body_result (self, &h));
-  v = body_result (self, NULL);
+  /* The first output feeds the next copy of a repeat. */
+  v = body_result (self, repeats ? &x : NULL);
   y = maker_value (self, v)->type;
   body_output (self, "y", "", v);
+  body_output (self, "h1", "carry=\"h\"", body_result (self, &h));
   module = end_body (self);
   element = g_string_new (NULL);
   g_string_append_printf (element, "op=\"scan\" body=\"%s\" sequence=\"x\" axis=\"%d\"", module, axis);
@@ -208,7 +210,8 @@ add_scan (Maker *self)
     g_string_append (element, " reverse=\"true\"");
   if (maker_chance (self, 0.2))
     g_string_append (element, " hoist=\"false\"");
-  append_repeat (self, element);
+  if (repeats)
+    append_repeat (self, element);
   append_instance_attributes (self, element);
   id = finish_node (self, element);
   maker_add_wire (self, (guint)from, id, "x");
@@ -307,9 +310,9 @@ add_tree (Maker *self)
 static void
 add_layers (Maker *self)
 {
-  static const char *const images[] = { "conv2d", "batch_norm2d", "relu", "max_pool2d", "avg_pool2d", "gelu" },
-                    *const rows[]
-      = { "linear", "layer_norm", "relu", "gelu", "dropout", "silu", "batch_norm1d", "rms_norm", "tanh" };
+  static const char *const images[]
+      = { "conv2d", "batch_norm2d", "relu", "max_pool2d", "avg_pool2d", "gelu" },
+      *const rows[] = { "linear", "layer_norm", "relu", "gelu", "dropout", "silu", "batch_norm1d", "rms_norm", "tanh" };
   const gboolean is_image = maker_chance (self, 0.4);
   LoomType type = batch_type (LOOM_F32, is_image ? 2 + maker_below (self, 3) : 4 + maker_below (self, 5), 0);
   int v;
@@ -333,8 +336,9 @@ add_layers (Maker *self)
       if (self->scope->is_rows && g_str_has_prefix (op, "batch_norm"))
         continue;
       if (strcmp (op, "conv2d") == 0)
-        attributes = g_strdup_printf ("out_channels=\"%" G_GINT64_FORMAT "\" kernel_size=\"%d\" padding=\"%d\" bias=\"%s\"",
-                                      width, i % 2 ? 3 : 1, i % 2 ? 1 : 0, maker_chance (self, 0.5) ? "true" : "false");
+        attributes
+            = g_strdup_printf ("out_channels=\"%" G_GINT64_FORMAT "\" kernel_size=\"%d\" padding=\"%d\" bias=\"%s\"",
+                               width, i % 2 ? 3 : 1, i % 2 ? 1 : 0, maker_chance (self, 0.5) ? "true" : "false");
       else if (strcmp (op, "linear") == 0)
         attributes = g_strdup_printf ("out_features=\"%" G_GINT64_FORMAT "\"%s", width,
                                       self->splits && self->scope->outer == NULL && width % 2 == 0
@@ -382,9 +386,9 @@ add_cholesky (Maker *self)
 void
 maker_block (Maker *self)
 {
-  static void (*const blocks[]) (Maker *) = { add_module, add_module,     add_layers, add_layers,     add_layers,
-                                              add_scan,   add_switch,     add_tree,   maker_gradient, maker_assign,
-                                              add_scan,   add_cholesky };
+  static void (*const blocks[]) (Maker *)
+      = { add_module, add_module, add_layers,     add_layers,   add_layers, add_scan,
+          add_switch, add_tree,   maker_gradient, maker_assign, add_scan,   add_cholesky };
   const gboolean is_root = self->scope->outer == NULL;
   guint which = maker_below (self, G_N_ELEMENTS (blocks));
 
@@ -392,7 +396,7 @@ maker_block (Maker *self)
     which = 2;
   if (self->scope->is_rows)
     which = 2;
-  blocks[which] (self);
+  blocks[which](self);
 }
 
 /* The gradient of a small function of a value, or of another one. */

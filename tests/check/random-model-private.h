@@ -26,15 +26,16 @@ typedef struct
 {
   GRand *rand;
   guint32 seed;
-  gboolean trains; /* it has a <train> */
-  gboolean places; /* nodes are placed on several devices */
-  gboolean splits; /* weights are split over ranks */
-  gboolean types;  /* nodes have types of their own */
+  const char *precision, *device; /* of <train>: those that work together */
+  gboolean trains;                /* it has a <train> */
+  gboolean places;                /* nodes are placed on several devices */
+  gboolean splits;                /* weights are split over ranks */
+  gboolean types;                 /* nodes have types of their own */
   GString *modules;
   ModelScope *scope;
-  guint next; /* for ids */
-  char *loss; /* the node that is the loss */
-  guint n_classes;
+  guint next;        /* for ids */
+  char *loss;        /* the node that is the loss */
+  GPtrArray *layers; /* ids of the root's nodes that have weights */
 } Maker;
 
 gboolean maker_chance (Maker *self, double p);
@@ -56,8 +57,8 @@ guint maker_add_value (Maker *self, const char *id, const char *port, const Loom
 guint maker_pass (Maker *self, guint v, const char *op, const char *port, const char *attributes, const LoomType *type);
 /* A node of any operator: its outputs' types are inferred from those of the values. FALSE, and nothing is added, if the
  * operator refuses them. */
-gboolean maker_add (Maker *self, const char *op, const char *attributes, guint n, const guint *from,
-                    const char *const *ports);
+gboolean
+maker_add (Maker *self, const char *op, const char *attributes, guint n, const guint *from, const char *const *ports);
 
 /* A value of this type, made from v; -1: it cannot be. */
 int maker_fit (Maker *self, guint v, const LoomType *to);

@@ -23,9 +23,8 @@ prediction (Maker *self, gint64 width)
 {
   const LoomType input = rows_type (LOOM_F32, 4 + maker_below (self, 5)), output = rows_type (LOOM_F32, width);
   int v = maker_pick (self, LOOM_F32, TRUE), fitted = v >= 0 ? maker_fit (self, (guint)v, &input) : -1;
-  g_autofree char *attributes
-      = g_strdup_printf ("out_features=\"%" G_GINT64_FORMAT "\"%s", width,
-                         self->splits && width % 2 == 0 ? " split=\"column\"" : "");
+  g_autofree char *attributes = g_strdup_printf ("out_features=\"%" G_GINT64_FORMAT "\"%s", width,
+                                                 self->splits && width % 2 == 0 ? " split=\"column\"" : "");
 
   if (fitted < 0)
     fitted = maker_input (self, &input);
@@ -47,12 +46,11 @@ class_loss (Maker *self)
 {
   static const char *const more[] = { "", "", "label_smoothing=\"0.1\"", "ignore_index=\"0\"", "reduction=\"sum\"" };
   static const gint64 classes[] = { 2, 3, 4, 10 };
-  const gint64 n = classes[maker_below (self, G_N_ELEMENTS (classes))];
+  const gint64 n = self->splits ? 4 : classes[maker_below (self, G_N_ELEMENTS (classes))];
   const LoomType target = rows_type (LOOM_I64, 0);
   guint input = prediction (self, n);
   int wanted = maker_input (self, &target);
 
-  self->n_classes = (guint)n;
   return compare (self, "cross_entropy", maker_one_of (self, G_N_ELEMENTS (more), more), input, (guint)wanted);
 }
 
@@ -61,8 +59,9 @@ static guint
 large_loss (Maker *self)
 {
   const LoomType input = { LOOM_F32, { .rank = 3, .dim = { loom_dim_symbol ('B'), loom_dim (1024), loom_dim (2) } } };
-  LoomType rows = { LOOM_F32, { .rank = 2, .dim = { loom_dim_mul (loom_dim_symbol ('B'), loom_dim (1024)), loom_dim (2) } } },
-           target = { LOOM_I64, { .rank = 1, .dim = { rows.shape.dim[0] } } };
+  LoomType rows
+      = { LOOM_F32, { .rank = 2, .dim = { loom_dim_mul (loom_dim_symbol ('B'), loom_dim (1024)), loom_dim (2) } } },
+      target = { LOOM_I64, { .rank = 1, .dim = { rows.shape.dim[0] } } };
   int v = maker_pick (self, LOOM_F32, TRUE), fitted = v >= 0 ? maker_fit (self, (guint)v, &input) : -1;
   guint at, wanted;
   g_autofree char *id = NULL;
@@ -80,9 +79,10 @@ large_loss (Maker *self)
 static guint
 value_loss (Maker *self)
 {
-  static const char *const ops[] = { "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "poisson_nll_loss",
-                                     "binary_cross_entropy_with_logits", "soft_margin_loss" };
-  const LoomType target = rows_type (LOOM_F32, 1 + maker_below (self, 4));
+  static const char *const ops[] = { "mse_loss",        "l1_loss",          "smooth_l1_loss",
+                                     "huber_loss",      "poisson_nll_loss", "binary_cross_entropy_with_logits",
+                                     "soft_margin_loss" };
+  const LoomType target = rows_type (LOOM_F32, self->splits ? 2 : 1 + maker_below (self, 4));
   guint input = prediction (self, target.shape.dim[1].coef);
   int wanted = maker_input (self, &target);
 
@@ -93,9 +93,9 @@ value_loss (Maker *self)
 void
 maker_loss (Maker *self)
 {
-  guint loss = maker_chance (self, 0.04)  ? large_loss (self)
-               : maker_chance (self, 0.6) ? class_loss (self)
-                                          : value_loss (self);
+  guint loss = !self->splits && maker_chance (self, 0.04) ? large_loss (self)
+               : maker_chance (self, 0.6)                 ? class_loss (self)
+                                                          : value_loss (self);
   int v;
 
   maker_value (self, loss)->is_used = TRUE;
@@ -128,41 +128,59 @@ maker_loss (Maker *self)
 /* ---- <train> ------------------------------------------------------------ */
 
 static void
-append_hyper (Maker *self, GString *text, const LoomOptimizer *optimizer)
+append_one (Maker *self, GString *text, const LoomHyper *hyper)
 {
-  static const double numbers[] = { 0, 0.1, 0.5, 0.9 };
+  static const double numbers[] = { 0.1, 0.5, 0.9 };
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  double x = numbers[maker_below (self, G_N_ELEMENTS (numbers))];
 
-  for (const LoomHyper *hyper = optimizer->hyper; hyper->name != NULL; hyper++)
-    {
-      char number[G_ASCII_DTOSTR_BUF_SIZE];
-      double x = numbers[maker_below (self, G_N_ELEMENTS (numbers))];
-
-      if (strcmp (hyper->name, "lr") == 0 || !maker_chance (self, 0.25))
-        continue;
-      if (hyper->choices != NULL)
-        g_string_append_printf (text, " %s=\"%s\"", hyper->name,
-                                hyper->choices[maker_below (self, g_strv_length ((char **)hyper->choices))]);
-      else if (hyper->is_bool)
-        g_string_append_printf (text, " %s=\"%s\"", hyper->name, maker_chance (self, 0.7) ? "true" : "false");
-      else if (!hyper->is_integer && x >= hyper->minimum && x <= hyper->maximum)
-        g_string_append_printf (text, " %s=\"%s\"", hyper->name, g_ascii_formatd (number, sizeof number, "%g", x));
-    }
+  if (hyper->choices != NULL)
+    g_string_append_printf (text, " %s=\"%s\"", hyper->name,
+                            hyper->choices[maker_below (self, g_strv_length ((char **)hyper->choices))]);
+  else if (hyper->is_bool)
+    g_string_append_printf (text, " %s=\"true\"", hyper->name);
+  else if (!hyper->is_integer && x >= hyper->minimum && x <= hyper->maximum)
+    g_string_append_printf (text, " %s=\"%s\"", hyper->name, g_ascii_formatd (number, sizeof number, "%g", x));
 }
 
 static void
-append_parallel (Maker *self, GString *text)
+append_hyper (Maker *self, GString *text, const LoomOptimizer *optimizer)
 {
-  static const char *const strategies[] = { "data", "data", "zero1", "zero2", "zero3", "server" };
-  const char *strategy = maker_one_of (self, G_N_ELEMENTS (strategies), strategies);
-  const gboolean serves = strcmp (strategy, "server") == 0, pipes = !serves && maker_chance (self, 0.3);
+  guint64 wanted = 0;
 
+  for (guint k = 0; optimizer->hyper[k].name != NULL; k++)
+    if (strcmp (optimizer->hyper[k].name, "lr") != 0 && maker_chance (self, 0.25))
+      {
+        const int needs
+            = optimizer->hyper[k].needs != NULL ? loom_optimizer_find (optimizer, optimizer->hyper[k].needs) : -1;
+
+        wanted |= G_GUINT64_CONSTANT (1) << k;
+        if (needs >= 0)
+          wanted |= G_GUINT64_CONSTANT (1) << needs;
+      }
+  for (guint k = 0; optimizer->hyper[k].name != NULL; k++)
+    if (wanted & G_GUINT64_CONSTANT (1) << k)
+      append_one (self, text, &optimizer->hyper[k]);
+}
+
+/* What the options before allow. */
+typedef struct
+{
+  gboolean is_driven; /* the optimizer is no part of the program, or takes no gradients */
+  gboolean serves, pipes;
+} Choices;
+
+static void
+append_parallel (Maker *self, GString *text, const Choices *choices, const char *strategy)
+{
   g_string_append_printf (text, "    <parallel strategy=\"%s\"", strategy);
-  if (serves && maker_chance (self, 0.3))
+  if (choices->serves && maker_chance (self, 0.3))
     g_string_append (text, " staleness=\"2\"");
-  g_string_append_printf (text, " data=\"%u\"", pipes || self->splits ? 1 + maker_below (self, 2) : 2 + maker_below (self, 2));
-  if (self->splits && !serves)
+  g_string_append_printf (text, " data=\"%u\"",
+                          choices->pipes || self->splits ? 1 + maker_below (self, 2) : 2 + maker_below (self, 2));
+  if (self->splits)
     g_string_append (text, " tensor=\"2\"");
-  if (pipes)
+  if (choices->pipes)
     {
       g_string_append_printf (text, " pipeline=\"2\" schedule=\"%s\"", maker_chance (self, 0.5) ? "gpipe" : "1f1b");
       if (maker_chance (self, 0.7))
@@ -172,49 +190,62 @@ append_parallel (Maker *self, GString *text)
     g_string_append (text, maker_chance (self, 0.5) ? " bucket_mb=\"0\"" : " bucket_mb=\"0.0003\"");
   if (maker_chance (self, 0.2))
     g_string_append (text, " reduce_dtype=\"bf16\"");
-  if (!pipes && maker_chance (self, 0.3))
+  if (!choices->pipes && !choices->serves && maker_chance (self, 0.3))
     g_string_append (text, " sync_batch_norm=\"true\"");
   g_string_append (text, "/>\n");
+}
+
+static void
+append_group (Maker *self, GString *text, const Choices *choices)
+{
+  if (self->layers->len > 0 && !choices->is_driven && maker_chance (self, 0.2))
+    g_string_append_printf (text, "    <group match=\"%s\" %s/>\n",
+                            (char *)g_ptr_array_index (self->layers, maker_below (self, self->layers->len)),
+                            maker_chance (self, 0.5) ? "lr=\"0.001\"" : "frozen=\"true\"");
 }
 
 char *
 maker_train (Maker *self)
 {
-  static const char *const precisions[] = { "f32", "f32", "bf16", "f16", "f64" };
+  static const char *const strategies[] = { "data", "data", "zero1", "zero2", "zero3", "server" };
   const LoomOptimizer *const *optimizers = loom_optimizers ();
   const LoomOptimizer *optimizer = optimizers[maker_below (self, g_strv_length ((char **)optimizers))];
-  const char *precision = maker_one_of (self, G_N_ELEMENTS (precisions), precisions);
+  const gboolean divides = self->splits || maker_chance (self, 0.4);
+  const char *strategy = maker_one_of (self, G_N_ELEMENTS (strategies), strategies);
+  Choices choices = { 0 };
   GString *text = g_string_new (NULL);
 
-  if (maker_chance (self, 0.5))
+  if (self->splits || maker_chance (self, 0.4))
     optimizer = loom_optimizer (maker_chance (self, 0.5) ? "sgd" : "adamw");
+  choices.is_driven = optimizer->emit == NULL || optimizer->takes_no_gradients;
+  if (choices.is_driven)
+    strategy = "data";
+  if ((self->splits || strcmp (self->precision, "f16") == 0) && strcmp (strategy, "server") == 0)
+    strategy = "zero1";
+  choices.serves = divides && strcmp (strategy, "server") == 0;
+  choices.pipes = divides && !choices.serves && !choices.is_driven && maker_chance (self, 0.3);
   g_string_append_printf (text, "  <train loss=\"%s\" optimizer=\"%s\" batch_size=\"%u\" epochs=\"2\" seed=\"%u\"",
                           self->loss, optimizer->name, 2 + maker_below (self, 5), self->seed % 100);
   append_hyper (self, text, optimizer);
-  if (strcmp (precision, "f64") == 0)
-    g_string_append (text, " precision=\"f64\" device=\"ref\"");
-  else
-    g_string_append_printf (text, " precision=\"%s\"%s", precision, maker_chance (self, 0.1) ? " device=\"ref\"" : "");
-  if (maker_chance (self, 0.25))
+  g_string_append_printf (text, " precision=\"%s\" device=\"%s\"", self->precision, self->device);
+  if (!choices.is_driven && !choices.serves && maker_chance (self, 0.25))
     g_string_append_printf (text, " accumulate=\"%u\"", 2 + maker_below (self, 2));
-  if (maker_chance (self, 0.15))
+  if (!choices.is_driven && !choices.serves && maker_chance (self, 0.15))
     g_string_append (text, " ema=\"0.9\"");
   if (maker_chance (self, 0.1))
-    g_string_append (text, " offload=\"true\"");
+    g_string_append (text, " offload=\"optimizer\"");
   if (maker_chance (self, 0.1))
     g_string_append (text, " tf32=\"true\"");
   if (maker_chance (self, 0.1))
     g_string_append (text, " algorithm=\"direct\"");
   g_string_append (text, ">\n");
-  if (maker_chance (self, 0.15))
-    g_string_append_printf (text, "    <group match=\"n%u\" %s/>\n", maker_below (self, self->next),
-                            maker_chance (self, 0.5) ? "lr=\"0.001\"" : "frozen=\"true\"");
-  if (maker_chance (self, 0.3))
-    g_string_append (text, maker_chance (self, 0.5) ? "    <clip norm=\"0.5\"/>\n"
+  append_group (self, text, &choices);
+  if (!choices.is_driven && maker_chance (self, 0.3))
+    g_string_append (text, maker_chance (self, 0.5)   ? "    <clip norm=\"0.5\"/>\n"
                            : maker_chance (self, 0.5) ? "    <clip value=\"0.1\"/>\n"
                                                       : "    <clip norm=\"1\" value=\"0.2\"/>\n");
-  if (maker_chance (self, 0.4) || self->splits)
-    append_parallel (self, text);
+  if (divides)
+    append_parallel (self, text, &choices, strategy);
   g_string_append (text, "  </train>\n");
   return g_string_free (text, FALSE);
 }

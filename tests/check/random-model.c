@@ -80,6 +80,8 @@ maker_add_node (Maker *self, const char *element, const char *attributes)
 
   g_string_append_printf (self->scope->nodes, "  <node id=\"%s\" %s%s%s/>\n", id, element,
                           *attributes != '\0' ? " " : "", attributes);
+  if (self->scope->outer == NULL && strcmp (element, "op=\"linear\"") == 0)
+    g_ptr_array_add (self->layers, g_strdup (id));
   return id;
 }
 
@@ -96,8 +98,7 @@ maker_add_wire (Maker *self, guint from, const char *id, const char *port)
 guint
 maker_add_value (Maker *self, const char *id, const char *port, const LoomType *type)
 {
-  ModelValue value
-      = { .end = port != NULL ? g_strdup_printf ("%s.%s", id, port) : g_strdup (id), .type = *type };
+  ModelValue value = { .end = port != NULL ? g_strdup_printf ("%s.%s", id, port) : g_strdup (id), .type = *type };
 
   g_array_append_val (self->scope->values, value);
   return self->scope->values->len - 1;
@@ -166,13 +167,15 @@ infer (Maker *self, const char *op, const char *attributes, guint n, const guint
 static char *
 reserved_attributes (Maker *self, const LoomOp *op)
 {
+  /* A CPU does not compute in f16. */
   static const char *const types[] = { "f32", "bf16", "f16" }, *const devices[] = { "cpu", "cpu:0", "cpu:1" };
+  const guint n_types = strcmp (self->device, "ref") == 0 && !self->places ? 3 : 2;
   GString *text = g_string_new (NULL);
 
   if (maker_chance (self, 0.08))
     g_string_append (text, " recompute=\"true\"");
   if (self->types && !loom_op_has_param (op, "dtype") && maker_chance (self, 0.2))
-    g_string_append_printf (text, " dtype=\"%s\"", maker_one_of (self, G_N_ELEMENTS (types), types));
+    g_string_append_printf (text, " dtype=\"%s\"", maker_one_of (self, n_types, types));
   if (self->places && !self->scope->is_body && maker_chance (self, 0.35))
     g_string_append_printf (text, " device=\"%s\"", maker_one_of (self, G_N_ELEMENTS (devices), devices));
   if (maker_chance (self, 0.03))
@@ -222,7 +225,10 @@ static guint
 reshape (Maker *self, guint v, const LoomShape *shape)
 {
   const LoomType type = { maker_value (self, v)->type.dtype, *shape };
-  g_autofree char *text = maker_shape_text (shape), *attributes = g_strdup_printf ("shape=\"%s\"", text);
+  g_autofree char *text = maker_shape_text (shape);
+  /* A tree's rows are not B. */
+  const gboolean any = self->scope->is_rows && shape->rank > 0 && !loom_dim_is_known (shape->dim[0]);
+  g_autofree char *attributes = g_strdup_printf ("shape=\"%s%s\"", any ? "-1" : "", text + (any ? 1 : 0));
 
   return loom_shape_equal (&maker_value (self, v)->type.shape, shape)
              ? v
@@ -410,8 +416,9 @@ maker_input (Maker *self, const LoomType *type)
 /* ---- operators -------------------------------------------------------- */
 
 /* In bodies whose rows are computed independently. */
-static const char row_operators[] = " linear tanh relu gelu silu sigmoid layer_norm rms_norm mul add sub square softmax "
-                                    "log_softmax sin exp concat dropout maximum where softplus identity narrow ";
+static const char row_operators[]
+    = " linear tanh relu gelu silu sigmoid layer_norm rms_norm mul add sub square softmax "
+      "log_softmax sin exp concat dropout maximum where softplus identity narrow ";
 
 static const LoomPortSpec *
 ports_of (const LoomOp *op, const char *attributes)
@@ -659,7 +666,8 @@ maker_grow (Maker *self)
 {
   const LoomOp *const *ops = loom_ops ();
 
-  if (self->scope->outer == NULL ? maker_chance (self, 0.25) : self->scope->outer->outer == NULL && maker_chance (self, 0.05))
+  if (self->scope->outer == NULL ? maker_chance (self, 0.25)
+                                 : self->scope->outer->outer == NULL && maker_chance (self, 0.05))
     maker_block (self);
   else
     maker_operator (self, ops[maker_below (self, g_strv_length ((char **)ops))]);
@@ -700,6 +708,7 @@ add_dataset (Maker *self)
 char *
 random_model_text (guint32 seed, guint attempt)
 {
+  static const char *const precisions[] = { "f32", "f32", "bf16", "f16", "f64" };
   const guint32 seeds[] = { seed, attempt };
   const LoomOp *const *ops = loom_ops ();
   const LoomOp *first = ops[seed % g_strv_length ((char **)ops)];
@@ -709,6 +718,7 @@ random_model_text (guint32 seed, guint attempt)
   Maker self = { .rand = g_rand_new_with_seed_array (seeds, G_N_ELEMENTS (seeds)),
                  .seed = seed,
                  .modules = g_string_new (NULL),
+                 .layers = g_ptr_array_new_with_free_func (g_free),
                  .scope = &root };
   const LoomType any = { LOOM_F32, { .rank = 2, .dim = { loom_dim_symbol ('B'), loom_dim (6) } } };
   g_autofree char *train = NULL;
@@ -718,7 +728,11 @@ random_model_text (guint32 seed, guint attempt)
   g_array_set_clear_func (root.values, value_clear);
   self.trains = first->count_size == NULL && (first->role == LOOM_ROLE_DATASET || maker_chance (&self, 0.85))
                 && first->role != LOOM_ROLE_INPUT;
-  self.places = maker_chance (&self, 0.2);
+  self.precision = maker_one_of (&self, G_N_ELEMENTS (precisions), precisions);
+  self.device = strcmp (self.precision, "f64") == 0 || strcmp (self.precision, "f16") == 0 || maker_chance (&self, 0.1)
+                    ? "ref"
+                    : "cpu";
+  self.places = strcmp (self.precision, "f16") != 0 && maker_chance (&self, 0.2);
   self.types = maker_chance (&self, 0.15);
   self.splits = self.trains && maker_chance (&self, 0.15);
   if (self.trains)
@@ -746,6 +760,7 @@ random_model_text (guint32 seed, guint attempt)
   g_string_free (root.nodes, TRUE);
   g_string_free (root.wires, TRUE);
   g_array_unref (root.values);
+  g_ptr_array_unref (self.layers);
   g_free (self.loss);
   return text;
 }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define BATCH        50
+#define BATCH 50
 
 #define SEED_SECONDS 120 /* of processor time, after which a seed hangs */
 
@@ -27,6 +27,7 @@ char *
 seed_check (guint32 seed, const CheckOptions *options, CheckResult *result)
 {
   CheckOptions own = *options;
+  g_autofree char *refusal = NULL;
 
   own.seed = seed;
   for (guint attempt = 0; attempt < SEED_TRIES; attempt++)
@@ -35,8 +36,12 @@ seed_check (guint32 seed, const CheckOptions *options, CheckResult *result)
 
       check_result_clear (result);
       check_text (text, &own, result);
+      if (result->outcome == CHECK_SOUND)
+        result->text = g_steal_pointer (&refusal);
       if (result->outcome != CHECK_REFUSED)
         return g_steal_pointer (&text);
+      g_free (refusal);
+      refusal = g_strdup (result->text);
     }
   return NULL;
 }
@@ -104,9 +109,9 @@ check_batch (FILE *out, guint64 first, guint64 end, const SeedOptions *options)
         g_error ("The child was told to crash.");
       text = seed_check ((guint32)seed, &check, &result);
       fprintf (out, "%s %" G_GUINT64_FORMAT " %u\t",
-               text == NULL                     ? "refused"
+               text == NULL                    ? "refused"
                : result.outcome == CHECK_WRONG ? "wrong"
-                                                : "sound",
+                                               : "sound",
                seed, result.n_plans);
       if (text != NULL)
         write_names (out, text);
@@ -263,7 +268,7 @@ typedef struct
   FILE *errors;
   GString *rest; /* an unfinished line */
   SeedState done;
-  guint64 end;    /* of the batch */
+  guint64 end;     /* of the batch */
   gboolean inside; /* the seed done.next was begun */
 } Child;
 
@@ -327,6 +332,8 @@ take_line (Child *self, const char *line, const SeedOptions *options)
       if (names[i][0] != '\0')
         count_operator (&self->done, names[i], 1);
   }
+  if (options->verbose && part[3][0] != '\0' && strcmp (head[0], "sound") == 0)
+    printf ("seed %s had a try that was refused: %s\n", head[1], part[3]);
   if (strcmp (head[0], "wrong") == 0)
     {
       add_wrong (&self->done, self->done.next - 1, part[2], part[3]);

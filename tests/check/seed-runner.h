@@ -39,7 +39,8 @@ typedef struct
 /* Checks seeds state->next … end-1. */
 gboolean seeds_run (SeedState *state, guint64 end, const SeedOptions *options, GError **error);
 
-/* The first text of a seed that the engine accepts and the result of its check; NULL: none. (transfer full) */
+/* The first text of a seed that the engine accepts and the result of its check, which has the last refusal as text if
+ * the seed is sound; NULL: none. (transfer full) */
 char *seed_check (guint32 seed, const CheckOptions *options, CheckResult *result);
 /* The same for a graph, in a process of its own, which may crash: then the rule is "crash". */
 void seed_check_apart (const LoomGraph *graph, const CheckOptions *options, CheckResult *result);

@@ -1,8 +1,8 @@
 /* Shrinks a graph: candidates with one thing less are tested until none has the property; see the header.
  *
  * Each candidate is a copy of the graph. Elements keep their serial numbers in copies, so a change is found in the
- * current graph and made in its copy. Large steps come first: another loss, whose ancestors alone are kept; then sources
- * that are cut off, nodes that are bypassed, and attributes. */
+ * current graph and made in its copy. Large steps come first: another loss, whose ancestors alone are kept; then
+ * sources that are cut off, nodes that are bypassed, and attributes. */
 #include "tests/check/shrink-graph.h"
 
 #include "engine/net/loom-net.h"
@@ -85,8 +85,8 @@ ends_at (const LoomElement *wire, const char *attribute, const char *id)
 {
   g_autofree char *node = NULL, *port = NULL;
 
-  return loom_element_get (wire, attribute) != NULL
-         && loom_end_split (loom_element_get (wire, attribute), &node, &port) && strcmp (node, id) == 0;
+  return loom_element_get (wire, attribute) != NULL && loom_end_split (loom_element_get (wire, attribute), &node, &port)
+         && strcmp (node, id) == 0;
 }
 
 /* The first wire of a scope that begins or ends at a node; NULL: none. */
