@@ -41,6 +41,9 @@ static const struct
     "<clip norm=\"0.05\"/>", NULL, 4, 1e-10 },
   /* bf16 has 8 bits of a gradient, of which 20 steps take a tenth each. */
   { "bf16", "optimizer=\"sgd\" lr=\"0.1\"", "<parallel reduce_dtype=\"bf16\"/>", NULL, 4, 2e-3 },
+  /* Copies of weights are shards of 16 bits, next to biases of 32. */
+  { "bf16-weights", "optimizer=\"sgd\" lr=\"0.1\" precision=\"bf16\"", "<parallel reduce_dtype=\"bf16\"/>", NULL, 4,
+    1e-2 },
 };
 
 static void
