@@ -103,6 +103,9 @@ may_overwrite (const LoomPlanInstr *instr, guint o, guint k, const CheckAccess *
 {
   if (result->begin != operand->begin || result->end != operand->end)
     return FALSE;
+  /* A rank's shard may be all of a tensor, and the gathered tensor be where it is (LoomComm.all_gather). */
+  if (check_is (instr, "unshard") && o == k)
+    return TRUE;
   return updated_operand (instr, o) == k
          || (instr->kernel != NULL && o < LOOM_EW_MAX_OUT && k < 32 && (instr->kernel->inplace[o] & (1u << k)) != 0);
 }

@@ -23,6 +23,15 @@ is_slot (const State *self, guint value, guint slot)
   return at != NULL && at->kind == LOOM_LOCATION_SLOT && at->index == slot;
 }
 
+/* A step may write this rank's shard of a parameter where the gathered one will be, if the shard is all of it or if
+ * nothing is in either; gathering it again writes the same bytes. */
+static gboolean
+gathers_in_place (const State *self, const LoomPlanInstr *instr, guint o)
+{
+  return check_is (instr, "unshard") && o < instr->n_in && check_in (instr, o) != G_MAXUINT
+         && is_slot (self, check_in (instr, o), loom_plan_value (self->plan, check_out (instr, o))->location.index);
+}
+
 static gboolean
 writes_slot (const State *self, const LoomPlanInstr *instr, guint slot)
 {
@@ -32,9 +41,20 @@ writes_slot (const State *self, const LoomPlanInstr *instr, guint slot)
   return FALSE;
 }
 
+/* TRUE if a slot that an instruction before it has written is written a second time, with other numbers. */
+static gboolean
+writes_again (const State *self, const LoomPlanInstr *instr, guint slot)
+{
+  for (guint o = 0; o < instr->n_out; o++)
+    if (is_slot (self, check_out (instr, o), slot))
+      return !gathers_in_place (self, instr, o);
+  return FALSE;
+}
+
 /* ---- the gate ------------------------------------------------------------------ */
 
-/* Calls that only compute: they report no fault of data, so they cannot end a step on the host. */
+/* Calls that only compute, and copies between devices: they report no fault of data, so they cannot end a step on the
+ * host. */
 static gboolean
 cannot_fault (const LoomPlanInstr *instr)
 {
@@ -45,7 +65,7 @@ cannot_fault (const LoomPlanInstr *instr)
   for (guint i = 0; i < G_N_ELEMENTS (arithmetic); i++)
     if (check_is (instr, arithmetic[i]))
       return TRUE;
-  return FALSE;
+  return instr->kernel == NULL;
 }
 
 /* The undo_step between a logged step and the gate that reads what the step made; G_MAXUINT: none. */
@@ -192,7 +212,7 @@ check_slot (State *self, guint s)
         continue;
       is_undone = n == 1 && check_is (instr, "undo_step")
                   && check_is (loom_plan_instr (self->plan, writer), "sgd_step_logged");
-      n++;
+      n += n == 0 || writes_again (self, instr, s);
       writer = i;
       for (guint o = 0; o < instr->n_out; o++)
         if (is_slot (self, check_out (instr, o), s))

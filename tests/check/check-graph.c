@@ -278,8 +278,7 @@ check_graph (const LoomGraph *graph, const CheckOptions *options, CheckResult *r
                     .result = result,
                     .plan = { .no_fusion = seed >> 28 == 0,
                               .no_reuse = (seed >> 24 & 15) == 0,
-                              .no_layout = (seed >> 20 & 15) == 0,
-                              .flat_gradients = (seed >> 16 & 15) == 0 } };
+                              .no_layout = (seed >> 20 & 15) == 0 } };
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = NULL;
