@@ -55,7 +55,8 @@ ranks_clear (Ranks *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Ranks, ranks_clear)
 
-/* Three layers, of which each rank computes the gradients of half of the samples. */
+/* Three layers and a factor, of which each rank computes the gradients of half of the samples. Sharded, the factor is
+ * all of one rank's shard, and its update must leave it to the exchange to write the state. */
 static LoomProgram *
 make_whole (void)
 {
@@ -66,8 +67,9 @@ make_whole (void)
   double hyper[32];
   LoomUpdateOptions options = { .optimizer = "adam", .hyper = hyper };
   g_autoptr (GError) error = NULL;
-  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ BATCH, WIDTH }), wrt[3], grads[3];
-  int slot[3];
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ BATCH, WIDTH }), wrt[4], grads[4];
+  const gint64 one = 1;
+  int slot[4];
 
   for (guint i = 0; i < 3; i++)
     {
@@ -77,13 +79,16 @@ make_whole (void)
       wrt[i] = loom_program_read (p, slot[i]);
       x = loom_unary (p, LOOM_SCALAR_TANH, loom_matmul (p, x, wrt[i], FALSE, FALSE));
     }
+  slot[3] = loom_program_slot (p, "factor", LOOM_SLOT_PARAMETER, LOOM_F32, 1, &one, &init, TRUE);
+  wrt[3] = loom_program_read (p, slot[3]);
+  x = loom_binary (p, LOOM_SCALAR_MUL, x, wrt[3]);
   options.loss = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, x));
   loom_program_output (p, "loss", options.loss);
   for (guint i = 0; optimizer->hyper[i].name != NULL; i++)
     hyper[i] = optimizer->hyper[i].value;
-  loom_differentiate (p, options.loss, 0, 3, wrt, grads, &error);
+  loom_differentiate (p, options.loss, 0, 4, wrt, grads, &error);
   g_assert_no_error (error);
-  loom_emit_update (p, &options, 3, slot, grads, &error);
+  loom_emit_update (p, &options, 4, slot, grads, &error);
   g_assert_no_error (error);
   return p;
 }
