@@ -138,7 +138,16 @@ check_gate (State *self, guint gate)
     }
 }
 
-/* The instructions on whose results the gate's decision depends. */
+static gboolean
+is_exchange (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = check_prim (instr);
+
+  return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
+}
+
+/* The instructions on whose results the gate's decision depends. What comes from another rank depends on everything
+ * that this rank has sent before. */
 static gboolean *
 find_cone (const State *self, guint gate)
 {
@@ -158,6 +167,8 @@ find_cone (const State *self, guint gate)
           if (from < i)
             in_cone[from] = TRUE;
         }
+      for (guint k = 0; in_cone[i] && is_exchange (instr) && k < i; k++)
+        in_cone[k] |= is_exchange (loom_plan_instr (self->plan, k));
     }
   return in_cone;
 }
