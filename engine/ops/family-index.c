@@ -378,6 +378,15 @@ loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth)
                         b, a);
       return FALSE;
     }
+  for (int k = 0; k < batch; k++)
+    if (!loom_dim_compatible (x->dim[k], index->dim[k]))
+      {
+        loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
+                          "With batch_dims=\"%d\" the indices begin with the same sizes as the input, but they are %s "
+                          "for an input %s.",
+                          batch, b, a);
+        return FALSE;
+      }
   *depth = (int)index->dim[index->rank - 1].coef;
   return TRUE;
 }

@@ -67,15 +67,23 @@ exchange_type (const Partition *self, LoomValue v)
   return self->options->bf16 && d->dtype == LOOM_F32 && d->rank > 0 && !self->exact[v] ? LOOM_BF16 : d->dtype;
 }
 
+/* Shards are gathered as they are. */
+static LoomDType
+own_type (const Partition *self, LoomValue v)
+{
+  return desc_from (self, v)->dtype;
+}
+
 /* The length of the first bucket of a list: values of one type, up to a bucket's bytes and to `most`. */
 static guint
-first_bucket (const Partition *self, guint n, const LoomValue *values, guint most)
+first_bucket (const Partition *self, guint n, const LoomValue *values, guint most,
+              LoomDType (*type_of) (const Partition *self, LoomValue v))
 {
-  LoomDType dtype = exchange_type (self, values[0]);
+  LoomDType dtype = type_of (self, values[0]);
   gsize bytes = bytes_of (self, values[0]);
   guint k = 1;
 
-  while (k < MIN (n, most) && bytes < self->options->bucket && exchange_type (self, values[k]) == dtype)
+  while (k < MIN (n, most) && bytes < self->options->bucket && type_of (self, values[k]) == dtype)
     bytes += bytes_of (self, values[k++]);
   return k;
 }
@@ -106,7 +114,7 @@ flush (Partition *self, PartitionBucket *b)
 
   for (guint first = 0; first < b->values->len;)
     {
-      guint n = first_bucket (self, b->values->len - first, values + first, G_MAXUINT);
+      guint n = first_bucket (self, b->values->len - first, values + first, G_MAXUINT, exchange_type);
 
       exchange (self, n, values + first, b->scatter);
       first += n;
@@ -258,7 +266,7 @@ partition_gather (Partition *self, guint n, const LoomValue *values)
 {
   for (guint first = 0; first < n;)
     {
-      guint count = first_bucket (self, n - first, values + first, LOOM_UNSHARD_MAX);
+      guint count = first_bucket (self, n - first, values + first, LOOM_UNSHARD_MAX, own_type);
 
       unshard (self, count, values + first);
       first += count;

@@ -179,7 +179,7 @@ through_statistics (const LoomGradCall *call, const Norm *n, gboolean batch)
       v = MUL (SUB (x, mean), MUL (g, loom_const (p, d.dtype, (batch ? 2.0 : -1.0) / n->count)));
       sum = sum == 0 ? v : ADD (sum, v);
     }
-  return sum;
+  return loom_cast (p, sum, d.dtype);
 }
 
 static gboolean
@@ -224,25 +224,28 @@ gradient_layer (const LoomGradCall *call)
   return gradient_norm (call, FALSE);
 }
 
-/* ---- expansions ------------------------------------------------------- */
+/* ---- expansions -------------------------------------------------------
+ *
+ * As in the kernels, 16-bit operands are computed with in f32, which the statistics stay in. */
 
 static void
 expand_norm (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out, gboolean batch)
 {
   const LoomNormAttrs *a = instr->attrs;
   LoomTensorDesc x = *value_desc (p, in[0]);
+  LoomDType wide = dtype_wide (x.dtype);
   Norm n = layout_of (&x, a, batch);
-  LoomValue count = loom_const (p, x.dtype, n.count);
-  LoomValue mean = DIV (loom_reduce (p, LOOM_REDUCE_SUM, in[0], n.pooled, TRUE), count);
-  LoomValue centred = SUB (in[0], mean);
+  LoomValue from = loom_cast (p, in[0], wide), count = loom_const (p, wide, n.count);
+  LoomValue mean = DIV (loom_reduce (p, LOOM_REDUCE_SUM, from, n.pooled, TRUE), count);
+  LoomValue centred = SUB (from, mean);
   LoomValue var
       = DIV (loom_reduce (p, LOOM_REDUCE_SUM, loom_unary (p, LOOM_SCALAR_SQUARE, centred), n.pooled, TRUE), count);
-  LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, x.dtype, a->eps)));
+  LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, wide, a->eps)));
+  LoomValue y = MUL (centred, rstd);
 
-  out[0] = MUL (centred, rstd);
   if (a->affine)
-    out[0] = ADD (MUL (out[0], loom_reshape (p, in[1], x.rank, n.scale_wide)),
-                  loom_reshape (p, in[2], x.rank, n.scale_wide));
+    y = ADD (MUL (y, loom_reshape (p, in[1], x.rank, n.scale_wide)), loom_reshape (p, in[2], x.rank, n.scale_wide));
+  out[0] = loom_cast (p, y, x.dtype);
   out[1] = loom_reshape (p, mean, n.stat_rank, n.stat);
   out[2] = loom_reshape (p, batch ? var : rstd, n.stat_rank, n.stat);
 }
@@ -253,19 +256,21 @@ expand_norm_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, L
 {
   const LoomNormAttrs *a = instr->attrs;
   LoomTensorDesc x = *value_desc (p, in[1]);
+  LoomDType wide = dtype_wide (x.dtype);
   Norm n = layout_of (&x, a, batch);
-  LoomValue count = loom_const (p, x.dtype, n.count), g = in[0], gw = g, mean_gw, mean_gwx;
+  LoomValue from = loom_cast (p, in[1], wide), g = loom_cast (p, in[0], wide);
+  LoomValue count = loom_const (p, wide, n.count), gw = g, mean_gw, mean_gwx;
   LoomValue mean = loom_reshape (p, in[2], x.rank, n.stat_wide), rstd = loom_reshape (p, in[3], x.rank, n.stat_wide);
   LoomValue normed;
 
   if (batch)
-    rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (rstd, loom_const (p, x.dtype, a->eps)));
-  normed = MUL (SUB (in[1], mean), rstd);
+    rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (rstd, loom_const (p, wide, a->eps)));
+  normed = MUL (SUB (from, mean), rstd);
   if (a->affine)
     gw = MUL (g, loom_reshape (p, in[4], x.rank, n.scale_wide));
   mean_gw = DIV (loom_reduce (p, LOOM_REDUCE_SUM, gw, n.pooled, TRUE), count);
   mean_gwx = DIV (loom_reduce (p, LOOM_REDUCE_SUM, MUL (gw, normed), n.pooled, TRUE), count);
-  out[0] = MUL (rstd, SUB (SUB (gw, mean_gw), MUL (normed, mean_gwx)));
+  out[0] = loom_cast (p, MUL (rstd, SUB (SUB (gw, mean_gw), MUL (normed, mean_gwx))), x.dtype);
   if (a->affine)
     {
       out[1] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, MUL (g, normed), n.scale_sum, TRUE), n.scale_rank,
@@ -291,14 +296,15 @@ expand_batch_apply (LoomProgram *p, const LoomInstr *instr, const LoomValue *in,
 {
   const LoomNormAttrs *a = instr->attrs;
   LoomTensorDesc x = *value_desc (p, in[0]);
+  LoomDType wide = dtype_wide (x.dtype);
   Norm n = layout_of (&x, a, TRUE);
   LoomValue mean = loom_reshape (p, in[1], x.rank, n.stat_wide), var = loom_reshape (p, in[2], x.rank, n.stat_wide);
-  LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, x.dtype, a->eps)));
+  LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, wide, a->eps)));
+  LoomValue y = MUL (SUB (loom_cast (p, in[0], wide), mean), rstd);
 
-  out[0] = MUL (SUB (in[0], mean), rstd);
   if (a->affine)
-    out[0] = ADD (MUL (out[0], loom_reshape (p, in[3], x.rank, n.scale_wide)),
-                  loom_reshape (p, in[4], x.rank, n.scale_wide));
+    y = ADD (MUL (y, loom_reshape (p, in[3], x.rank, n.scale_wide)), loom_reshape (p, in[4], x.rank, n.scale_wide));
+  out[0] = loom_cast (p, y, x.dtype);
 }
 
 static void

@@ -298,6 +298,58 @@ test_gradients (void)
   op_sample_for_each (check_gradients);
 }
 
+/* In mixed precision a product is a matrix of 16 bits, of which decompositions are computed in f32, as torch.autocast
+ * does; the cotangents of weights are f32 again. */
+static void
+test_reduced_matrices (void)
+{
+  static const struct
+  {
+    const char *op, *inputs[3];
+  } cases[] = { { "cholesky", { "input" } },
+                { "det", { "input" } },
+                { "inverse", { "input" } },
+                { "solve", { "a", "b" } },
+                { "solve_triangular", { "a", "b" } } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GString *text = g_string_new ("<graph xmlns='urn:gradloom:graph' version='1' name='g'>"
+                                    "<node id='w' op='parameter' shape='3,3'/>"
+                                    "<node id='square' op='einsum' equation='ij,kj-&gt;ik'/>"
+                                    "<wire from='w' to='square.0'/><wire from='w' to='square.1'/>");
+      g_autofree char *xml = NULL;
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (LoomGraph) graph = NULL;
+      g_autoptr (LoomNet) net = NULL;
+      g_autoptr (LoomProgram) lowered = NULL;
+      g_autoptr (LoomProgram) p = NULL;
+      g_autoptr (GError) error = NULL;
+      LoomNetSource wanted = { 0 };
+      LoomLowerOptions options = { .training = TRUE, .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &wanted };
+      LoomValue value, w, grad;
+
+      g_string_append_printf (text, "<node id='n' op='%s'%s/>", cases[i].op,
+                              strcmp (cases[i].op, "solve_triangular") == 0 ? " upper='true'" : "");
+      for (guint k = 0; cases[i].inputs[k] != NULL; k++)
+        g_string_append_printf (text, "<wire from='square' to='n.%s'/>", cases[i].inputs[k]);
+      g_string_append (text, "</graph>");
+      xml = g_string_free (text, FALSE);
+      graph = loom_graph_read_data (xml, strlen (xml), "g", faults, &error);
+      g_assert_no_error (error);
+      net = loom_net_new (graph, NULL, faults);
+      g_assert_cmpuint (loom_faults_count (faults), ==, 0);
+      wanted.node = (guint)loom_net_find (net, "n");
+      lowered = loom_lower (net, &options, &value, &error);
+      g_assert_no_error (error);
+      p = loom_program_autocast (lowered, LOOM_BF16, NULL, 1, &value);
+      w = loom_program_get_slot (p, (guint)loom_program_find_slot (p, "w"))->read;
+      loom_differentiate (p, loom_sum_all (p, value), 0, 1, &w, &grad, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (loom_value_info (p, grad)->desc.dtype, ==, LOOM_F32);
+    }
+}
+
 /* ---- modes ------------------------------------------------------------ */
 
 static void
@@ -565,6 +617,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ops/shapes", test_shapes);
   g_test_add_func ("/ops/symbolic", test_symbolic);
   g_test_add_func ("/ops/gradients", test_gradients);
+  g_test_add_func ("/ops/reduced-matrices", test_reduced_matrices);
   g_test_add_func ("/ops/dropout-modes", test_dropout_modes);
   g_test_add_func ("/ops/batch-norm-modes", test_batch_norm_modes);
   g_test_add_func ("/ops/initial-values", test_initial_values);

@@ -41,6 +41,9 @@ static const struct
     "<clip norm=\"0.05\"/>", NULL, 4, 1e-10 },
   /* bf16 has 8 bits of a gradient, of which 20 steps take a tenth each. */
   { "bf16", "optimizer=\"sgd\" lr=\"0.1\"", "<parallel reduce_dtype=\"bf16\"/>", NULL, 4, 2e-3 },
+  /* Copies of weights are shards of 16 bits, next to biases of 32. */
+  { "bf16-weights", "optimizer=\"sgd\" lr=\"0.1\" precision=\"bf16\"", "<parallel reduce_dtype=\"bf16\"/>", NULL, 4,
+    1e-2 },
 };
 
 static void
@@ -87,6 +90,33 @@ test_case (gconstpointer data)
         }
       for (int k = 0; k < ranks; k++)
         rank_clear (&first[k]);
+    }
+  rank_clear (&alone);
+}
+
+/* Statistics over all ranks of values of 16 bits are sums in f32, as those of one rank are. */
+static void
+test_synchronised (gconstpointer precision)
+{
+  g_autofree char *xml = g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\" "
+      "n=\"300\"/><node id=\"hidden\" op=\"linear\" out_features=\"5\"/><node id=\"norm\" op=\"batch_norm1d\"/>"
+      "<node id=\"act\" op=\"tanh\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+      "<node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"norm\"/><wire from=\"norm\" to=\"act\"/>"
+      "<wire from=\"act\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"
+      "<wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" precision=\"%s\" epochs=\"50\" seed=\"3\">"
+      "<parallel sync_batch_norm=\"true\"/></train></graph>",
+      (const char *)precision);
+  Rank alone = { 0 }, rank[2] = { 0 };
+
+  run_alone (&alone, xml);
+  run_together (rank, 2, 2, xml, "data");
+  for (int k = 0; k < 2; k++)
+    {
+      compare (&alone, &rank[k], 2e-2, precision);
+      rank_clear (&rank[k]);
     }
   rank_clear (&alone);
 }
@@ -287,6 +317,10 @@ TEST_FILE (argc, argv)
   g_test_add_data_func ("/strategies/overflow/gpipe", "gpipe", test_overflow);
   g_test_add_func ("/strategies/refused", test_refused);
   if (!on_card ())
-    g_test_add_func ("/strategies/served", test_served);
+    {
+      g_test_add_data_func ("/strategies/synchronised/bf16", "bf16", test_synchronised);
+      g_test_add_data_func ("/strategies/synchronised/f16", "f16", test_synchronised);
+      g_test_add_func ("/strategies/served", test_served);
+    }
   return g_test_run ();
 }
