@@ -1,0 +1,131 @@
+/* Tests the rule "meaning" of the checker of plans: plans of random programs and of every example pass, and a plan is
+ * refused as the plan of a program that differs in one instruction. */
+#include "engine/check/loom-check.h"
+#include "engine/check/check-private.h"
+#include "engine/net/loom-net.h"
+#include "engine/plan/plan-private.h"
+#include "engine/train/loom-step.h"
+#include "tests/example-data.h"
+#include "tests/examples.h"
+#include "tests/plan/random-program.h"
+#include "tests/test-program.h"
+
+static LoomCheckReport *
+check (const LoomPlan *plan, double max_operations)
+{
+  LoomCheckReport *report = loom_check_report_new ();
+
+  check_meaning (plan, &(LoomCheckOptions){ .meaning = TRUE, .max_operations = max_operations, .seed = 1 }, report);
+  return report;
+}
+
+static void
+assert_no_faults (const char *name, const LoomCheckReport *report)
+{
+  for (guint i = 0; i < report->faults->len; i++)
+    g_printerr ("%s: %s\n", name, ((LoomCheckFault *)report->faults->pdata[i])->text);
+  g_test_message ("%s: %u pieces, %u by rule, %u evaluated, %u too large, %u unchecked, %u faults", name,
+                  report->n_pieces, report->n_by_rule, report->n_evaluated, report->n_too_large, report->n_unchecked,
+                  report->faults->len);
+  if (report->faults->len > 0)
+    g_test_fail ();
+}
+
+/* ---- random programs ------------------------------------------------------------------ */
+
+static void
+test_random (void)
+{
+  static const struct
+  {
+    const char *device;
+    LoomDType dtype;
+  } kinds[] = { { "ref", LOOM_F64 }, { "cpu", LOOM_F32 } };
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  for (guint32 seed = 0; seed < 60; seed++)
+    for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+      {
+        const LoomPlanOptions options = { .device = kinds[k].device };
+        g_autoptr (LoomProgram) program = random_program_new (seed, 6 + seed % 30, kinds[k].dtype);
+        g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, &options, NULL);
+        g_autoptr (LoomCheckReport) report = check (plan, 0);
+        g_autofree char *name = g_strdup_printf ("seed %u on %s", seed, kinds[k].device);
+
+        assert_no_faults (name, report);
+        g_assert_cmpuint (report->n_unchecked + report->n_too_large, ==, 0);
+      }
+}
+
+/* ---- examples --------------------------------------------------------------------------- */
+
+static void
+check_example (const char *path, const LoomGraph *graph, const LoomNet *net, gboolean training, double max_operations)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  const LoomPlanOptions options = { .device = "cpu" };
+  g_autoptr (LoomStep) step = NULL;
+  g_autoptr (LoomPlan) plan = NULL;
+  g_autoptr (LoomCheckReport) report = NULL;
+  g_autofree char *name = g_strdup_printf ("%s, %s", path, training ? "training" : "evaluation");
+
+  if (spec == NULL)
+    return;
+  step = loom_step_new (graph, spec, 2, training, &error);
+  g_assert_no_error (error);
+  plan = loom_plan_new (step->program, devices, &options, &error);
+  g_assert_no_error (error);
+  report = check (plan, max_operations);
+  assert_no_faults (name, report);
+}
+
+static void
+test_example (gconstpointer data)
+{
+  const char *path = data;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  if (example_is_large (net))
+    example_reduce (graph);
+  check_example (path, graph, net, TRUE, 2e6);
+  check_example (path, graph, net, FALSE, 2e6);
+}
+
+static void
+add_folder (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+      g_autofree char *test = g_strdup_printf ("/check/meaning/examples/%s", name);
+
+      if (g_file_test (path, G_FILE_TEST_IS_DIR))
+        add_folder (path);
+      else if (g_str_has_suffix (name, ".xml"))
+        {
+          GTestDataFunc func = example_lacks_data (path) ? example_skip : test_example;
+          g_test_add_data_func_full (test, g_steal_pointer (&path), func, g_free);
+        }
+    }
+}
+
+TEST_FILE (argc, argv)
+{
+  const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
+  g_autofree char *folder = g_build_filename (root != NULL ? root : ".", "graphs", NULL);
+
+  g_test_init (&argc, &argv, NULL);
+  /* For graphs whose nodes are on two devices. */
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  g_test_add_func ("/check/meaning/random", test_random);
+  add_folder (folder);
+  return g_test_run ();
+}
