@@ -344,48 +344,33 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
 /* ---- pieces that grow --------------------------------------------------------------------------- */
 
 static void
-judge (const Meaning *m, const GArray *instrs, GHashTable *inner, guint growth, Finding *f)
+judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
 {
-  g_autoptr (CheckPiece) piece = check_piece_new (m->pieces, instrs, inner);
+  g_autoptr (CheckPiece) piece = check_piece_new (m->pieces, instrs, growth > 0);
   g_autoptr (GArray) wider = NULL;
 
   if (piece->missing->len > 0 && growth < MAX_GROWTH)
+    wider = check_piece_with_producers (m->pieces, piece);
+  if (wider != NULL)
     {
-      wider = check_piece_with_producers (m->pieces, piece);
-      if (wider != NULL)
-        {
-          judge (m, wider, inner, growth + 1, f);
-          return;
-        }
+      judge (m, wider, growth + 1, f);
+      return;
     }
   evaluate (m, piece, f);
-  if (f->outcome != OUTCOME_DIFFERENT || growth >= MAX_GROWTH)
-    return;
-  /* The number may be one that the pass reused, or the operands may be related. */
-  for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT; way++)
+  /* The number may be one that a pass reused, or the operands may be related. */
+  for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT && growth < MAX_GROWTH; way++)
     {
-      g_autoptr (GHashTable) more = g_hash_table_new (NULL, NULL);
       g_autoptr (GArray) with = NULL;
       g_auto (Finding) again = { 0 };
 
-      if (way == 0 && f->root == G_MAXUINT)
-        continue;
-      with = way == 0 ? check_piece_with_readers (m->pieces, piece, f->root)
-                      : check_piece_with_producers (m->pieces, piece);
+      if (way == 1)
+        with = check_piece_with_producers (m->pieces, piece);
+      else if (f->root != G_MAXUINT)
+        with = check_piece_with_readers (m->pieces, piece, f->root);
       if (with == NULL)
         continue;
-      if (inner != NULL)
-        {
-          GHashTableIter each;
-          gpointer root;
-
-          g_hash_table_iter_init (&each, inner);
-          while (g_hash_table_iter_next (&each, &root, NULL))
-            g_hash_table_add (more, root);
-        }
-      if (way == 0)
-        g_hash_table_add (more, GUINT_TO_POINTER (f->root));
-      judge (m, with, more, growth + 1, &again);
+      judge (m, with, growth + 1, &again);
+      if (g_getenv ("DBG")) g_printerr ("DBG way %d growth %u outcome %d %s (was %s)\n", way, growth, again.outcome, again.text, f->text);
       if (again.outcome == OUTCOME_EQUAL)
         {
           finding_clear (f);
@@ -447,7 +432,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       const GArray *instrs = m.pieces->pieces->pdata[i];
       g_auto (Finding) f = { 0 };
 
-      judge (&m, instrs, NULL, 0, &f);
+      judge (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
   check_pieces_free (m.pieces);

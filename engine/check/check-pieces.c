@@ -194,6 +194,16 @@ claim_copies (CheckPieces *pieces)
 }
 
 static void
+add_reader (CheckPieces *pieces, guint root, guint instr)
+{
+  GArray **readers = &pieces->readers[root];
+
+  if (*readers == NULL)
+    *readers = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (*readers, instr);
+}
+
+static void
 find_claims (CheckPieces *pieces)
 {
   const LoomPlan *plan = pieces->plan;
@@ -208,6 +218,8 @@ find_claims (CheckPieces *pieces)
             claim_number (pieces, instr->value[k]);
             if (k >= instr->n_in)
               pieces->producer[check_operand_root (plan, instr, k)] = i;
+            else
+              add_reader (pieces, check_operand_root (plan, instr, k), i);
           }
     }
   for (guint o = 0; o < loom_program_n_outputs (pieces->program); o++)
@@ -278,6 +290,7 @@ check_pieces_new (const LoomPlan *plan)
   pieces->constant = g_new0 (gboolean, loom_program_n_values (program) + 1);
   pieces->claims = g_new0 (GArray *, n + 1);
   pieces->is_kept = g_new0 (gboolean, n + 1);
+  pieces->readers = g_new0 (GArray *, n + 1);
   pieces->producer = g_new (guint, n + 1);
   for (guint v = 0; v < n; v++)
     pieces->producer[v] = G_MAXUINT;
@@ -293,12 +306,16 @@ void
 check_pieces_free (CheckPieces *pieces)
 {
   for (guint v = 0; v < loom_plan_n_values (pieces->plan); v++)
-    g_clear_pointer (&pieces->claims[v], g_array_unref);
+    {
+      g_clear_pointer (&pieces->claims[v], g_array_unref);
+      g_clear_pointer (&pieces->readers[v], g_array_unref);
+    }
   g_ptr_array_unref (pieces->pieces);
   g_free (pieces->number);
   g_free (pieces->constant);
   g_free (pieces->claims);
   g_free (pieces->is_kept);
+  g_free (pieces->readers);
   g_free (pieces->producer);
   g_free (pieces->piece_of);
   g_free (pieces);
@@ -306,12 +323,29 @@ check_pieces_free (CheckPieces *pieces)
 
 /* ---- one piece ----------------------------------------------------------------------------------------- */
 
+/* TRUE if the caller, a slot, or an instruction that is not one of these reads a value; NULL: any instruction. */
+static gboolean
+is_needed_outside (const CheckPieces *pieces, guint root, GHashTable *here)
+{
+  const GArray *readers = pieces->readers[root];
+
+  if (pieces->is_kept[root])
+    return TRUE;
+  for (guint i = 0; readers != NULL && i < readers->len; i++)
+    if (here == NULL || !g_hash_table_contains (here, GUINT_TO_POINTER (g_array_index (readers, guint, i))))
+      return TRUE;
+  return FALSE;
+}
+
 static void
-find_operands (const CheckPieces *pieces, CheckPiece *piece, GHashTable *inner)
+find_operands (const CheckPieces *pieces, CheckPiece *piece, gboolean is_grown)
 {
   const LoomPlan *plan = pieces->plan;
   g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL), read = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) here = g_hash_table_new (NULL, NULL);
 
+  for (guint i = 0; i < piece->instrs->len; i++)
+    g_hash_table_add (here, GUINT_TO_POINTER (g_array_index (piece->instrs, guint, i)));
   for (guint i = 0; i < piece->instrs->len; i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, g_array_index (piece->instrs, guint, i));
@@ -321,7 +355,7 @@ find_operands (const CheckPieces *pieces, CheckPiece *piece, GHashTable *inner)
           guint root = check_operand_root (plan, instr, k);
 
           if (root == G_MAXUINT || !g_hash_table_add (made, GUINT_TO_POINTER (root)) || pieces->claims[root] == NULL
-              || (inner != NULL && g_hash_table_contains (inner, GUINT_TO_POINTER (root))))
+              || !is_needed_outside (pieces, root, is_grown ? here : NULL))
             continue;
           g_array_append_val (piece->outputs, root);
         }
@@ -342,69 +376,165 @@ find_operands (const CheckPieces *pieces, CheckPiece *piece, GHashTable *inner)
     }
 }
 
-/* Walks the program from the results' claims back to those of the operands. Constants are computed even if they are
- * operands, because the plan may use their numbers elsewhere. */
+/* What is known of the program's values while the steps are collected, by number. */
+typedef struct
+{
+  const CheckPieces *pieces;
+  const CheckPiece *piece;
+  gboolean *needed, *computed;
+  gboolean *is_step; /* by instruction */
+} Walk;
+
+static LoomValue
+numbered (const Walk *w, LoomValue v)
+{
+  return w->pieces->number[v];
+}
+
+static gboolean
+is_wanted (const Walk *w, const LoomInstr *instr)
+{
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0 && numbered (w, instr->out[k]) == instr->out[k] && w->needed[instr->out[k]]
+        && !w->piece->is_given[instr->out[k]])
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_step (Walk *w, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (w->pieces->program, i);
+
+  w->is_step[i] = TRUE;
+  for (guint k = 0; k < instr->n_in; k++)
+    if (instr->in[k] != 0)
+      w->needed[numbered (w, instr->in[k])] = TRUE;
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      w->computed[instr->out[k]] = TRUE;
+}
+
+/* Adds the instructions that make what is needed and not given. */
+static void
+walk_back (Walk *w, guint end)
+{
+  for (guint i = end; i-- > 0;)
+    if (!w->is_step[i] && is_wanted (w, loom_program_instr (w->pieces->program, i)))
+      add_step (w, i);
+}
+
+/* The instructions that compute from given and computed values alone. bound: by instruction, whether it depends on a
+ * value that is computed and not given, or draws on the same values as a step. */
+static void
+find_available (const Walk *w, guint end, gboolean *available, gboolean *bound)
+{
+  const LoomProgram *p = w->pieces->program;
+  g_autofree gboolean *there = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  g_autofree gboolean *tied = g_new0 (gboolean, loom_program_n_values (p) + 1);
+
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    {
+      there[v] = w->piece->is_given[v] || w->computed[v] || w->pieces->constant[v];
+      tied[v] = w->computed[v] && !w->piece->is_given[v] && !w->pieces->constant[v];
+    }
+  for (guint i = 0; i < end; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      available[i] = instr->n_in > 0;
+      bound[i] = w->is_step[i];
+      for (guint k = 0; k < instr->n_in; k++)
+        if (instr->in[k] != 0)
+          {
+            available[i] = available[i] && there[numbered (w, instr->in[k])];
+            bound[i] = bound[i] || tied[numbered (w, instr->in[k])];
+          }
+      for (guint k = 0; k < instr->n_out && available[i]; k++)
+        if (instr->out[k] != 0)
+          {
+            there[instr->out[k]] = TRUE;
+            tied[instr->out[k]] = bound[i];
+          }
+    }
+}
+
+/* An operand that follows from values of the steps is computed too, since the plan may use either. The same holds for
+ * the sums of attention's scores, which a kernel of the gradient may compute again. */
+static void
+tie_sources (Walk *w)
+{
+  const LoomProgram *p = w->pieces->program;
+  const guint n = loom_program_n_instrs (p);
+  g_autofree gboolean *available = g_new0 (gboolean, n + 1), *bound = g_new0 (gboolean, n + 1);
+  g_autofree gboolean *is_sum = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  guint end = 0;
+
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    if (w->piece->is_given[v] && !w->computed[v] && loom_value_info (p, v)->producer != G_MAXUINT)
+      end = MAX (end, loom_value_info (p, v)->producer + 1);
+  find_available (w, end, available, bound);
+  for (guint i = 0; i < n; i++)
+    if (w->is_step[i] && strcmp (loom_program_instr (p, i)->prim->name, "attention_grad") == 0)
+      is_sum[numbered (w, loom_program_instr (p, i)->in[4])] = TRUE;
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    {
+      const guint producer = loom_value_info (p, v)->producer;
+
+      if (!w->piece->is_given[v] || w->computed[v] || producer == G_MAXUINT || !available[producer]
+          || !(bound[producer] || is_sum[v]))
+        continue;
+      add_step (w, producer);
+      walk_back (w, producer);
+    }
+}
+
+/* Marks the claims of operands as given and those of results as needed. Constants are computed even if they are
+ * operands, because the plan may use their numbers elsewhere. Returns the position after the last producer. */
+static guint
+mark_claims (Walk *w, CheckPiece *piece)
+{
+  const CheckPieces *pieces = w->pieces;
+  guint end = 0;
+
+  for (guint i = 0; i < piece->inputs->len + piece->outputs->len; i++)
+    {
+      const gboolean is_input = i < piece->inputs->len;
+      const GArray *of = is_input ? piece->inputs : piece->outputs;
+      const GArray *claims = pieces->claims[g_array_index (of, guint, is_input ? i : i - piece->inputs->len)];
+
+      for (guint c = 0; claims != NULL && c < claims->len; c++)
+        {
+          const LoomValue v = numbered (w, g_array_index (claims, LoomValue, c));
+          const guint producer = loom_value_info (pieces->program, v)->producer;
+
+          if (is_input && !pieces->constant[v])
+            {
+              piece->is_given[v] = TRUE;
+              continue;
+            }
+          w->needed[v] = TRUE;
+          end = MAX (end, producer != G_MAXUINT ? producer + 1 : 0);
+        }
+    }
+  return end;
+}
+
+/* Walks the program from the results' claims back to those of the operands. */
 static void
 find_steps (const CheckPieces *pieces, CheckPiece *piece)
 {
   const LoomProgram *p = pieces->program;
   const guint n = loom_program_n_values (p);
   g_autofree gboolean *needed = g_new0 (gboolean, n + 1), *computed = g_new0 (gboolean, n + 1);
-  guint end = 0;
+  g_autofree gboolean *is_step = g_new0 (gboolean, loom_program_n_instrs (p) + 1);
+  Walk w = { pieces, piece, needed, computed, is_step };
 
-  for (guint i = 0; i < piece->inputs->len; i++)
-    {
-      const GArray *claims = pieces->claims[g_array_index (piece->inputs, guint, i)];
-
-      for (guint c = 0; claims != NULL && c < claims->len; c++)
-        {
-          const LoomValue v = pieces->number[g_array_index (claims, LoomValue, c)];
-
-          piece->is_given[v] = !pieces->constant[v];
-          needed[v] = pieces->constant[v];
-          end = MAX (end, pieces->constant[v] ? loom_value_info (p, v)->producer + 1 : 0);
-        }
-    }
-  for (guint i = 0; i < piece->outputs->len; i++)
-    {
-      const GArray *claims = pieces->claims[g_array_index (piece->outputs, guint, i)];
-
-      for (guint c = 0; c < claims->len; c++)
-        {
-          const LoomValue v = pieces->number[g_array_index (claims, LoomValue, c)];
-          const guint producer = loom_value_info (p, v)->producer;
-
-          needed[v] = TRUE;
-          end = MAX (end, producer != G_MAXUINT ? producer + 1 : 0);
-        }
-    }
-  for (guint i = end; i-- > 0;)
-    {
-      const LoomInstr *instr = loom_program_instr (p, i);
-      gboolean wanted = FALSE;
-
-      for (guint k = 0; k < instr->n_out; k++)
-        wanted = wanted
-                 || (instr->out[k] != 0 && pieces->number[instr->out[k]] == instr->out[k] && needed[instr->out[k]]
-                     && !piece->is_given[instr->out[k]]);
-      if (!wanted)
-        continue;
+  walk_back (&w, mark_claims (&w, piece));
+  tie_sources (&w);
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    if (is_step[i])
       g_array_append_val (piece->steps, i);
-      for (guint k = 0; k < instr->n_in; k++)
-        if (instr->in[k] != 0)
-          needed[pieces->number[instr->in[k]]] = TRUE;
-      for (guint k = 0; k < instr->n_out; k++)
-        if (instr->out[k] != 0)
-          computed[instr->out[k]] = TRUE;
-    }
-  for (guint i = 0; i < piece->steps->len / 2; i++)
-    {
-      guint *a = &g_array_index (piece->steps, guint, i);
-      guint *b = &g_array_index (piece->steps, guint, piece->steps->len - 1 - i), other = *a;
-
-      *a = *b;
-      *b = other;
-    }
   for (LoomValue v = 1; v <= n; v++)
     if (piece->is_given[v] && !computed[v])
       g_array_append_val (piece->sources, v);
@@ -413,7 +543,7 @@ find_steps (const CheckPieces *pieces, CheckPiece *piece)
 }
 
 CheckPiece *
-check_piece_new (const CheckPieces *pieces, const GArray *instrs, GHashTable *inner)
+check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_grown)
 {
   CheckPiece *piece = g_new0 (CheckPiece, 1);
 
@@ -425,7 +555,7 @@ check_piece_new (const CheckPieces *pieces, const GArray *instrs, GHashTable *in
   piece->sources = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   piece->missing = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   piece->is_given = g_new0 (gboolean, loom_program_n_values (pieces->program) + 1);
-  find_operands (pieces, piece, inner);
+  find_operands (pieces, piece, is_grown);
   find_steps (pieces, piece);
   return piece;
 }
@@ -512,7 +642,7 @@ check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece)
       if (of == G_MAXUINT || !g_hash_table_add (all, GUINT_TO_POINTER (of)))
         continue;
       {
-        g_autoptr (CheckPiece) other = check_piece_new (pieces, pieces->pieces->pdata[of], NULL);
+        g_autoptr (CheckPiece) other = check_piece_new (pieces, pieces->pieces->pdata[of], FALSE);
 
         if (has_common_steps (piece, other))
           g_hash_table_add (related, GUINT_TO_POINTER (of));
@@ -524,20 +654,14 @@ check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece)
 GArray *
 check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root)
 {
-  const LoomPlan *plan = pieces->plan;
-  g_autoptr (GHashTable) readers = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) all = g_hash_table_new (NULL, NULL);
+  const GArray *readers = pieces->readers[root];
 
-  if (pieces->is_kept[root])
+  if (pieces->is_kept[root] || readers == NULL)
     return NULL;
-  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
-    {
-      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
-
-      for (guint k = 0; k < instr->n_in; k++)
-        if (check_operand_root (plan, instr, k) == root)
-          g_hash_table_add (readers, GUINT_TO_POINTER (pieces->piece_of[i]));
-    }
-  return join (pieces, piece, readers);
+  for (guint i = 0; i < readers->len; i++)
+    g_hash_table_add (all, GUINT_TO_POINTER (pieces->piece_of[g_array_index (readers, guint, i)]));
+  return join (pieces, piece, all);
 }
 
 double

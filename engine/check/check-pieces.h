@@ -18,6 +18,7 @@ typedef struct
   gboolean *constant;   /* by program value: it depends on no input and no slot */
   GArray **claims;      /* by plan value that is a root: LoomValue; NULL: none */
   gboolean *is_kept;    /* by root: the caller or a slot takes it */
+  GArray **readers;     /* by root: guint, the instructions that read it; NULL: none */
   guint *producer;      /* by root: the instruction that makes it, G_MAXUINT: none */
   guint *piece_of;      /* by plan instruction */
   GPtrArray *pieces;    /* GArray of guint: plan instructions, ascending */
@@ -39,16 +40,16 @@ typedef struct
   gboolean *is_given; /* by program value, as in CheckPieces.number: a claim of an input */
 } CheckPiece;
 
-/* inner (may be NULL): roots whose claims are not compared, because only these instructions read them. */
-CheckPiece *check_piece_new (const CheckPieces *pieces, const GArray *instrs, GHashTable *inner);
+/* is_grown: claims of values that only these instructions read are not compared. */
+CheckPiece *check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_grown);
 void check_piece_free (CheckPiece *piece);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPiece, check_piece_free)
 
 /* The same instructions with those of the pieces that make the operands: of all, or of those that depend on a missing
  * value. NULL: there are no others. */
 GArray *check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece);
-/* The same instructions with those of the pieces that read this root, which then is an inner one. NULL: the caller, a
- * slot or nothing reads it. */
+/* The same instructions with those of the pieces that read this root, which then is an inner one. NULL: the caller or a
+ * slot reads it, or there are no others. */
 GArray *check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root);
 
 /* Scalar operations of the steps, and the largest number of operations for one element of a result. */
