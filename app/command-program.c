@@ -387,11 +387,152 @@ print_table (const Table *table, GError **error)
   return TRUE;
 }
 
+/* ---- the checker ---------------------------------------------------------- */
+
+static void
+print_fault (const LoomCheckFault *fault)
+{
+  LoomJson *line = command_event_new ("check_fault");
+
+  loom_json_string (line, "rule", loom_check_rule_name (fault->rule));
+  loom_json_string (line, "text", fault->text);
+  command_event_print (line);
+}
+
+static void
+print_report (const LoomCheckReport *report, gboolean json)
+{
+  if (!json)
+    {
+      g_autofree char *text = loom_check_report_print (report);
+
+      printf ("%s", text);
+      return;
+    }
+  for (guint i = 0; i < report->faults->len; i++)
+    print_fault (g_ptr_array_index (report->faults, i));
+  LoomJson *line = command_event_new ("check");
+  loom_json_bool (line, "ok", report->faults->len == 0);
+  loom_json_int (line, "plans", report->n_plans);
+  loom_json_int (line, "instructions", report->n_instrs);
+  loom_json_int (line, "values", report->n_values);
+  loom_json_int (line, "pairs", report->n_pairs);
+  loom_json_int (line, "pieces", report->n_pieces);
+  loom_json_int (line, "equal_by_rule", report->n_by_rule);
+  loom_json_int (line, "equal_by_evaluation", report->n_evaluated);
+  loom_json_int (line, "too_large", report->n_too_large);
+  loom_json_int (line, "not_evaluated", report->n_unchecked);
+  command_event_print (line);
+}
+
+static void
+print_guilty (const char *pass, gboolean json)
+{
+  if (!json)
+    {
+      printf ("check: the pass “%s” makes the plan wrong.\n", pass);
+      return;
+    }
+  LoomJson *line = command_event_new ("check_pass");
+  loom_json_string (line, "pass", pass);
+  command_event_print (line);
+}
+
+/* A plan of the step or of its update, and what it was made with. */
+typedef struct
+{
+  LoomPlan *plan;
+  LoomPlanOptions options;
+} CheckedPlan;
+
+static void
+checked_plan_clear (gpointer checked)
+{
+  loom_plan_free (((CheckedPlan *)checked)->plan);
+}
+
+static gboolean
+add_checked (GArray *plans, LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
+{
+  CheckedPlan checked = { loom_plan_new (program, devices, options, error), *options };
+
+  if (checked.plan != NULL)
+    g_array_append_val (plans, checked);
+  return checked.plan != NULL;
+}
+
+/* The plans of one rank, or of the only one. */
+static gboolean
+plan_rank (const Table *table, int rank, GArray *steps, GArray *updates, GError **error)
+{
+  Wanted wanted = table->wanted;
+  LoomPlanOptions options = table->options;
+  g_auto (Listing) l = { 0 };
+  g_auto (Source) source = { 0 };
+
+  wanted.rank = rank;
+  if (!build (table->path, &wanted, &source, &l, error))
+    return FALSE;
+  const gboolean serves = source.spec != NULL && source.spec->gathers;
+  options.mesh = wanted.ranks > 1 && !serves ? &table->ranks->mesh[MAX (rank, 0)] : NULL;
+  return ((serves && rank == 0) || add_checked (steps, l.program, table->devices, &options, error))
+         && (l.step == NULL || l.step->update == NULL || (serves && rank > 0)
+             || add_checked (updates, l.step->update, table->devices, &options, error));
+}
+
+/* Checks each plan, and of several ranks that their exchanges fit; names the pass that makes the first wrong one
+ * wrong. */
+static void
+check_plans (const Table *table, const GArray *plans, gboolean all_ranks, LoomCheckReport *report)
+{
+  const LoomCheckOptions options = { .meaning = TRUE };
+  g_autoptr (GPtrArray) ranks = g_ptr_array_new ();
+
+  for (guint i = 0; i < plans->len; i++)
+    {
+      const CheckedPlan *checked = &g_array_index (plans, CheckedPlan, i);
+
+      g_ptr_array_add (ranks, checked->plan);
+      if (loom_check_plan (checked->plan, &options, report))
+        continue;
+      const char *pass
+          = loom_check_blame (loom_plan_program (checked->plan), table->devices, &checked->options, &options);
+      if (pass != NULL)
+        print_guilty (pass, table->json);
+    }
+  if (all_ranks && ranks->len > 1)
+    loom_check_ranks ((const LoomPlan *const *)ranks->pdata, ranks->len, report);
+}
+
+/* *ok receives the verdict. */
+static gboolean
+run_check (const Table *table, gboolean *ok, GError **error)
+{
+  g_autoptr (GArray) steps = g_array_new (FALSE, FALSE, sizeof (CheckedPlan));
+  g_autoptr (GArray) updates = g_array_new (FALSE, FALSE, sizeof (CheckedPlan));
+  g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+  const int last = MAX (table->wanted.ranks, 1) - 1, one = table->wanted.rank;
+
+  g_array_set_clear_func (steps, checked_plan_clear);
+  g_array_set_clear_func (updates, checked_plan_clear);
+  loom_plan_set_checker (NULL); /* a wrong plan is reported, instead of ending the program */
+  for (int rank = MAX (one, 0); rank <= (one >= 0 ? one : last); rank++)
+    if (!plan_rank (table, last > 0 ? rank : -1, steps, updates, error))
+      return FALSE;
+  const gboolean has_mesh = steps->len > 0 && g_array_index (steps, CheckedPlan, 0).options.mesh != NULL;
+  check_plans (table, steps, has_mesh && one < 0, report);
+  check_plans (table, updates, has_mesh && one < 0, report);
+  print_report (report, table->json);
+  *ok = report->faults->len == 0;
+  return TRUE;
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
   Wanted wanted = { .rank = -1 };
-  gboolean no_fusion = FALSE, passes = FALSE, parameters = FALSE, memory = FALSE, stages = FALSE, json = FALSE;
+  gboolean no_fusion = FALSE, passes = FALSE, check = FALSE, ok = FALSE, parameters = FALSE, memory = FALSE,
+           stages = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL, *strategy = NULL, *node = NULL;
   const GOptionEntry entries[] = {
@@ -403,6 +544,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
+    { "check", 0, 0, G_OPTION_ARG_NONE, &check, "Whether the plan is right instead: status 1 if it is not", NULL },
     { "parameters", 0, 0, G_OPTION_ARG_NONE, &parameters, "Each parameter with its shape and device instead", NULL },
     { "memory", 0, 0, G_OPTION_ARG_NONE, &memory, "What each node takes of the memory instead", NULL },
     { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Which nodes each stage of a pipeline has instead", NULL },
@@ -416,10 +558,10 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
-  if (passes + parameters + memory + stages + (node != NULL) > 1)
-    return command_usage (command,
-                          "--passes, --parameters, --memory, --stages and --source print different things: name "
-                          "one.");
+  if (passes + check + parameters + memory + stages + (node != NULL) > 1)
+    return command_usage (
+        command, "--passes, --check, --parameters, --memory, --stages and --source print different things: name "
+                 "one.");
   const TableKind kind = parameters ? TABLE_PARAMETERS : memory ? TABLE_NODES : stages ? TABLE_STAGES : TABLE_NONE;
   command_warn_of_threads (command, threads);
 
@@ -447,14 +589,14 @@ run_plan (const Command *command, int argc, char **argv)
   const gboolean serves = source.spec != NULL && source.spec->gathers;
   if (wanted.ranks > 1 && !serves)
     options.mesh = &ranks.mesh[MAX (wanted.rank, 0)];
-  if (kind != TABLE_NONE)
+  if (kind != TABLE_NONE || check)
     {
       const Table table = { argv[1], wanted, &ranks, devices, options, kind, json };
 
-      if (!print_table (&table, &error))
+      if (!(check ? run_check (&table, &ok, &error) : print_table (&table, &error)))
         return command_fail (command, g_steal_pointer (&error));
       command_warn_of_costs (command, devices);
-      return 0;
+      return check && !ok ? 1 : 0;
     }
   PlanSource text = { .node = node, .json = json };
   if (node != NULL)
@@ -505,6 +647,14 @@ const Command command_plan = {
     "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
     "values, as if\n"
     "nothing shared a place; after the last pass, those of the arena.\n\n"
+    "--check proves or refutes that the plan computes the program, by code that shares nothing with the planner: no "
+    "value is\n"
+    "overwritten while it is needed, events order the lanes, state is written once and after the gradients are known "
+    "to "
+    "be\n"
+    "finite, each draw of random numbers has its own, and the predicted memory is the plan's. Of several ranks it also "
+    "checks\n"
+    "that their exchanges fit. It prints one line, or a line for each fault and the guilty pass.\n\n"
     "--parameters prints what named_parameters() of a PyTorch module does, with the device that each lies on: run it "
     "with\n"
     "another --device, or a device=\"…\" on some nodes, to see what moves. With --ranks it prints the parts of all "

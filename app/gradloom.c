@@ -87,6 +87,7 @@ main (int argc, char **argv)
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
 
+  loom_check_install_if_set ();
   if (argc < 2)
     {
       print_help (stderr);

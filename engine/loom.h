@@ -39,6 +39,7 @@
 #include "engine/template/loom-template.h"
 #include "engine/template/loom-weights-match.h"
 #include "engine/onnx/loom-onnx.h"
+#include "engine/check/loom-check.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/plan/loom-node-memory.h"
 #include "engine/program/loom-partition.h"

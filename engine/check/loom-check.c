@@ -1,12 +1,28 @@
-/* The report of the checker. */
+/* The checker's doors: reports, the rules in turn, bodies, and the check of every plan of a process. */
 #include "engine/check/check-private.h"
+#include "engine/core/loom-env.h"
+
+#include <string.h>
+
+static const char *const rule_names[LOOM_N_CHECK_RULES] = {
+  [LOOM_CHECK_MEMORY] = "memory", [LOOM_CHECK_ORDER] = "order",       [LOOM_CHECK_STATE] = "state",
+  [LOOM_CHECK_RANDOM] = "random", [LOOM_CHECK_FORECAST] = "forecast", [LOOM_CHECK_MEANING] = "meaning",
+};
+
+const char *
+loom_check_rule_name (LoomCheckRule rule)
+{
+  g_return_val_if_fail (rule < LOOM_N_CHECK_RULES, "?");
+
+  return rule_names[rule];
+}
+
+/* ---- reports -------------------------------------------------------------------- */
 
 static void
-fault_free (gpointer data)
+free_fault (gpointer fault)
 {
-  LoomCheckFault *fault = data;
-
-  g_free (fault->text);
+  g_free (((LoomCheckFault *)fault)->text);
   g_free (fault);
 }
 
@@ -15,13 +31,15 @@ loom_check_report_new (void)
 {
   LoomCheckReport *report = g_new0 (LoomCheckReport, 1);
 
-  report->faults = g_ptr_array_new_with_free_func (fault_free);
+  report->faults = g_ptr_array_new_with_free_func (free_fault);
   return report;
 }
 
 void
 loom_check_report_free (LoomCheckReport *report)
 {
+  if (report == NULL)
+    return;
   g_ptr_array_unref (report->faults);
   g_free (report);
 }
@@ -29,11 +47,155 @@ loom_check_report_free (LoomCheckReport *report)
 void
 check_fault (LoomCheckReport *report, LoomCheckRule rule, guint instr, guint value, const char *format, ...)
 {
-  LoomCheckFault *fault = g_new0 (LoomCheckFault, 1);
+  LoomCheckFault *fault = g_new (LoomCheckFault, 1);
   va_list args;
 
+  fault->rule = rule;
+  fault->instr = instr;
+  fault->value = value;
   va_start (args, format);
-  *fault = (LoomCheckFault){ rule, instr, value, g_strdup_vprintf (format, args) };
+  fault->text = g_strdup_vprintf (format, args);
   va_end (args);
   g_ptr_array_add (report->faults, fault);
+}
+
+char *
+loom_check_report_print (const LoomCheckReport *report)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < report->faults->len; i++)
+    {
+      const LoomCheckFault *fault = g_ptr_array_index (report->faults, i);
+
+      g_string_append_printf (text, "check: %s: %s.\n", loom_check_rule_name (fault->rule), fault->text);
+    }
+  if (report->faults->len > 0)
+    return g_string_free (text, FALSE);
+  g_string_printf (text, "plan checked: %u instructions and %u values in %u plan%s", report->n_instrs, report->n_values,
+                   report->n_plans, report->n_plans == 1 ? "" : "s");
+  if (report->n_pairs > 0)
+    g_string_append_printf (text, ", %u pairs of accesses across lanes", report->n_pairs);
+  if (report->n_pieces > 0)
+    g_string_append_printf (text, "; %u pieces: %u equal by rule, %u by evaluation, %u too large, %u not evaluated",
+                            report->n_pieces, report->n_by_rule, report->n_evaluated, report->n_too_large,
+                            report->n_unchecked);
+  g_string_append (text, "\n");
+  return g_string_free (text, FALSE);
+}
+
+/* ---- names ------------------------------------------------------------------------ */
+
+char *
+check_name_instr (const LoomPlan *plan, guint instr)
+{
+  const LoomPlanInstr *of = instr < loom_plan_n_instrs (plan) ? loom_plan_instr (plan, instr) : NULL;
+
+  if (of == NULL)
+    return g_strdup ("the beginning or the end of the step");
+  return of->origin != NULL ? g_strdup_printf ("instruction %u (%s of %s)", instr, of->label, of->origin)
+                            : g_strdup_printf ("instruction %u (%s)", instr, of->label);
+}
+
+char *
+check_name_value (const LoomPlan *plan, guint value)
+{
+  const LoomPlanValue *of = value < loom_plan_n_values (plan) ? loom_plan_value (plan, value) : NULL;
+  LoomProgram *program = loom_plan_program (plan);
+
+  if (of == NULL)
+    return g_strdup ("a value");
+  if (of->location.kind == LOOM_LOCATION_SLOT)
+    return g_strdup_printf ("value %u (of %s)", value, loom_program_get_slot (program, of->location.index)->name);
+  return of->origin != NULL ? g_strdup_printf ("value %u (of %s)", value, of->origin)
+                            : g_strdup_printf ("value %u", value);
+}
+
+const LoomPrim *
+check_prim (const LoomPlanInstr *instr)
+{
+  return instr->primitive != NULL && !instr->is_wait ? loom_prim (instr->primitive) : NULL;
+}
+
+gboolean
+check_is (const LoomPlanInstr *instr, const char *primitive)
+{
+  return instr->primitive != NULL && !instr->is_wait && strcmp (instr->primitive, primitive) == 0;
+}
+
+/* ---- a plan -------------------------------------------------------------------------- */
+
+static void
+check_one (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
+{
+  report->n_plans++;
+  report->n_instrs += loom_plan_n_instrs (plan);
+  report->n_values += loom_plan_n_values (plan) - 1;
+  check_memory (plan, report);
+  check_order (plan, report);
+  check_state (plan, report);
+  check_random (plan, report);
+  check_forecast (plan, report);
+  if (options->meaning)
+    check_meaning (plan, options, report);
+}
+
+static void
+check_with_bodies (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
+{
+  check_one (plan, options, report);
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      for (guint k = 0; k < instr->n_bodies; k++)
+        check_with_bodies (instr->body[k], options, report);
+    }
+}
+
+gboolean
+loom_check_plan (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
+{
+  const LoomCheckOptions none = { 0 };
+  const guint before = report->faults->len;
+
+  g_return_val_if_fail (plan != NULL, FALSE);
+
+  check_with_bodies (plan, options != NULL ? options : &none, report);
+  return report->faults->len == before;
+}
+
+/* ---- every plan ------------------------------------------------------------------------ */
+
+/* Bodies have had their turn when the planner made them. */
+static void
+refuse_wrong_plan (const LoomPlan *plan)
+{
+  const LoomCheckOptions none = { 0 };
+  g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+  g_autofree char *text = NULL;
+
+  check_one (plan, &none, report);
+  if (report->faults->len == 0)
+    return;
+  text = loom_check_report_print (report);
+  g_printerr ("%s", text);
+  g_error ("A plan is wrong; see above. This is an error of Gradloom: please report it with the graph.");
+}
+
+void
+loom_check_install (void)
+{
+  loom_plan_set_checker (refuse_wrong_plan);
+}
+
+gboolean
+loom_check_install_if_set (void)
+{
+  const char *wanted = loom_env ("GRADLOOM_CHECK");
+
+  if (wanted == NULL ? !LOOM_CHECK_BY_DEFAULT : g_str_equal (wanted, "0"))
+    return FALSE;
+  loom_check_install ();
+  return TRUE;
 }

@@ -10,6 +10,9 @@ static const LoomEnv table[] = {
   { .name = "CUDA_VISIBLE_DEVICES",
     .doc = "CUDA’s own, as for PyTorch: which GPUs there are, in this order: with 2,0 the device cuda:0 is the third "
            "GPU. Empty or -1 hides all of them." },
+  { .name = "GRADLOOM_CHECK",
+    .doc = "1: every plan is checked as it is made, by code that shares nothing with the planner, and a wrong one ends "
+           "the program; it adds to the time of planning. 0: no plan is. Without it, in debug builds." },
   { .name = "GRADLOOM_COMM_LANE",
     .doc = "1 or 0: ranks exchange gradients during the computation, in a thread of their own, or in turns with it. "
            "Without it, during the computation if a processor is left for that." },

@@ -5,6 +5,8 @@
 #include "engine/plan/plan-comm-thread.h"
 #include "engine/plan/plan-private.h"
 
+#include <string.h>
+
 static void
 clear_instr (LoomPlanInstr *instr)
 {
@@ -13,6 +15,9 @@ clear_instr (LoomPlanInstr *instr)
   g_free (instr->label);
   g_free (instr->body);
   g_free (instr->sent);
+  if (instr->spec != NULL)
+    g_free ((gpointer)instr->spec->attrs);
+  g_free ((LoomKernelSpec *)instr->spec);
   g_free ((guint *)instr->value);
 }
 
@@ -63,6 +68,30 @@ flops_of (PlanGraph *g, const PlanNode *instr)
   return instr->prim->flops (instr->attrs, instr->in->len, in, out);
 }
 
+/* A copy of the call that the kernel was made for: one block with its descriptions, and its attributes. The bodies in
+ * attributes belong to the kernel. */
+static const LoomKernelSpec *
+spec_of (PlanGraph *g, const PlanNode *instr)
+{
+  const guint n = instr->in->len + instr->out->len;
+  g_auto (PlanKernelCall) call = { 0 };
+  LoomKernelSpec *spec;
+  LoomTensorDesc *desc;
+
+  node_kernel_call (g, &call, instr);
+  spec = g_malloc (sizeof *spec + n * sizeof *desc);
+  desc = (LoomTensorDesc *)(spec + 1);
+  if (n > 0)
+    memcpy (desc, call.desc, n * sizeof *desc);
+  *spec = call.spec;
+  spec->in = desc;
+  spec->out = desc + instr->in->len;
+  spec->attrs = instr->steps != NULL ? g_memdup2 (&call.elementwise, sizeof call.elementwise)
+                                     : g_memdup2 (instr->attrs, instr->prim->attrs_size);
+  spec->algorithm = instr->algorithm;
+  return spec;
+}
+
 static void
 finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
 {
@@ -102,7 +131,13 @@ finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
   for (guint k = 0; k < to.n_bodies; k++)
     to.waits |= loom_plan_syncs_host (to.body[k]);
   if (from->prim != NULL && (from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0)
-    to.along = loom_collective_along (from->prim, from->attrs);
+    {
+      to.along = loom_collective_along (from->prim, from->attrs);
+      to.is_async = from->stream >= PLAN_STREAM_EXCHANGE;
+      to.is_wait = n == 0;
+    }
+  if (from->prim != NULL && !to.is_wait)
+    to.spec = spec_of (g, from);
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
   to.flops = flops_of (g, from);
@@ -258,6 +293,14 @@ report_pass (PlanGraph *g, const PlanPass *pass, gboolean ran, gpointer data)
   g->options.on_pass (&left, g->options.on_pass_data);
 }
 
+static LoomPlanCheckFunc checker;
+
+void
+loom_plan_set_checker (LoomPlanCheckFunc check)
+{
+  checker = check;
+}
+
 LoomPlan *
 loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
 {
@@ -299,8 +342,16 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
   plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
+  plan->has_mesh = defaults.mesh != NULL;
+  for (int axis = 0; axis < LOOM_MESH_AXES && plan->has_mesh; axis++)
+    {
+      plan->mesh.size[axis] = defaults.mesh->size[axis];
+      plan->mesh.at[axis] = defaults.mesh->at[axis];
+    }
   finalise (plan, g);
   graph_free (g);
+  if (checker != NULL)
+    checker (plan);
   return plan;
 }
 
@@ -342,6 +393,12 @@ LoomProgram *
 loom_plan_program (const LoomPlan *plan)
 {
   return plan->program;
+}
+
+const LoomMesh *
+loom_plan_mesh (const LoomPlan *plan)
+{
+  return plan->has_mesh ? &plan->mesh : NULL;
 }
 
 guint

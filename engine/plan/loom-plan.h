@@ -119,6 +119,7 @@ typedef struct
 {
   const char *device;       /* default device: "cpu" */
   gboolean no_fusion;       /* one kernel per primitive */
+  const char *last_fusion;  /* the fusions after this pass are skipped too; NULL: all run */
   gboolean no_reuse;        /* every value has its own memory; the reference for tests of memory reuse */
   gboolean no_layout;       /* plain layout everywhere */
   gboolean flat_gradients;  /* one block in the parameters' order, so that one call can reduce all of them; uses more
@@ -171,8 +172,11 @@ typedef struct
   gboolean waits;        /* run() synchronises with the device to read numbers that decide what it does */
   const char *algorithm; /* the chosen option's: "onednn" */
   const char *primitive;
-  gboolean is_gate; /* LOOM_PRIM_GATE */
-  LoomMeshAxis along; /* of an exchange */
+  const LoomKernelSpec *spec; /* the call, with its layouts; owned; NULL for a copy between devices and for a wait */
+  gboolean is_gate;           /* LOOM_PRIM_GATE */
+  LoomMeshAxis along;         /* of an exchange */
+  gboolean is_async;          /* an exchange on an exchange lane: it must be waited for */
+  gboolean is_wait;           /* it only waits for exchanges; without operands and results */
   guint until;        /* the first instruction that waits for it if it is on an exchange or send lane, else G_MAXUINT */
   gboolean is_send;   /* it is on the send lane of its operand's device */
   guint n_sent;       /* the send-lane copies that it waits for, by listed position */
@@ -226,6 +230,11 @@ typedef struct
   gsize offset, bytes; /* bytes 0: no area */
 } LoomPlanArea;
 
+/* Receives every finished plan, those of bodies before the plan that runs them; NULL: none. For a checker, which is not
+ * part of the planner. */
+typedef void (*LoomPlanCheckFunc) (const LoomPlan *plan);
+void loom_plan_set_checker (LoomPlanCheckFunc check);
+
 /* Keeps a reference to program. A NO_KERNEL error names node, primitive, device and dtype. */
 LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error);
 /* Waits for exchanges that a failed step has left running; call it before their memory is freed. */
@@ -249,6 +258,8 @@ void loom_plan_free (LoomPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPlan, loom_plan_free)
 
 LoomProgram *loom_plan_program (const LoomPlan *plan);
+/* The sizes of the mesh and the rank's coordinates, without communicators; NULL: it exchanges nothing. */
+const LoomMesh *loom_plan_mesh (const LoomPlan *plan);
 guint loom_plan_n_devices (const LoomPlan *plan);
 LoomPlanDevice *loom_plan_device (const LoomPlan *plan, guint i);
 guint loom_plan_n_instrs (const LoomPlan *plan);

@@ -101,10 +101,13 @@ graph_bytes (PlanGraph *g)
 gboolean
 graph_run_passes (PlanGraph *g, PlanPassFunc on_pass, gpointer data, GError **error)
 {
+  gboolean fuses = !g->options.no_fusion;
+
   for (const PlanPass *pass = graph_passes; pass->name != NULL; pass++)
     {
-      gboolean wanted = !(pass->flags & PASS_IS_FUSION) || !g->options.no_fusion;
+      gboolean wanted = !(pass->flags & PASS_IS_FUSION) || fuses;
 
+      fuses = fuses && g_strcmp0 (pass->name, g->options.last_fusion) != 0;
       if (wanted)
         pass->run (g);
       if (g->error != NULL)

@@ -1,0 +1,78 @@
+/* Finds the pass that makes a plan wrong: plans the program again with ever more passes. */
+#include "engine/check/check-private.h"
+
+/* TRUE if the plan that these options make is wrong. A plan that cannot be made is not. */
+static gboolean
+is_wrong (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
+{
+  g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, options, NULL);
+  g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+
+  return plan != NULL && !loom_check_plan (plan, check, report);
+}
+
+static void
+note_pass (const LoomPlanPass *pass, gpointer data)
+{
+  if (pass->ran)
+    g_ptr_array_add (data, (gpointer)pass->name);
+}
+
+/* The passes that run with these options, those of the program before the entry "program". (transfer container) */
+static GPtrArray *
+list_passes (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options)
+{
+  GPtrArray *names = g_ptr_array_new ();
+  g_autoptr (LoomPlan) plan = NULL;
+
+  options.on_pass = note_pass;
+  options.on_pass_data = names;
+  plan = loom_plan_new (program, devices, &options, NULL);
+  return names;
+}
+
+/* Of the passes that always run: layouts and the reuse of memory can be switched off. */
+static const char *
+blame_other (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
+{
+  LoomPlanOptions fewer = *options;
+
+  fewer.no_layout = TRUE;
+  if (!is_wrong (program, devices, &fewer, check))
+    return "layouts";
+  fewer.no_reuse = TRUE;
+  if (!is_wrong (program, devices, &fewer, check))
+    return "memory";
+  return "program";
+}
+
+const char *
+loom_check_blame (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options,
+                  const LoomCheckOptions *check)
+{
+  const LoomPlanOptions defaults = { 0 };
+  LoomPlanOptions some = options != NULL ? *options : defaults;
+  g_autoptr (GPtrArray) names = NULL;
+  guint first = 0;
+
+  some.on_pass = NULL;
+  some.visit = NULL;
+  some.on_call = NULL;
+  some.faults = NULL;
+  if (!is_wrong (program, devices, &some, check))
+    return NULL;
+  names = list_passes (program, devices, some);
+  some.no_fusion = TRUE;
+  if (is_wrong (program, devices, &some, check))
+    return blame_other (program, devices, &some, check);
+  some.no_fusion = FALSE;
+  while (first < names->len && !g_str_equal (g_ptr_array_index (names, first), "program"))
+    first++;
+  for (guint i = first + 1; i < names->len; i++)
+    {
+      some.last_fusion = g_ptr_array_index (names, i);
+      if (is_wrong (program, devices, &some, check))
+        return some.last_fusion;
+    }
+  return names->len > 0 ? g_ptr_array_index (names, names->len - 1) : NULL;
+}
