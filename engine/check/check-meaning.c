@@ -136,19 +136,25 @@ move_a_bit (LoomTensor *t, LoomDType dtype, GRand *rand)
 }
 
 static void
+fill_source (Trial *t, LoomValue v, CheckSet set)
+{
+  LoomTensor *narrow = check_eval_value (t->narrow, v), *moved = check_eval_value (t->moved, v);
+
+  check_fill (narrow, &t->range[v], set, t->local, t->rand);
+  convert_into (check_eval_value (t->wide, v), narrow);
+  convert_into (moved, narrow);
+  if (t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
+    move_a_bit (moved, narrow->dtype, t->rand);
+}
+
+/* The plan does not read missing values, so they must not matter. */
+static void
 fill_sources (Trial *t, CheckSet set)
 {
   for (guint s = 0; s < t->piece->sources->len; s++)
-    {
-      const LoomValue v = g_array_index (t->piece->sources, LoomValue, s);
-      LoomTensor *narrow = check_eval_value (t->narrow, v), *moved = check_eval_value (t->moved, v);
-
-      check_fill (narrow, &t->range[v], set, t->local, t->rand);
-      convert_into (check_eval_value (t->wide, v), narrow);
-      convert_into (moved, narrow);
-      if (t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
-        move_a_bit (moved, narrow->dtype, t->rand);
-    }
+    fill_source (t, g_array_index (t->piece->sources, LoomValue, s), set);
+  for (guint s = 0; s < t->piece->missing->len; s++)
+    fill_source (t, g_array_index (t->piece->missing, LoomValue, s), set);
 }
 
 /* All claims of an operand have the same bytes. */
@@ -262,7 +268,10 @@ try_set (Trial *t, CheckSet set, Finding *f)
   equate_claims (t);
   status = run_steps (t, with_moved, &message);
   if (status != LOOM_STATUS_OK)
-    return FALSE;
+    {
+      g_debug ("the program has no result with %s operands: %s", check_set_name (set), message.text);
+      return FALSE;
+    }
   equate_claims (t);
   fill_inputs (t);
   made = check_run (t->run, &at, &message);
@@ -304,7 +313,7 @@ has_claims (const Meaning *m, const CheckPiece *piece)
   for (guint i = 0; i < piece->inputs->len; i++)
     if (m->pieces->claims[g_array_index (piece->inputs, guint, i)] == NULL)
       return FALSE;
-  return piece->missing->len == 0;
+  return TRUE;
 }
 
 static void
@@ -350,7 +359,7 @@ judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
   g_autoptr (GArray) wider = NULL;
 
   if (piece->missing->len > 0 && growth < MAX_GROWTH)
-    wider = check_piece_with_producers (m->pieces, piece);
+    wider = check_piece_with_producers (m->pieces, piece, TRUE);
   if (wider != NULL)
     {
       judge (m, wider, growth + 1, f);
@@ -364,7 +373,7 @@ judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       g_auto (Finding) again = { 0 };
 
       if (way == 1)
-        with = check_piece_with_producers (m->pieces, piece);
+        with = check_piece_with_producers (m->pieces, piece, FALSE);
       else if (f->root != G_MAXUINT)
         with = check_piece_with_readers (m->pieces, piece, f->root);
       if (with == NULL)
@@ -377,12 +386,6 @@ judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
           f->outcome = OUTCOME_EQUAL;
         }
     }
-}
-
-static char *
-name_of (const LoomPlanInstr *instr)
-{
-  return instr->origin != NULL ? g_strdup_printf ("%s of %s", instr->label, instr->origin) : g_strdup (instr->label);
 }
 
 static void
@@ -400,16 +403,20 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
       r->n_too_large++;
       return;
     case OUTCOME_UNCHECKED:
-      r->n_unchecked++;
-      return;
+      {
+        g_autofree char *name = check_name_instr (m->plan, g_array_index (instrs, guint, 0));
+
+        g_debug ("%s is not evaluated", name);
+        r->n_unchecked++;
+        return;
+      }
     case OUTCOME_DIFFERENT:
     default:
       {
         const guint at = f->instr != G_MAXUINT ? f->instr : g_array_index (instrs, guint, 0);
-        g_autofree char *name = name_of (loom_plan_instr (m->plan, at));
+        g_autofree char *name = check_name_instr (m->plan, at);
 
-        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "instruction %u (%s) does not compute what the program does: %s",
-                     at, name, f->text);
+        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name, f->text);
       }
     }
 }

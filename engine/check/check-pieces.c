@@ -215,6 +215,7 @@ find_claims (CheckPieces *pieces)
       for (guint k = 0; k < instr->n_in + instr->n_out; k++)
         if (instr->value[k] != G_MAXUINT)
           {
+            claim_number (pieces, check_operand_root (plan, instr, k));
             claim_number (pieces, instr->value[k]);
             if (k >= instr->n_in)
               pieces->producer[check_operand_root (plan, instr, k)] = i;
@@ -435,8 +436,10 @@ find_available (const Walk *w, guint end, gboolean *available, gboolean *bound)
 
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
     {
-      there[v] = w->piece->is_given[v] || w->computed[v] || w->pieces->constant[v];
-      tied[v] = w->computed[v] && !w->piece->is_given[v] && !w->pieces->constant[v];
+      const gboolean is_free = w->needed[v] && loom_value_info (p, v)->producer == G_MAXUINT;
+
+      there[v] = w->piece->is_given[v] || w->computed[v] || w->pieces->constant[v] || is_free;
+      tied[v] = (w->computed[v] || is_free) && !w->piece->is_given[v] && !w->pieces->constant[v];
     }
   for (guint i = 0; i < end; i++)
     {
@@ -630,7 +633,7 @@ has_common_steps (const CheckPiece *piece, const CheckPiece *other)
 }
 
 GArray *
-check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece)
+check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, gboolean related_only)
 {
   g_autoptr (GHashTable) all = g_hash_table_new (NULL, NULL), related = g_hash_table_new (NULL, NULL);
 
@@ -648,7 +651,7 @@ check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece)
           g_hash_table_add (related, GUINT_TO_POINTER (of));
       }
     }
-  return join (pieces, piece, piece->missing->len > 0 && g_hash_table_size (related) > 0 ? related : all);
+  return join (pieces, piece, related_only ? related : all);
 }
 
 GArray *

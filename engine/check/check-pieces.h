@@ -36,7 +36,7 @@ typedef struct
   GArray *outputs; /* guint: roots with a claim that are made here and compared */
   GArray *steps;   /* guint: of the program, ascending */
   GArray *sources; /* LoomValue: claims of inputs that the steps do not compute */
-  GArray *missing; /* LoomValue: values that the steps need and the plan's instructions do not read */
+  GArray *missing; /* LoomValue: inputs and slots that the steps read and the plan's instructions do not */
   gboolean *is_given; /* by program value, as in CheckPieces.number: a claim of an input */
 } CheckPiece;
 
@@ -45,9 +45,9 @@ CheckPiece *check_piece_new (const CheckPieces *pieces, const GArray *instrs, gb
 void check_piece_free (CheckPiece *piece);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPiece, check_piece_free)
 
-/* The same instructions with those of the pieces that make the operands: of all, or of those that depend on a missing
- * value. NULL: there are no others. */
-GArray *check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece);
+/* The same instructions with those of the pieces that make the operands: of all, or of those whose steps are among these
+ * too. NULL: there are no others. */
+GArray *check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, gboolean related_only);
 /* The same instructions with those of the pieces that read this root, which then is an inner one. NULL: the caller or a
  * slot reads it, or there are no others. */
 GArray *check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root);
