@@ -5,7 +5,7 @@
  *   times: this covers ill-conditioned results,
  * - roundings of the result's size, as sums of `depth` terms make them in another order (√depth of f32's roundoff),
  * - roundings of the coarsest type.
- * "The result's size" is the element or the typical element, the 90th percentile, of which sums that cancel are made.
+ * "The result's size" is that of the element and of the typical element, the 90th percentile, since sums cancel.
  *
  * Elements are compared if both evaluations of the program agree on their kind: finite, NaN, or an infinity. Where they
  * differ, as by an overflow of f16, or where a comparison flips with the last bit, the program itself determines
@@ -109,7 +109,7 @@ compare_floats (const CheckComparison *c)
 {
   const gboolean is_16bit = c->coarsest == LOOM_F16 || c->coarsest == LOOM_BF16;
   const LoomDType sums = c->coarsest == LOOM_F64 ? LOOM_F64 : LOOM_F32;
-  const double slack = is_16bit ? 4 : 16, size = typical (c->wide);
+  const double slack = is_16bit ? 4 : 16, size = MIN (typical (c->wide), c->largest_size);
   const double relative
       = 64 * check_roundoff (sums) * sqrt (c->depth) + (is_16bit ? 4 * check_roundoff (c->coarsest) : 0);
 

@@ -246,6 +246,7 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
+                                           .largest_size = with_moved ? INFINITY : 4,
                                            .exact = t->exact };
       char *text = check_compare (&comparison);
 
@@ -408,14 +409,13 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
       r->n_by_rule++;
       return;
     case OUTCOME_TOO_LARGE:
-      r->n_too_large++;
-      return;
     case OUTCOME_UNCHECKED:
       {
+        const gboolean is_large = f->outcome == OUTCOME_TOO_LARGE;
         g_autofree char *name = check_name_instr (m->plan, g_array_index (instrs, guint, 0));
 
-        g_debug ("%s is not evaluated", name);
-        r->n_unchecked++;
+        g_debug ("%s and %u more: %s", name, instrs->len - 1, is_large ? "too large" : "not evaluated");
+        *(is_large ? &r->n_too_large : &r->n_unchecked) += 1;
         return;
       }
     case OUTCOME_DIFFERENT:
@@ -427,6 +427,19 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
         check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name, f->text);
       }
     }
+}
+
+static void
+report_refusal (const Meaning *m, const CheckRefusal *refusal)
+{
+  const LoomTensorDesc *made = &loom_plan_value (m->plan, refusal->value)->desc;
+  const LoomValueInfo *meant = loom_value_info (m->pieces->program, refusal->meant);
+  g_autofree char *name = check_name_value (m->plan, refusal->value), *is = loom_desc_to_string (made);
+  g_autofree char *ought = loom_desc_to_string (&meant->desc);
+
+  check_fault (m->report, LOOM_CHECK_MEANING, G_MAXUINT, refusal->value,
+               "%s, %s, is taken for the program's value %u%s%s, %s, which it is not", name, is, refusal->meant,
+               meant->origin != NULL ? " of " : "", meant->origin != NULL ? meant->origin : "", ought);
 }
 
 void
@@ -442,6 +455,8 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
     return;
   m.pieces = check_pieces_new (plan);
+  for (guint i = 0; i < m.pieces->refused->len; i++)
+    report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
   for (guint i = 0; i < m.pieces->pieces->len; i++)
     {
       const GArray *instrs = m.pieces->pieces->pdata[i];

@@ -100,7 +100,8 @@ number_values (CheckPieces *pieces)
 
 /* ---- claims ---------------------------------------------------------------------------------------- */
 
-static void
+/* FALSE if the value has another type, or its bytes another order. */
+static gboolean
 add_claim (CheckPieces *pieces, guint root, LoomValue v)
 {
   const LoomTensorDesc *made = &loom_plan_value (pieces->plan, root)->desc;
@@ -108,13 +109,14 @@ add_claim (CheckPieces *pieces, guint root, LoomValue v)
 
   if (made->dtype != meant->dtype || loom_desc_count (made) != loom_desc_count (meant)
       || (made->layout != LOOM_LAYOUT_PLAIN && !same_desc (made, meant)))
-    return;
+    return FALSE;
   if (pieces->claims[root] == NULL)
     pieces->claims[root] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   for (guint i = 0; i < pieces->claims[root]->len; i++)
     if (g_array_index (pieces->claims[root], LoomValue, i) == v)
-      return;
+      return TRUE;
   g_array_append_val (pieces->claims[root], v);
+  return TRUE;
 }
 
 /* The claim of a plan value that is used: its number, unless a pass has given it another shape. */
@@ -131,8 +133,51 @@ claim_kept (CheckPieces *pieces, guint value, LoomValue meant)
 {
   const guint root = loom_plan_value (pieces->plan, value)->root;
 
-  add_claim (pieces, root, meant);
   pieces->is_kept[root] = TRUE;
+  if (!add_claim (pieces, root, meant))
+    {
+      const CheckRefusal refusal = { value, meant };
+
+      g_array_append_val (pieces->refused, refusal);
+    }
+}
+
+/* The value whose bytes v has in the program, through views. */
+static LoomValue
+program_root (const CheckPieces *pieces, LoomValue v)
+{
+  const LoomProgram *p = pieces->program;
+
+  for (;;)
+    {
+      const LoomValueInfo *info = loom_value_info (p, v);
+      const LoomInstr *instr = info->producer != G_MAXUINT ? loom_program_instr (p, info->producer) : NULL;
+      const LoomTensorDesc *from = instr != NULL && instr->n_in > 0 && instr->in[0] != 0
+                                       ? &loom_value_info (p, instr->in[0])->desc
+                                       : NULL;
+
+      if (from == NULL || instr->prim->view == LOOM_VIEW_NEVER || from->dtype != info->desc.dtype
+          || loom_desc_count (from) != loom_desc_count (&info->desc))
+        return pieces->number[v];
+      v = instr->in[0];
+    }
+}
+
+/* Inputs and state are made by no piece: what they claim must be views of them. */
+static void
+check_leaves (CheckPieces *pieces)
+{
+  for (guint root = 1; root < loom_plan_n_values (pieces->plan); root++)
+    for (guint c = 0; pieces->producer[root] == G_MAXUINT && pieces->claims[root] != NULL
+                      && c < pieces->claims[root]->len;
+         c++)
+      {
+        const LoomValue v = g_array_index (pieces->claims[root], LoomValue, c);
+        const CheckRefusal refusal = { root, v };
+
+        if (root > loom_program_n_values (pieces->program) || program_root (pieces, v) != pieces->number[root])
+          g_array_append_val (pieces->refused, refusal);
+      }
 }
 
 /* The last value that is written to a slot is its next one. */
@@ -228,6 +273,7 @@ find_claims (CheckPieces *pieces)
       claim_kept (pieces, loom_plan_output_value (plan, o), loom_program_get_output (pieces->program, o)->value);
   claim_commits (pieces);
   claim_copies (pieces);
+  check_leaves (pieces);
 }
 
 /* ---- the partition ----------------------------------------------------------------------------------- */
@@ -296,6 +342,7 @@ check_pieces_new (const LoomPlan *plan)
   for (guint v = 0; v < n; v++)
     pieces->producer[v] = G_MAXUINT;
   pieces->piece_of = g_new0 (guint, loom_plan_n_instrs (plan) + 1);
+  pieces->refused = g_array_new (FALSE, FALSE, sizeof (CheckRefusal));
   pieces->pieces = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
   number_values (pieces);
   find_claims (pieces);
@@ -312,6 +359,7 @@ check_pieces_free (CheckPieces *pieces)
       g_clear_pointer (&pieces->readers[v], g_array_unref);
     }
   g_ptr_array_unref (pieces->pieces);
+  g_array_unref (pieces->refused);
   g_free (pieces->number);
   g_free (pieces->constant);
   g_free (pieces->claims);

@@ -10,6 +10,13 @@
 
 G_BEGIN_DECLS
 
+/* A value that cannot be what it is taken for: it has another type, or it is another input or slot. */
+typedef struct
+{
+  guint value;
+  LoomValue meant;
+} CheckRefusal;
+
 typedef struct
 {
   const LoomPlan *plan;
@@ -22,6 +29,7 @@ typedef struct
   guint *producer;      /* by root: the instruction that makes it, G_MAXUINT: none */
   guint *piece_of;      /* by plan instruction */
   GPtrArray *pieces;    /* GArray of guint: plan instructions, ascending */
+  GArray *refused;      /* CheckRefusal */
 } CheckPieces;
 
 CheckPieces *check_pieces_new (const LoomPlan *plan);
