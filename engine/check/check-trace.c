@@ -246,13 +246,20 @@ add_instr (Builder *b, guint i)
   touch_call (b, i, TRUE, TRUE);
 }
 
+static void
+free_array (gpointer array)
+{
+  if (array != NULL)
+    g_array_unref (array);
+}
+
 /* The exchanges that each instruction waits for. An exchange can be waited for by later instructions only. */
 static void
 find_arrivals (Builder *b)
 {
   const guint n = loom_plan_n_instrs (b->trace->plan);
 
-  b->arrivals = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
+  b->arrivals = g_ptr_array_new_with_free_func (free_array);
   g_ptr_array_set_size (b->arrivals, (int)n);
   for (guint i = 0; i < n; i++)
     {
