@@ -136,6 +136,8 @@ check_one (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckRepor
   check_state (plan, report);
   check_random (plan, report);
   check_forecast (plan, report);
+  if (options->meaning)
+    check_meaning (plan, options, report);
 }
 
 static void
@@ -165,15 +167,16 @@ loom_check_plan (const LoomPlan *plan, const LoomCheckOptions *options, LoomChec
 
 /* ---- every plan ------------------------------------------------------------------------ */
 
+static LoomCheckOptions installed;
+
 /* Bodies have had their turn when the planner made them. */
 static void
 refuse_wrong_plan (const LoomPlan *plan)
 {
-  const LoomCheckOptions none = { 0 };
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
   g_autofree char *text = NULL;
 
-  check_one (plan, &none, report);
+  check_one (plan, &installed, report);
   if (report->faults->len == 0)
     return;
   text = loom_check_report_print (report);
@@ -194,6 +197,7 @@ loom_check_install_if_set (void)
 
   if (wanted == NULL ? !LOOM_CHECK_BY_DEFAULT : g_str_equal (wanted, "0"))
     return FALSE;
+  installed.meaning = g_strcmp0 (wanted, "meaning") == 0;
   loom_check_install ();
   return TRUE;
 }

@@ -78,7 +78,8 @@ const char *loom_check_blame (LoomProgram *program, LoomDevices *devices, const 
 /* From here on loom_plan_new() checks every plan without evaluations and ends the process with the report if one is
  * wrong: for debug builds, tests, and GRADLOOM_CHECK=1. */
 void loom_check_install (void);
-/* Does the same if GRADLOOM_CHECK is set to anything but 0; without it, in debug builds. Returns whether it did. */
+/* Does the same if GRADLOOM_CHECK is set to anything but 0; without it, in debug builds. Returns whether it did. With
+ * the value "meaning" plans are evaluated too, which takes time. */
 gboolean loom_check_install_if_set (void);
 
 G_END_DECLS

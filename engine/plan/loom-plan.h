@@ -154,6 +154,7 @@ typedef struct
   guint index;  /* of the slot or program input */
 } LoomLocation;
 
+/* Values 1 … loom_program_n_values() are the program's; those that passes made follow. */
 typedef struct
 {
   LoomTensorDesc desc; /* with the physical layout */

@@ -63,9 +63,10 @@ axis_of (PlanGraph *g, const PlanNode *pad)
   return axis;
 }
 
-/* Collects the padded parts of a sum of sums in the order of addition, and counts the other summands. */
+/* Collects the padded parts of a sum of sums in the order of addition, and the inner sums, and counts the other
+ * summands. */
 static void
-collect (PlanGraph *g, PlanNode *sum, GArray *parts, guint *n_others)
+collect (PlanGraph *g, PlanNode *sum, GArray *parts, GPtrArray *inner, guint *n_others)
 {
   for (guint k = 0; k < 2; k++)
     {
@@ -77,7 +78,10 @@ collect (PlanGraph *g, PlanNode *sum, GArray *parts, guint *n_others)
       /* A part may belong to several sums, and then to several concatenations: of a GRU's gates two parts are the same
        * in the gradients of the input's and the state's product. */
       else if (is_sum (g, producer) && graph_only_reader (g, v, FALSE) == sum)
-        collect (g, producer, parts, n_others);
+        {
+          g_ptr_array_add (inner, producer);
+          collect (g, producer, parts, inner, n_others);
+        }
       else if (node_is (producer, "pad") && axis_of (g, producer) >= 0)
         {
           Part part = { .value = v, .pad = producer, .reader = sum };
@@ -138,9 +142,29 @@ drop_summand (PlanGraph *g, GArray *parts, const Part *part)
   graph_replace (g, out, other);
 }
 
-/* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part; the other
- * parts leave their sums. */
+/* Gives a sum whose parts have changed a number of the plan: its old one means the program's sum. */
 static void
+renumber (PlanGraph *g, PlanNode *sum)
+{
+  const guint old = node_out (sum, 0);
+  const LoomTensorDesc desc = graph_value (g, old)->desc;
+  const PlanValue like = *graph_value (g, old);
+  PlanNode *reader = graph_only_reader (g, old, FALSE);
+  guint now;
+
+  if (sum->dead || reader == NULL)
+    return;
+  now = graph_new_value (g, &desc, &like);
+  node_step (sum, 0)->result = now;
+  graph_set_out (g, sum, 0, now);
+  for (guint k = 0; k < reader->in->len; k++)
+    if (node_in (reader, k) == old)
+      graph_set_in (g, reader, k, now);
+}
+
+/* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part; the other
+ * parts leave their sums. FALSE: the device has no such kernel. */
+static gboolean
 join (PlanGraph *g, GArray *parts, int axis)
 {
   LoomConcatAttrs attrs = { .axis = axis };
@@ -163,12 +187,13 @@ join (PlanGraph *g, GArray *parts, int axis)
   if (!graph_has_kernel (g, concat, parts->len, in, 1, &result))
     {
       graph_erase (g, concat);
-      return;
+      return FALSE;
     }
   graph_set_in (g, last->reader, node_in (last->reader, 0) == last->value ? 0 : 1, result);
   for (guint i = 0; i < parts->len; i++)
     if (g_array_index (parts, Part, i).value != last->value)
       drop_summand (g, parts, &g_array_index (parts, Part, i));
+  return TRUE;
 }
 
 /* A sum whose reader is a sum is handled with that one. */
@@ -184,6 +209,7 @@ void
 pass_fuse_padded_parts (PlanGraph *g)
 {
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
+  g_autoptr (GPtrArray) inner = g_ptr_array_new ();
 
   for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
@@ -192,13 +218,15 @@ pass_fuse_padded_parts (PlanGraph *g)
       if (!is_sum (g, instr) || !is_outermost (g, instr))
         continue;
       g_array_set_size (parts, 0);
-      collect (g, instr, parts, &n_others);
+      g_ptr_array_set_size (inner, 0);
+      collect (g, instr, parts, inner, &n_others);
       if (parts->len >= 2 && (n_others <= 1 || !is_16bit (graph_value (g, node_out (instr, 0))->desc.dtype)))
         {
           int axis = axis_of (g, g_array_index (parts, Part, 0).pad);
 
-          if (fill_axis (g, parts, axis))
-            join (g, parts, axis);
+          if (fill_axis (g, parts, axis) && join (g, parts, axis))
+            for (guint i = 0; i < inner->len; i++)
+              renumber (g, inner->pdata[i]);
         }
     }
 }

@@ -83,7 +83,7 @@ static void
 fuse_derivative (PlanGraph *g, PlanNode *product)
 {
   LoomMatmulAttrs *attrs = product->attrs;
-  guint y = node_out (product, 0), dy, z, dx, in[3] = { node_in (product, 0), node_in (product, 1) };
+  guint y = node_out (product, 0), dy, z, dx, in[3] = { node_in (product, 0), node_in (product, 1) }, made;
   PlanNode *next = graph_only_reader (g, y, TRUE);
   LoomScalarOp slope;
 
@@ -107,7 +107,11 @@ fuse_derivative (PlanGraph *g, PlanNode *product)
   graph_add_in (g, product, in[2]);
   g_string_append_printf (product->label, "+slope(%s)", loom_scalar_name (slope));
   graph_erase (g, next);
-  graph_set_alias (g, dx, y);
+  /* The product's number would mean the program's product. */
+  made = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, y));
+  graph_value (g, made)->desc = graph_value (g, y)->desc;
+  graph_set_out (g, product, 0, made);
+  graph_set_alias (g, dx, made);
 }
 
 void

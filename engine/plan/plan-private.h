@@ -1,11 +1,12 @@
 /* The planner's working form: a graph of instructions and values that passes fuse, move and give kernels. Its nodes are
  * instructions (a node of the user's graph is only named, by `origin`).
  *
- * Values keep the program's numbers (0 is none), and new ones are appended. Each value has its producer and a list of
- * uses, which the helpers below maintain, so no pass counts readers. An erased instruction stays in the list, marked
- * dead, until the pass is over, so that a pass can continue from it. The steps of an element-wise instruction have
- * value numbers as operands, so that fusing two is concatenation; registers are assigned once, when the kernel is
- * made. */
+ * Values keep the program's numbers (0 is none), and new ones are appended. A value with a number of the program is that
+ * value but for rounding; a pass that makes something else of it gives it a new number, because the checker of plans
+ * (engine/check) takes numbers at their word. Each value has its producer and a list of uses, which the helpers below
+ * maintain, so no pass counts readers. An erased instruction stays in the list, marked dead, until the pass is over, so
+ * that a pass can continue from it. The steps of an element-wise instruction have value numbers as operands, so that
+ * fusing two is concatenation; registers are assigned once, when the kernel is made. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"

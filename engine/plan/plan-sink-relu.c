@@ -20,6 +20,16 @@ rewire (PlanGraph *g, PlanNode *instr, guint a, guint b, guint result)
   graph_set_out (g, instr, 0, result);
 }
 
+/* A new value of v's type. */
+static guint
+value_like (PlanGraph *g, guint v)
+{
+  const LoomTensorDesc desc = graph_value (g, v)->desc;
+  const PlanValue like = *graph_value (g, v);
+
+  return graph_new_value (g, &desc, &like);
+}
+
 static void
 swap (PlanGraph *g, PlanNode *earlier, PlanNode *later)
 {
@@ -63,17 +73,25 @@ move_after_pool (PlanGraph *g, PlanNode *relu)
     return;
 
   p = node_out (pool, 0);
-  inner = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, p));
-  graph_value (g, inner)->desc = graph_value (g, p)->desc;
+  inner = value_like (g, p);
   graph_set_in (g, pool, 0, x);
   graph_set_out (g, pool, 0, inner);
+  /* The position may be another one now, so it is a value of the plan and not the program's. */
+  if (node_out (pool, 1) != 0)
+    {
+      guint position = value_like (g, node_out (pool, 1));
+
+      graph_set_out (g, pool, 1, position);
+      if (grad != NULL)
+        graph_set_in (g, grad, 1, position);
+    }
   rewire (g, relu, inner, 0, p);
   swap (g, relu, pool);
   if (grad != NULL)
     {
       guint dp = node_in (grad, 0), dx = node_out (gate, 0), passed;
 
-      passed = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, dp));
+      passed = value_like (g, dp);
       graph_value (g, passed)->desc = graph_value (g, p)->desc;
       graph_value (g, passed)->region = gate->region;
       rewire (g, gate, dp, p, passed);

@@ -1,0 +1,198 @@
+/* Runs single instructions of a program on `ref`, in f64 or in the program's types. */
+#include "engine/check/check-evaluate.h"
+
+#include <string.h>
+
+CheckEval *
+check_eval_new (const LoomProgram *program, const LoomValue *number, gboolean wide, LoomDevice *device)
+{
+  CheckEval *eval = g_new0 (CheckEval, 1);
+
+  eval->program = program;
+  eval->number = number;
+  eval->wide = wide;
+  eval->device = device;
+  eval->value = g_new0 (LoomTensor *, loom_program_n_values (program) + 1);
+  eval->kernel = g_new0 (LoomKernel *, loom_program_n_instrs (program) + 1);
+  return eval;
+}
+
+void
+check_eval_free (CheckEval *eval)
+{
+  for (guint i = 0; i < loom_program_n_instrs (eval->program); i++)
+    if (eval->kernel[i] != NULL)
+      eval->kernel[i]->free (eval->kernel[i]);
+  for (guint v = 0; v <= loom_program_n_values (eval->program); v++)
+    g_clear_pointer (&eval->value[v], loom_tensor_unref);
+  g_free (eval->value);
+  g_free (eval->kernel);
+  g_free (eval);
+}
+
+/* The description of a value as it is evaluated; of an absent one LOOM_N_DTYPES. */
+static LoomTensorDesc
+desc_of (const CheckEval *eval, LoomValue v)
+{
+  LoomTensorDesc desc = { .dtype = LOOM_N_DTYPES };
+
+  if (v == 0)
+    return desc;
+  desc = loom_value_info (eval->program, v)->desc;
+  if (eval->wide && loom_dtype_is_float (desc.dtype))
+    desc.dtype = LOOM_F64;
+  return desc;
+}
+
+LoomTensor *
+check_eval_value (CheckEval *eval, LoomValue v)
+{
+  LoomTensorDesc desc;
+
+  v = eval->number != NULL ? eval->number[v] : v;
+  if (eval->value[v] != NULL)
+    return eval->value[v];
+  desc = desc_of (eval, v);
+  eval->value[v] = loom_tensor_new (desc.dtype, desc.rank, desc.dim, NULL);
+  g_assert (eval->value[v] != NULL);
+  return eval->value[v];
+}
+
+/* TRUE if the result needs a conversion: random numbers are drawn in the result's type, since those of f64 have more
+ * digits. */
+static gboolean
+draws (const CheckEval *eval, const LoomInstr *instr)
+{
+  return eval->wide && (instr->prim->flags & LOOM_PRIM_RANDOM) != 0 && instr->out[0] != 0
+         && loom_dtype_is_float (loom_value_info (eval->program, instr->out[0])->desc.dtype);
+}
+
+static LoomStatus
+make_kernel (CheckEval *eval, guint i, LoomMessage *message)
+{
+  const LoomInstr *instr = loom_program_instr (eval->program, i);
+  const guint n_in = loom_instr_n_operands (instr);
+  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n_in + 1);
+  g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
+  LoomElementwiseAttrs scalar = { .n_steps = 1, .compute = LOOM_I64 };
+  LoomKernelSpec spec = { .primitive = instr->prim->name,
+                          .attrs = instr->attrs,
+                          .n_in = (int)n_in,
+                          .n_out = (int)instr->n_out,
+                          .in = in,
+                          .out = out };
+
+  for (guint k = 0; k < n_in; k++)
+    in[k] = desc_of (eval, instr->in[k]);
+  for (guint k = 0; k < instr->n_out; k++)
+    {
+      out[k] = desc_of (eval, instr->out[k]);
+      if (k == 0 && draws (eval, instr))
+        out[k].dtype = loom_value_info (eval->program, instr->out[k])->desc.dtype;
+    }
+  if (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
+    {
+      gboolean has_float = loom_dtype_is_float (out[0].dtype);
+
+      for (guint k = 0; k < n_in; k++)
+        has_float = has_float || loom_dtype_is_float (in[k].dtype);
+      if (has_float)
+        scalar.compute = eval->wide ? LOOM_F64 : loom_program_get_float (eval->program);
+      scalar.step[0] = (LoomElementwiseStep){ .op = instr->prim->scalar, .arg = { 0, 1, 2 } };
+      scalar.out[0] = (guint8)n_in;
+      spec.primitive = "elementwise";
+      spec.attrs = &scalar;
+    }
+  return loom_backend_ref ()->kernel_new (eval->device, &spec, &eval->kernel[i], message);
+}
+
+static LoomStatus
+run_kernel (CheckEval *eval, guint i, LoomMessage *message)
+{
+  const LoomInstr *instr = loom_program_instr (eval->program, i);
+  const guint n_in = loom_instr_n_operands (instr);
+  g_autofree void **buffers = g_new0 (void *, n_in + instr->n_out + 1);
+  g_autoptr (LoomTensor) drawn = NULL;
+  g_autofree void *scratch = NULL;
+  LoomStatus status = eval->kernel[i] == NULL ? make_kernel (eval, i, message) : LOOM_STATUS_OK;
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  for (guint k = 0; k < n_in; k++)
+    buffers[k] = instr->in[k] != 0 ? check_eval_value (eval, instr->in[k])->data : NULL;
+  for (guint k = 0; k < instr->n_out; k++)
+    buffers[n_in + k] = instr->out[k] != 0 ? check_eval_value (eval, instr->out[k])->data : NULL;
+  if (draws (eval, instr))
+    {
+      const LoomTensorDesc *d = &loom_value_info (eval->program, instr->out[0])->desc;
+
+      drawn = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
+      buffers[n_in] = drawn->data;
+    }
+  for (guint k = 0; instr->prim->updates != NULL && k < instr->n_out; k++)
+    {
+      const guint of = instr->prim->updates (instr->attrs, k);
+
+      if (instr->out[k] == 0 || of == LOOM_UPDATES_NOTHING)
+        continue;
+      memcpy (buffers[n_in + k], buffers[of], check_eval_value (eval, instr->in[of])->bytes);
+      buffers[of] = buffers[n_in + k];
+    }
+  if (eval->kernel[i]->scratch_bytes > 0)
+    buffers[n_in + instr->n_out] = scratch = g_malloc (eval->kernel[i]->scratch_bytes);
+  status = eval->kernel[i]->run (eval->kernel[i], NULL, buffers, message);
+  for (gint64 e = 0; drawn != NULL && e < drawn->count; e++)
+    loom_tensor_set (check_eval_value (eval, instr->out[0]), e, loom_tensor_get (drawn, e));
+  return status;
+}
+
+static LoomStatus
+run_on_host (CheckEval *eval, const LoomInstr *instr, LoomMessage *message)
+{
+  g_autofree const void **in = g_new0 (const void *, instr->n_in + 1);
+  g_autofree void **out = g_new0 (void *, instr->n_out + 1);
+  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, instr->n_in + instr->n_out + 1);
+
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      desc[k] = desc_of (eval, instr->in[k]);
+      in[k] = instr->in[k] != 0 ? check_eval_value (eval, instr->in[k])->data : NULL;
+    }
+  for (guint k = 0; k < instr->n_out; k++)
+    {
+      desc[instr->n_in + k] = desc_of (eval, instr->out[k]);
+      out[k] = instr->out[k] != 0 ? check_eval_value (eval, instr->out[k])->data : NULL;
+    }
+  return instr->prim->on_host (instr->attrs, desc, in, out, message);
+}
+
+LoomStatus
+check_eval_run (CheckEval *eval, guint i, LoomMessage *message)
+{
+  const LoomInstr *instr = loom_program_instr (eval->program, i);
+
+  if (instr->prim->view == LOOM_VIEW_ALWAYS)
+    {
+      const LoomTensor *from = check_eval_value (eval, instr->in[0]);
+
+      memcpy (check_eval_value (eval, instr->out[0])->data, from->data, from->bytes);
+      return LOOM_STATUS_OK;
+    }
+  if (instr->prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (instr->prim->on_host != NULL)
+    return run_on_host (eval, instr, message);
+  if (instr->prim->bodies != NULL)
+    return check_eval_run_bodies (eval, instr, message);
+  return run_kernel (eval, i, message);
+}
+
+LoomStatus
+check_eval_run_all (CheckEval *eval, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint i = 0; i < loom_program_n_instrs (eval->program) && status == LOOM_STATUS_OK; i++)
+    status = check_eval_run (eval, i, message);
+  return status;
+}

@@ -1,0 +1,470 @@
+/* The rule "meaning": each piece of a plan computes what the program's instructions compute.
+ *
+ * Each piece that is small enough is evaluated, so that its kernels, strides and layouts are seen too; of others the call
+ * is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own shapes. If a piece alone cannot be
+ * compared, it grows: a fusion may use another value than the program does, if both follow from the same one, and a
+ * pass may reuse the number of a value that only its own instructions read. So a difference counts only if it is still
+ * there in the piece with its neighbours. */
+#include "engine/check/check-compare.h"
+#include "engine/check/check-evaluate.h"
+#include "engine/check/check-operands.h"
+#include "engine/check/check-private.h"
+#include "engine/check/check-rules.h"
+#include "engine/check/check-run.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_OPERATIONS 2e7
+#define MAX_GROWTH     4
+
+typedef struct
+{
+  const LoomPlan *plan;
+  CheckPieces *pieces;
+  LoomDevice *ref;
+  LoomCheckReport *report;
+  double max_operations;
+  guint64 seed;
+} Meaning;
+
+typedef enum
+{
+  OUTCOME_EQUAL,
+  OUTCOME_BY_RULE,
+  OUTCOME_DIFFERENT,
+  OUTCOME_TOO_LARGE,
+  OUTCOME_UNCHECKED
+} Outcome;
+
+/* What was found in a piece. */
+typedef struct
+{
+  Outcome outcome;
+  guint instr, root; /* of a difference; G_MAXUINT: none */
+  char *text;        /* owned */
+} Finding;
+
+static void
+finding_clear (Finding *f)
+{
+  g_clear_pointer (&f->text, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Finding, finding_clear)
+
+/* ---- one evaluation --------------------------------------------------------------------- */
+
+typedef struct
+{
+  const Meaning *m;
+  const CheckPiece *piece;
+  CheckEval *wide, *narrow, *moved;
+  CheckRun *run;
+  CheckRange *range;
+  LoomDType coarsest;
+  double depth;
+  gboolean local, exact;
+  GRand *rand;
+} Trial;
+
+static LoomDType
+coarser (LoomDType a, LoomDType b)
+{
+  return loom_dtype_is_float (b) && check_roundoff (b) > check_roundoff (a) ? b : a;
+}
+
+static void
+find_coarsest (Trial *t)
+{
+  const Meaning *m = t->m;
+
+  t->coarsest = LOOM_F64;
+  for (guint s = 0; s < t->piece->steps->len; s++)
+    {
+      const LoomInstr *instr = loom_program_instr (m->pieces->program, g_array_index (t->piece->steps, guint, s));
+
+      for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+        {
+          const LoomValue v = k < instr->n_in ? instr->in[k] : instr->out[k - instr->n_in];
+
+          if (v != 0)
+            t->coarsest = coarser (t->coarsest, loom_value_info (m->pieces->program, v)->desc.dtype);
+        }
+    }
+  for (guint i = 0; i < t->piece->instrs->len; i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (m->plan, g_array_index (t->piece->instrs, guint, i));
+
+      for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+        if (instr->value[k] != G_MAXUINT)
+          t->coarsest = coarser (t->coarsest, loom_plan_value (m->plan, instr->value[k])->desc.dtype);
+    }
+}
+
+/* Random numbers have to have the same bits. */
+static gboolean
+only_draws (const Meaning *m, const CheckPiece *piece)
+{
+  gboolean draws = FALSE;
+
+  for (guint s = 0; s < piece->steps->len; s++)
+    {
+      const LoomPrim *prim = loom_program_instr (m->pieces->program, g_array_index (piece->steps, guint, s))->prim;
+
+      if (!(prim->flags & LOOM_PRIM_RANDOM) && prim->view == LOOM_VIEW_NEVER)
+        return FALSE;
+      draws = draws || (prim->flags & LOOM_PRIM_RANDOM);
+    }
+  return draws;
+}
+
+static void
+convert_into (LoomTensor *to, const LoomTensor *from)
+{
+  if (to->dtype == from->dtype)
+    memcpy (to->data, from->data, from->bytes);
+  else
+    for (gint64 i = 0; i < from->count; i++)
+      loom_tensor_set (to, i, loom_tensor_get (from, i));
+}
+
+/* Changes each number by one unit in the last place of its type. */
+static void
+move_a_bit (LoomTensor *t, LoomDType dtype, GRand *rand)
+{
+  const double by = 2 * check_roundoff (dtype);
+
+  for (gint64 i = 0; loom_dtype_is_float (dtype) && i < t->count; i++)
+    loom_tensor_set (t, i, loom_tensor_get (t, i) * (1 + (g_rand_boolean (rand) ? by : -by)));
+}
+
+static void
+fill_source (Trial *t, LoomValue v, CheckSet set)
+{
+  LoomTensor *narrow = check_eval_value (t->narrow, v), *moved = check_eval_value (t->moved, v);
+
+  check_fill (narrow, &t->range[v], set, t->local, t->rand);
+  convert_into (check_eval_value (t->wide, v), narrow);
+  convert_into (moved, narrow);
+  if (t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
+    move_a_bit (moved, narrow->dtype, t->rand);
+}
+
+/* The plan does not read missing values, so they must not matter. */
+static void
+fill_sources (Trial *t, CheckSet set)
+{
+  for (guint s = 0; s < t->piece->sources->len; s++)
+    fill_source (t, g_array_index (t->piece->sources, LoomValue, s), set);
+  for (guint s = 0; s < t->piece->missing->len; s++)
+    fill_source (t, g_array_index (t->piece->missing, LoomValue, s), set);
+}
+
+/* All claims of an operand have the same bytes. */
+static void
+equate_claims (Trial *t)
+{
+  const CheckPieces *p = t->m->pieces;
+
+  for (guint i = 0; i < t->piece->inputs->len; i++)
+    {
+      const GArray *claims = p->claims[g_array_index (t->piece->inputs, guint, i)];
+      const LoomValue first = p->number[g_array_index (claims, LoomValue, 0)];
+
+      for (guint c = 1; c < claims->len; c++)
+        {
+          const LoomValue v = p->number[g_array_index (claims, LoomValue, c)];
+
+          if (v == first)
+            continue;
+          convert_into (check_eval_value (t->wide, v), check_eval_value (t->wide, first));
+          convert_into (check_eval_value (t->narrow, v), check_eval_value (t->narrow, first));
+          convert_into (check_eval_value (t->moved, v), check_eval_value (t->moved, first));
+        }
+    }
+}
+
+/* Values that the plan reads and the steps compute begin as the same rounded numbers on both sides. */
+static void
+round_given (Trial *t, const LoomInstr *instr)
+{
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0 && t->piece->is_given[t->m->pieces->number[instr->out[k]]])
+      {
+        LoomTensor *narrow = check_eval_value (t->narrow, instr->out[k]);
+
+        convert_into (narrow, check_eval_value (t->wide, instr->out[k]));
+        convert_into (check_eval_value (t->wide, instr->out[k]), narrow);
+      }
+}
+
+static LoomStatus
+run_steps (Trial *t, gboolean with_moved, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint s = 0; s < t->piece->steps->len && status == LOOM_STATUS_OK; s++)
+    {
+      const guint i = g_array_index (t->piece->steps, guint, s);
+
+      status = check_eval_run (t->wide, i, message);
+      if (status == LOOM_STATUS_OK)
+        status = check_eval_run (t->narrow, i, message);
+      if (status == LOOM_STATUS_OK && with_moved)
+        status = check_eval_run (t->moved, i, message);
+      if (status == LOOM_STATUS_OK)
+        round_given (t, loom_program_instr (t->m->pieces->program, i));
+    }
+  return status;
+}
+
+static void
+fill_inputs (Trial *t)
+{
+  for (guint i = 0; i < t->piece->inputs->len; i++)
+    {
+      const guint root = g_array_index (t->piece->inputs, guint, i);
+
+      check_run_set (t->run, root,
+                     check_eval_value (t->narrow, g_array_index (t->m->pieces->claims[root], LoomValue, 0)));
+    }
+}
+
+static void
+compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
+{
+  const GArray *claims = t->m->pieces->claims[root];
+
+  for (guint c = 0; c < claims->len && f->outcome == OUTCOME_EQUAL; c++)
+    {
+      const LoomValue v = g_array_index (claims, LoomValue, c);
+      const LoomTensorDesc *desc = &loom_value_info (t->m->pieces->program, v)->desc;
+      g_autoptr (LoomTensor) made = check_run_get (t->run, root, desc);
+      const CheckComparison comparison = { .plan = made,
+                                           .wide = check_eval_value (t->wide, v),
+                                           .narrow = check_eval_value (t->narrow, v),
+                                           .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
+                                           .coarsest = t->coarsest,
+                                           .depth = t->depth,
+                                           .largest_size = with_moved ? INFINITY : 4,
+                                           .exact = t->exact };
+      char *text = check_compare (&comparison);
+
+      if (text == NULL)
+        continue;
+      f->outcome = OUTCOME_DIFFERENT;
+      f->root = root;
+      f->instr = t->m->pieces->producer[root];
+      f->text = text;
+    }
+}
+
+/* A set that the program refuses says nothing; FALSE: it did. */
+static gboolean
+try_set (Trial *t, CheckSet set, Finding *f)
+{
+  const gboolean with_moved = set != CHECK_SET_SPECIAL && !t->exact;
+  LoomMessage message = { "" };
+  LoomStatus status, made;
+  guint at = G_MAXUINT;
+
+  fill_sources (t, set);
+  equate_claims (t);
+  status = run_steps (t, with_moved, &message);
+  if (status != LOOM_STATUS_OK)
+    {
+      g_debug ("the program has no result with %s operands: %s", check_set_name (set), message.text);
+      return FALSE;
+    }
+  equate_claims (t);
+  fill_inputs (t);
+  made = check_run (t->run, &at, &message);
+  if (made != LOOM_STATUS_OK || message.text[0] != '\0')
+    {
+      f->outcome = OUTCOME_DIFFERENT;
+      f->instr = at;
+      f->text = g_strdup_printf ("%s%s", made != LOOM_STATUS_OK ? "it fails where the program does not: " : "",
+                                 message.text);
+      return TRUE;
+    }
+  for (guint o = 0; o < t->piece->outputs->len && f->outcome == OUTCOME_EQUAL; o++)
+    compare_root (t, g_array_index (t->piece->outputs, guint, o), with_moved, f);
+  if (f->outcome == OUTCOME_DIFFERENT)
+    {
+      g_autofree char *text = f->text;
+
+      f->text = g_strdup_printf ("%s, with %s operands", text, check_set_name (set));
+    }
+  return TRUE;
+}
+
+static void
+trial_clear (Trial *t)
+{
+  g_clear_pointer (&t->wide, check_eval_free);
+  g_clear_pointer (&t->narrow, check_eval_free);
+  g_clear_pointer (&t->moved, check_eval_free);
+  g_clear_pointer (&t->run, check_run_free);
+  g_clear_pointer (&t->range, g_free);
+  g_clear_pointer (&t->rand, g_rand_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
+
+/* An operand without a claim belongs to nothing that could be compared. */
+static gboolean
+has_claims (const Meaning *m, const CheckPiece *piece)
+{
+  for (guint i = 0; i < piece->inputs->len; i++)
+    if (m->pieces->claims[g_array_index (piece->inputs, guint, i)] == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
+{
+  const CheckPieces *p = m->pieces;
+  g_auto (Trial) t = { .m = m, .piece = piece };
+  guint tried = 0;
+
+  f->outcome = OUTCOME_UNCHECKED;
+  f->instr = f->root = G_MAXUINT;
+  if (!has_claims (m, piece))
+    return;
+  if (check_piece_operations (p, piece, &t.depth) > m->max_operations)
+    {
+      f->outcome = OUTCOME_TOO_LARGE;
+      return;
+    }
+  t.run = check_run_new (p, piece);
+  if (t.run == NULL)
+    return;
+  t.wide = check_eval_new (p->program, p->number, TRUE, m->ref);
+  t.narrow = check_eval_new (p->program, p->number, FALSE, m->ref);
+  t.moved = check_eval_new (p->program, p->number, TRUE, m->ref);
+  t.range = check_ranges_new (p->program, piece->steps, p->number);
+  t.local = check_steps_are_local (p->program, piece->steps);
+  t.exact = only_draws (m, piece);
+  t.rand = g_rand_new_with_seed ((guint32)(m->seed * 2654435761u + g_array_index (piece->instrs, guint, 0)));
+  find_coarsest (&t);
+  f->outcome = OUTCOME_EQUAL;
+  for (int set = 0; set < CHECK_N_SETS && f->outcome == OUTCOME_EQUAL; set++)
+    tried += try_set (&t, (CheckSet)set, f);
+  if (tried == 0)
+    f->outcome = OUTCOME_UNCHECKED;
+}
+
+/* ---- pieces that grow --------------------------------------------------------------------------- */
+
+static void
+judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
+{
+  g_autoptr (CheckPiece) piece = check_piece_new (m->pieces, instrs, growth > 0);
+  g_autoptr (GArray) wider = NULL;
+
+  if (piece->missing->len > 0 && growth < MAX_GROWTH)
+    wider = check_piece_with_producers (m->pieces, piece, TRUE);
+  if (wider != NULL)
+    {
+      judge (m, wider, growth + 1, f);
+      return;
+    }
+  evaluate (m, piece, f);
+  if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
+    f->outcome = OUTCOME_BY_RULE;
+  /* The number may be one that a pass reused, or the operands may be related. */
+  for (int way = 0; way < 2 && f->outcome == OUTCOME_DIFFERENT && growth < MAX_GROWTH; way++)
+    {
+      g_autoptr (GArray) with = NULL;
+      g_auto (Finding) again = { 0 };
+
+      if (way == 1)
+        with = check_piece_with_producers (m->pieces, piece, FALSE);
+      else if (f->root != G_MAXUINT)
+        with = check_piece_with_readers (m->pieces, piece, f->root);
+      if (with == NULL)
+        continue;
+      judge (m, with, growth + 1, &again);
+      g_debug ("grown for %s: %s", f->text, again.text != NULL ? again.text : "no difference was found");
+      if (again.outcome == OUTCOME_EQUAL)
+        {
+          finding_clear (f);
+          f->outcome = OUTCOME_EQUAL;
+        }
+    }
+}
+
+static void
+report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
+{
+  LoomCheckReport *r = m->report;
+
+  r->n_pieces++;
+  switch (f->outcome)
+    {
+    case OUTCOME_EQUAL:
+      r->n_evaluated++;
+      return;
+    case OUTCOME_BY_RULE:
+      r->n_by_rule++;
+      return;
+    case OUTCOME_TOO_LARGE:
+    case OUTCOME_UNCHECKED:
+      {
+        const gboolean is_large = f->outcome == OUTCOME_TOO_LARGE;
+        g_autofree char *name = check_name_instr (m->plan, g_array_index (instrs, guint, 0));
+
+        g_debug ("%s and %u more: %s", name, instrs->len - 1, is_large ? "too large" : "not evaluated");
+        *(is_large ? &r->n_too_large : &r->n_unchecked) += 1;
+        return;
+      }
+    case OUTCOME_DIFFERENT:
+    default:
+      {
+        const guint at = f->instr != G_MAXUINT ? f->instr : g_array_index (instrs, guint, 0);
+        g_autofree char *name = check_name_instr (m->plan, at);
+
+        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name, f->text);
+      }
+    }
+}
+
+static void
+report_refusal (const Meaning *m, const CheckRefusal *refusal)
+{
+  const LoomTensorDesc *made = &loom_plan_value (m->plan, refusal->value)->desc;
+  const LoomValueInfo *meant = loom_value_info (m->pieces->program, refusal->meant);
+  g_autofree char *name = check_name_value (m->plan, refusal->value), *is = loom_desc_to_string (made);
+  g_autofree char *ought = loom_desc_to_string (&meant->desc);
+
+  check_fault (m->report, LOOM_CHECK_MEANING, G_MAXUINT, refusal->value,
+               "%s, %s, is taken for the program's value %u%s%s, %s, which it is not", name, is, refusal->meant,
+               meant->origin != NULL ? " of " : "", meant->origin != NULL ? meant->origin : "", ought);
+}
+
+void
+check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
+{
+  const LoomBackend *ref = loom_backend_ref ();
+  LoomMessage message = { "" };
+  Meaning m = { .plan = plan,
+                .report = report,
+                .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
+                .seed = options->seed };
+
+  if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
+    return;
+  m.pieces = check_pieces_new (plan);
+  for (guint i = 0; i < m.pieces->refused->len; i++)
+    report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
+  for (guint i = 0; i < m.pieces->pieces->len; i++)
+    {
+      const GArray *instrs = m.pieces->pieces->pdata[i];
+      g_auto (Finding) f = { 0 };
+
+      judge (&m, instrs, 0, &f);
+      report_finding (&m, instrs, &f);
+    }
+  check_pieces_free (m.pieces);
+  ref->device_close (m.ref);
+}

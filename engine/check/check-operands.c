@@ -1,0 +1,210 @@
+/* Fills operands with random and with adversarial numbers of a range. */
+#include "engine/check/check-operands.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+const char *
+check_set_name (CheckSet set)
+{
+  static const char *const names[CHECK_N_SETS] = { "normal", "positive", "special" };
+
+  return names[set];
+}
+
+/* Primitives whose results depend on single elements, in addition to those with flags. */
+static const char *const local_prims[] = { "expand", "concat", "pad", "gather_rows", "gather", "sort", "argreduce",
+                                           "max_pool2d" };
+
+gboolean
+check_steps_are_local (const LoomProgram *program, const GArray *steps)
+{
+  for (guint i = 0; i < steps->len; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (program, g_array_index (steps, guint, i));
+      gboolean is_local
+          = (instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_CONVERTS | LOOM_PRIM_REARRANGES)) != 0
+            || instr->prim->view != LOOM_VIEW_NEVER || instr->prim->constant != NULL;
+
+      for (guint k = 0; k < G_N_ELEMENTS (local_prims) && !is_local; k++)
+        is_local = strcmp (instr->prim->name, local_prims[k]) == 0;
+      if (strcmp (instr->prim->name, "reduce") == 0)
+        {
+          const LoomReduceOp op = ((const LoomReduceAttrs *)instr->attrs)->op;
+
+          is_local = op == LOOM_REDUCE_MAX || op == LOOM_REDUCE_MIN;
+        }
+      if (!is_local)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- floats -------------------------------------------------------------------------- */
+
+static double
+normal (GRand *rand)
+{
+  const double u = 1 - g_rand_double (rand), v = g_rand_double (rand);
+
+  return sqrt (-2 * log (u)) * cos (2 * G_PI * v);
+}
+
+static double
+special (LoomDType dtype, gboolean local, GRand *rand)
+{
+  static const struct
+  {
+    double least, largest;
+  } limit[] = { [LOOM_F64] = { 0x1p-1070, 0x1p1023 },
+                [LOOM_F32] = { 0x1p-146, 0x1p127 },
+                [LOOM_F16] = { 0x1p-22, 0x1p15 },
+                [LOOM_BF16] = { 0x1p-131, 0x1p127 } };
+  static const double plain[] = { 0, -0.0, 1, 1, -1, 2, -2, 0.5 };
+  const int n = local ? 14 : 8, k = g_rand_int_range (rand, 0, n);
+
+  switch (k)
+    {
+    case 8:
+      return INFINITY;
+    case 9:
+      return -INFINITY;
+    case 10:
+      return NAN;
+    case 11:
+      return limit[dtype].least;
+    case 12:
+      return limit[dtype].largest;
+    case 13:
+      return -limit[dtype].largest;
+    default:
+      return plain[k];
+    }
+}
+
+static void
+fill_floats (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, GRand *rand)
+{
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      double x = set == CHECK_SET_NORMAL    ? normal (rand)
+                 : set == CHECK_SET_SPECIAL ? special (t->dtype, local, rand)
+                                            : g_rand_double_range (rand, 0.1, 0.9);
+
+      if (range->kind == CHECK_RANGE_POSITIVE)
+        x = set == CHECK_SET_SPECIAL ? 0.25 * g_rand_int_range (rand, 1, 4) : g_rand_double_range (rand, 0.1, 0.9);
+      else if (range->kind == CHECK_RANGE_TRUE)
+        x = 1;
+      else if (range->kind == CHECK_RANGE_INDEX)
+        x = (double)g_rand_int_range (rand, (gint32)range->low, (gint32)MAX (range->high, range->low + 1));
+      loom_tensor_set (t, i, x);
+    }
+}
+
+/* Matrices with a diagonal of their length, symmetric or not. */
+static void
+fill_matrices (LoomTensor *t, gboolean symmetric, GRand *rand)
+{
+  const gint64 n = t->rank > 1 ? t->dim[t->rank - 1] : 1;
+
+  for (gint64 at = 0; n > 0 && at + n * n <= t->count; at += n * n)
+    for (gint64 i = 0; i < n; i++)
+      for (gint64 j = 0; j < n; j++)
+        {
+          const double x = i == j              ? (double)n + g_rand_double (rand)
+                           : symmetric && j < i ? loom_tensor_get (t, at + j * n + i)
+                                               : g_rand_double_range (rand, -0.5, 0.5);
+
+          loom_tensor_set (t, at + i * n + j, x);
+        }
+}
+
+/* ---- integers -------------------------------------------------------------------------- */
+
+/* A position in the window of each result [N,C,P,Q] whose element is inside the image. */
+static void
+fill_window (LoomTensor *t, const LoomPool2dTo *pool, GRand *rand)
+{
+  const LoomPool2dAttrs *a = &pool->kernel;
+
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      const gint64 at[2] = { i / t->dim[3] % t->dim[2], i % t->dim[3] };
+      gint64 k[2];
+
+      for (int d = 0; d < 2; d++)
+        {
+          gint64 tries = 0, x;
+
+          k[d] = g_rand_int_range (rand, 0, (gint32)a->kernel[d]);
+          do
+            {
+              k[d] = (k[d] + 1) % a->kernel[d];
+              x = at[d] * a->stride[d] - a->pad[d] + k[d] * a->dilation[d];
+            }
+          while ((x < 0 || x >= pool->size[d]) && ++tries < a->kernel[d]);
+        }
+      loom_tensor_set (t, i, (double)(k[0] * a->kernel[1] + k[1]));
+    }
+}
+
+static gint64
+level_of (gint64 row, gint64 rows, gint64 levels)
+{
+  return row * MIN (levels, rows) / rows;
+}
+
+/* Each row's parent is in the next of three levels. */
+static gint64
+parent_of (gint64 row, gint64 rows, gint64 roots, GRand *rand)
+{
+  const gint64 level = level_of (row, rows, 3), slots = roots / MAX (rows, 1);
+  gint64 first = row, end;
+
+  while (first < rows && level_of (first, rows, 3) == level)
+    first++;
+  for (end = first; end < rows && level_of (end, rows, 3) == level + 1;)
+    end++;
+  if (first == end)
+    return roots;
+  return g_rand_int_range (rand, 0, (gint32)slots) * rows + g_rand_int_range (rand, (gint32)first, (gint32)end);
+}
+
+static double
+integer (const LoomTensor *t, gint64 i, const CheckRange *range, GRand *rand)
+{
+  switch (range->kind)
+    {
+    case CHECK_RANGE_TRUE:
+      return 1;
+    case CHECK_RANGE_INDEX:
+      if (range->ignored < range->low && range->ignored >= -128 && g_rand_int_range (rand, 0, 8) == 0)
+        return (double)range->ignored;
+      return (double)range->low
+             + floor (g_rand_double (rand) * (double)MAX (range->high - range->low, 1));
+    case CHECK_RANGE_LEVELS:
+      return (double)level_of (i, t->count, range->high);
+    case CHECK_RANGE_PARENTS:
+      return (double)parent_of (i, t->count, range->high, rand);
+    case CHECK_RANGE_CHAIN:
+      return (double)(t->rank > 0 && i % t->dim[t->rank - 1] + 1 < t->dim[t->rank - 1] ? i % t->dim[t->rank - 1] + 1
+                                                                                     : -1);
+    default:
+      return g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : 3);
+    }
+}
+
+void
+check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, GRand *rand)
+{
+  if (range->kind == CHECK_RANGE_WINDOW && t->rank == 4)
+    fill_window (t, range->window, rand);
+  else if (range->kind == CHECK_RANGE_SYMMETRIC || range->kind == CHECK_RANGE_TRIANGULAR)
+    fill_matrices (t, range->kind == CHECK_RANGE_SYMMETRIC, rand);
+  else if (loom_dtype_is_float (t->dtype))
+    fill_floats (t, range, set, local, rand);
+  else
+    for (gint64 i = 0; i < t->count; i++)
+      loom_tensor_set (t, i, integer (t, i, range, rand));
+}

@@ -1,0 +1,748 @@
+/* Finds claims, pieces, and the steps of the program that a piece stands for. */
+#include "engine/check/check-pieces.h"
+
+#include <string.h>
+
+guint
+check_operand_root (const LoomPlan *plan, const LoomPlanInstr *instr, guint k)
+{
+  return instr->value[k] != G_MAXUINT ? loom_plan_value (plan, instr->value[k])->root : G_MAXUINT;
+}
+
+/* ---- equal expressions of the program ------------------------------------------------------------ */
+
+typedef struct
+{
+  const CheckPieces *pieces;
+  const LoomInstr *instr;
+} Expression;
+
+static LoomValue
+number_of (const CheckPieces *pieces, LoomValue v)
+{
+  return v != 0 ? pieces->number[v] : 0;
+}
+
+static guint
+hash_expression (gconstpointer data)
+{
+  const Expression *e = data;
+  guint hash = g_direct_hash (e->instr->prim);
+
+  for (guint k = 0; k < e->instr->n_in; k++)
+    hash = hash * 31 + number_of (e->pieces, e->instr->in[k]);
+  return hash;
+}
+
+static gboolean
+same_desc (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  return a->dtype == b->dtype && a->rank == b->rank
+         && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
+}
+
+static gboolean
+equal_expressions (gconstpointer x, gconstpointer y)
+{
+  const CheckPieces *pieces = ((const Expression *)x)->pieces;
+  const LoomInstr *a = ((const Expression *)x)->instr, *b = ((const Expression *)y)->instr;
+
+  if (a->prim != b->prim || a->n_in != b->n_in || a->n_out != b->n_out
+      || !loom_prim_same_attrs (a->prim, a->attrs, b->attrs))
+    return FALSE;
+  for (guint k = 0; k < a->n_in; k++)
+    if (number_of (pieces, a->in[k]) != number_of (pieces, b->in[k]))
+      return FALSE;
+  for (guint k = 0; k < a->n_out; k++)
+    if ((a->out[k] == 0) != (b->out[k] == 0)
+        || (a->out[k] != 0
+            && !same_desc (&loom_value_info (pieces->program, a->out[k])->desc,
+                           &loom_value_info (pieces->program, b->out[k])->desc)))
+      return FALSE;
+  return TRUE;
+}
+
+/* An exchange has operands of other ranks, and an update overwrites its operands. */
+static gboolean
+is_pure (const LoomPrim *prim)
+{
+  return prim->updates == NULL && (prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT)) == 0;
+}
+
+static void
+number_values (CheckPieces *pieces)
+{
+  const LoomProgram *p = pieces->program;
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (hash_expression, equal_expressions, g_free, NULL);
+
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    pieces->number[v] = v;
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+      Expression e = { pieces, instr };
+      const Expression *first = is_pure (instr->prim) ? g_hash_table_lookup (seen, &e) : NULL;
+      gboolean constant = is_pure (instr->prim);
+
+      for (guint k = 0; k < instr->n_in; k++)
+        constant = constant && (instr->in[k] == 0 || pieces->constant[instr->in[k]]);
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0)
+          {
+            pieces->constant[instr->out[k]] = constant;
+            if (first != NULL)
+              pieces->number[instr->out[k]] = pieces->number[first->instr->out[k]];
+          }
+      if (first == NULL && is_pure (instr->prim))
+        g_hash_table_add (seen, g_memdup2 (&e, sizeof e));
+    }
+}
+
+/* ---- claims ---------------------------------------------------------------------------------------- */
+
+/* FALSE if the value has another type, or its bytes another order. */
+static gboolean
+add_claim (CheckPieces *pieces, guint root, LoomValue v)
+{
+  const LoomTensorDesc *made = &loom_plan_value (pieces->plan, root)->desc;
+  const LoomTensorDesc *meant = &loom_value_info (pieces->program, v)->desc;
+
+  if (made->dtype != meant->dtype || loom_desc_count (made) != loom_desc_count (meant)
+      || (made->layout != LOOM_LAYOUT_PLAIN && !same_desc (made, meant)))
+    return FALSE;
+  if (pieces->claims[root] == NULL)
+    pieces->claims[root] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  for (guint i = 0; i < pieces->claims[root]->len; i++)
+    if (g_array_index (pieces->claims[root], LoomValue, i) == v)
+      return TRUE;
+  g_array_append_val (pieces->claims[root], v);
+  return TRUE;
+}
+
+/* The claim of a plan value that is used: its number, unless a pass has given it another shape. */
+static void
+claim_number (CheckPieces *pieces, guint value)
+{
+  if (value >= 1 && value <= loom_program_n_values (pieces->program)
+      && same_desc (&loom_plan_value (pieces->plan, value)->desc, &loom_value_info (pieces->program, value)->desc))
+    add_claim (pieces, loom_plan_value (pieces->plan, value)->root, value);
+}
+
+static void
+claim_kept (CheckPieces *pieces, guint value, LoomValue meant)
+{
+  const guint root = loom_plan_value (pieces->plan, value)->root;
+
+  pieces->is_kept[root] = TRUE;
+  if (!add_claim (pieces, root, meant))
+    {
+      const CheckRefusal refusal = { value, meant };
+
+      g_array_append_val (pieces->refused, refusal);
+    }
+}
+
+/* The value whose bytes v has in the program, through views. */
+static LoomValue
+program_root (const CheckPieces *pieces, LoomValue v)
+{
+  const LoomProgram *p = pieces->program;
+
+  for (;;)
+    {
+      const LoomValueInfo *info = loom_value_info (p, v);
+      const LoomInstr *instr = info->producer != G_MAXUINT ? loom_program_instr (p, info->producer) : NULL;
+      const LoomTensorDesc *from = instr != NULL && instr->n_in > 0 && instr->in[0] != 0
+                                       ? &loom_value_info (p, instr->in[0])->desc
+                                       : NULL;
+
+      if (from == NULL || instr->prim->view == LOOM_VIEW_NEVER || from->dtype != info->desc.dtype
+          || loom_desc_count (from) != loom_desc_count (&info->desc))
+        return pieces->number[v];
+      v = instr->in[0];
+    }
+}
+
+/* Inputs and state are made by no piece: what they claim must be views of them. */
+static void
+check_leaves (CheckPieces *pieces)
+{
+  for (guint root = 1; root < loom_plan_n_values (pieces->plan); root++)
+    for (guint c = 0; pieces->producer[root] == G_MAXUINT && pieces->claims[root] != NULL
+                      && c < pieces->claims[root]->len;
+         c++)
+      {
+        const LoomValue v = g_array_index (pieces->claims[root], LoomValue, c);
+        const CheckRefusal refusal = { root, v };
+
+        if (root > loom_program_n_values (pieces->program) || program_root (pieces, v) != pieces->number[root])
+          g_array_append_val (pieces->refused, refusal);
+      }
+}
+
+/* The last value that is written to a slot is its next one. */
+static void
+claim_commits (CheckPieces *pieces)
+{
+  const LoomPlan *plan = pieces->plan;
+  const guint n = loom_program_n_slots (pieces->program);
+  const GArray *copies = loom_plan_commit_copies (plan);
+  g_autofree guint *last = g_new0 (guint, n + 1);
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      for (guint k = instr->n_in; k < instr->n_in + instr->n_out; k++)
+        {
+          const guint root = check_operand_root (plan, instr, k);
+          const LoomLocation *at = root != G_MAXUINT ? &loom_plan_value (plan, root)->location : NULL;
+
+          if (at != NULL && at->kind == LOOM_LOCATION_SLOT && at->index < n)
+            last[at->index] = root;
+        }
+    }
+  for (guint i = 0; i + 1 < copies->len; i += 2)
+    last[g_array_index (copies, guint, i + 1)] = g_array_index (copies, guint, i);
+  for (guint s = 0; s < n; s++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (pieces->program, s);
+
+      if (last[s] != 0 && slot->commit != 0)
+        claim_kept (pieces, last[s], slot->commit);
+    }
+}
+
+/* A copy with the same elements claims what its operand claims; like every claim it is compared. */
+static void
+claim_copies (CheckPieces *pieces)
+{
+  const LoomPlan *plan = pieces->plan;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+      guint from, to;
+
+      if (instr->n_in != 1 || instr->n_out != 1
+          || (instr->kernel != NULL && strcmp (instr->primitive, "copy") != 0
+              && strcmp (instr->primitive, "reorder") != 0))
+        continue;
+      from = check_operand_root (plan, instr, 0);
+      to = check_operand_root (plan, instr, 1);
+      if (from == G_MAXUINT || to == G_MAXUINT || pieces->claims[from] == NULL || pieces->claims[to] != NULL
+          || !same_desc (&loom_plan_value (plan, from)->desc, &loom_plan_value (plan, to)->desc))
+        continue;
+      for (guint c = 0; c < pieces->claims[from]->len; c++)
+        add_claim (pieces, to, g_array_index (pieces->claims[from], LoomValue, c));
+    }
+}
+
+static void
+add_reader (CheckPieces *pieces, guint root, guint instr)
+{
+  GArray **readers = &pieces->readers[root];
+
+  if (*readers == NULL)
+    *readers = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (*readers, instr);
+}
+
+static void
+find_claims (CheckPieces *pieces)
+{
+  const LoomPlan *plan = pieces->plan;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      for (guint k = 0; k < instr->n_in + instr->n_out; k++)
+        if (instr->value[k] != G_MAXUINT)
+          {
+            claim_number (pieces, check_operand_root (plan, instr, k));
+            claim_number (pieces, instr->value[k]);
+            if (k >= instr->n_in)
+              pieces->producer[check_operand_root (plan, instr, k)] = i;
+            else
+              add_reader (pieces, check_operand_root (plan, instr, k), i);
+          }
+    }
+  for (guint o = 0; o < loom_program_n_outputs (pieces->program); o++)
+    if (loom_plan_output_value (plan, o) != G_MAXUINT)
+      claim_kept (pieces, loom_plan_output_value (plan, o), loom_program_get_output (pieces->program, o)->value);
+  claim_commits (pieces);
+  claim_copies (pieces);
+  check_leaves (pieces);
+}
+
+/* ---- the partition ----------------------------------------------------------------------------------- */
+
+static guint
+find_set (guint *parent, guint i)
+{
+  while (parent[i] != i)
+    i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+static void
+divide (CheckPieces *pieces)
+{
+  const LoomPlan *plan = pieces->plan;
+  const guint n = loom_plan_n_instrs (plan);
+  g_autofree guint *parent = g_new (guint, n + 1), *piece = g_new (guint, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      parent[i] = i;
+      piece[i] = G_MAXUINT;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          const guint root = check_operand_root (plan, instr, k);
+
+          if (root != G_MAXUINT && pieces->claims[root] == NULL && pieces->producer[root] != G_MAXUINT)
+            parent[find_set (parent, i)] = find_set (parent, pieces->producer[root]);
+        }
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      const guint set = find_set (parent, i);
+
+      if (piece[set] == G_MAXUINT)
+        {
+          piece[set] = pieces->pieces->len;
+          g_ptr_array_add (pieces->pieces, g_array_new (FALSE, FALSE, sizeof (guint)));
+        }
+      pieces->piece_of[i] = piece[set];
+      g_array_append_val ((GArray *)pieces->pieces->pdata[piece[set]], i);
+    }
+}
+
+CheckPieces *
+check_pieces_new (const LoomPlan *plan)
+{
+  CheckPieces *pieces = g_new0 (CheckPieces, 1);
+  const LoomProgram *program = loom_plan_program (plan);
+  const guint n = loom_plan_n_values (plan);
+
+  pieces->plan = plan;
+  pieces->program = program;
+  pieces->number = g_new0 (LoomValue, loom_program_n_values (program) + 1);
+  pieces->constant = g_new0 (gboolean, loom_program_n_values (program) + 1);
+  pieces->claims = g_new0 (GArray *, n + 1);
+  pieces->is_kept = g_new0 (gboolean, n + 1);
+  pieces->readers = g_new0 (GArray *, n + 1);
+  pieces->producer = g_new (guint, n + 1);
+  for (guint v = 0; v < n; v++)
+    pieces->producer[v] = G_MAXUINT;
+  pieces->piece_of = g_new0 (guint, loom_plan_n_instrs (plan) + 1);
+  pieces->refused = g_array_new (FALSE, FALSE, sizeof (CheckRefusal));
+  pieces->pieces = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
+  number_values (pieces);
+  find_claims (pieces);
+  divide (pieces);
+  return pieces;
+}
+
+void
+check_pieces_free (CheckPieces *pieces)
+{
+  for (guint v = 0; v < loom_plan_n_values (pieces->plan); v++)
+    {
+      g_clear_pointer (&pieces->claims[v], g_array_unref);
+      g_clear_pointer (&pieces->readers[v], g_array_unref);
+    }
+  g_ptr_array_unref (pieces->pieces);
+  g_array_unref (pieces->refused);
+  g_free (pieces->number);
+  g_free (pieces->constant);
+  g_free (pieces->claims);
+  g_free (pieces->is_kept);
+  g_free (pieces->readers);
+  g_free (pieces->producer);
+  g_free (pieces->piece_of);
+  g_free (pieces);
+}
+
+/* ---- one piece ----------------------------------------------------------------------------------------- */
+
+/* TRUE if the caller, a slot, or an instruction that is not one of these reads a value; NULL: any instruction. */
+static gboolean
+is_needed_outside (const CheckPieces *pieces, guint root, GHashTable *here)
+{
+  const GArray *readers = pieces->readers[root];
+
+  if (pieces->is_kept[root])
+    return TRUE;
+  for (guint i = 0; readers != NULL && i < readers->len; i++)
+    if (here == NULL || !g_hash_table_contains (here, GUINT_TO_POINTER (g_array_index (readers, guint, i))))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+find_operands (const CheckPieces *pieces, CheckPiece *piece, gboolean is_grown)
+{
+  const LoomPlan *plan = pieces->plan;
+  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL), read = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) here = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < piece->instrs->len; i++)
+    g_hash_table_add (here, GUINT_TO_POINTER (g_array_index (piece->instrs, guint, i)));
+  for (guint i = 0; i < piece->instrs->len; i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, g_array_index (piece->instrs, guint, i));
+
+      for (guint k = instr->n_in; k < instr->n_in + instr->n_out; k++)
+        {
+          guint root = check_operand_root (plan, instr, k);
+
+          if (root == G_MAXUINT || !g_hash_table_add (made, GUINT_TO_POINTER (root)) || pieces->claims[root] == NULL
+              || !is_needed_outside (pieces, root, is_grown ? here : NULL))
+            continue;
+          g_array_append_val (piece->outputs, root);
+        }
+    }
+  for (guint i = 0; i < piece->instrs->len; i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, g_array_index (piece->instrs, guint, i));
+
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          guint root = check_operand_root (plan, instr, k);
+
+          if (root == G_MAXUINT || g_hash_table_contains (made, GUINT_TO_POINTER (root))
+              || !g_hash_table_add (read, GUINT_TO_POINTER (root)))
+            continue;
+          g_array_append_val (piece->inputs, root);
+        }
+    }
+}
+
+/* What is known of the program's values while the steps are collected, by number. */
+typedef struct
+{
+  const CheckPieces *pieces;
+  const CheckPiece *piece;
+  gboolean *needed, *computed;
+  gboolean *is_step; /* by instruction */
+} Walk;
+
+static LoomValue
+numbered (const Walk *w, LoomValue v)
+{
+  return w->pieces->number[v];
+}
+
+static gboolean
+is_wanted (const Walk *w, const LoomInstr *instr)
+{
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0 && numbered (w, instr->out[k]) == instr->out[k] && w->needed[instr->out[k]]
+        && !w->piece->is_given[instr->out[k]])
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_step (Walk *w, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (w->pieces->program, i);
+
+  w->is_step[i] = TRUE;
+  for (guint k = 0; k < instr->n_in; k++)
+    if (instr->in[k] != 0)
+      w->needed[numbered (w, instr->in[k])] = TRUE;
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      w->computed[instr->out[k]] = TRUE;
+}
+
+/* Adds the instructions that make what is needed and not given. */
+static void
+walk_back (Walk *w, guint end)
+{
+  for (guint i = end; i-- > 0;)
+    if (!w->is_step[i] && is_wanted (w, loom_program_instr (w->pieces->program, i)))
+      add_step (w, i);
+}
+
+/* The instructions that compute from given and computed values alone. bound: by instruction, whether it depends on a
+ * value that is computed and not given, or draws on the same values as a step. */
+static void
+find_available (const Walk *w, guint end, gboolean *available, gboolean *bound)
+{
+  const LoomProgram *p = w->pieces->program;
+  g_autofree gboolean *there = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  g_autofree gboolean *tied = g_new0 (gboolean, loom_program_n_values (p) + 1);
+
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    {
+      const gboolean is_free = w->needed[v] && loom_value_info (p, v)->producer == G_MAXUINT;
+
+      there[v] = w->piece->is_given[v] || w->computed[v] || w->pieces->constant[v] || is_free;
+      tied[v] = (w->computed[v] || is_free) && !w->piece->is_given[v] && !w->pieces->constant[v];
+    }
+  for (guint i = 0; i < end; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      available[i] = instr->n_in > 0;
+      bound[i] = w->is_step[i];
+      for (guint k = 0; k < instr->n_in; k++)
+        if (instr->in[k] != 0)
+          {
+            available[i] = available[i] && there[numbered (w, instr->in[k])];
+            bound[i] = bound[i] || tied[numbered (w, instr->in[k])];
+          }
+      for (guint k = 0; k < instr->n_out && available[i]; k++)
+        if (instr->out[k] != 0)
+          {
+            there[instr->out[k]] = TRUE;
+            tied[instr->out[k]] = bound[i];
+          }
+    }
+}
+
+/* An operand that follows from values of the steps is computed too, since the plan may use either. The same holds for
+ * the sums of attention's scores, which a kernel of the gradient may compute again. */
+static void
+tie_sources (Walk *w)
+{
+  const LoomProgram *p = w->pieces->program;
+  const guint n = loom_program_n_instrs (p);
+  g_autofree gboolean *available = g_new0 (gboolean, n + 1), *bound = g_new0 (gboolean, n + 1);
+  g_autofree gboolean *is_sum = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  guint end = 0;
+
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    if (w->piece->is_given[v] && !w->computed[v] && loom_value_info (p, v)->producer != G_MAXUINT)
+      end = MAX (end, loom_value_info (p, v)->producer + 1);
+  find_available (w, end, available, bound);
+  for (guint i = 0; i < n; i++)
+    if (w->is_step[i] && strcmp (loom_program_instr (p, i)->prim->name, "attention_grad") == 0)
+      is_sum[numbered (w, loom_program_instr (p, i)->in[4])] = TRUE;
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    {
+      const guint producer = loom_value_info (p, v)->producer;
+
+      if (!w->piece->is_given[v] || w->computed[v] || producer == G_MAXUINT || !available[producer]
+          || !(bound[producer] || is_sum[v]))
+        continue;
+      add_step (w, producer);
+      walk_back (w, producer);
+    }
+}
+
+/* Marks the claims of operands as given and those of results as needed. Constants are computed even if they are
+ * operands, because the plan may use their numbers elsewhere. Returns the position after the last producer. */
+static guint
+mark_claims (Walk *w, CheckPiece *piece)
+{
+  const CheckPieces *pieces = w->pieces;
+  guint end = 0;
+
+  for (guint i = 0; i < piece->inputs->len + piece->outputs->len; i++)
+    {
+      const gboolean is_input = i < piece->inputs->len;
+      const GArray *of = is_input ? piece->inputs : piece->outputs;
+      const GArray *claims = pieces->claims[g_array_index (of, guint, is_input ? i : i - piece->inputs->len)];
+
+      for (guint c = 0; claims != NULL && c < claims->len; c++)
+        {
+          const LoomValue v = numbered (w, g_array_index (claims, LoomValue, c));
+          const guint producer = loom_value_info (pieces->program, v)->producer;
+
+          if (is_input && !pieces->constant[v])
+            {
+              piece->is_given[v] = TRUE;
+              continue;
+            }
+          w->needed[v] = TRUE;
+          end = MAX (end, producer != G_MAXUINT ? producer + 1 : 0);
+        }
+    }
+  return end;
+}
+
+/* Walks the program from the results' claims back to those of the operands. */
+static void
+find_steps (const CheckPieces *pieces, CheckPiece *piece)
+{
+  const LoomProgram *p = pieces->program;
+  const guint n = loom_program_n_values (p);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1), *computed = g_new0 (gboolean, n + 1);
+  g_autofree gboolean *is_step = g_new0 (gboolean, loom_program_n_instrs (p) + 1);
+  Walk w = { pieces, piece, needed, computed, is_step };
+
+  walk_back (&w, mark_claims (&w, piece));
+  tie_sources (&w);
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    if (is_step[i])
+      g_array_append_val (piece->steps, i);
+  for (LoomValue v = 1; v <= n; v++)
+    if (piece->is_given[v] && !computed[v])
+      g_array_append_val (piece->sources, v);
+    else if (needed[v] && !computed[v])
+      g_array_append_val (piece->missing, v);
+}
+
+CheckPiece *
+check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_grown)
+{
+  CheckPiece *piece = g_new0 (CheckPiece, 1);
+
+  piece->instrs = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_vals (piece->instrs, instrs->data, instrs->len);
+  piece->inputs = g_array_new (FALSE, FALSE, sizeof (guint));
+  piece->outputs = g_array_new (FALSE, FALSE, sizeof (guint));
+  piece->steps = g_array_new (FALSE, FALSE, sizeof (guint));
+  piece->sources = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  piece->missing = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  piece->is_given = g_new0 (gboolean, loom_program_n_values (pieces->program) + 1);
+  find_operands (pieces, piece, is_grown);
+  find_steps (pieces, piece);
+  return piece;
+}
+
+void
+check_piece_free (CheckPiece *piece)
+{
+  g_array_unref (piece->instrs);
+  g_array_unref (piece->inputs);
+  g_array_unref (piece->outputs);
+  g_array_unref (piece->steps);
+  g_array_unref (piece->sources);
+  g_array_unref (piece->missing);
+  g_free (piece->is_given);
+  g_free (piece);
+}
+
+/* ---- larger pieces ----------------------------------------------------------------------------------------- */
+
+static int
+ascending (gconstpointer a, gconstpointer b)
+{
+  const guint x = *(const guint *)a, y = *(const guint *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* The instructions of the marked pieces and of this one; NULL if none are new. */
+static GArray *
+join (const CheckPieces *pieces, const CheckPiece *piece, GHashTable *others)
+{
+  GArray *all = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autoptr (GHashTable) here = g_hash_table_new (NULL, NULL);
+  GHashTableIter each;
+  gpointer other;
+
+  for (guint i = 0; i < piece->instrs->len; i++)
+    g_hash_table_add (here, GUINT_TO_POINTER (g_array_index (piece->instrs, guint, i)));
+  g_array_append_vals (all, piece->instrs->data, piece->instrs->len);
+  g_hash_table_iter_init (&each, others);
+  while (g_hash_table_iter_next (&each, &other, NULL))
+    {
+      const GArray *instrs = pieces->pieces->pdata[GPOINTER_TO_UINT (other)];
+
+      for (guint i = 0; i < instrs->len; i++)
+        if (g_hash_table_add (here, GUINT_TO_POINTER (g_array_index (instrs, guint, i))))
+          g_array_append_val (all, g_array_index (instrs, guint, i));
+    }
+  if (all->len == piece->instrs->len)
+    g_clear_pointer (&all, g_array_unref);
+  else
+    g_array_sort (all, ascending);
+  return all;
+}
+
+/* TRUE if the steps of `piece` and `other` have one in common, so that both compute from the same values. */
+static gboolean
+has_common_steps (const CheckPiece *piece, const CheckPiece *other)
+{
+  guint a = 0, b = 0;
+
+  while (a < piece->steps->len && b < other->steps->len)
+    {
+      const guint x = g_array_index (piece->steps, guint, a), y = g_array_index (other->steps, guint, b);
+
+      if (x == y)
+        return TRUE;
+      a += x < y;
+      b += y < x;
+    }
+  return FALSE;
+}
+
+GArray *
+check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, gboolean related_only)
+{
+  g_autoptr (GHashTable) all = g_hash_table_new (NULL, NULL), related = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < piece->inputs->len; i++)
+    {
+      const guint producer = pieces->producer[g_array_index (piece->inputs, guint, i)];
+      const guint of = producer != G_MAXUINT ? pieces->piece_of[producer] : G_MAXUINT;
+
+      if (of == G_MAXUINT || !g_hash_table_add (all, GUINT_TO_POINTER (of)))
+        continue;
+      {
+        g_autoptr (CheckPiece) other = check_piece_new (pieces, pieces->pieces->pdata[of], FALSE);
+
+        if (has_common_steps (piece, other))
+          g_hash_table_add (related, GUINT_TO_POINTER (of));
+      }
+    }
+  return join (pieces, piece, related_only ? related : all);
+}
+
+GArray *
+check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root)
+{
+  g_autoptr (GHashTable) all = g_hash_table_new (NULL, NULL);
+  const GArray *readers = pieces->readers[root];
+
+  if (pieces->is_kept[root] || readers == NULL)
+    return NULL;
+  for (guint i = 0; i < readers->len; i++)
+    g_hash_table_add (all, GUINT_TO_POINTER (pieces->piece_of[g_array_index (readers, guint, i)]));
+  return join (pieces, piece, all);
+}
+
+double
+check_piece_operations (const CheckPieces *pieces, const CheckPiece *piece, double *depth)
+{
+  double sum = 0;
+
+  *depth = 1;
+  for (guint s = 0; s < piece->steps->len; s++)
+    {
+      const LoomInstr *instr = loom_program_instr (pieces->program, g_array_index (piece->steps, guint, s));
+      g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->n_in + 1);
+      g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
+      double moved = 0, made = 0, flops;
+
+      for (guint k = 0; k < instr->n_in; k++)
+        if (instr->in[k] != 0)
+          {
+            in[k] = loom_value_info (pieces->program, instr->in[k])->desc;
+            moved += (double)loom_desc_count (&in[k]);
+          }
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0)
+          {
+            out[k] = loom_value_info (pieces->program, instr->out[k])->desc;
+            made += (double)loom_desc_count (&out[k]);
+          }
+      flops = instr->prim->flops != NULL ? instr->prim->flops (instr->attrs, instr->n_in, in, out) : 0;
+      *depth = MAX (*depth, MAX (flops, moved) / MAX (made, 1));
+      sum += MAX (flops, moved + made);
+    }
+  return sum;
+}

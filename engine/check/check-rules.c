@@ -1,0 +1,269 @@
+/* The structural rules, for pieces of one instruction:
+ *
+ * - a copy of bytes or elements whose result claims what its operand claims,
+ * - a call of the program's primitive with its attributes and operands,
+ * - a product or a convolution with a bias and an activation, which are the program's next steps,
+ * - an element-wise call, each of whose steps is a step of the program on the same values. */
+#include "engine/check/check-rules.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const CheckPieces *pieces;
+  const CheckPiece *piece;
+  const LoomPlanInstr *instr;
+} Rule;
+
+static const LoomInstr *
+step_at (const Rule *r, guint s)
+{
+  return loom_program_instr (r->pieces->program, g_array_index (r->piece->steps, guint, s));
+}
+
+/* TRUE if operand or result k claims v, in any shape. */
+static gboolean
+claims (const Rule *r, guint k, LoomValue v)
+{
+  const GArray *of;
+
+  if (r->instr->value[k] == G_MAXUINT || v == 0)
+    return (r->instr->value[k] == G_MAXUINT) == (v == 0);
+  of = r->pieces->claims[check_operand_root (r->pieces->plan, r->instr, k)];
+  for (guint c = 0; of != NULL && c < of->len; c++)
+    if (r->pieces->number[g_array_index (of, LoomValue, c)] == r->pieces->number[v])
+      return TRUE;
+  return FALSE;
+}
+
+/* TRUE if the call also sees it in the program's shape. */
+static gboolean
+has_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  return a->dtype == b->dtype && a->rank == b->rank
+         && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
+}
+
+static gboolean
+is_operand (const Rule *r, guint k, LoomValue v)
+{
+  const LoomKernelSpec *spec = r->instr->spec;
+  const LoomTensorDesc *seen = k < r->instr->n_in ? &spec->in[k] : &spec->out[k - r->instr->n_in];
+
+  return claims (r, k, v) && (v == 0 || has_shape (seen, &loom_value_info (r->pieces->program, v)->desc));
+}
+
+/* ---- copies ------------------------------------------------------------------------ */
+
+static gboolean
+is_copy (const Rule *r)
+{
+  const GArray *made = r->pieces->claims[check_operand_root (r->pieces->plan, r->instr, 1)];
+
+  for (guint c = 0; made != NULL && c < made->len; c++)
+    if (!claims (r, 0, g_array_index (made, LoomValue, c)))
+      return FALSE;
+  return made != NULL;
+}
+
+/* ---- the same call -------------------------------------------------------------------- */
+
+static gboolean
+has_results (const Rule *r, const LoomInstr *step)
+{
+  for (guint o = 0; o < r->instr->n_out; o++)
+    if (r->instr->value[r->instr->n_in + o] != G_MAXUINT
+        && (o >= step->n_out || !is_operand (r, r->instr->n_in + o, step->out[o])))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+is_same_call (const Rule *r)
+{
+  const LoomInstr *step = step_at (r, 0);
+
+  if (r->piece->steps->len != 1 || strcmp (r->instr->spec->primitive, step->prim->name) != 0
+      || !loom_prim_same_attrs (step->prim, r->instr->spec->attrs, step->attrs)
+      || r->instr->n_in != loom_instr_n_operands (step))
+    return FALSE;
+  for (guint k = 0; k < r->instr->n_in; k++)
+    if (!is_operand (r, k, step->in[k]))
+      return FALSE;
+  return has_results (r, step);
+}
+
+/* ---- epilogues ---------------------------------------------------------------------------- */
+
+/* The step that computes this scalar operation of v, and its other operand; NULL: there is none. */
+static const LoomInstr *
+find_scalar (const Rule *r, LoomScalarOp op, LoomValue v, LoomValue *other)
+{
+  const LoomValue number = r->pieces->number[v];
+
+  for (guint s = 0; s < r->piece->steps->len; s++)
+    {
+      const LoomInstr *step = step_at (r, s);
+
+      if (!(step->prim->flags & LOOM_PRIM_ELEMENTWISE) || step->prim->scalar != op)
+        continue;
+      for (guint k = 0; k < step->n_in; k++)
+        if (r->pieces->number[step->in[k]] == number)
+          {
+            *other = step->n_in > 1 ? step->in[1 - k] : 0;
+            return step;
+          }
+    }
+  return NULL;
+}
+
+/* A bias has one number for each element of this axis, counted from the end, and 1 elsewhere. */
+static gboolean
+is_bias (const Rule *r, LoomValue v, const LoomTensorDesc *result, int from_end)
+{
+  const LoomTensorDesc *d = &loom_value_info (r->pieces->program, v)->desc;
+
+  for (int i = 0; i < d->rank; i++)
+    if (d->dim[i] != (i == d->rank - 1 - from_end ? result->dim[result->rank - 1 - from_end] : 1))
+      return FALSE;
+  return d->rank > from_end;
+}
+
+static gboolean
+has_epilogue (const Rule *r, const LoomInstr *product, gboolean has_bias, LoomScalarOp act, int from_end)
+{
+  const LoomInstr *last = product;
+  LoomValue other = 0;
+
+  for (guint k = 0; k < 2; k++)
+    if (!is_operand (r, k, product->in[k]))
+      return FALSE;
+  if (has_bias)
+    {
+      last = find_scalar (r, LOOM_SCALAR_ADD, last->out[0], &other);
+      if (last == NULL || !claims (r, 2, other) || !is_bias (r, other, &r->instr->spec->out[0], from_end))
+        return FALSE;
+    }
+  if (act != LOOM_SCALAR_ID)
+    last = find_scalar (r, act, last->out[0], &other);
+  return last != NULL && r->instr->n_in == (has_bias ? 3 : 2)
+         && r->piece->steps->len == 1u + has_bias + (act != LOOM_SCALAR_ID) && is_operand (r, r->instr->n_in, last->out[0]);
+}
+
+static gboolean
+is_product_with_epilogue (const Rule *r)
+{
+  const LoomInstr *product = step_at (r, 0);
+  const LoomKernelSpec *spec = r->instr->spec;
+
+  if (strcmp (spec->primitive, product->prim->name) != 0 || r->instr->n_out != 1)
+    return FALSE;
+  if (strcmp (spec->primitive, "matmul") == 0)
+    {
+      LoomMatmulAttrs a = *(const LoomMatmulAttrs *)spec->attrs;
+      const gboolean has_bias = a.has_bias;
+      const LoomScalarOp act = a.act;
+
+      a.has_bias = false;
+      a.act = LOOM_SCALAR_ID;
+      return loom_prim_same_attrs (product->prim, &a, product->attrs) && has_epilogue (r, product, has_bias, act, 0);
+    }
+  if (strcmp (spec->primitive, "conv2d") == 0)
+    {
+      LoomConv2dTo a = *(const LoomConv2dTo *)spec->attrs;
+      const gboolean has_bias = a.kernel.has_bias;
+      const LoomScalarOp act = a.kernel.act;
+
+      a.kernel.has_bias = false;
+      a.kernel.act = LOOM_SCALAR_ID;
+      return loom_prim_same_attrs (product->prim, &a, product->attrs) && has_epilogue (r, product, has_bias, act, 2);
+    }
+  return FALSE;
+}
+
+/* ---- element-wise calls -------------------------------------------------------------------- */
+
+/* What a register holds: a value of the program, or a number. */
+typedef struct
+{
+  LoomValue v; /* 0: a number, or unknown */
+  gboolean is_number;
+  double number;
+} Register;
+
+static gboolean
+is_register (const Rule *r, const Register *reg, LoomValue v)
+{
+  double number;
+
+  if (!reg->is_number)
+    return reg->v != 0 && r->pieces->number[reg->v] == r->pieces->number[v];
+  return loom_value_is_fill (r->pieces->program, v, &number) && number == reg->number;
+}
+
+/* The step of the program that computes this step; an identity is a conversion. */
+static LoomValue
+find_step (const Rule *r, const LoomElementwiseStep *step, const Register *reg)
+{
+  for (guint s = 0; s < r->piece->steps->len; s++)
+    {
+      const LoomInstr *instr = step_at (r, s);
+      const LoomDType made = loom_value_info (r->pieces->program, instr->out[0])->desc.dtype;
+      gboolean same = step->op == LOOM_SCALAR_ID
+                          ? (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->prim->view != LOOM_VIEW_ALWAYS
+                                && ((made != LOOM_F16 && made != LOOM_BF16) || step->round == made || step->round == LOOM_F64)
+                          : (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 && instr->prim->scalar == step->op;
+
+      for (int k = 0; k < loom_scalar_arity (step->op) && same; k++)
+        same = is_register (r, &reg[step->arg[k]], instr->in[k]);
+      if (same)
+        return instr->out[0];
+    }
+  return 0;
+}
+
+static gboolean
+is_same_elementwise (const Rule *r)
+{
+  const LoomElementwiseAttrs *a = r->instr->spec->attrs;
+  Register reg[LOOM_EW_MAX_IN + LOOM_EW_MAX_STEPS] = { { 0 } };
+
+  if (strcmp (r->instr->spec->primitive, "elementwise") != 0 || a->n_in_parts > 0 || a->n_out_parts > 0
+      || r->instr->n_in > LOOM_EW_MAX_IN)
+    return FALSE;
+  for (guint k = 0; k < r->instr->n_in; k++)
+    {
+      const GArray *of = r->pieces->claims[check_operand_root (r->pieces->plan, r->instr, k)];
+
+      for (guint c = 0; of != NULL && c < of->len && reg[k].v == 0; c++)
+        if (is_operand (r, k, g_array_index (of, LoomValue, c)))
+          reg[k].v = g_array_index (of, LoomValue, c);
+    }
+  for (int s = 0; s < a->n_steps; s++)
+    {
+      Register *made = &reg[r->instr->n_in + (guint)s];
+
+      made->is_number = a->step[s].op == LOOM_SCALAR_CONST;
+      made->number = a->step[s].imm;
+      made->v = made->is_number ? 0 : find_step (r, &a->step[s], reg);
+    }
+  for (guint o = 0; o < r->instr->n_out; o++)
+    if (reg[a->out[o]].v == 0 || !is_operand (r, r->instr->n_in + o, reg[a->out[o]].v))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+check_rule_holds (const CheckPieces *pieces, const CheckPiece *piece)
+{
+  Rule r = { pieces, piece, NULL };
+
+  if (piece->instrs->len != 1 || loom_plan_exchanges (loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0))))
+    return FALSE;
+  r.instr = loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0));
+  if (r.instr->kernel == NULL)
+    return r.instr->n_in == 1 && r.instr->n_out == 1 && is_copy (&r);
+  if (r.instr->spec == NULL || piece->steps->len == 0)
+    return FALSE;
+  return is_same_call (&r) || is_product_with_epilogue (&r) || is_same_elementwise (&r);
+}
