@@ -53,6 +53,25 @@ evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 #undef T
 }
 
+/* The number that elements of an integer type have after they were filled with x. */
+static double
+as_stored (double x, LoomDType dtype)
+{
+  switch (dtype)
+    {
+    case LOOM_BOOL:
+      return x != 0;
+    case LOOM_U8:
+      return (guint8)(gint64)x;
+    case LOOM_I32:
+      return (gint32)(gint64)x;
+    case LOOM_I64:
+      return trunc (x);
+    default:
+      return x;
+    }
+}
+
 /* Marks results whose elements are all one number. */
 static void
 find_uniform (PlanGraph *g, const PlanNode *instr)
@@ -80,7 +99,7 @@ find_uniform (PlanGraph *g, const PlanNode *instr)
   else if (instr->steps == NULL && instr->prim->constant != NULL)
     {
       out->is_uniform = TRUE;
-      out->uniform = instr->prim->constant (instr->attrs);
+      out->uniform = as_stored (instr->prim->constant (instr->attrs), out->desc.dtype);
     }
   else if (instr->steps == NULL && (instr->prim->flags & LOOM_PRIM_REARRANGES) && loom_dtype_is_float (out->desc.dtype))
     {

@@ -399,6 +399,8 @@ part_of (Partition *self, LoomValue v, LoomSharding sharding)
 {
   gsize number = (gsize)MAX (sharding.blocks, 1) << 40 | (gsize)(v * LOOM_MAX_RANK + (guint)sharding.axis);
   gpointer key = GSIZE_TO_POINTER (number);
+  const LoomValueInfo *info = loom_value_info (self->r.from, v);
+  const char *origin, *device;
   LoomValue part;
 
   if (loom_sharding_equal (self->have[v], sharding))
@@ -406,10 +408,15 @@ part_of (Partition *self, LoomValue v, LoomSharding sharding)
   part = GPOINTER_TO_UINT (g_hash_table_lookup (self->parts, key));
   if (part != 0)
     return part;
+  /* Where the whole would be computed, whichever device reads the part (an optimizer whose states are on the host). */
+  loom_program_get_origin (self->r.to, &origin, &device);
+  if (info->producer != G_MAXUINT)
+    loom_program_set_origin (self->r.to, origin, info->device);
   if (self->have[v].kind == LOOM_SHARDING_REPLICATED && (self->opaque == NULL || !self->opaque[v]))
     part = make_part (self, v, sharding);
   if (part == 0)
     part = slice_part (self, v, sharding);
+  loom_program_set_origin (self->r.to, origin, device);
   g_hash_table_insert (self->parts, key, GUINT_TO_POINTER (part));
   return part;
 }

@@ -190,6 +190,61 @@ fault_not_split (const LoomInstr *instr, const LoomInstr *maker, GError **error)
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
 
+static gboolean
+fault_comes_late (const LoomInstr *instr, const LoomInstr *maker, GError **error)
+{
+  return pipeline_fault (
+      error,
+      "“%s” needs “%s” for each micro-batch, but another stage knows it only after all of them. Give both the same "
+      "stage, the last one.",
+      pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
+}
+
+/* Of values that stages do not have during their passes, because they follow from one that another stage sends after
+ * all passes. */
+typedef struct
+{
+  guint64 *stages;  /* without the value */
+  LoomValue *cause; /* what is sent */
+} Waits;
+
+static gboolean
+note_waits (const Pipeline *self, guint i, Waits *waits, GError **error)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  const int stage = self->stage[i];
+  const guint64 to = stage == PIPELINE_EVERYWHERE ? PIPELINE_ALL : G_GUINT64_CONSTANT (1) << stage;
+  guint64 late = 0;
+  LoomValue cause = 0;
+
+  if (instr->region == LOOM_REGION_UPDATE)
+    return TRUE;
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      const LoomValue v = instr->in[k];
+      guint64 of_operand = v != 0 ? waits->stages[v] & to : 0;
+
+      if (of_operand != 0 && self->divided[i] && stage != PIPELINE_EVERYWHERE)
+        return fault_comes_late (instr, pipeline_producer_of (self, waits->cause[v]), error);
+      if (of_operand != 0)
+        cause = waits->cause[v];
+      if (v != 0 && !self->divided[i] && self->dynamic[v] && self->owner[v] != PIPELINE_EVERYWHERE
+          && self->owner[v] != stage)
+        {
+          of_operand |= to & ~(G_GUINT64_CONSTANT (1) << self->owner[v]);
+          cause = v;
+        }
+      late |= of_operand;
+    }
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0)
+      {
+        waits->stages[instr->out[o]] = late;
+        waits->cause[instr->out[o]] = cause;
+      }
+  return TRUE;
+}
+
 /* Records that operand k of instruction i comes from another stage. */
 static gboolean
 note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
@@ -247,6 +302,10 @@ per_stage_needs (Pipeline *self, guint i, GError **error)
 static gboolean
 find_needs (Pipeline *self, GError **error)
 {
+  g_autofree guint64 *stages = g_new0 (guint64, loom_program_n_values (self->p) + 1);
+  g_autofree LoomValue *cause = g_new0 (LoomValue, loom_program_n_values (self->p) + 1);
+  Waits waits = { stages, cause };
+
   for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
     {
       const LoomInstr *instr = loom_program_instr (self->p, i);
@@ -272,6 +331,8 @@ find_needs (Pipeline *self, GError **error)
                           error))
             return FALSE;
         }
+      if (!note_waits (self, i, &waits, error))
+        return FALSE;
       for (guint o = 0; o < instr->n_out; o++)
         late |= instr->out[o] != 0 ? self->late[instr->out[o]] : 0;
       if (self->divided[i] && self->stage[i] != PIPELINE_EVERYWHERE && !check_pass (self, i, late, error))

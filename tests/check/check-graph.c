@@ -13,8 +13,17 @@ check_result_clear (CheckResult *self)
 {
   g_clear_pointer (&self->rule, g_free);
   g_clear_pointer (&self->text, g_free);
-  self->n_plans = 0;
-  self->outcome = CHECK_SOUND;
+  *self = (CheckResult){ .outcome = CHECK_SOUND };
+}
+
+void
+check_pieces_add (CheckPieces *self, const CheckPieces *more)
+{
+  self->all += more->all;
+  self->by_rule += more->by_rule;
+  self->evaluated += more->evaluated;
+  self->too_large += more->too_large;
+  self->unchecked += more->unchecked;
 }
 
 typedef struct
@@ -101,6 +110,8 @@ check_program (Checking *self, LoomProgram *program, const char *device, const L
   if (self->options->inject)
     inject_fault (plan);
   loom_check_plan (plan, &check, report);
+  check_pieces_add (&self->result->pieces, &(CheckPieces){ report->n_pieces, report->n_by_rule, report->n_evaluated,
+                                                           report->n_too_large, report->n_unchecked });
   return check_report (self, report, what) ? g_steal_pointer (&plan) : NULL;
 }
 
@@ -273,12 +284,12 @@ void
 check_graph (const LoomGraph *graph, const CheckOptions *options, CheckResult *result)
 {
   const guint32 seed = options->seed * 2654435761u;
-  Checking self = { .graph = graph,
-                    .options = options,
-                    .result = result,
-                    .plan = { .no_fusion = seed >> 28 == 0,
-                              .no_reuse = (seed >> 24 & 15) == 0,
-                              .no_layout = (seed >> 20 & 15) == 0 } };
+  Checking self
+      = { .graph = graph,
+          .options = options,
+          .result = result,
+          .plan
+          = { .no_fusion = seed >> 28 == 0, .no_reuse = (seed >> 24 & 15) == 0, .no_layout = (seed >> 20 & 15) == 0 } };
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = NULL;

@@ -19,15 +19,22 @@ typedef struct
   gboolean inject;  /* moves a value of each plan with a product before it is checked: to test the tests */
 } CheckOptions;
 
+/* Of the meaning of all plans, see LoomCheckReport. */
+typedef struct
+{
+  guint64 all, by_rule, evaluated, too_large, unchecked;
+} CheckPieces;
+
 typedef struct
 {
   CheckOutcome outcome;
   char *rule; /* of a wrong one: "memory", "plan" where there is no plan */
   char *text; /* the sentence, with the plan that it is about */
   guint n_plans;
-
+  CheckPieces pieces;
 } CheckResult;
 
+void check_pieces_add (CheckPieces *self, const CheckPieces *more);
 void check_result_clear (CheckResult *self);
 void check_graph (const LoomGraph *graph, const CheckOptions *options, CheckResult *result);
 /* Reads the text first. */

@@ -75,7 +75,7 @@ shrink (guint32 seed, const CheckOptions *options, int most)
     {
       printf ("seed %u is %s.\n", seed, graph == NULL ? "refused" : "sound");
       check_result_clear (&result);
-      return graph == NULL;
+      return graph == NULL || most > 0;
     }
   same.check.seed = seed;
   same.rule = rule = g_strdup (result.rule);
@@ -130,7 +130,7 @@ main (int argc, char **argv)
     { "state", 0, 0, G_OPTION_ARG_FILENAME, &state_file, "Keeps the count, to resume", "FILE" },
     { "jobs", 0, 0, G_OPTION_ARG_INT, &n_jobs, "Processes (1)", "N" },
     { "shrink", 0, 0, G_OPTION_ARG_STRING, &shrunk, "Prints the smallest graph that is wrong like this one", "SEED" },
-    { "most", 0, 0, G_OPTION_ARG_INT, &most, "Fails if that has more nodes", "N" },
+    { "most", 0, 0, G_OPTION_ARG_INT, &most, "Fails unless it is wrong and that has at most N nodes", "N" },
     { "show", 0, 0, G_OPTION_ARG_STRING, &shown, "Prints the graph of a seed", "SEED" },
     { "operators", 0, 0, G_OPTION_ARG_NONE, &table, "Prints how many graphs have each operator", NULL },
     { "complete", 0, 0, G_OPTION_ARG_NONE, &complete, "Fails if an operator is in no graph", NULL },
@@ -201,6 +201,11 @@ main (int argc, char **argv)
   missing = print_operators (&state, table);
   if (state.n_refused > 0)
     printf ("%" G_GUINT64_FORMAT " seeds gave no graph that the engine accepts\n", state.n_refused);
+  if (check.meaning)
+    printf ("%" G_GUINT64_FORMAT " pieces: %" G_GUINT64_FORMAT " equal by rule, %" G_GUINT64_FORMAT
+            " by evaluation, %" G_GUINT64_FORMAT " too large, %" G_GUINT64_FORMAT " not evaluated\n",
+            state.pieces.all, state.pieces.by_rule, state.pieces.evaluated, state.pieces.too_large,
+            state.pieces.unchecked);
   printf ("%" G_GUINT64_FORMAT " graphs, %" G_GUINT64_FORMAT " plans checked, %u wrong, operators covered %u of %u\n",
           state.n_graphs, state.n_plans, state.wrong->len, g_strv_length ((char **)loom_ops ()) - missing,
           g_strv_length ((char **)loom_ops ()));

@@ -67,6 +67,20 @@ begin_child (void)
   signal (SIGINT, SIG_IGN); /* the parent handles it */
 }
 
+#define PIECES                                                                                                         \
+  "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+#define PIECES_OF(pieces) (pieces).all, (pieces).by_rule, (pieces).evaluated, (pieces).too_large, (pieces).unchecked
+
+static void
+read_pieces (char *const *word, CheckPieces *pieces)
+{
+  guint64 *const number[]
+      = { &pieces->all, &pieces->by_rule, &pieces->evaluated, &pieces->too_large, &pieces->unchecked };
+
+  for (guint i = 0; i < G_N_ELEMENTS (number) && word[i] != NULL; i++)
+    *number[i] += g_ascii_strtoull (word[i], NULL, 10);
+}
+
 /* ---- what a child writes --------------------------------------------------- */
 
 static void
@@ -89,7 +103,8 @@ write_names (FILE *out, const char *text)
     fprintf (out, "%s ", (char *)name);
 }
 
-/* "begin SEED", then "sound|wrong|refused SEED PLANS" with the names of operators, rule and text after tabs. */
+/* "begin SEED", then "sound|wrong|refused SEED PLANS PIECES …" with the names of operators, rule and text after tabs.
+ */
 static void
 check_batch (FILE *out, guint64 first, guint64 end, const SeedOptions *options)
 {
@@ -108,11 +123,11 @@ check_batch (FILE *out, guint64 first, guint64 end, const SeedOptions *options)
       if (seed == options->crash)
         g_error ("The child was told to crash.");
       text = seed_check ((guint32)seed, &check, &result);
-      fprintf (out, "%s %" G_GUINT64_FORMAT " %u\t",
+      fprintf (out, "%s %" G_GUINT64_FORMAT " %u " PIECES "\t",
                text == NULL                    ? "refused"
                : result.outcome == CHECK_WRONG ? "wrong"
                                                : "sound",
-               seed, result.n_plans);
+               seed, result.n_plans, PIECES_OF (result.pieces));
       if (text != NULL)
         write_names (out, text);
       sentence = g_strescape (result.text != NULL ? result.text : "", NULL);
@@ -196,6 +211,12 @@ seed_state_read (SeedState *self, const char *path, GError **error)
         self->n_refused = number;
       else if (n == 2 && strcmp (word[0], "plans") == 0)
         self->n_plans = number;
+      else if (n == 4 && strcmp (word[0], "pieces") == 0)
+        {
+          g_auto (GStrv) numbers = g_strsplit (lines[i] + strlen ("pieces "), " ", -1);
+
+          read_pieces (numbers, &self->pieces);
+        }
       else if (n == 4 && strcmp (word[0], "wrong") == 0)
         add_wrong (self, number, word[2], word[3]);
       else if (n == 3 && strcmp (word[0], "operator") == 0)
@@ -223,8 +244,9 @@ seed_state_write (const SeedState *self, const char *path, GError **error)
 
   g_string_append_printf (text,
                           "first %" G_GUINT64_FORMAT "\nnext %" G_GUINT64_FORMAT "\ngraphs %" G_GUINT64_FORMAT
-                          "\nrefused %" G_GUINT64_FORMAT "\nplans %" G_GUINT64_FORMAT "\n",
-                          self->first, self->next, self->n_graphs, self->n_refused, self->n_plans);
+                          "\nrefused %" G_GUINT64_FORMAT "\nplans %" G_GUINT64_FORMAT "\npieces " PIECES "\n",
+                          self->first, self->next, self->n_graphs, self->n_refused, self->n_plans,
+                          PIECES_OF (self->pieces));
   for (guint i = 0; i < self->wrong->len; i++)
     {
       const WrongSeed *wrong = g_ptr_array_index (self->wrong, i);
@@ -248,6 +270,7 @@ add_state (SeedState *self, const SeedState *more)
   self->n_graphs += more->n_graphs;
   self->n_refused += more->n_refused;
   self->n_plans += more->n_plans;
+  check_pieces_add (&self->pieces, &more->pieces);
   for (guint i = 0; i < more->wrong->len; i++)
     {
       const WrongSeed *wrong = g_ptr_array_index (more->wrong, i);
@@ -304,7 +327,7 @@ static void
 take_line (Child *self, const char *line, const SeedOptions *options)
 {
   g_auto (GStrv) part = g_strsplit (line, "\t", 4);
-  g_auto (GStrv) head = g_strsplit (part[0] != NULL ? part[0] : "", " ", 3);
+  g_auto (GStrv) head = g_strsplit (part[0] != NULL ? part[0] : "", " ", -1);
 
   if (g_strv_length (head) < 2)
     return;
@@ -317,6 +340,7 @@ take_line (Child *self, const char *line, const SeedOptions *options)
   self->inside = FALSE;
   self->done.next = g_ascii_strtoull (head[1], NULL, 10) + 1;
   self->done.n_plans += g_ascii_strtoull (head[2], NULL, 10);
+  read_pieces (head + 3, &self->done.pieces);
   if (strcmp (head[0], "refused") == 0)
     {
       self->done.n_refused++;

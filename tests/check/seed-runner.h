@@ -14,8 +14,9 @@ typedef struct
 {
   guint64 first, next;
   guint64 n_graphs, n_refused, n_plans; /* refused: no try of the seed was a graph that the engine accepts */
-  GPtrArray *wrong;                     /* WrongSeed */
-  GHashTable *operators;                /* name → GUINT_TO_POINTER (graphs with it) */
+  CheckPieces pieces;
+  GPtrArray *wrong;      /* WrongSeed */
+  GHashTable *operators; /* name → GUINT_TO_POINTER (graphs with it) */
 } SeedState;
 
 void seed_state_init (SeedState *self, guint64 first);

@@ -9,6 +9,7 @@
 #include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
 #include "tests/plan/random-program.h"
+#include "tests/plan/run-once.h"
 #include "tests/test-program.h"
 
 static GPtrArray *
@@ -180,6 +181,38 @@ test_constants_and_sharing (void)
   plan = loom_plan_new (p, devices, &options, NULL);
   g_assert_cmpuint (count_label (plan, "matmul"), ==, 1);
   g_assert_cmpuint (loom_plan_n_instrs (plan), ==, 2);
+}
+
+/* A constant of an integer type is the number that its elements hold: a bool filled with 4 is 1. */
+static void
+test_constants_of_integers (void)
+{
+  static const struct
+  {
+    LoomDType dtype;
+    double filled, held;
+  } cases[] = {
+    { LOOM_BOOL, 4, 1 }, { LOOM_BOOL, 0, 0 }, { LOOM_I64, -2.75, -2 }, { LOOM_I32, 2.5, 2 }, { LOOM_U8, 7.5, 7 }
+  };
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (GPtrArray) results = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomPlanOptions options = { .device = "ref" };
+  LoomPlan *plan;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LoomValue v = loom_fill (p, cases[i].dtype, 1, (gint64[]){ 3 }, cases[i].filled);
+      g_autofree char *name = g_strdup_printf ("y%u", i);
+
+      loom_program_output (p, name, loom_cast (p, v, LOOM_F32));
+    }
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  results = run_once (devices, plan, "ref", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpfloat (loom_tensor_get (g_ptr_array_index (results, i), 2), ==, cases[i].held);
 }
 
 /* Attributes are compared by their fields, regardless of padding between them, and differ if one field does. */
@@ -424,6 +457,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/plan/fusion", test_fusion);
   g_test_add_func ("/plan/no-fusion-of-shared", test_no_fusion_of_shared);
   g_test_add_func ("/plan/constants-and-sharing", test_constants_and_sharing);
+  g_test_add_func ("/plan/constants-of-integers", test_constants_of_integers);
   g_test_add_func ("/plan/sharing-of-attributes", test_sharing_of_attributes);
   g_test_add_func ("/plan/passes", test_passes);
   g_test_add_func ("/plan/devices", test_devices);

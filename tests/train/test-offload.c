@@ -54,6 +54,45 @@ test_forecast (void)
   g_assert_cmpuint (host[1], ==, here[0]);
 }
 
+/* The gradient of a part of a weight is a product, which the run's device computes although the host takes the step. */
+static void
+test_split (void)
+{
+  static const char *const xml
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
+        "<node id=\"hidden\" op=\"linear\" out_features=\"6\" split=\"column\"/>"
+        "<node id=\"sum\" op=\"cumsum\" dim=\"1\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+        "<node id=\"loss\" op=\"cross_entropy\"/>"
+        "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"sum\"/><wire from=\"sum\" to=\"scores\"/>"
+        "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+        "<train loss=\"loss\" optimizer=\"sgd\" offload=\"optimizer\"><parallel tensor=\"2\"/></train></graph>";
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  const LoomMesh mesh
+      = loom_mesh (1, (int[LOOM_MESH_AXES]){ [LOOM_MESH_DATA] = 1, [LOOM_MESH_PIPELINE] = 1, [LOOM_MESH_TENSOR] = 2 });
+  g_autoptr (LoomStep) step = NULL;
+  guint n = 0;
+
+  g_assert_cmpuint (loom_faults_length (faults), ==, 0);
+  step = loom_step_new (graph, spec, 32, TRUE, &error);
+  g_assert_no_error (error);
+  loom_step_divide (step, spec, &mesh, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < loom_program_n_instrs (step->program); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (step->program, i);
+
+      if (strcmp (instr->prim->name, "matmul") != 0)
+        continue;
+      g_assert_cmpstr (instr->device, ==, NULL);
+      n++;
+    }
+  g_assert_cmpuint (n, >, 4);
+}
+
 static void
 test_bits (void)
 {
@@ -102,6 +141,7 @@ TEST_FILE (argc, argv)
 {
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/offload/split", test_split);
   g_test_add_func ("/offload/forecast", test_forecast);
   g_test_add_func ("/offload/bits", test_bits);
   g_test_add_func ("/offload/ranks", test_ranks);

@@ -3,6 +3,7 @@
  * share, gradients of several batches, clipping by all stages' norm, and an epoch that ends with a short batch. A
  * checkpoint of three stages goes on as one rank or as two. And what a graph can ask of a pipeline that there is not.
  */
+#include "engine/train/loom-stages.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/rank-run.h"
@@ -225,6 +226,37 @@ test_refused (void)
                "", "pipeline", 2, "needs all of");
 }
 
+/* The gradient of a mean over all samples, which a later stage knows only after all forward passes. */
+static void
+test_comes_late (void)
+{
+  static const char *const xml = GRAPH DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\"")
+      NODE ("square", "square", "stage=\"1\"") NODE ("sum", "sum", "") LINEAR ("l3", "2", "stage=\"1\"")
+          NODE ("classes", "cross_entropy", "") NODE ("loss", "add", "") WIRE ("data.x", "l0") WIRE ("l0", "m")
+              WIRE ("m", "square") WIRE ("square", "sum") WIRE ("l0", "l3") WIRE ("l3", "classes.input")
+                  WIRE ("data.y", "classes.target") WIRE ("classes", "loss.input")
+                      WIRE ("sum", "loss.other") "<train loss=\"loss\" batch_size=\"48\">"
+                                                 "<parallel pipeline=\"2\" schedule=\"gpipe\"/></train></graph>";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  const LoomMesh mesh = loom_mesh (
+      0, (const int[LOOM_MESH_AXES]){ [LOOM_MESH_DATA] = 1, [LOOM_MESH_PIPELINE] = 2, [LOOM_MESH_TENSOR] = 1 });
+  g_autoptr (LoomStep) step = NULL;
+
+  g_assert_nonnull (spec);
+  step = loom_step_new (graph, spec, 48, TRUE, &error);
+  g_assert_no_error (error);
+  spec->parallel.stages = loom_stages_choose (step, 2, devices, "ref", NULL, &error);
+  g_assert_no_error (error);
+  g_assert_false (loom_step_divide (step, spec, &mesh, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
+  g_assert_nonnull (strstr (error->message, "“m” needs “square” for each micro-batch"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -237,5 +269,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/stages/resume", test_resume);
   g_test_add_func ("/stages/nan", test_nan);
   g_test_add_func ("/stages/refused", test_refused);
+  g_test_add_func ("/stages/comes-late", test_comes_late);
   return g_test_run ();
 }
