@@ -70,6 +70,7 @@ struct Position
 };
 void misaligned (const Position &position, const void *at, size_t alignment);
 void outside_array (const Position &position, long long index);
+void undefined (const Position &position, const char *operation);
 }
 
 #endif
