@@ -154,37 +154,6 @@ test_follow (float *y, TestStruct in)
   follow_kernel<<<1, 1>>> (y, in);
 }
 
-/* Read by the host, in a file of kernels. */
-float
-test_host_read (const float *x)
-{
-  return *x;
-}
-
-__global__ static void
-shift_kernel (int *y, int by)
-{
-  *y = 1 << by;
-}
-
-void
-test_shift (int *y, int by)
-{
-  shift_kernel<<<1, 1>>> (y, by);
-}
-
-__global__ static void
-sum_kernel (int *y, int a, int b)
-{
-  *y = a + b;
-}
-
-void
-test_sum (int *y, int a, int b)
-{
-  sum_kernel<<<1, 1>>> (y, a, b);
-}
-
 /* Each thread writes an element of shared memory and reads another's, with ORDER between; y [64]. */
 template <int ORDER, int DISTANCE>
 __global__ static void
@@ -288,4 +257,35 @@ void
 test_some (float *y)
 {
   some_kernel<<<1, 32>>> (y);
+}
+
+/* Read by the host, in a file of kernels. */
+float
+test_host_read (const float *x)
+{
+  return *x;
+}
+
+__global__ static void
+shift_kernel (int *y, int by)
+{
+  *y = 1 << by;
+}
+
+void
+test_shift (int *y, int by)
+{
+  shift_kernel<<<1, 1>>> (y, by);
+}
+
+__global__ static void
+sum_kernel (int *y, int a, int b)
+{
+  *y = a + b;
+}
+
+void
+test_sum (int *y, int a, int b)
+{
+  sum_kernel<<<1, 1>>> (y, a, b);
 }
