@@ -16,6 +16,7 @@ struct Warp
   uint32_t epoch;                  /* warp barriers passed */
   unsigned char from[32];
   unsigned long long sent[32], came[32];
+  void *values[32]; /* of lanes that work at once */
   float *sums[32]; /* the sums and operands that lanes pass to a product */
   const float *a[32], *b[32];
 };
