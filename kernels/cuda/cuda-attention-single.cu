@@ -179,10 +179,7 @@ template <typename Op>
 __device__ static inline float
 join_row (float x)
 {
-  UNROLL
-  for (int offset = 8; offset > 0; offset /= 2)
-    x = Op::join (x, __shfl_xor_sync (0xffffffffu, x, offset));
-  return x;
+  return shuffle_join<Op, 8, 1> (x);
 }
 
 /* y [N,H,T,D] and lse [N,H,T] from q [N,H,T,E], k [N,K,S,E], v [N,K,S,D] and mask [N or 1,H or 1,T or 1,S]; one block

@@ -40,8 +40,7 @@ __launch_bounds__ (ATTENTION_THREADS) sums_kernel (float *sums, const T *g, cons
         for (int at = lane * 8; at < length; at += 64)
           for (int k = 0; k < 8 && at + k < length; k++)
             sum += load (a[at + k]) * load (b[at + k]);
-      for (int offset = 4; offset > 0; offset /= 2)
-        sum += __shfl_xor_sync (0xffffffffu, sum, offset);
+      sum = shuffle_join<Sum, 4, 1> (sum);
       if (lane == 0 && row < s.queries)
         sums[head.queries + row] = sum;
     }

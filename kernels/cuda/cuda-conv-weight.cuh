@@ -298,8 +298,7 @@ __launch_bounds__ (CUDA_THREADS) bias_kernel (float *part, const S *__restrict__
         sum += shares[i * 32 + lane];
     }
   else
-    for (int offset = 16; offset > 0; offset /= 2)
-      sum += __shfl_xor_sync (0xffffffffu, sum, offset);
+    sum = shuffle_join<Sum, 16, 1> (sum);
   if (k < of.filters && (NHWC ? warp : lane) == 0)
     part[(long long)blockIdx.y * of.filters + k] = (float)sum;
 }

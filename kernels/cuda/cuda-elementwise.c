@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct CachedModule CachedModule;
 struct CachedModule
 {
   CachedModule *next;
+  uint64_t hash;
   char *source;
   CUmodule module;
   CUfunction function;
@@ -89,6 +91,18 @@ driver_check (CUresult result, const char *what, LoomMessage *message)
   return cuda_check ((cudaError_t)(int)result, what, message);
 }
 
+/* FNV-1a. Sources begin with the same thousands of characters, so that comparing each with all others takes longer than
+ * a small kernel. */
+static uint64_t
+hash_of (const char *source)
+{
+  uint64_t hash = UINT64_C (14695981039346656037);
+
+  for (; *source != '\0'; source++)
+    hash = (hash ^ (unsigned char)*source) * UINT64_C (1099511628211);
+  return hash;
+}
+
 static void
 cached_module_free (CudaModuleCache *cache, CachedModule *entry)
 {
@@ -112,6 +126,7 @@ load_module (LoomDevice *device, CudaModuleCache *cache, char *source, CUfunctio
       free (source);
       return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a compiled kernel");
     }
+  entry->hash = hash_of (source);
   entry->source = source;
   status = cuda_compile (source, device->architecture, &image, &bytes, message);
   if (status == LOOM_STATUS_OK)
@@ -138,12 +153,13 @@ static LoomStatus
 find_function (LoomDevice *device, char *source, CUfunction *function, LoomMessage *message)
 {
   CudaModuleCache *cache = device->modules;
+  const uint64_t hash = hash_of (source);
   LoomStatus status = LOOM_STATUS_OK;
   CachedModule *entry;
 
   pthread_mutex_lock (&cache->lock);
   for (entry = cache->first; entry != NULL; entry = entry->next)
-    if (strcmp (entry->source, source) == 0)
+    if (entry->hash == hash && strcmp (entry->source, source) == 0)
       break;
   if (entry != NULL)
     {

@@ -217,6 +217,22 @@ store_pack (T *to, const float from[V])
   pack.write (to);
 }
 
+/* Joins the values of lanes by a tree: with the lane whose number differs by FIRST, by half of it, and so on to LAST. The
+ * emulated GPU does that once for the warp, since each stop of each lane takes it longer than the sums. */
+template <typename Op, int FIRST, int LAST, typename A>
+__device__ static inline A
+shuffle_join (A value)
+{
+#ifdef EMULATED_JOIN
+  return EMULATED_JOIN (Op, FIRST, LAST, value);
+#else
+#pragma unroll
+  for (int offset = FIRST; offset >= LAST; offset /= 2)
+    value = Op::join (value, __shfl_xor_sync (0xffffffffu, value, offset));
+  return value;
+#endif
+}
+
 /* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024); all threads get the result.
  */
 template <typename Op, int THREADS, typename A>
@@ -226,8 +242,7 @@ block_join (A value)
   __shared__ A shares[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-  for (int offset = 16; offset > 0; offset /= 2)
-    value = Op::join (value, __shfl_xor_sync (0xffffffffu, value, offset));
+  value = shuffle_join<Op, 16, 1> (value);
   if (THREADS == 32)
     return value;
   /* All readers of an earlier call must be done before this call writes. */

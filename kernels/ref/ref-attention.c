@@ -9,7 +9,10 @@
 #include "kernels/philox.h"
 #include "kernels/ref/ref.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* One query's place: its number among all queries, and where its rows and those of its keys begin. */
 typedef struct

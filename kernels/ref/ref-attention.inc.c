@@ -27,8 +27,15 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
   T *y = b[k->n_in], *lse = b[k->n_in + 1];
   LoomDType mask_type = a->has_mask ? k->in[3].dtype : LOOM_BOOL;
   Place at = { .query = 0 };
+  double *share; /* weights of the query's keys, [S] */
 
   at.of = loom_attention_strides (a, k->in, 0, at.rows);
+  share = calloc ((size_t)at.of.keys + 1, sizeof *share);
+  if (share == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "no memory left for the weights of %" PRId64 " keys", at.of.keys);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
   for (int64_t row = 0; row < at.of.n * at.of.heads * at.of.queries; row++)
     {
       double top = -INFINITY, sum = 0;
@@ -37,28 +44,27 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
       place_numbers (a, &at, b + 4);
       for (int64_t j = 0; j < at.of.keys; j++)
         {
-          double s = FN (score) (a, &at, mask_type, q, key, j);
-
-          top = s > top || s != s ? s : top;
+          share[j] = FN (score) (a, &at, mask_type, q, key, j);
+          top = share[j] > top || share[j] != share[j] ? share[j] : top;
         }
       top = top == -INFINITY ? 0 : top;
       for (int64_t j = 0; j < at.of.keys; j++)
-        sum += exp (FN (score) (a, &at, mask_type, q, key, j) - top);
+        {
+          share[j] = exp (share[j] - top);
+          sum += share[j];
+          share[j] *= share[j] != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
+        }
       lse[row] = (T)(top + log (sum));
       for (int64_t d = 0; d < at.of.depth; d++)
         {
           double mean = 0;
 
           for (int64_t j = 0; j < at.of.keys; j++)
-            {
-              double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top);
-
-              share *= share != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
-              mean += share * v[at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d];
-            }
+            mean += share[j] * v[at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d];
           y[at.start[LOOM_ATTENTION_Y] + d] = (T)(sum == 0 ? mean * 0 : mean / sum);
         }
     }
+  free (share);
   return LOOM_STATUS_OK;
 }
 

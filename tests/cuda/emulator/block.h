@@ -16,6 +16,7 @@ struct Warp
   uint32_t epoch;                  /* warp barriers passed */
   unsigned char from[32];
   unsigned long long sent[32], came[32];
+  void *values[32]; /* of lanes that work at once */
   float *sums[32]; /* the sums and operands that lanes pass to a product */
   const float *a[32], *b[32];
 };
@@ -70,6 +71,7 @@ struct Position
 };
 void misaligned (const Position &position, const void *at, size_t alignment);
 void outside_array (const Position &position, long long index);
+void undefined (const Position &position, const char *operation);
 }
 
 #endif

@@ -27,6 +27,7 @@
 #define __ballot_sync(mask, predicate) emulated::ballot (mask, predicate, __LINE__)
 #define __shfl_sync(mask, value, from) emulated::shuffle (mask, value, from, -1, __LINE__)
 /* The product of kernels/cuda/cuda-mma.cuh, with operands converted to f32. */
+#define EMULATED_JOIN(Op, FIRST, LAST, value) emulated::join<Op, FIRST, LAST> (value, __LINE__)
 #define EMULATED_TENSOR_CORES(sums, a, b) emulated::multiply (sums, a, b, __LINE__)
 
 /* As in the device library: exact at multiples of one half. Newer C libraries have these functions. */
@@ -133,6 +134,34 @@ ballot (unsigned mask, int predicate, int line)
  * arrives, since each stop of each lane costs as much as tens of products. The order of the sums is that of
  * multiply_by_shuffles(). */
 void multiply (float sums[4], const float a[8], const float b[4], int line);
+
+/* Passes the values of all lanes to `work`, in the last lane that arrives; `place` as above. */
+void at_once (void *value, void (*work) (void *const values[32]), int place, int line);
+
+/* The join of the lanes' values, with the bits of shuffle_join() in kernels/cuda. */
+template <typename Op, int FIRST, int LAST, typename A>
+A
+join (A value, int line)
+{
+  at_once (
+      &value,
+      [] (void *const *values) {
+        A from[32], to[32];
+
+        for (int l = 0; l < 32; l++)
+          from[l] = *(const A *)values[l];
+        for (int offset = FIRST; offset >= LAST; offset /= 2)
+          {
+            for (int l = 0; l < 32; l++)
+              to[l] = Op::join (from[l], from[l ^ offset]);
+            memcpy (from, to, sizeof from);
+          }
+        for (int l = 0; l < 32; l++)
+          *(A *)values[l] = from[l];
+      },
+      -2 - FIRST, line);
+  return value;
+}
 
 /* Checks a launch and the pointers among its arguments, copies these, and runs the kernel or, if the stream is being
  * captured, records it (runtime.cc). `thread` does one thread's work with a copy of the arguments. */

@@ -325,6 +325,18 @@ exchange (unsigned mask, unsigned long long value, int from, int place, int line
   return warp->came[lane];
 }
 
+void
+at_once (void *value, void (*work) (void *const values[32]), int place, int line)
+{
+  const int thread = thread_of (current), lane = thread % 32;
+  Warp *warp = &now.warp[thread / 32];
+
+  warp->values[lane] = value;
+  if (meet (warp, lane, thread / 32, false, place, line))
+    work (warp->values);
+  wait ();
+}
+
 namespace
 {
 /* With l = 4·i + 2·half + k, element k of word `half` of lane i of a row or column: the order in which

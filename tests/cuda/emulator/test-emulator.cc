@@ -169,6 +169,34 @@ product_test (void)
     }
 }
 
+/* So do joins of lanes. */
+static void
+join_test (void)
+{
+  const int threads = 64;
+  std::vector<float> x (threads), y (threads * 4);
+  float *of_x = test_memory (x.size ()), *of_y = test_memory (y.size ());
+
+  for (float &value : x)
+    value = (float)g_random_double_range (-1, 1);
+  OK (cudaMemcpyAsync (of_x, x.data (), x.size () * sizeof (float), cudaMemcpyHostToDevice, NULL));
+  test_join (of_y, of_x);
+  OK (cudaMemcpyAsync (y.data (), of_y, y.size () * sizeof (float), cudaMemcpyDeviceToHost, NULL));
+  OK (cudaDeviceSynchronize ());
+  for (int thread = 0; thread < threads; thread++)
+    {
+      float sum = 0;
+
+      for (int i = 0; i < 32; i++)
+        sum += x[thread / 32 * 32 + i];
+      g_assert_cmpmem (&y[thread * 4], sizeof (float), &y[thread * 4 + 1], sizeof (float));
+      g_assert_cmpmem (&y[thread * 4 + 2], sizeof (float), &y[thread * 4 + 3], sizeof (float));
+      g_assert_cmpfloat_with_epsilon (y[thread * 4], sum, 1e-4);
+    }
+  OK (cudaFree (of_x));
+  OK (cudaFree (of_y));
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static void
@@ -705,6 +733,7 @@ main (int argc, char **argv)
   g_test_add_func ("/emulator/launch/large", large_test);
   g_test_add_func ("/emulator/launch/some", some_test);
   g_test_add_func ("/emulator/launch/product", product_test);
+  g_test_add_func ("/emulator/launch/join", join_test);
   g_test_add_func ("/emulator/memory/host-pointer", host_pointer_test);
 #if !defined(__SANITIZE_ADDRESS__)
   g_test_add_func ("/emulator/memory/given-back", given_back_test);

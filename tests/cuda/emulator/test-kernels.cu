@@ -258,3 +258,58 @@ test_some (float *y)
 {
   some_kernel<<<1, 32>>> (y);
 }
+
+/* Read by the host, in a file of kernels. */
+float
+test_host_read (const float *x)
+{
+  return *x;
+}
+
+__global__ static void
+shift_kernel (int *y, int by)
+{
+  *y = 1 << by;
+}
+
+void
+test_shift (int *y, int by)
+{
+  shift_kernel<<<1, 1>>> (y, by);
+}
+
+__global__ static void
+sum_kernel (int *y, int a, int b)
+{
+  *y = a + b;
+}
+
+void
+test_sum (int *y, int a, int b)
+{
+  sum_kernel<<<1, 1>>> (y, a, b);
+}
+
+/* 64 threads; of each, y [4]: the sum of x by shuffles and at once, and both of sums of the middle steps alone. */
+__global__ static void
+join_kernel (float *y, const float *x)
+{
+  const float all = shuffle_join<Sum, 16, 1> (x[threadIdx.x]), upper = shuffle_join<Sum, 8, 2> (x[threadIdx.x]);
+  float sum = x[threadIdx.x];
+
+  for (int offset = 16; offset > 0; offset /= 2)
+    sum += __shfl_xor_sync (0xffffffffu, sum, offset);
+  y[threadIdx.x * 4] = sum;
+  y[threadIdx.x * 4 + 1] = all;
+  sum = x[threadIdx.x];
+  for (int offset = 8; offset > 1; offset /= 2)
+    sum += __shfl_xor_sync (0xffffffffu, sum, offset);
+  y[threadIdx.x * 4 + 2] = sum;
+  y[threadIdx.x * 4 + 3] = upper;
+}
+
+void
+test_join (float *y, const float *x)
+{
+  join_kernel<<<1, 64>>> (y, x);
+}

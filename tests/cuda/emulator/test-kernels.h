@@ -24,6 +24,10 @@ void test_large (float *y);
 void test_four (float *y, const float *x);
 void test_copy (float *y, const float *x, int n);
 void test_follow (float *y, TestStruct in);
+float test_host_read (const float *x);
+void test_join (float *y, const float *x);
+void test_shift (int *y, int by);
+void test_sum (int *y, int a, int b);
 void test_race (const char *name, float *y);
 void test_some (float *y);
 /* 64 threads; each has y [8], its sums, and words [6]. */

@@ -1,4 +1,5 @@
 /* Checks of loads and stores: races, misaligned vectors, reads outside of the GPU's memory. */
+#include <limits.h>
 #include <string>
 
 #include "tests/cuda/emulator/fakes.h"
@@ -83,6 +84,41 @@ follow_test (void)
       "*follow_kernel: thread 0 of block 0,0,0 reads 4 bytes at *, which is no memory of the card*");
 }
 
+/* The code of the host in a file of kernels may read its own memory only. */
+static void
+host_test (void)
+{
+  const float own = 2;
+
+  g_assert_cmpfloat (test_host_read (&own), ==, 2);
+  test_found ([] { test_host_read (test_memory (1)); }, "*the host reads *, which is memory of the card, at *test-kernels.cu:*");
+}
+
+static void
+defined_test (void)
+{
+  int *y = (int *)test_memory (1);
+
+  test_shift (y, 30);
+  test_sum (y, INT_MAX, 0);
+  OK (cudaGetLastError ());
+  OK (cudaFree (y));
+}
+
+static void
+shift_test (void)
+{
+  test_found ([] { test_shift ((int *)test_memory (1), 32); },
+              "*shift_kernel: thread 0 of block 0,0,0 has an undefined result (shift_out_of_bounds) at *test-kernels.cu:*");
+}
+
+static void
+sum_test (void)
+{
+  test_found ([] { test_sum ((int *)test_memory (1), INT_MAX, 1); },
+              "*sum_kernel: thread 0 of block 0,0,0 has an undefined result (add_overflow) at *test-kernels.cu:*");
+}
+
 void
 add_touch_tests (void)
 {
@@ -94,4 +130,8 @@ add_touch_tests (void)
   g_test_add_func ("/emulator/touch/misaligned", misaligned_test);
   g_test_add_func ("/emulator/touch/over-read", over_read_test);
   g_test_add_func ("/emulator/touch/follow", follow_test);
+  g_test_add_func ("/emulator/touch/host", host_test);
+  g_test_add_func ("/emulator/touch/defined", defined_test);
+  g_test_add_func ("/emulator/touch/shift", shift_test);
+  g_test_add_func ("/emulator/touch/sum", sum_test);
 }

@@ -174,13 +174,23 @@ line_of (const void *code)
   return text;
 }
 
+/* The host's part of a kernel's file, which is compiled like the kernel. */
+static void
+touch_from_host (const void *at, bool write, const void *code)
+{
+  const Piece *piece = piece_of (at);
+
+  if (piece != NULL && !piece->host)
+    found ("the host %s %p, which is memory of the card, at %s", write ? "writes" : "reads", at, line_of (code).c_str ());
+}
+
 void
 touch (const void *address, unsigned bytes, bool write, const void *code)
 {
   const uintptr_t at = (uintptr_t)address;
 
   if (running.name == NULL)
-    return;
+    return touch_from_host (address, write, code);
   if (running.stack_end == 0 && on_a_stack (at))
     return;
   for (const Range &last : lasts)
@@ -209,6 +219,13 @@ outside_array (const Position &position, long long index)
   if (running.name != NULL)
     found ("%s: %s uses place %lld of an array that has fewer, at %s:%u", running.name, who ().c_str (), index,
            position.file, position.line);
+}
+
+void
+undefined (const Position &position, const char *operation)
+{
+  found ("%s: %s has an undefined result (%s) at %s:%u", running.name != NULL ? running.name : "a launch",
+         running.name != NULL ? who ().c_str () : "the host", operation, position.file, position.line);
 }
 }
 
@@ -265,4 +282,13 @@ HIDDEN void __ubsan_handle_out_of_bounds (Bounds *what, void *index)
 {
   emulated::outside_array (what->position, (long long)(intptr_t)index);
 }
+/* Each begins with a position. */
+#define UNDEFINED(operation)                                                                                           \
+  HIDDEN void __ubsan_handle_##operation (emulated::Position *position) { emulated::undefined (*position, #operation); }
+UNDEFINED (add_overflow)
+UNDEFINED (sub_overflow)
+UNDEFINED (mul_overflow)
+UNDEFINED (negate_overflow)
+UNDEFINED (divrem_overflow)
+UNDEFINED (shift_out_of_bounds)
 #endif
