@@ -1,10 +1,10 @@
 /* The rule "meaning": each piece of a plan computes what the program's instructions compute.
  *
- * Each piece that is small enough is evaluated, so that its kernels, strides and layouts are seen too; of others the call
- * is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own shapes. If a piece alone cannot be
- * compared, it grows: a fusion may use another value than the program does, if both follow from the same one, and a
- * pass may reuse the number of a value that only its own instructions read. So a difference counts only if it is still
- * there in the piece with its neighbours. */
+ * Each piece that is small enough is evaluated, so that its kernels, strides and layouts are seen too; of others the
+ * call is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own
+ * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
+ * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
+ * difference counts only if it is still there in the piece with its neighbours. */
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
 #include "engine/check/check-operands.h"
@@ -424,7 +424,8 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
         const guint at = f->instr != G_MAXUINT ? f->instr : g_array_index (instrs, guint, 0);
         g_autofree char *name = check_name_instr (m->plan, at);
 
-        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name, f->text);
+        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name,
+                     f->text);
       }
     }
 }

@@ -40,8 +40,7 @@ claims (const Rule *r, guint k, LoomValue v)
 static gboolean
 has_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {
-  return a->dtype == b->dtype && a->rank == b->rank
-         && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
+  return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
 }
 
 static gboolean
@@ -147,7 +146,8 @@ has_epilogue (const Rule *r, const LoomInstr *product, gboolean has_bias, LoomSc
   if (act != LOOM_SCALAR_ID)
     last = find_scalar (r, act, last->out[0], &other);
   return last != NULL && r->instr->n_in == (has_bias ? 3 : 2)
-         && r->piece->steps->len == 1u + has_bias + (act != LOOM_SCALAR_ID) && is_operand (r, r->instr->n_in, last->out[0]);
+         && r->piece->steps->len == 1u + has_bias + (act != LOOM_SCALAR_ID)
+         && is_operand (r, r->instr->n_in, last->out[0]);
 }
 
 static gboolean
@@ -209,10 +209,11 @@ find_step (const Rule *r, const LoomElementwiseStep *step, const Register *reg)
     {
       const LoomInstr *instr = step_at (r, s);
       const LoomDType made = loom_value_info (r->pieces->program, instr->out[0])->desc.dtype;
-      gboolean same = step->op == LOOM_SCALAR_ID
-                          ? (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->prim->view != LOOM_VIEW_ALWAYS
-                                && ((made != LOOM_F16 && made != LOOM_BF16) || step->round == made || step->round == LOOM_F64)
-                          : (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 && instr->prim->scalar == step->op;
+      gboolean same
+          = step->op == LOOM_SCALAR_ID
+                ? (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->prim->view != LOOM_VIEW_ALWAYS
+                      && ((made != LOOM_F16 && made != LOOM_BF16) || step->round == made || step->round == LOOM_F64)
+                : (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 && instr->prim->scalar == step->op;
 
       for (int k = 0; k < loom_scalar_arity (step->op) && same; k++)
         same = is_register (r, &reg[step->arg[k]], instr->in[k]);
@@ -258,7 +259,8 @@ check_rule_holds (const CheckPieces *pieces, const CheckPiece *piece)
 {
   Rule r = { pieces, piece, NULL };
 
-  if (piece->instrs->len != 1 || loom_plan_exchanges (loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0))))
+  if (piece->instrs->len != 1
+      || loom_plan_exchanges (loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0))))
     return FALSE;
   r.instr = loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0));
   if (r.instr->kernel == NULL)
