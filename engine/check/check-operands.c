@@ -172,7 +172,7 @@ parent_of (gint64 row, gint64 rows, gint64 roots, GRand *rand)
 }
 
 static double
-integer (const LoomTensor *t, gint64 i, const CheckRange *range, GRand *rand)
+integer (const LoomTensor *t, gint64 i, const CheckRange *range, int integers, GRand *rand)
 {
   switch (range->kind)
     {
@@ -190,12 +190,12 @@ integer (const LoomTensor *t, gint64 i, const CheckRange *range, GRand *rand)
       return (double)(t->rank > 0 && i % t->dim[t->rank - 1] + 1 < t->dim[t->rank - 1] ? i % t->dim[t->rank - 1] + 1
                                                                                        : -1);
     default:
-      return g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : 3);
+      return g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : integers);
     }
 }
 
 void
-check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, GRand *rand)
+check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand)
 {
   if (range->kind == CHECK_RANGE_WINDOW && t->rank == 4)
     fill_window (t, range->window, rand);
@@ -205,5 +205,5 @@ check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local
     fill_floats (t, range, set, local, rand);
   else
     for (gint64 i = 0; i < t->count; i++)
-      loom_tensor_set (t, i, integer (t, i, range, rand));
+      loom_tensor_set (t, i, integer (t, i, range, integers, rand));
 }

@@ -42,8 +42,8 @@ typedef struct
 
 /* The ranges of all values of the program, by number, as these instructions read them. steps NULL: all. */
 CheckRange *check_ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number);
-/* Fills a tensor in its own type. local: see CHECK_SET_SPECIAL. */
-void check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, GRand *rand);
+/* Fills a tensor in its own type. local: see CHECK_SET_SPECIAL. integers: those without a range are below. */
+void check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand);
 /* TRUE if each element of the results depends on single elements of the operands, or is one of them. */
 gboolean check_steps_are_local (const LoomProgram *program, const GArray *steps);
 

@@ -230,10 +230,21 @@ static const struct
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-/* TRUE if the elements of these operands are among those of the result, whatever their order. */
+/* TRUE if each element of an integer result is one of the integer operands'. */
+static gboolean
+chooses (const LoomInstr *instr)
+{
+  return (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0
+         && (instr->prim->scalar == LOOM_SCALAR_MAX || instr->prim->scalar == LOOM_SCALAR_MIN
+             || instr->prim->scalar == LOOM_SCALAR_SELECT);
+}
+
+/* The number of leading operands whose elements are among those of the result, in any order. */
 static guint
 n_passed (const LoomInstr *instr)
 {
+  if (chooses (instr))
+    return instr->n_in;
   if (strcmp (instr->prim->name, "concat") == 0)
     return instr->n_in;
   return (instr->prim->flags & (LOOM_PRIM_REARRANGES | LOOM_PRIM_CONVERTS)) != 0 || instr->prim->view != LOOM_VIEW_NEVER
@@ -250,8 +261,11 @@ pass_on (const Ranges *r, const LoomInstr *instr)
 
   if (range.kind == CHECK_RANGE_ANY || (range.kind > CHECK_RANGE_TRUE && instr->prim->view == LOOM_VIEW_NEVER))
     return;
+  if (chooses (instr) && range.kind != CHECK_RANGE_INDEX)
+    return;
   for (guint k = 0; k < n; k++)
-    limit (r, instr, k, range);
+    if (!chooses (instr) || desc_of (r, instr->in[k])->dtype == desc_of (r, instr->out[0])->dtype)
+      limit (r, instr, k, range);
 }
 
 static void

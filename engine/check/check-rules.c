@@ -3,7 +3,8 @@
  * - a copy of bytes or elements whose result claims what its operand claims,
  * - a call of the program's primitive with its attributes and operands,
  * - a product or a convolution with a bias and an activation, which are the program's next steps,
- * - an element-wise call, each of whose steps is a step of the program on the same values. */
+ * - an element-wise call, each of whose steps is a step of the program on the same values,
+ * - an exchange of ranks with the program's attributes and operands, or a wait for one. */
 #include "engine/check/check-rules.h"
 
 #include <string.h>
@@ -254,18 +255,42 @@ is_same_elementwise (const Rule *r)
   return TRUE;
 }
 
+/* ---- exchanges ------------------------------------------------------------------------------- */
+
+/* A transfer to another rank makes no value, so the piece has no steps: the program must have it with this operand. */
+static gboolean
+is_same_effect (const Rule *r)
+{
+  const LoomProgram *p = r->pieces->program;
+
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if ((instr->prim->flags & LOOM_PRIM_SIDE_EFFECT) != 0
+          && strcmp (instr->prim->name, r->instr->spec->primitive) == 0
+          && loom_prim_same_attrs (instr->prim, instr->attrs, r->instr->spec->attrs)
+          && loom_instr_n_operands (instr) == r->instr->n_in && (instr->n_in == 0 || claims (r, 0, instr->in[0])))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 gboolean
 check_rule_holds (const CheckPieces *pieces, const CheckPiece *piece)
 {
   Rule r = { pieces, piece, NULL };
 
-  if (piece->instrs->len != 1
-      || loom_plan_exchanges (loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0))))
+  if (piece->instrs->len != 1)
     return FALSE;
   r.instr = loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0));
+  if (r.instr->is_wait)
+    return TRUE;
   if (r.instr->kernel == NULL)
     return r.instr->n_in == 1 && r.instr->n_out == 1 && is_copy (&r);
-  if (r.instr->spec == NULL || piece->steps->len == 0)
+  if (r.instr->spec == NULL)
     return FALSE;
+  if (piece->steps->len == 0)
+    return is_same_effect (&r);
   return is_same_call (&r) || is_product_with_epilogue (&r) || is_same_elementwise (&r);
 }
