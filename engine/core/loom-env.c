@@ -12,6 +12,7 @@ static const LoomEnv table[] = {
            "GPU. Empty or -1 hides all GPUs." },
   { .name = "GRADLOOM_CHECK",
     .doc = "1: an independent checker checks each plan, and the program ends if a plan is wrong; planning takes longer. "
+           "meaning: it also evaluates parts of the plan, which takes much longer. "
            "0: no plan is checked. Default: 1 in debug builds, else 0." },
   { .name = "GRADLOOM_COMM_LANE",
     .doc = "1: ranks exchange gradients during the backward pass, in a separate thread; 0: after it. Default: 1 if a "
