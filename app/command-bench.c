@@ -231,7 +231,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     return FALSE;
   if (b->spec == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so there is no step to time.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so it has no step to measure.",
                    path);
       return FALSE;
     }

@@ -147,7 +147,7 @@ run_run (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &r.weights, "Weights; every name and shape must match", "F" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &r.partial, "Allow weights that are missing or do not match", NULL },
-    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Value of an input port, also inside the graph",
+    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Set the value of an output port, also inside the graph",
       "NODE[.PORT]=F.npy" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.out, "Write a port's value to this file", "NODE[.PORT]=F.npy" },
     { "grad", 0, 0, G_OPTION_ARG_STRING, &r.grad, "Compute the gradients of this port", "NODE[.PORT]" },

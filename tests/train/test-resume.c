@@ -376,7 +376,7 @@ test_links_of_files (Fixture *f, gconstpointer data)
           g_assert_cmpint (g_remove (path), ==, 0);
         }
       g_assert_cmpint (mkfifo (path, 0600), ==, 0);
-      refuse (&o, 5, "no ordinary file");
+      refuse (&o, 5, "not a regular file");
       g_assert_cmpint (g_remove (path), ==, 0);
       g_assert_cmpint (g_rename (aside, path), ==, 0);
       assert_precious (f);
