@@ -358,13 +358,10 @@ const Command command_arrange = {
   .arguments = "GRAPH…",
   .summary = "lay out the cards of a graph and of its modules",
   .details
-  = "Layers are placed from left to right, or from top to bottom, and are divided into rows or columns if a single "
-    "one\n"
-    "would be too small to read. <layout direction> stores the direction. Weights and targets are placed before "
-    "their\n"
-    "readers, frames keep their cards, and notes stay next to their card. Only <layout> is rewritten; all other bytes "
-    "of\n"
-    "the file stay. A second run changes nothing.\n\n"
+  = "Layers are placed from left to right, or from top to bottom, and are divided into rows or columns if a single\n"
+    "one would be too small to read. <layout direction> stores the direction. Weights and targets are placed before\n"
+    "their readers, frames keep their cards, and notes stay next to their card. Only <layout> is rewritten; all\n"
+    "other bytes of the file stay. A second run changes nothing.\n\n"
     "  gradloom arrange graph.xml\n"
     "  gradloom arrange graph.xml --direction down\n"
     "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",

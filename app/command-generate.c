@@ -316,13 +316,11 @@ const Command command_generate = {
   .arguments = "RUN",
   .summary = "continue a text, token by token",
   .details
-  = "The net must be trained on a data set with source=\"text\" to predict the next token. It reads the prompt, "
-    "samples a\n"
-    "token from the predicted distribution, and appends it to its input. Keys, values and states of earlier "
-    "positions\n"
-    "are cached, so each token costs one position. When the context of a net with attention is full, it continues "
-    "with\n"
-    "the last half of the context; recurrent layers have no such limit. The same seed writes the same text.\n\n"
+  = "The net must be trained on a data set with source=\"text\" to predict the next token. It reads the prompt,\n"
+    "samples a token from the predicted distribution, and appends it to its input. Keys, values and states of\n"
+    "earlier positions are cached, so each token costs one position. When the context of a net with attention is\n"
+    "full, it continues with the last half of the context; recurrent layers have no such limit. The same seed\n"
+    "writes the same text.\n\n"
     "  gradloom generate run1 --prompt \"The licensee \" --temperature 0.7\n"
     "  gradloom generate run1 --prompt \"Section 5\" --top-k 10 --stop \".\"",
   .run = run_generate,

@@ -195,10 +195,8 @@ const Command command_run = {
   .arguments = "GRAPH|RUN",
   .summary = "compute values and gradients of ports from files",
   .details
-  = "Only nodes that the requested ports need are computed. Dataset ports without --in are the first batch of the "
-    "test\n"
-    "samples, in file order. Gradients are written under the weights' names and as input:PORT. For a RUN folder the "
-    "newest\n"
-    "weights are used, or their moving averages if it has them, unless --weights names others.",
+  = "Only nodes that the requested ports need are computed. Dataset ports without --in are the first batch of the\n"
+    "test samples, in file order. Gradients are written under the weights' names and as input:PORT. For a RUN\n"
+    "folder the newest weights are used, or their moving averages if it has them, unless --weights names others.",
   .run = run_run,
 };

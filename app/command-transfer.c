@@ -323,13 +323,11 @@ const Command command_transfer = {
   .arguments = "GRAPH…",
   .summary = "measure what another network's weights are worth: with few or many samples, on near or far tasks",
   .details
-  = "Each GRAPH is a task with its data set; a task may be near to the one of the weights, or far from it. A row for "
-    "each\n"
-    "number of training samples has the first metric on the test samples (without metrics the loss) after --steps "
-    "steps:\n"
-    "trained from scratch; with only the head trained on frozen features; with the last block trained too; and with "
-    "all\n"
-    "layers trained. The seed selects the samples. Groups that the graphs freeze are trained.\n\n"
+  = "Each GRAPH is a task with its data set; a task may be near to the one of the weights, or far from it. A row\n"
+    "for each number of training samples has the first metric on the test samples (without metrics the loss) after\n"
+    "--steps steps: trained from scratch; with only the head trained on frozen features; with the last block\n"
+    "trained too; and with all layers trained. The seed selects the samples. Groups that the graphs freeze "
+    "are\ntrained.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 1 --out donor\n"
     "  gradloom transfer graphs/lessons/transfer-learning.xml graphs/lessons/transfer-far.xml \\\n"
     "    --weights donor/weights.safetensors --head head --last fc1",

@@ -104,9 +104,8 @@ plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
     if (is_in (loom_net_node (net, i)->path, self->node))
       {
         if (!self->json)
-          printf ("// %s has no kernel: it is data, a weight, a constant, a view of another value, or is fused into "
-                  "another\n"
-                  "// node's kernel\n",
+          printf ("// %s has no kernel: it is data, a weight, a constant, a view of another value, or is fused\n"
+                  "// into another node's kernel\n",
                   self->node);
         return TRUE;
       }

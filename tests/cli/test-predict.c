@@ -195,7 +195,7 @@ test_bad_files (void)
                                            "“empty.png” is empty",
                                            "“odd.npy” is 3 × 5, but a sample of this net is 1 × 8 × 8",
                                            "“/tmp” is a folder",
-                                           "“cut.jpg” is cut off",
+                                           "“cut.jpg” is truncated",
                                            "“cut.png” is",
                                            "the limit is 100 million" };
   for (guint i = 0; i < G_N_ELEMENTS (sentences); i++)
