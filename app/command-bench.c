@@ -162,7 +162,7 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
   return TRUE;
 }
 
-/* The part of a rank, exchanged in the buckets that the graph asks for. */
+/* The part of a rank, exchanged in buckets of the graph's bucket_mb. */
 static void
 divide (Bench *b, LoomComm *comm, LoomShards shards)
 {
@@ -238,7 +238,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;
   const char *device = o->device != NULL ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
-  b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */
+  b->spec->accumulate = 1; /* a batch and the update, which are timed as a step */
   const int parts = o->comm != NULL ? o->comm->size : MAX (1, o->replicas);
   b->step = loom_step_new (graph, b->spec, batch_size * parts, TRUE, error);
   if (b->step == NULL || (o->replicas > 1 && !o->whole_batch && !replicate (b, device, o->replicas, error)))

@@ -285,7 +285,7 @@ run_check (const Command *command, int argc, char **argv)
   const char *on = device != NULL ? device : spec != NULL ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);
-  /* The copies of another machine can be told here, too. */
+  /* The copies of another machine can be listed here, too. */
   if (!good)
     {
       check_copies_print (bound, on, spec != NULL, json);

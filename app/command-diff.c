@@ -230,7 +230,7 @@ run_diff (const Command *command, int argc, char **argv)
   else if (!quiet)
     print_differences (&p, list);
   if (!command_flush ())
-    return 2; /* what was found has not been said */
+    return 2; /* the result could not be printed */
   return list->len > 0 ? 1 : 0;
 }
 

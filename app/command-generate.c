@@ -34,7 +34,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Generate, generate_clear)
 
 /* ---- tokens -------------------------------------------------------------- */
 
-/* A token as it stands in a text: bytes that are no letters are written out in names ("\x0c"). */
+/* A token as text: bytes that are not letters are written as names ("\x0c"). */
 static void
 add_token (GString *text, const char *name)
 {
@@ -159,7 +159,7 @@ show (const Generate *g, gsize *shown, gboolean all)
   return command_flush ();
 }
 
-/* Writes until enough was written, or the text ends in what it is to stop at. */
+/* Writes until the number of tokens is reached, or the text ends with --stop. */
 static gboolean
 write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
 {
@@ -187,7 +187,7 @@ write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
           ++*n_tokens;
           break;
         }
-      /* What may be the beginning of it waits. */
+      /* A possible beginning of --stop is held back. */
       if (g->stop == NULL && !show (g, &shown, FALSE))
         return TRUE;
     }

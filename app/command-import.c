@@ -23,7 +23,7 @@ default_output (const char *path)
   return g_strconcat (base, ".xml", NULL);
 }
 
-/* FALSE, and a sentence, where writing would replace what is there. */
+/* FALSE with a message if writing would replace an existing file. */
 static gboolean
 may_write (const Command *command, const Options *options, const char *path)
 {

@@ -15,7 +15,7 @@ typedef struct
   gint64 batch; /* 0: the graph's; of a rank, where there are several */
   gboolean evaluation, tf32;
   const char *precision, *device, *strategy; /* NULL: the graph's */
-  int ranks, rank;                           /* 0: one; which of them is shown, -1: it is not said */
+  int ranks, rank;                           /* 0: one; the rank to print, -1: not given */
 } Wanted;
 
 /* The sources of the build, for callers that build it in other ways. */
@@ -115,7 +115,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \
   }
 
-/* What stands above the program or plan of a step; NULL: nothing. */
+/* The heading of the program or plan of a step; NULL: none. */
 static const char *
 step_heading (const Source *source)
 {
@@ -263,7 +263,7 @@ print_pass (const LoomPlanPass *pass, gpointer data)
     printf ("%12s  %9s  %-21s left out\n", "-", "-", pass->name);
 }
 
-/* Plans a program; with --passes what is printed is said on the way. */
+/* Plans a program; with --passes prints each pass. */
 static LoomPlan *
 make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, gboolean passes, gboolean json,
            const char *part, const char *heading, GError **error)
@@ -353,7 +353,7 @@ print_table_of (const Table *table, int rank, GError **error)
   return TRUE;
 }
 
-/* As many as there are ranks, or as <parallel> says. */
+/* The number of ranks, or that of <parallel>. */
 static gboolean
 print_stages (const Table *table, GError **error)
 {

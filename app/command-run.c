@@ -1,4 +1,4 @@
-/* `gradloom run`: what other tools call. docs/using-models.md says what it does, to the letter.
+/* `gradloom run`: the command for other tools. docs/using-models.md specifies it.
  *
  * The order of work: resolve ports and read every input, so that symbols are bound by what was given; lower only what
  * is asked for, in evaluation or training mode; append gradients; run one step; write everything at the end, so that a

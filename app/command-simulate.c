@@ -60,7 +60,7 @@ read_links (const Command *command, const Options *o, SimulateSetup *setup)
          && read_link (command, g_strstrip (word[n - 1]), &setup->between);
 }
 
-/* What --strategy asks for: "data", "zero1" to "zero3", "pipeline", "tensor". */
+/* The value of --strategy: "data", "zero1" to "zero3", "pipeline", "tensor". */
 static gboolean
 read_strategy (const Command *command, const Options *o, SimulateSetup *setup, gboolean *all_stages,
                gboolean *all_tensor)
@@ -237,7 +237,7 @@ write_trace (const char *path, const GArray *spans, int gpus, const char *graph,
   return loom_file_replace (path, text, strlen (text), error);
 }
 
-/* Of the lanes that were written: a rank is a stage of one replica. */
+/* In the written trace a rank is a stage of one replica. */
 static void
 say_overlap (const GArray *spans)
 {
@@ -247,7 +247,7 @@ say_overlap (const GArray *spans)
     printf ("exchange overlapped with computation: %s\n", text);
 }
 
-/* What no option says is as the graph's <parallel> says, as it is for plan and train. */
+/* Values without an option are those of the graph's <parallel>, as in plan and train. */
 static void
 take_parallel (SimulateSetup *setup, const SimulateWork *work, Options *o)
 {
@@ -320,7 +320,7 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
       = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
   for (guint i = 0; o->gpus == NULL && !all_stages && !all_tensor && i < counts->len; i++)
     g_array_index (counts, gint64, i) *= (gint64)setup->tensor * setup->pipeline;
-  /* What is wrong with any of the rows is said before the first one. */
+  /* Errors of all rows are reported before the first row. */
   for (guint i = 0; i < counts->len; i++)
     if (!set_up (setup, &work, o, (int)g_array_index (counts, gint64, i), all_stages, all_tensor, error))
       return FALSE;

@@ -54,7 +54,7 @@ leave_ranks (RankComm *comm)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
-/* By rank 0, how many of a launcher's processes train together. All ranks call it; comm is NULL without MPI. */
+/* Prints, on rank 0, the number of processes that train together. All ranks call it; comm is NULL without MPI. */
 static void
 say_ranks (LoomComm *comm)
 {
@@ -87,7 +87,7 @@ share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *optio
     options->threads = loom_processors_of_rank (comm);
 }
 
-/* What one rank says names it, and its machine where there are several. */
+/* Messages of a rank name it, and its machine if there are several. */
 static void
 say_where (LoomComm *comm, GError **error)
 {
@@ -97,7 +97,7 @@ say_where (LoomComm *comm, GError **error)
     g_prefix_error (error, "Rank %d: ", comm->rank);
 }
 
-/* FALSE where a rank cannot begin; the error is NULL where another rank says why. */
+/* FALSE if a rank cannot begin; the error is NULL if another rank reports it. */
 static gboolean
 agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
 {
@@ -128,7 +128,7 @@ wait_for_others (LoomComm *comm, LoomTrainerEnd end)
     comm->barrier (comm, &message);
 }
 
-/* A rank that is not the first: it trains, and says nothing but what ends it alone. */
+/* A rank other than the first: it trains, and prints only an error of its own. */
 static int
 follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSignals *signals)
 {

@@ -31,11 +31,11 @@ typedef enum
 
 static const char *const ways[] = { "scratch", "head", "last", "all" };
 
-/* What an evaluation said. */
+/* The result of an evaluation. */
 typedef struct
 {
   double loss, metric;
-  char *name; /* of the metric, NULL where there is none */
+  char *name; /* of the metric; NULL: none */
 } Figure;
 
 /* ---- which weights learn ------------------------------------------------------ */
@@ -66,7 +66,7 @@ learns (const TransferOptions *o, Way way, const char *id)
          || (way == WAY_LAST && g_strcmp0 (id, o->last) == 0);
 }
 
-/* The graph's own choice of what is frozen gives way to the column's. */
+/* The column's choice of frozen weights replaces the graph's. */
 static void
 freeze (LoomGraph *graph, const TransferOptions *o, Way way)
 {
@@ -218,7 +218,7 @@ print_row (const char *path, const TransferOptions *o, gint64 samples, int width
   return TRUE;
 }
 
-/* What can be said before anything is trained. */
+/* The errors that are known before training. */
 static gboolean
 check (const TransferOptions *o, int n, char **paths, GError **error)
 {
@@ -243,7 +243,7 @@ check (const TransferOptions *o, int n, char **paths, GError **error)
 
 /* ---- the command --------------------------------------------------------------- */
 
-/* "100,all" as numbers, 0 for all. NULL where it is something else. */
+/* "100,all" as numbers, 0 for all. NULL if it is not valid. */
 static GArray *
 read_samples (const char *text)
 {

@@ -69,7 +69,7 @@ spin_shortly (char **argv)
   g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
   if (path == NULL)
     return;
-  execv (path, argv); /* where that fails the program runs all the same */
+  execv (path, argv); /* if that fails, the program still runs */
 }
 
 int

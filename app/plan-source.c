@@ -43,7 +43,7 @@ print_json (const LoomPlanCall *call, const char *device, const char *text, cons
   command_event_print (b);
 }
 
-/* The plan's own device says which kernel it took; of a device that is not here only the back end can say something. */
+/* The plan's own device names its kernel; for a device that this machine lacks only the back end can. */
 static char *
 computed_by (const PlanSource *self, const LoomPlanCall *call, const char *why)
 {
