@@ -284,7 +284,7 @@ test_rows (void)
                 { "width,height\n1\n", "line 2 has 1 fields" },
                 { "width,height\n1,x\n", "line 2, column “height”: “x” is no number" },
                 { "width,height\n", "holds no sample" },
-                { "\xff\xff\n", "no UTF-8" },
+                { "\xff\xff\n", "not UTF-8" },
                 { "\xff\xfe\n", "cannot be read as UTF-16" } };
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {

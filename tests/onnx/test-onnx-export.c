@@ -25,7 +25,7 @@ typedef struct
 } Refusal;
 
 static Refusal refused[] = {
-  { "gradient *", "it differentiates" },
+  { "gradient *", "it computes a gradient" },
   { "scatter *reduce=amax*", "operator set 18" },
   { "scatter *reduce=amin*", "operator set 18" },
   { "scatter_nd *reduction=max*", "operator set 18" },

@@ -220,7 +220,7 @@ test_words (void)
     { "Resize", "x", "keep_aspect_ratio_policy", "not_larger", "can be “stretch”" },
     { "ScatterElements", "x x x", "reduction", "sub", "can be “none”, “add”, “mul”, “max” or “min”" },
     { "ScatterND", "x x x", "reduction", "sub", "can be “none”" },
-    { "Relu", "x", "slope", "steep", "its attribute “slope” is not known here" },
+    { "Relu", "x", "slope", "steep", "its attribute “slope” is not supported" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -451,13 +451,13 @@ test_external (void)
     { "d", "0", "8", "needs 12 bytes" },
     { "d", "0", NULL, "needs 12 bytes" },
     { "d", "0", "9223372036854775807", "needs 12 bytes" },
-    { "d", "-4", "12", "is no number" },
-    { "d", "0", "99999999999999999999", "is no number" },
-    { "d", "0x0", "12", "is no number" },
-    { "d", "16", "12", "cut off" },
-    { "d", "9223372036854775807", "12", "cut off" },
+    { "d", "-4", "12", "is not a number" },
+    { "d", "0", "99999999999999999999", "is not a number" },
+    { "d", "0x0", "12", "is not a number" },
+    { "d", "16", "12", "truncated" },
+    { "d", "9223372036854775807", "12", "truncated" },
     { "d", "4", "12", "shares bytes" },
-    { "empty", "0", "12", "cut off" },
+    { "empty", "0", "12", "truncated" },
   };
   g_autofree char *folder = g_dir_make_tmp ("gradloom-onnx-XXXXXX", NULL), *data = g_build_filename (folder, "d", NULL);
   g_autofree char *near = g_build_filename (folder, "near", NULL), *far = g_build_filename (folder, "far", NULL);
