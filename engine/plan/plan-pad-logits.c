@@ -4,21 +4,21 @@
  *
  * So logits get columns up to a multiple of eight. The weight is copied with rows of zeros after its own, losses and
  * argmax ignore the extra columns (LoomCrossEntropyAttrs.classes), the logits' gradient is 0 there, and sums over rows
- * (the gradients of weight and bias) are cut to size, as views if possible (plan-view-slices.c). This is exact for finite rows, because a column's logit, or a
- * value computed from it, meets only zeros.
+ * (the gradients of weight and bias) are cut to size, as views if possible (plan-view-slices.c). This is exact for
+ * finite rows, because a column's logit, or a value computed from it, meets only zeros.
  *
  * It applies if all readers of the logits, or of values computed from them, are of these kinds, and element-wise work
  * cannot make infinities of zeros. */
 #include "engine/plan/plan-private.h"
 
-#define UNIT          8   /* elements: 16 bytes of 16-bit floats */
-#define MIN_CLASSES   256 /* below, products are cheap compared with the copies */
-#define MIN_LOGITS    (1 << 20)
+#define UNIT        8   /* elements: 16 bytes of 16-bit floats */
+#define MIN_CLASSES 256 /* below, products are cheap compared with the copies */
+#define MIN_LOGITS  (1 << 20)
 
 typedef struct
 {
   PlanLogits s;
-  gint64 padded;     /* a row's length */
+  gint64 padded;             /* a row's length */
   GHashTable *padded_copies; /* by operand, with the axis in the lowest bit: its padded copy */
 } Pad;
 
