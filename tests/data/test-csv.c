@@ -430,7 +430,7 @@ test_decimal_comma (void)
   write_text ("a;b;k\n0,5;1.234;0\n");
   g_assert_null (loom_dataset_open ("csv", &(LoomDatasetOptions){ .get = loom_dataset_options_from_strv, .data = strv },
                                     &thousands));
-  g_assert_nonnull (strstr (thousands->message, "“1.234” is no number"));
+  g_assert_nonnull (strstr (thousands->message, "“1.234” is not a number"));
   write_text ("a;b;k\n0,5;-1,25e1;0\n3;7;1\n");
   assert_x (strv, (const float[]){ 0.5, -12.5, 3, 7 }, 4);
   g_assert_null (loom_dataset_open ("csv", &o, &error));
