@@ -12,7 +12,7 @@
 #define WINDOW    0.02 /* seconds, at most */
 #define MAX_CALLS 100000
 
-/* Memory of one rank: whole values, and where each rank's part lies. */
+/* Memory of one rank: whole values, and the offset of each rank's part. */
 typedef struct
 {
   char *from, *to;
@@ -196,7 +196,7 @@ room_clear (Room *room)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Room, room_clear)
 
-/* ---- what is printed --------------------------------------------------------- */
+/* ---- output --------------------------------------------------------- */
 
 static void
 print_row (LoomComm *comm, guint c, gint64 bytes, const BenchStats *s, gboolean as_json)

@@ -38,10 +38,10 @@ typedef struct
   LoomNet *net;
   LoomTrainSpec *spec;
   LoomStep *step;
-  LoomMesh mesh; /* where it is that of a rank */
+  LoomMesh mesh; /* if it is that of a rank */
   LoomDevices *devices;
   LoomState *state;
-  LoomPlan *plan; /* where nothing is to be run */
+  LoomPlan *plan; /* if nothing is run */
   LoomExec *exec;
   LoomEager *eager;
   GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
@@ -58,7 +58,7 @@ BenchStats bench_stats (double *value, guint n);
 /* Calls of work per second, in n windows of `seconds` after a warm-up. */
 gboolean
 bench_measure (BenchWork work, gpointer data, guint windows, double seconds, BenchStats *stats, GError **error);
-/* The time that an emulated GPU takes says nothing about any device, so it is not measured. */
+/* The time of an emulated GPU has no meaning for any device, so it is not measured. */
 gboolean bench_is_emulated (const LoomDeviceInfo *info);
 /* A row of `bench devices`: median, least and most, in the unit. */
 void bench_show_row (const char *device, const char *what, gint64 size, const char *unit, const double in_unit[3],
@@ -71,7 +71,7 @@ gboolean bench_layers (LoomDevices *devices, const char *device, const BenchOpti
 gboolean bench_may_be_timed (LoomDevices *devices, const char *device, GError **error);
 /* The next batch to the plan. */
 void bench_feed (Bench *b);
-/* What a plan says that its first device will hold, of all owners. */
+/* The memory of a plan's first device, summed over owners. */
 double bench_planned_bytes (const LoomPlan *plan);
 gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);
 

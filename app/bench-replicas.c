@@ -13,7 +13,7 @@ typedef struct
   double seconds; /* a step, the median */
   guint copies;   /* between devices, a step */
   double bytes;
-  double loss; /* NaN: not looked at */
+  double loss; /* NaN: not compared */
 } ReplicaRow;
 
 static void

@@ -83,7 +83,7 @@ is_known (const LoomFaults *faults, const LoomFault *f)
   return FALSE;
 }
 
-/* Gives what the planner said its line in the file. What belongs to no node is <train>'s. */
+/* Adds the line of the node to the planner's error; errors without a node get the line of <train>. */
 static void
 place_faults (const LoomGraph *graph, const LoomNet *net, const LoomFaults *from, LoomFaults *to)
 {
@@ -115,7 +115,7 @@ typedef struct
   GHashTable *counted;
 } Check;
 
-/* FALSE where the plan's own device is not there: then nothing else need be tried. */
+/* FALSE if the plan's own device does not exist: nothing else need be tried then. */
 static gboolean
 check_program (Check *c, LoomProgram *program, gboolean strict)
 {
@@ -138,7 +138,7 @@ check_program (Check *c, LoomProgram *program, gboolean strict)
   return TRUE;
 }
 
-/* Every symbol that the user may choose stands for 8, B for the batch: enough to plan, where such sizes go together. */
+/* Each free symbol is 8, and B is the batch: enough to plan, if such sizes fit together. */
 static LoomBinding
 some_binding (const LoomNet *net, gint64 batch)
 {
@@ -167,7 +167,7 @@ has_other_symbol (const LoomBinding *binding)
   return FALSE;
 }
 
-/* A node's device that is not there is a fault wherever the node stands, even where no plan can be made. */
+/* A node's device that does not exist is a fault, even if no plan can be made. */
 static void
 check_names (Check *c)
 {
@@ -223,7 +223,7 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
   memory->devices = g_ptr_array_new_with_free_func (g_free);
   memory->bytes = g_array_new (FALSE, TRUE, sizeof (LoomPlanMemory));
   if (spec == NULL || spec->precision != LOOM_F64)
-    check_names (&c); /* in f64 a device of ref stands for it, or the graph's own */
+    check_names (&c); /* in f64 this is a device of ref, or the graph's own */
   if (spec == NULL)
     check_ends (&c, batch);
   else if (listing_build_step (graph, spec, batch, TRUE, &training, NULL)

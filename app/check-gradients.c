@@ -17,7 +17,7 @@
 /* The element whose gradient is farthest off. */
 typedef struct
 {
-  double off;  /* relative; negative where there is nothing to differentiate, NAN without a value to compare with */
+  double off;  /* relative; negative: no gradient, NAN: no finite difference */
   char *input; /* “x”, or a weight's name; owned */
   int rank;
   gint64 place[LOOM_MAX_RANK];
@@ -113,7 +113,7 @@ probe_clear (Probe *p)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Probe, probe_clear)
 
-/* The program of the node alone: what is wired into it comes from outside. */
+/* The program of the node alone, with its wired inputs as inputs. */
 static gboolean
 lower_node (Probe *p, GArray *values, GError **error)
 {
@@ -227,7 +227,7 @@ input_name (const LoomNet *net, guint node, const char *source)
   return g_strdup (source);
 }
 
-/* The value given for this port, in the type that the program wants; NULL without an error where nothing was. */
+/* The value of --in for this port, in the program's type; NULL without an error if there is none. */
 static LoomTensor *
 given_point (const Probe *p, const char *source, const LoomTensorDesc *d, GError **error)
 {
@@ -386,7 +386,7 @@ print_unchecked (const char *path, const char *why, gboolean json)
     printf ("%-24s  not checked: %s\n", path, why);
 }
 
-/* Numbers as JSON has them: what is not finite is null. */
+/* Numbers of JSON: values that are not finite become null. */
 static void
 print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
 {

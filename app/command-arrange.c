@@ -17,7 +17,7 @@ typedef struct
 
 /* ---- where the layouts stand in a text -------------------------------------- */
 
-/* The <layout> of one scope, or where it would stand. Both texts have the scopes in the same order. */
+/* The <layout> of one scope, or the position for it. Both texts have the scopes in the same order. */
 typedef struct
 {
   gsize start, end; /* equal: there is none */
@@ -59,7 +59,7 @@ is_tag (const char *text, gsize at, const char *name)
   return strncmp (text + at, name, n) == 0 && !g_ascii_isalnum (text[at + n]) && strchr ("_-:.", text[at + n]) == NULL;
 }
 
-/* Whether the tag from `at` to `end` puts itself and what it holds into another namespace than a graph's. */
+/* TRUE if the tag from `at` to `end` sets a namespace other than a graph's. */
 static gboolean
 is_foreign (const char *text, gsize at, gsize end)
 {
@@ -85,7 +85,7 @@ is_foreign (const char *text, gsize at, gsize end)
   return FALSE;
 }
 
-/* The beginning of the line that the tag at `at` stands on, where nothing but blanks is before it. */
+/* The beginning of the line of the tag at `at`, if only blanks are before it. */
 static gsize
 line_start (const char *text, gsize at)
 {
@@ -96,7 +96,7 @@ line_start (const char *text, gsize at)
   return start > 0 && text[start - 1] == '\n' ? start : at;
 }
 
-/* One range a scope: of each module, then of the root. Depths tell a scope's own layout from one that is deeper. */
+/* One range per scope: each module, then the root. Depths distinguish a scope's own layout from a deeper one. */
 static GArray *
 find_ranges (const char *text, gsize length)
 {
@@ -358,13 +358,10 @@ const Command command_arrange = {
   .arguments = "GRAPH…",
   .summary = "lay out the cards of a graph and of its modules",
   .details
-  = "Layers are placed from left to right, or from top to bottom, and are divided into rows or columns if a single "
-    "one\n"
-    "would be too small to read. <layout direction> stores the direction. Weights and targets are placed before "
-    "their\n"
-    "readers, frames keep their cards, and notes stay next to their card. Only <layout> is rewritten; all other bytes "
-    "of\n"
-    "the file stay. A second run changes nothing.\n\n"
+  = "Layers are placed from left to right, or from top to bottom, and are divided into rows or columns if a single\n"
+    "one would be too small to read. <layout direction> stores the direction. Weights and targets are placed before\n"
+    "their readers, frames keep their cards, and notes stay next to their card. Only <layout> is rewritten; all\n"
+    "other bytes of the file stay. A second run changes nothing.\n\n"
     "  gradloom arrange graph.xml\n"
     "  gradloom arrange graph.xml --direction down\n"
     "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",

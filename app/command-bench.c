@@ -162,7 +162,7 @@ plan_may_be_timed (const LoomPlan *plan, GError **error)
   return TRUE;
 }
 
-/* The part of a rank, exchanged in the buckets that the graph asks for. */
+/* The part of a rank, exchanged in buckets of the graph's bucket_mb. */
 static void
 divide (Bench *b, LoomComm *comm, LoomShards shards)
 {
@@ -231,14 +231,14 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     return FALSE;
   if (b->spec == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so there is no step to time.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train> with a loss, so it has no step to measure.",
                    path);
       return FALSE;
     }
   gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;
   const char *device = o->device != NULL ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
-  b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */
+  b->spec->accumulate = 1; /* a batch and the update, which are timed as a step */
   const int parts = o->comm != NULL ? o->comm->size : MAX (1, o->replicas);
   b->step = loom_step_new (graph, b->spec, batch_size * parts, TRUE, error);
   if (b->step == NULL || (o->replicas > 1 && !o->whole_batch && !replicate (b, device, o->replicas, error)))
@@ -390,43 +390,30 @@ const Command command_bench = {
   .summary = "measure steps/s, items/s and peak memory of a graph, peaks of devices, or exchanges of ranks",
   .details
   = "A plan measures nothing: it chooses a kernel's algorithm and layout by its shape, the device, the number of\n"
-    "threads, the versions of libraries, and a cost table that ships with Gradloom. --tune measures every algorithm "
-    "of\n"
-    "the graph's kernels on this machine, for a tenth of --seconds each, and writes the times to gradloom/costs.ini "
-    "in\n"
-    "your configuration folder ($XDG_CONFIG_HOME, else ~/.config). The file keeps the times of other graphs and "
-    "devices;\n"
-    "kernels that do not fit into memory are left out. New runs on the same device use these times, so their last "
-    "bits\n"
-    "may change; a run keeps its table and its choices in its checkpoints. Stop other programs first. Delete the file "
-    "to\n"
-    "return to the shipped table.\n\n"
-    "Several devices, executors or batch sizes, separated by commas, make a table with a row for each combination, "
-    "or\n"
-    "with --json an object for each.\n\n"
-    "devices measures matrix products by size and type, sums (limited by memory bandwidth), copies from page-locked "
-    "and\n"
-    "other memory, the overhead of a step with one sum, and of a bare kernel in consecutive launches and with a "
-    "wait.\n"
-    "Then follow the convolutions of VGG-16, ResNet-18 and ResNet-50 by every algorithm of a device, Gradloom's "
-    "loops\n"
-    "and those of libraries, with their sum after each net, and on a GPU the naive and the tiled product of "
-    "textbooks\n"
-    "(own-naive, own-tiled) in comparison with cuBLAS.\n\n"
-    "comm measures the collectives of --ranks, first as threads of this process, then as processes over MPI, by the "
-    "size\n"
-    "of the value: microseconds per call, bytes per second, and bus bandwidth, the bytes per second that an ideal\n"
-    "algorithm sends through its slowest link. Under mpirun or srun --mpi=pmix the launcher starts the ranks.\n\n"
-    "--ranks N with a GRAPH runs steps on N ranks, as threads of this process, with each of --strategies: steps and "
-    "items\n"
-    "per second, the measured and the predicted memory of a rank, and the largest batch of a rank that by prediction "
-    "fits\n"
-    "into --memory.\n\n"
-    "--replicas N divides a batch of N times --batch-size among N virtual devices in one process, as DataParallel "
-    "does:\n"
-    "the first device stores the weights, copies them to the others in every step, gathers losses and gradients, and\n"
-    "computes the update. The table compares it with one device with all threads, and with N ranks with the same "
-    "batch.\n\n"
+    "threads, the versions of libraries, and a cost table that ships with Gradloom. --tune measures every algorithm\n"
+    "of the graph's kernels on this machine, for a tenth of --seconds each, and writes the times to\n"
+    "gradloom/costs.ini in your configuration folder ($XDG_CONFIG_HOME, else ~/.config). The file keeps the times\n"
+    "of other graphs and devices; kernels that do not fit into memory are left out. New runs on the same device use\n"
+    "these times, so their last bits may change; a run keeps its table and its choices in its checkpoints. Stop\n"
+    "other programs first. Delete the file to return to the shipped table.\n\n"
+    "Several devices, executors or batch sizes, separated by commas, make a table with a row for each combination,\n"
+    "or with --json an object for each.\n\n"
+    "devices measures matrix products by size and type, sums (limited by memory bandwidth), copies from page-locked\n"
+    "and other memory, the overhead of a step with one sum, and of a bare kernel in consecutive launches and with a\n"
+    "wait. Then follow the convolutions of VGG-16, ResNet-18 and ResNet-50 by every algorithm of a device,\n"
+    "Gradloom's loops and those of libraries, with their sum after each net, and on a GPU the naive and the tiled\n"
+    "product of textbooks (own-naive, own-tiled) in comparison with cuBLAS.\n\n"
+    "comm measures the collectives of --ranks, first as threads of this process, then as processes over MPI, by the\n"
+    "size of the value: microseconds per call, bytes per second, and bus bandwidth, the bytes per second that an\n"
+    "ideal algorithm sends through its slowest link. Under mpirun or srun --mpi=pmix the launcher starts the "
+    "ranks.\n\n"
+    "--ranks N with a GRAPH runs steps on N ranks, as threads of this process, with each of --strategies: steps and\n"
+    "items per second, the measured and the predicted memory of a rank, and the largest batch of a rank that by\n"
+    "prediction fits into --memory.\n\n"
+    "--replicas N divides a batch of N times --batch-size among N virtual devices in one process, as DataParallel\n"
+    "does: the first device stores the weights, copies them to the others in every step, gathers losses and\n"
+    "gradients, and computes the update. The table compares it with one device with all threads, and with N ranks\n"
+    "with the same batch.\n\n"
     "  gradloom bench comm --ranks 4 --over mpi\n"
     "  gradloom bench graphs/models/fashion-mlp.xml --replicas 2\n"
     "  gradloom bench graphs/models/char-gpt.xml --ranks 2 --strategies data,zero3\n"

@@ -285,7 +285,7 @@ run_check (const Command *command, int argc, char **argv)
   const char *on = device != NULL ? device : spec != NULL ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);
-  /* The copies of another machine can be told here, too. */
+  /* The copies of another machine can be listed here, too. */
   if (!good)
     {
       check_copies_print (bound, on, spec != NULL, json);
@@ -306,14 +306,10 @@ const Command command_check = {
   .arguments = "GRAPH|RUN [NODE]",
   .summary = "validate a graph; list its nodes with device, shape, parameters and FLOPs, and its memory by kind",
   .details
-  = "Prints all faults with line, node, port and fix; the exit status is then 1. Everything that `train` or `run` "
-    "would\n"
-    "refuse is a fault, including devices that this machine does not have; data outside the graph's folder only cause "
-    "a\n"
-    "warning. Memory is that of a training step (without <train>: of an evaluation) on each device, by kind; the "
-    "column\n"
-    "output is the memory of a node's results. If nodes have several devices, the tensors that are copied between "
-    "them\n"
-    "are listed, even for devices that this machine does not have.",
+  = "Prints all faults with line, node, port and fix; the exit status is then 1. Everything that `train` or `run`\n"
+    "would refuse is a fault, including devices that this machine does not have; data outside the graph's folder\n"
+    "only cause a warning. Memory is that of a training step (without <train>: of an evaluation) on each device, by\n"
+    "kind; the column output is the memory of a node's results. If nodes have several devices, the tensors that are\n"
+    "copied between them are listed, even for devices that this machine does not have.",
   .run = run_check,
 };

@@ -230,7 +230,7 @@ run_diff (const Command *command, int argc, char **argv)
   else if (!quiet)
     print_differences (&p, list);
   if (!command_flush ())
-    return 2; /* what was found has not been said */
+    return 2; /* the result could not be printed */
   return list->len > 0 ? 1 : 0;
 }
 
@@ -240,12 +240,11 @@ const Command command_diff = {
   .summary = "compare what two graphs compute: nodes, parameters, wires, training",
   .details
   = "A default that is written out equals one that is left out, 0.0010 equals 1e-3, and the order of lines does not\n"
-    "matter. Renamed nodes and modules are recognised if the match is unique. A or B may be a run's folder, or - for\n"
-    "standard input. + means added, - removed, ~ changed, > renamed.\n\n"
-    "The exit status is that of diff(1): 0 no difference, 1 differences, 2 a graph cannot be read or the command line "
-    "is\n"
-    "wrong. (Other commands return 1 for a graph with faults, which here would mean a difference.) For git it is "
-    "0.\n\n"
+    "matter. Renamed nodes and modules are recognised if the match is unique. A or B may be a run's folder, or -\n"
+    "for standard input. + means added, - removed, ~ changed, > renamed.\n\n"
+    "The exit status is that of diff(1): 0 no difference, 1 differences, 2 a graph cannot be read or the command\n"
+    "line is wrong. (Other commands return 1 for a graph with faults, which here would mean a difference.) For git\n"
+    "it is 0.\n\n"
     "As git's diff driver for all graphs of a repository:\n\n"
     "  git config diff.gradloom.command 'gradloom diff'\n"
     "  echo '*.xml diff=gradloom' >> .gitattributes",

@@ -129,10 +129,10 @@ run (const Command *command, int argc, char **argv)
       "F.safetensors" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not match", NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &job.seed, "Seed of initial values (default: that of <train>, else 0)", "N" },
-    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.outputs, "An output port of the model; may be repeated",
-      "NODE[.PORT]" },
-    { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.inputs, "An input port of the model, also inside the graph",
-      "NODE[.PORT]" },
+    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.outputs,
+      "A port that becomes an output of the model; may be repeated", "NODE[.PORT]" },
+    { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.inputs,
+      "A port that becomes an input of the model, also inside the graph", "NODE[.PORT]" },
     { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix a dynamic size, such as B=1; the others stay dynamic",
       "B=N" },
     { "raw", 0, 0, G_OPTION_ARG_NONE, &job.raw,
@@ -194,17 +194,13 @@ const Command command_export = {
   .arguments = "GRAPH|RUN --to onnx|svg|pdf|png|dot [-o FILE]",
   .summary = "write a graph for other programs",
   .details
-  = "--to onnx writes the part of the graph that prediction needs, in evaluation mode, with operator set 17. Inputs "
-    "are\n"
-    "the data set's ports and input nodes; outputs are --output, else the graph's output nodes, else the prediction "
-    "that\n"
-    "its loss reads. Sizes that are letters in the graph stay dynamic. Nodes that ONNX cannot express are listed, "
-    "and\n"
-    "nothing is written. The model of a run reads the same samples as predict, fills gaps, normalises them, and "
-    "outputs\n"
-    "probabilities in addition to logits; names of classes, columns and tokens are metadata. --raw leaves all this "
-    "out.\n"
-    "--to svg, pdf and png draw the graph as on Studio's canvas; --to dot writes it for graphviz.\n\n"
+  = "--to onnx writes the part of the graph that prediction needs, in evaluation mode, with operator set 17. Inputs\n"
+    "are the data set's ports and input nodes; outputs are --output, else the graph's output nodes, else the\n"
+    "prediction that its loss reads. Sizes that are letters in the graph stay dynamic. Nodes that ONNX cannot\n"
+    "express are listed, and nothing is written. The model of a run reads the same samples as predict, fills gaps,\n"
+    "normalises them, and outputs probabilities in addition to logits; names of classes, columns and tokens are\n"
+    "metadata. --raw leaves all this out. --to svg, pdf and png draw the graph as on Studio's canvas; --to dot\n"
+    "writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"
     "  gradloom export graph.xml --to svg --module block --dark",

@@ -34,7 +34,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Generate, generate_clear)
 
 /* ---- tokens -------------------------------------------------------------- */
 
-/* A token as it stands in a text: bytes that are no letters are written out in names ("\x0c"). */
+/* A token as text: bytes that are not letters are written as names ("\x0c"). */
 static void
 add_token (GString *text, const char *name)
 {
@@ -159,7 +159,7 @@ show (const Generate *g, gsize *shown, gboolean all)
   return command_flush ();
 }
 
-/* Writes until enough was written, or the text ends in what it is to stop at. */
+/* Writes until the number of tokens is reached, or the text ends with --stop. */
 static gboolean
 write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
 {
@@ -187,7 +187,7 @@ write_text (Generate *g, const char *separator, guint *n_tokens, GError **error)
           ++*n_tokens;
           break;
         }
-      /* What may be the beginning of it waits. */
+      /* A possible beginning of --stop is held back. */
       if (g->stop == NULL && !show (g, &shown, FALSE))
         return TRUE;
     }
@@ -316,13 +316,11 @@ const Command command_generate = {
   .arguments = "RUN",
   .summary = "continue a text, token by token",
   .details
-  = "The net must be trained on a data set with source=\"text\" to predict the next token. It reads the prompt, "
-    "samples a\n"
-    "token from the predicted distribution, and appends it to its input. Keys, values and states of earlier "
-    "positions\n"
-    "are cached, so each token costs one position. When the context of a net with attention is full, it continues "
-    "with\n"
-    "the last half of the context; recurrent layers have no such limit. The same seed writes the same text.\n\n"
+  = "The net must be trained on a data set with source=\"text\" to predict the next token. It reads the prompt,\n"
+    "samples a token from the predicted distribution, and appends it to its input. Keys, values and states of\n"
+    "earlier positions are cached, so each token costs one position. When the context of a net with attention is\n"
+    "full, it continues with the last half of the context; recurrent layers have no such limit. The same seed\n"
+    "writes the same text.\n\n"
     "  gradloom generate run1 --prompt \"The licensee \" --temperature 0.7\n"
     "  gradloom generate run1 --prompt \"Section 5\" --top-k 10 --stop \".\"",
   .run = run_generate,

@@ -23,7 +23,7 @@ default_output (const char *path)
   return g_strconcat (base, ".xml", NULL);
 }
 
-/* FALSE, and a sentence, where writing would replace what is there. */
+/* FALSE with a message if writing would replace an existing file. */
 static gboolean
 may_write (const Command *command, const Options *options, const char *path)
 {
@@ -150,12 +150,10 @@ const Command command_import = {
   .name = "import",
   .arguments = "MODEL.onnx [-o GRAPH] [--force]",
   .summary = "convert an ONNX model to a graph",
-  .details = "Writes the graph as XML and its weights next to it as safetensors. If operators are not supported, all "
-             "of them are\n"
-             "listed and nothing is written. Values that a model computes from sizes alone become attributes, so "
-             "sizes must be\n"
-             "fixed where a shape is computed; names of dynamic sizes become symbols. Weights that PyTorch exports to "
-             "a second\n"
-             "file (model.onnx.data) are read from the model's folder.",
+  .details = "Writes the graph as XML and its weights next to it as safetensors. If operators are not supported,\n"
+             "all of them are listed and nothing is written. Values that a model computes from sizes alone\n"
+             "become attributes, so sizes must be fixed where a shape is computed; names of dynamic sizes become\n"
+             "symbols. Weights that PyTorch exports to a second file (model.onnx.data) are read from the model's\n"
+             "folder.",
   .run = run,
 };

@@ -340,15 +340,12 @@ const Command command_new = {
   .name = "new",
   .arguments = "--data SOURCE [NAME=VALUE…] | --weights FILE.safetensors",
   .summary = "create a graph from a data set, or from weights",
-  .details = "Writes a graph with the data set, a network that suits it, a loss, a metric and training settings. The "
-             "arguments\n"
-             "NAME=VALUE are options of the data set; file names are relative to the current folder. Options that are "
-             "left out are\n"
-             "derived from the table, as in Studio; columns that are left out are listed. With --weights it writes a "
-             "skeleton: the\n"
-             "layers that the names and shapes of a safetensors file suggest, chained if their sizes match, with "
-             "these weights as\n"
-             "initial weights. Tensors whose layer is not known are left out and listed.\n\n"
+  .details = "Writes a graph with the data set, a network that suits it, a loss, a metric and training settings.\n"
+             "The arguments NAME=VALUE are options of the data set; file names are relative to the current\n"
+             "folder. Options that are left out are derived from the table, as in Studio; columns that are left\n"
+             "out are listed. With --weights it writes a skeleton: the layers that the names and shapes of a\n"
+             "safetensors file suggest, chained if their sizes match, with these weights as initial weights.\n"
+             "Tensors whose layer is not known are left out and listed.\n\n"
              "  gradloom new --data fashion-mnist --net conv -o clothes.xml\n"
              "  gradloom new --data csv path=iris.csv target=species -o iris.xml\n"
              "  gradloom new --weights resnet18.safetensors -o resnet18.xml",

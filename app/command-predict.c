@@ -494,15 +494,12 @@ const Command command_predict = {
   .arguments = "RUN FILE…",
   .summary = "predict classes or values from images, tables, arrays or texts",
   .details
-  = "A FILE has the form of the samples of the run's data set: a picture (PNG, JPEG …) is converted to the net's "
-    "size,\n"
-    "channels and range; a CSV file has the columns of x in its header, and may lack the target; an .npy file is one\n"
-    "sample or an array of samples; for a text the next token is predicted. - is standard input. The conversions of "
-    "a\n"
-    "picture are printed after its prediction. Nets trained with cross_entropy print probabilities, others their "
-    "values.\n"
-    "A net with a decoder (trained with the data set's y_in) writes an output for each line of a text, or each "
-    "picture.\n\n"
+  = "A FILE has the form of the samples of the run's data set: a picture (PNG, JPEG …) is converted to the net's\n"
+    "size, channels and range; a CSV file has the columns of x in its header, and may lack the target; an .npy file\n"
+    "is one sample or an array of samples; for a text the next token is predicted. - is standard input. The\n"
+    "conversions of a picture are printed after its prediction. Nets trained with cross_entropy print\n"
+    "probabilities, others their values. A net with a decoder (trained with the data set's y_in) writes an output\n"
+    "for each line of a text, or each picture.\n\n"
     "A file that cannot be read is reported; the others are processed, and the exit status is 1.\n\n"
     "  gradloom predict run1 shirt.png boot.jpg\n"
     "  gradloom predict run1 --top 1 --json rows.csv\n"

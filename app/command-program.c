@@ -15,7 +15,7 @@ typedef struct
   gint64 batch; /* 0: the graph's; of a rank, where there are several */
   gboolean evaluation, tf32;
   const char *precision, *device, *strategy; /* NULL: the graph's */
-  int ranks, rank;                           /* 0: one; which of them is shown, -1: it is not said */
+  int ranks, rank;                           /* 0: one; the rank to print, -1: not given */
 } Wanted;
 
 /* The sources of the build, for callers that build it in other ways. */
@@ -115,7 +115,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \
   }
 
-/* What stands above the program or plan of a step; NULL: nothing. */
+/* The heading of the program or plan of a step; NULL: none. */
 static const char *
 step_heading (const Source *source)
 {
@@ -263,7 +263,7 @@ print_pass (const LoomPlanPass *pass, gpointer data)
     printf ("%12s  %9s  %-21s left out\n", "-", "-", pass->name);
 }
 
-/* Plans a program; with --passes what is printed is said on the way. */
+/* Plans a program; with --passes prints each pass. */
 static LoomPlan *
 make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, gboolean passes, gboolean json,
            const char *part, const char *heading, GError **error)
@@ -353,7 +353,7 @@ print_table_of (const Table *table, int rank, GError **error)
   return TRUE;
 }
 
-/* As many as there are ranks, or as <parallel> says. */
+/* The number of ranks, or that of <parallel>. */
 static gboolean
 print_stages (const Table *table, GError **error)
 {
@@ -643,39 +643,26 @@ const Command command_plan = {
   .arguments = "GRAPH|RUN",
   .summary = "print the plan: fused kernels, devices, memory",
   .details
-  = "--ranks N prints the plan of the first of N ranks, or of --rank K, with --batch-size samples in each rank. A "
-    "table of the\n"
-    "strategies of <parallel> follows, with the memory of a rank by owner and the bytes that it sends per step; with "
-    "a\n"
-    "pipeline also its stages, the bubble, and the memory of each stage by schedule.\n\n"
-    "--passes prints the number of instructions after each pass and the bytes of their results: first the passes on "
-    "the\n"
-    "program (mixed precision, recomputation), then those of the planner in their order. Bytes are the sum of all "
-    "values,\n"
-    "as if they shared no memory; after the last pass, those of the arena.\n\n"
-    "--check proves or refutes that the plan computes the program. Its code is independent of the planner. It checks "
-    "that\n"
-    "no value is overwritten before its last reader, that events order the lanes, that state is written once and after "
-    "all\n"
-    "gradients are known to be finite, that each random draw has its own counters, that the predicted memory is the "
-    "plan's,\n"
-    "and that each part of the plan has the values of the program. With --ranks it also compares the exchanges of all "
-    "ranks.\n"
-    "It prints one line, or a line for each fault and the name of the pass that causes it.\n\n"
-    "--parameters prints the names, shapes and devices of parameters, as named_parameters() of a PyTorch module: "
-    "compare it\n"
-    "with another --device, or with device=\"…\" on some nodes. With --ranks it prints the parts of all ranks, or of "
-    "--rank K.\n\n"
-    "--memory prints the memory of each node by owner, at the instruction with the most live memory, largest first; "
-    "the sums\n"
-    "are those of the plan's last line. With --ranks it prints those of all ranks, or of --rank K.\n\n"
-    "--stages prints the nodes of each pipeline stage: stages that nodes name, or stages of equal time. Their number "
-    "is that\n"
-    "of <parallel>, or --ranks.\n\n"
-    "--source NODE prints the CUDA source that is compiled at run time for the element-wise operations of a node, or "
-    "of all\n"
-    "nodes inside a module's node; for other nodes, the name of the kernel or library. --device cuda:0 needs no GPU "
-    "for\n"
-    "this.",
+  = "--ranks N prints the plan of the first of N ranks, or of --rank K, with --batch-size samples in each rank. A\n"
+    "table of the strategies of <parallel> follows, with the memory of a rank by owner and the bytes that it sends\n"
+    "per step; with a pipeline also its stages, the bubble, and the memory of each stage by schedule.\n\n"
+    "--passes prints the number of instructions after each pass and the bytes of their results: first the passes on\n"
+    "the program (mixed precision, recomputation), then those of the planner in their order. Bytes are the sum of\n"
+    "all values, as if they shared no memory; after the last pass, those of the arena.\n\n"
+    "--check proves or refutes that the plan computes the program, with code that is independent of the planner: no\n"
+    "value is overwritten before its last reader, events order the lanes, state is written once and after all\n"
+    "gradients are known to be finite, each random draw has its own counters, the predicted memory is the plan's,\n"
+    "and each part of the plan has the values of the program. With --ranks it also compares the exchanges of all\n"
+    "ranks. It prints one line, or a line for each fault and the name of the pass that causes it.\n\n"
+    "--parameters prints the names, shapes and devices of parameters, as named_parameters() of a PyTorch module:\n"
+    "compare it with another --device, or with device=\"…\" on some nodes. With --ranks it prints the parts of all\n"
+    "ranks, or of --rank K.\n\n"
+    "--memory prints the memory of each node by owner, at the instruction with the most live memory, largest first;\n"
+    "the sums are those of the plan's last line. With --ranks it prints those of all ranks, or of --rank K.\n\n"
+    "--stages prints the nodes of each pipeline stage: stages that nodes name, or stages of equal time. Their\n"
+    "number is that of <parallel>, or --ranks.\n\n"
+    "--source NODE prints the CUDA source that is compiled at run time for the element-wise operations of a node,\n"
+    "or of all nodes inside a module's node; for other nodes, the name of the kernel or library. --device cuda:0\n"
+    "needs no GPU for this.",
   .run = run_plan,
 };

@@ -1,4 +1,4 @@
-/* `gradloom run`: what other tools call. docs/using-models.md says what it does, to the letter.
+/* `gradloom run`: the command for other tools. docs/using-models.md specifies it.
  *
  * The order of work: resolve ports and read every input, so that symbols are bound by what was given; lower only what
  * is asked for, in evaluation or training mode; append gradients; run one step; write everything at the end, so that a
@@ -147,7 +147,7 @@ run_run (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &r.weights, "Weights; every name and shape must match", "F" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &r.partial, "Allow weights that are missing or do not match", NULL },
-    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Value of an input port, also inside the graph",
+    { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in, "Set the value of an output port, also inside the graph",
       "NODE[.PORT]=F.npy" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.out, "Write a port's value to this file", "NODE[.PORT]=F.npy" },
     { "grad", 0, 0, G_OPTION_ARG_STRING, &r.grad, "Compute the gradients of this port", "NODE[.PORT]" },
@@ -195,10 +195,8 @@ const Command command_run = {
   .arguments = "GRAPH|RUN",
   .summary = "compute values and gradients of ports from files",
   .details
-  = "Only nodes that the requested ports need are computed. Dataset ports without --in are the first batch of the "
-    "test\n"
-    "samples, in file order. Gradients are written under the weights' names and as input:PORT. For a RUN folder the "
-    "newest\n"
-    "weights are used, or their moving averages if it has them, unless --weights names others.",
+  = "Only nodes that the requested ports need are computed. Dataset ports without --in are the first batch of the\n"
+    "test samples, in file order. Gradients are written under the weights' names and as input:PORT. For a RUN\n"
+    "folder the newest weights are used, or their moving averages if it has them, unless --weights names others.",
   .run = run_run,
 };

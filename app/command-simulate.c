@@ -60,7 +60,7 @@ read_links (const Command *command, const Options *o, SimulateSetup *setup)
          && read_link (command, g_strstrip (word[n - 1]), &setup->between);
 }
 
-/* What --strategy asks for: "data", "zero1" to "zero3", "pipeline", "tensor". */
+/* The value of --strategy: "data", "zero1" to "zero3", "pipeline", "tensor". */
 static gboolean
 read_strategy (const Command *command, const Options *o, SimulateSetup *setup, gboolean *all_stages,
                gboolean *all_tensor)
@@ -237,7 +237,7 @@ write_trace (const char *path, const GArray *spans, int gpus, const char *graph,
   return loom_file_replace (path, text, strlen (text), error);
 }
 
-/* Of the lanes that were written: a rank is a stage of one replica. */
+/* In the written trace a rank is a stage of one replica. */
 static void
 say_overlap (const GArray *spans)
 {
@@ -247,7 +247,7 @@ say_overlap (const GArray *spans)
     printf ("exchange overlapped with computation: %s\n", text);
 }
 
-/* What no option says is as the graph's <parallel> says, as it is for plan and train. */
+/* Values without an option are those of the graph's <parallel>, as in plan and train. */
 static void
 take_parallel (SimulateSetup *setup, const SimulateWork *work, Options *o)
 {
@@ -320,7 +320,7 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
       = !o->no_measure && setup->zero == 0 && !all_stages && !all_tensor && setup->tensor == 1 && setup->pipeline == 1;
   for (guint i = 0; o->gpus == NULL && !all_stages && !all_tensor && i < counts->len; i++)
     g_array_index (counts, gint64, i) *= (gint64)setup->tensor * setup->pipeline;
-  /* What is wrong with any of the rows is said before the first one. */
+  /* Errors of all rows are reported before the first row. */
   for (guint i = 0; i < counts->len; i++)
     if (!set_up (setup, &work, o, (int)g_array_index (counts, gint64, i), all_stages, all_tensor, error))
       return FALSE;
@@ -351,9 +351,8 @@ simulate_counts (const char *path, Options *o, const SimulateCard *card, Simulat
     say_overlap (spans);
   if (is_above && o->link == NULL && !o->bench.json)
     printf (
-        "Above 100 %%: several ranks with some of the threads each use these processors better than one rank, which "
-        "divides\n"
-        "each kernel among all threads.\n");
+        "Above 100 %%: several ranks with some of the threads each use these processors better than one rank, which\n"
+        "divides each kernel among all threads.\n");
   return TRUE;
 }
 
@@ -444,19 +443,13 @@ const Command command_simulate = {
   .arguments = "GRAPH|RUN | --published",
   .summary = "predict a step on many GPUs: time, exchange, bubble, memory, efficiency",
   .details
-  = "The simulation processes a step event by event: the kernels of the graph's nodes, with times measured here or "
-    "computed\n"
-    "from a GPU's peaks, and exchanges with a latency for each message and a time for each byte. Gradients are "
-    "exchanged in\n"
-    "buckets of 25 MB (or bucket_mb), on GPUs during the backward pass. Efficiency is the throughput of each GPU "
-    "divided by\n"
-    "that of a single GPU. Without --link ranks are threads of this machine and share its processors; efficiency is "
-    "then\n"
-    "the throughput of all ranks divided by that of one. If such ranks only divide the batch, up to 4 ranks are also "
-    "run,\n"
-    "and the table has the measured time and the error of the prediction. Tensor, pipeline and strategy default to "
-    "the\n"
-    "graph's <parallel>.\n\n"
+  = "The simulation processes a step event by event: the kernels of the graph's nodes, with times measured here or\n"
+    "computed from a GPU's peaks, and exchanges with a latency for each message and a time for each byte. Gradients\n"
+    "are exchanged in buckets of 25 MB (or bucket_mb), on GPUs during the backward pass. Efficiency is the\n"
+    "throughput of each GPU divided by that of a single GPU. Without --link ranks are threads of this machine and\n"
+    "share its processors; efficiency is then the throughput of all ranks divided by that of one. If such ranks\n"
+    "only divide the batch, up to 4 ranks are also run, and the table has the measured time and the error of the\n"
+    "prediction. Tensor, pipeline and strategy default to the graph's <parallel>.\n\n"
     "  gradloom simulate graphs/models/fashion-mlp.xml --gpus 1,2,4\n"
     "  gradloom simulate graphs/models/resnet50.xml --card p100 --link nvlink1,50g --gpus 1,8,256\n"
     "  gradloom simulate graphs/models/gpt2.xml --card a100 --precision bf16 --link nvlink3,8x200g --gpus 8,64 \\\n"

@@ -313,14 +313,11 @@ const Command command_sweep = {
   .arguments = "GRAPH",
   .summary = "train a graph with many settings, seeds or folds, and compare them in a table",
   .details
-  = "Runs are separate processes, --jobs at a time. The table has a row for each setting: the mean of the last "
-    "evaluation's\n"
-    "loss and metric over seeds and folds (validation, else test, else the last step's loss), and the standard "
-    "deviation\n"
-    "over runs. --folds K divides the training samples into K folds by the seed; each fold validates the net that is\n"
-    "trained on the others. A failed run is counted, and its error is printed; the others continue. Separate values "
-    "that\n"
-    "contain commas by semicolons:\n"
+  = "Runs are separate processes, --jobs at a time. The table has a row for each setting: the mean of the last\n"
+    "evaluation's loss and metric over seeds and folds (validation, else test, else the last step's loss), and the\n"
+    "standard deviation of runs. --folds K divides the training samples into K folds by the seed; each fold\n"
+    "validates the net that is trained on the others. A failed run is counted, and its error is printed; the others\n"
+    "continue. Separate values that contain commas by semicolons:\n"
     "--grid 'train.betas=0.9,0.99;0.9,0.999'.\n\n"
     "  gradloom sweep graphs/models/fashion-mlp.xml --grid train.lr=0.01,0.05,0.1 --grid fc1.out_features=64,256 "
     "--seeds 1,2,3\n"

@@ -54,7 +54,7 @@ leave_ranks (RankComm *comm)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (RankComm, leave_ranks)
 
-/* By rank 0, how many of a launcher's processes train together. All ranks call it; comm is NULL without MPI. */
+/* Prints, on rank 0, the number of processes that train together. All ranks call it; comm is NULL without MPI. */
 static void
 say_ranks (LoomComm *comm)
 {
@@ -87,7 +87,7 @@ share_machine (const Command *command, LoomComm *comm, LoomTrainerOptions *optio
     options->threads = loom_processors_of_rank (comm);
 }
 
-/* What one rank says names it, and its machine where there are several. */
+/* Messages of a rank name it, and its machine if there are several. */
 static void
 say_where (LoomComm *comm, GError **error)
 {
@@ -97,7 +97,7 @@ say_where (LoomComm *comm, GError **error)
     g_prefix_error (error, "Rank %d: ", comm->rank);
 }
 
-/* FALSE where a rank cannot begin; the error is NULL where another rank says why. */
+/* FALSE if a rank cannot begin; the error is NULL if another rank reports it. */
 static gboolean
 agree (LoomComm *comm, LoomTrainer *trainer, GError **error)
 {
@@ -128,7 +128,7 @@ wait_for_others (LoomComm *comm, LoomTrainerEnd end)
     comm->barrier (comm, &message);
 }
 
-/* A rank that is not the first: it trains, and says nothing but what ends it alone. */
+/* A rank other than the first: it trains, and prints only an error of its own. */
 static int
 follow (const Command *command, LoomComm *comm, LoomTrainer *trainer, TrainSignals *signals)
 {
@@ -352,52 +352,36 @@ const Command command_train = {
   .arguments = "GRAPH | --resume DIR",
   .summary = "train a graph as its <train> describes",
   .details
-  = "The run folder contains graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is "
-    "written at\n"
-    "the end of each epoch and every 30 seconds. Ctrl-C finishes the step, writes a checkpoint and exits with status "
-    "130\n"
-    "(SIGTERM: 143). A second Ctrl-C, more than a second later, ends the run at once; steps since the newest "
-    "checkpoint are\n"
-    "lost. A resumed run ends with the same bits as one that was never stopped. A run that fails (NaN, wrong data, "
-    "out of\n"
-    "memory) saves its finished steps and prints how to continue.\n\n"
-    "In <train>, accumulate=\"N\" accumulates the gradients of N batches for a step; ema=\"0.999\" keeps a moving "
-    "average of\n"
-    "the weights for validation and test, which is written to weights-ema.safetensors; patience=\"5\" ends training "
-    "after 5\n"
-    "epochs without a better validation loss (or monitor=\"METRIC\") and writes the best weights to "
-    "weights-best.safetensors.\n\n"
-    "drop_last=\"true\" drops an incomplete last batch of an epoch. By default it is used for training, except a "
-    "single\n"
-    "sample if the net has a batch norm, which is dropped with a note.\n\n"
-    "algorithm=\"direct\", in <train> or on a layer, forbids Winograd's algorithm for convolutions, which is faster "
-    "and has\n"
-    "four times larger rounding errors, about 8e-7 of a result's norm.\n\n"
-    "--weights loads initial weights from a file: those with the same name and shape are loaded, all others are "
-    "listed.\n"
-    "<group match=\"…\" frozen=\"true\"/> keeps them fixed while new layers are trained.\n\n"
-    "sample_weights=\"balanced\" draws samples with replacement, each class equally often; \"1,1,5\" sets weights of "
-    "classes.\n\n"
-    "--waits prints at the end how long a step waited for its batch, for the computation and for the rest. If data "
-    "take a\n"
-    "large part, read or augment less data, or use larger batches.\n\n"
+  = "The run folder contains graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
+    "written at the end of each epoch and every 30 seconds. Ctrl-C finishes the step, writes a checkpoint and exits\n"
+    "with status 130 (SIGTERM: 143). A second Ctrl-C, more than a second later, ends the run at once; steps since\n"
+    "the newest checkpoint are lost. A resumed run ends with the same bits as one that was never stopped. A run\n"
+    "that fails (NaN, wrong data, out of memory) saves its finished steps and prints how to continue.\n\n"
+    "In <train>, accumulate=\"N\" accumulates the gradients of N batches for a step; ema=\"0.999\" keeps a moving\n"
+    "average of the weights for validation and test, which is written to weights-ema.safetensors; patience=\"5\"\n"
+    "ends training after 5 epochs without a better validation loss (or monitor=\"METRIC\") and writes the best\n"
+    "weights to weights-best.safetensors.\n\n"
+    "drop_last=\"true\" drops an incomplete last batch of an epoch. By default it is used for training, except a\n"
+    "single sample if the net has a batch norm, which is dropped with a note.\n\n"
+    "algorithm=\"direct\", in <train> or on a layer, forbids Winograd's algorithm for convolutions, which is faster\n"
+    "and has four times larger rounding errors, about 8e-7 of a result's norm.\n\n"
+    "--weights loads initial weights from a file: those with the same name and shape are loaded, all others are\n"
+    "listed. <group match=\"…\" frozen=\"true\"/> keeps them fixed while new layers are trained.\n\n"
+    "sample_weights=\"balanced\" draws samples with replacement, each class equally often; \"1,1,5\" sets weights\n"
+    "of classes.\n\n"
+    "--waits prints at the end how long a step waited for its batch, for the computation and for the rest. If data\n"
+    "take a large part, read or augment less data, or use larger batches.\n\n"
     "--ranks N and --hosts a,b:2 start ranks with mpirun; under mpirun or srun --mpi=pmix the launcher starts them.\n"
-    "Processes that torchrun, or srun without PMIx, has started are refused, because each would train alone. Rank 0 "
-    "writes\n"
-    "the run and prints its output; messages of other ranks begin with their number, and with their host if there "
-    "are\n"
-    "several. Before the first step all ranks compare graph, options, version and data. If a rank hangs, --timeout S "
-    "ends\n"
-    "the run within S + 10 seconds and names the rank and the exchange that it has not reached. With --min-ranks a "
-    "lost rank\n"
-    "costs only the steps since the newest checkpoint: the other ranks are started again.\n\n"
-    "--trace writes a timeline of all ranks and devices in the sixth step (or the last, if there are fewer) as JSON "
-    "for\n"
-    "ui.perfetto.dev: nodes with their kernels, exchanges with their bytes, and waits for a batch or another rank. "
-    "The times\n"
-    "of a single GPU are measured by events in its stream; with several devices each kernel is waited for, so this "
-    "step\n"
-    "takes longer.\n\n"
+    "Processes that torchrun, or srun without PMIx, has started are refused, because each would train alone. Rank 0\n"
+    "writes the run and prints its output; messages of other ranks begin with their number, and with their host if\n"
+    "there are several. Before the first step all ranks compare graph, options, version and data. If a rank hangs,\n"
+    "--timeout S ends the run within S + 10 seconds and names the rank and the exchange that it has not reached.\n"
+    "With --min-ranks a lost rank costs only the steps since the newest checkpoint: the other ranks are "
+    "started\nagain.\n\n"
+    "--trace writes a timeline of all ranks and devices in the sixth step (or the last, if there are fewer) as JSON\n"
+    "for ui.perfetto.dev: nodes with their kernels, exchanges with their bytes, and waits for a batch or another\n"
+    "rank. The times of a single GPU are measured by events in its stream; with several devices each kernel is\n"
+    "waited for, so this step takes longer.\n\n"
     "If the loss depends on no data set, an epoch is one step.\n\n"
     "--json: docs/using-models.md lists the events and their members.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
@@ -524,12 +508,10 @@ const Command command_eval = {
   .arguments = "GRAPH|RUN",
   .summary = "evaluate loss and metrics on the test samples",
   .details
-  = "Computes the loss and every <metric> of <train> on the test samples, or on the validation samples if there are "
-    "no\n"
-    "test samples. A confusion matrix has a row for each class and a column for each prediction; --json prints it as\n"
-    "nested lists. With --beam a net with a decoder generates the test sentences, which are compared by BLEU "
-    "(Papineni et\n"
-    "al. 2002: n-grams of one to four tokens, with a brevity penalty) and by exact matches.\n\n"
+  = "Computes the loss and every <metric> of <train> on the test samples, or on the validation samples if there are\n"
+    "no test samples. A confusion matrix has a row for each class and a column for each prediction; --json prints\n"
+    "it as nested lists. With --beam a net with a decoder generates the test sentences, which are compared by BLEU\n"
+    "(Papineni et al. 2002: n-grams of one to four tokens, with a brevity penalty) and by exact matches.\n\n"
     "  gradloom eval run1\n"
     "  gradloom eval dates --beam 4\n"
     "  gradloom eval run1 --weights run1/weights-best.safetensors",

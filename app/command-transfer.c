@@ -31,11 +31,11 @@ typedef enum
 
 static const char *const ways[] = { "scratch", "head", "last", "all" };
 
-/* What an evaluation said. */
+/* The result of an evaluation. */
 typedef struct
 {
   double loss, metric;
-  char *name; /* of the metric, NULL where there is none */
+  char *name; /* of the metric; NULL: none */
 } Figure;
 
 /* ---- which weights learn ------------------------------------------------------ */
@@ -66,7 +66,7 @@ learns (const TransferOptions *o, Way way, const char *id)
          || (way == WAY_LAST && g_strcmp0 (id, o->last) == 0);
 }
 
-/* The graph's own choice of what is frozen gives way to the column's. */
+/* The column's choice of frozen weights replaces the graph's. */
 static void
 freeze (LoomGraph *graph, const TransferOptions *o, Way way)
 {
@@ -218,7 +218,7 @@ print_row (const char *path, const TransferOptions *o, gint64 samples, int width
   return TRUE;
 }
 
-/* What can be said before anything is trained. */
+/* The errors that are known before training. */
 static gboolean
 check (const TransferOptions *o, int n, char **paths, GError **error)
 {
@@ -243,7 +243,7 @@ check (const TransferOptions *o, int n, char **paths, GError **error)
 
 /* ---- the command --------------------------------------------------------------- */
 
-/* "100,all" as numbers, 0 for all. NULL where it is something else. */
+/* "100,all" as numbers, 0 for all. NULL if it is not valid. */
 static GArray *
 read_samples (const char *text)
 {
@@ -323,13 +323,11 @@ const Command command_transfer = {
   .arguments = "GRAPH…",
   .summary = "measure what another network's weights are worth: with few or many samples, on near or far tasks",
   .details
-  = "Each GRAPH is a task with its data set; a task may be near to the one of the weights, or far from it. A row for "
-    "each\n"
-    "number of training samples has the first metric on the test samples (without metrics the loss) after --steps "
-    "steps:\n"
-    "trained from scratch; with only the head trained on frozen features; with the last block trained too; and with "
-    "all\n"
-    "layers trained. The seed selects the samples. Groups that the graphs freeze are trained.\n\n"
+  = "Each GRAPH is a task with its data set; a task may be near to the one of the weights, or far from it. A row\n"
+    "for each number of training samples has the first metric on the test samples (without metrics the loss) after\n"
+    "--steps steps: trained from scratch; with only the head trained on frozen features; with the last block\n"
+    "trained too; and with all layers trained. The seed selects the samples. Groups that the graphs freeze "
+    "are\ntrained.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 1 --out donor\n"
     "  gradloom transfer graphs/lessons/transfer-learning.xml graphs/lessons/transfer-far.xml \\\n"
     "    --weights donor/weights.safetensors --head head --last fc1",

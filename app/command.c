@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Numbers that mean something only from a least value on, in whichever command they stand. */
+/* Options with a least value, in all commands. */
 static const struct
 {
   const char *option;
@@ -134,8 +134,8 @@ const char command_statuses[]
       "memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
       "(diff: 0 equal, 1 different, 2 error.)\n";
 
-/* While options are described, who takes them. Entries live on the stack of the command that parses them, so they are
- * only there during its call. */
+/* The callback that receives the options while they are described. Entries live on the stack of the command that parses
+ * them, so they exist only during its call. */
 static CommandOptionsFunc describe;
 static gpointer describe_data;
 

@@ -38,9 +38,9 @@ extern const char command_statuses[];
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* "1,2,3": gint64 from least to most, one at least; NULL where the text has anything else. (transfer full) */
 GArray *command_numbers (const char *text, gint64 least, gint64 most);
-/* TRUE where --strategy has a word that it knows, or none; else says so, and the command ends with status 2. */
+/* TRUE if --strategy is known or not given; else prints an error, and the command ends with status 2. */
 gboolean command_knows_strategy (const Command *command, const char *strategy);
-/* What the help says of --strategy; never freed. */
+/* The help text of --strategy; never freed. */
 const char *command_strategy_help (void);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
 int command_fail (const Command *command, GError *error);
@@ -52,7 +52,7 @@ gboolean command_flush (void);
  * nothing else went wrong; a pipe whose reader has left is no loss. */
 int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* Says that a device takes no more threads than there are processors, where more were asked for. */
+/* Prints a note if more threads were requested than the device has processors. */
 void command_warn_of_threads (const Command *command, int threads);
 /* FALSE, *status is 2: a launcher has started this process as one of several, which would all do the same work. */
 gboolean command_runs_alone (const Command *command, int *status);
@@ -65,7 +65,7 @@ void command_take_costs (const Command *command, const char *path, LoomDevices *
  * runs, read; every fault of grammar is one error. A graph that cannot be read is the graph's fault (status 1), not the
  * disk's. */
 LoomGraph *command_read_graph (const char *path, GError **error);
-/* The same with the faults as a list: NULL is what is no graph at all. */
+/* The same with the faults as a list; NULL if the file is not a graph. */
 LoomGraph *command_load_graph (const char *path, LoomFaults *faults, GError **error);
 /* Where path is the folder of a run and *weights is NULL (no --weights), *weights becomes the run's newest; FALSE where
  * it has none yet. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A string of DOT in quotes: only the quote itself and what looks like an escape are special. */
+/* A quoted string of DOT: only the quote and possible escapes are special. */
 static void
 append_quoted (GString *s, const char *text)
 {

@@ -26,7 +26,7 @@ typedef struct
   const char *name; /* of --to */
   const char *summary;
   const char *suffix;          /* of its files */
-  gboolean needs_weights;      /* a run's newest are looked up where --weights is not given */
+  gboolean needs_weights;      /* the newest of a run are used if --weights is not given */
   gboolean draws;              /* it takes --module, --dark and --transparent */
   gboolean streams;            /* -o - writes to standard output */
   int (*run) (ExportJob *job); /* the exit status; NULL: planned for a later version */

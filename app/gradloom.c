@@ -25,8 +25,7 @@ print_help (FILE *to)
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     fprintf (to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
   fprintf (to,
-           "\n"
-           "gradloom COMMAND --help describes a command; gradloom help man, markdown, bash, zsh or fish\n"
+           "\ngradloom COMMAND --help describes a command; gradloom help man, markdown, bash, zsh or fish\n"
            "prints the manual page, the manual as Markdown, or a shell's completion. Exit status: %s",
            command_statuses);
 }
@@ -70,7 +69,7 @@ spin_shortly (char **argv)
   g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
   if (path == NULL)
     return;
-  execv (path, argv); /* where that fails the program runs all the same */
+  execv (path, argv); /* if that fails, the program still runs */
 }
 
 int

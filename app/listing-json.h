@@ -10,7 +10,7 @@ void listing_print_program (const LoomProgram *program, const char *part);
 /* {"event":"pass"}: what a pass on the way to the plan left. */
 void listing_print_pass (const LoomPlanPass *pass, const char *part);
 void listing_print_plan (const LoomPlan *plan, const char *part);
-/* {"event":"memory"} of one device: what the plan holds there by kind, and what of that lies in its arena. */
+/* {"event":"memory"} of one device: the plan's memory there by kind, and the part of it in its arena. */
 void listing_print_memory (const char *event, const char *part, const char *device, const gsize bytes[LOOM_N_OWNERS],
                            const LoomPlanMemory *memory);
 

@@ -6,8 +6,8 @@
 
 G_BEGIN_DECLS
 
-/* A line each, in the program's order, and what they come to on each device; with json an object each. rank: whose part
- * of each it is; -1: there is one. */
+/* A line for each parameter, in the program's order, and the sum of each device; with json an object for each.
+ * rank: the rank of these parts; -1: a single rank. */
 void listing_print_parameters (const LoomPlan *plan, int rank, gboolean json);
 /* The largest first. Either plan may be NULL. */
 void listing_print_nodes (const LoomPlan *step, const LoomPlan *update, int rank, gboolean json);

@@ -13,7 +13,7 @@ typedef struct
   int ranks;
 } ListingRanks;
 
-/* As the spec lays them out; FALSE with the error where it cannot. */
+/* In the mesh of the spec; FALSE with the error if it is not possible. */
 gboolean listing_ranks_init (ListingRanks *self, const LoomTrainSpec *spec, int ranks, GError **error);
 void listing_ranks_clear (ListingRanks *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingRanks, listing_ranks_clear)

@@ -12,8 +12,8 @@ typedef struct
 {
   LoomNet *net;         /* of open ends */
   LoomStep *step;       /* of <train> */
-  LoomProgram *program; /* borrowed from the step where there is one */
-  LoomStep *keeping;    /* the step without recomputation, where the graph asks for it */
+  LoomProgram *program; /* borrowed from the step, if there is one */
+  LoomStep *keeping;    /* the step without recomputation, if the graph has any */
   char *device;         /* <train>'s; NULL: cpu */
   gboolean strict_devices;
 } Listing;

@@ -43,7 +43,7 @@ print_json (const LoomPlanCall *call, const char *device, const char *text, cons
   command_event_print (b);
 }
 
-/* The plan's own device says which kernel it took; of a device that is not here only the back end can say something. */
+/* The plan's own device names its kernel; for a device that this machine lacks only the back end can. */
 static char *
 computed_by (const PlanSource *self, const LoomPlanCall *call, const char *why)
 {
@@ -104,9 +104,8 @@ plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
     if (is_in (loom_net_node (net, i)->path, self->node))
       {
         if (!self->json)
-          printf ("// %s has no kernel: it is data, a weight, a constant, a view of another value, or is fused into "
-                  "another\n"
-                  "// node's kernel\n",
+          printf ("// %s has no kernel: it is data, a weight, a constant, a view of another value, or is fused\n"
+                  "// into another node's kernel\n",
                   self->node);
         return TRUE;
       }

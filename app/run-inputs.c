@@ -97,7 +97,7 @@ dynamic_symbol (Run *r, LoomDim d, gint64 *factor)
   return open;
 }
 
-/* " where B is 2 by --in x": the sizes of the symbols in a shape, and what they were taken from. */
+/* " where B is 2 by --in x": the sizes of the symbols in a shape, and their sources. */
 static char *
 known_sizes (Run *r, const LoomShape *shape)
 {
@@ -167,7 +167,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
       return FALSE;
     }
   if (want == LOOM_F32)
-    want = r->float_dtype; /* as lowering has it; what is called f64 or bf16 in the graph stays that */
+    want = r->float_dtype; /* as in lowering; f64 and bf16 of the graph stay */
   g_autoptr (LoomTensor) t = loom_npy_load (port_file->file, &local);
   if (t == NULL)
     {
@@ -191,7 +191,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
   return TRUE;
 }
 
-/* Once more, as an input or a data set may have said what a symbol of an input before it is. */
+/* Again, because a later input or data set may have bound a symbol of an earlier one. */
 gboolean
 run_rebind (Run *r, GError **error)
 {
@@ -299,7 +299,7 @@ run_open_dataset (Run *r, guint node, GError **error)
   return d->error != NULL ? NULL : d->dataset;
 }
 
-/* B is what inputs say; where none says so, the first batch of a data set. */
+/* B is that of the inputs; without one, that of the first batch of a data set. */
 void
 run_bind_batch (Run *r)
 {
@@ -309,7 +309,7 @@ run_bind_batch (Run *r)
     {
       if (!loom_net_is_dataset (r->symbolic, i))
         continue;
-      /* One that cannot be opened is only an error where something that was asked for needs it. */
+      /* A data set that cannot be opened is an error only if a requested port needs it. */
       const LoomDataset *dataset = run_open_dataset (r, i, NULL);
       if (dataset == NULL)
         continue;

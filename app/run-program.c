@@ -251,7 +251,7 @@ run_build_program (Run *r, GError **error)
   r->program = loom_lower (r->net, &options, value, &local);
   if (r->program == NULL)
     {
-      /* A missing data file stands in the faults, and says more than what it led to. */
+      /* A missing data file is in the faults, which say more than the errors that follow from it. */
       if (!loom_faults_to_error (r->faults, NULL, error))
         return FALSE;
       g_propagate_error (error, g_steal_pointer (&local));

@@ -111,7 +111,7 @@ add_plan (SimulateWork *work, const LoomPlan *plan, double samples, const LoomPa
 
 #define SCALAR_BYTES 256 /* and less: what is exchanged is no gradient, which go many in one call */
 
-/* The exchanges of a step of two replicas that wait for one another for the sake of some numbers. */
+/* The exchanges of a step of two replicas that wait for each other. */
 static gboolean
 count_scalars (SimulateWork *work, const char *path, const Bench *b, GError **error)
 {
@@ -287,7 +287,7 @@ time_together (Bench *b, LoomComm *comm, gint64 steps, double *median, double *c
   return TRUE;
 }
 
-/* Kernel by kernel, and the whole step without a look inside. */
+/* Kernel by kernel, and the whole step without inner measurements. */
 static gboolean
 measure (Bench *b, double step, SimulateWork *work, GError **error)
 {

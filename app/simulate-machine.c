@@ -90,12 +90,10 @@ simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType 
 void
 simulate_print_constants (void)
 {
-  printf ("Products reach %.2f of a GPU's peak (83 of 125 Tflop/s by cuBLAS on a V100: Markidis et al., 2018), "
-          "memory\n"
-          "%.2f of its bandwidth (750 of 900 GB/s on a V100: Jia et al., 2018); a kernel takes at least %.0f µs "
-          "(assumed). Links\n"
-          "reach %.2f of their rate within a machine and %.2f between machines; a message takes %.0f µs and %.0f µs "
-          "(Isaev et al.,\n2023).\n\n",
+  printf ("Products reach %.2f of a GPU's peak (83 of 125 Tflop/s by cuBLAS on a V100: Markidis et al., 2018),\n"
+          "memory %.2f of its bandwidth (750 of 900 GB/s on a V100: Jia et al., 2018); a kernel takes at least\n"
+          "%.0f µs (assumed). Links reach %.2f of their rate within a machine and %.2f between machines; a message\n"
+          "takes %.0f µs and %.0f µs (Isaev et al., 2023).\n\n",
           SIMULATE_PRODUCTS, SIMULATE_TRAFFIC, SIMULATE_LAUNCH * 1e6, WITHIN, BETWEEN, WITHIN_DELAY * 1e6,
           BETWEEN_DELAY * 1e6);
   printf ("%-7s %8s %8s %8s %8s %7s  %s\n", "card", "f32", "tf32", "f16", "GB/s", "GB", "peaks in Tflop/s from");

@@ -44,7 +44,7 @@ all_reduce_seconds (const SimulateSetup *setup, int ranks, int stride, double by
 
   if (here > 1)
     seconds += 2 * ceil (log2 (here)) * setup->inside.latency + 2 * (here - 1.0) / here * bytes / setup->inside.rate;
-  /* As many groups as the stride says share a machine's link. */
+  /* The stride is the number of groups that share a machine's link. */
   if (machines > 1)
     seconds += 2 * ceil (log2 (machines)) * setup->between.latency
                + 2 * (machines - 1.0) / machines * bytes * MIN (stride, setup->per_machine) / setup->between.rate;
@@ -131,7 +131,7 @@ backward_seconds (const Model *m, guint i)
   return layer_of (m, i)->backward / (m->setup->tensor * m->setup->microbatches) + tensor_seconds (m, i);
 }
 
-/* One stage after the other gets layers until it has its share of what is left. */
+/* Each stage gets layers until it has its part of the remaining time. */
 static void
 balance (Model *m)
 {
@@ -166,7 +166,7 @@ balance (Model *m)
     }
 }
 
-/* Begins when both the lane and what it exchanges are there; returns its end. */
+/* Begins when both the lane and its operands are ready; returns its end. */
 static double
 exchange (Model *m, int s, double ready, double seconds, double bytes, const char *label, const char *node)
 {
@@ -268,7 +268,7 @@ run_layers (Model *m, int s, double now, gboolean is_backward, gboolean is_last,
 
 /* ---- a pipeline --------------------------------------------------------------- */
 
-/* FALSE where what it needs is not there yet. */
+/* FALSE if its operands are not ready yet. */
 static gboolean
 try_operation (Model *m, int s)
 {
@@ -290,7 +290,7 @@ try_operation (Model *m, int s)
   if (ready < 0)
     return FALSE;
   begin = fmax (ready, stage->free);
-  /* Waiting is seen where somebody looks. */
+  /* Waits are recorded for a trace only. */
   if (stages > 1)
     add_span (m, s, LOOM_TRACE_WAIT, stage->free, begin, 0, "wait", "another stage");
   end = run_layers (m, s, begin, is_backward, stage->next == 2 * n - 1, by_layer);
@@ -418,7 +418,7 @@ run_step (Model *m)
   return step;
 }
 
-/* What it takes where exchanges take no time. */
+/* The time if exchanges took none. */
 static double
 without_exchange (const SimulateWork *work, const SimulateSetup *setup, int replicas)
 {

@@ -284,22 +284,18 @@ simulate_published (gboolean as_json)
              "no source found; ten times the 14.8 days of 10,000", as_json);
   if (!as_json)
     printf (
-        "\n"
-        "Sources: Brown et al., Language Models are Few-Shot Learners, 2020, arXiv:2005.14165. Goyal et al., "
-        "Accurate, Large Minibatch\n"
-        "SGD: Training ImageNet in 1 Hour, 2017, arXiv:1706.02677. Huang et al., GPipe: Efficient Training of Giant "
-        "Neural Networks using\n"
-        "Pipeline Parallelism, 2019, arXiv:1811.06965. Isaev et al., Calculon: a Methodology and Tool for High-Level "
-        "Codesign of Systems\n"
-        "and Large Language Models, SC 2023. Jia et al., Dissecting the NVIDIA Volta GPU Architecture via "
-        "Microbenchmarking, 2018,\n"
-        "arXiv:1804.06826. Markidis et al., NVIDIA Tensor Core Programmability, Performance & Precision, 2018, "
-        "arXiv:1803.04014. Narayanan\n"
-        "et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, 2021, "
-        "arXiv:2104.04473. Patterson et al.,\n"
-        "Carbon Emissions and Large Neural Network Training, 2021, arXiv:2104.10350. Sergeev and Del Balso, Horovod: "
-        "fast and easy\n"
-        "distributed deep learning in TensorFlow, 2018, arXiv:1802.05799. No source was found for BERT-large's "
-        "scaling and the 147 days;\n"
-        "their machines are assumed.\n");
+        "\nSources: Brown et al., Language Models are Few-Shot Learners, 2020, arXiv:2005.14165. Goyal et al., "
+        "Accurate, "
+        "Large Minibatch\nSGD: Training ImageNet in 1 Hour, 2017, arXiv:1706.02677. Huang et al., GPipe: Efficient "
+        "Training of Giant Neural Networks using\nPipeline Parallelism, 2019, arXiv:1811.06965. Isaev et al., "
+        "Calculon: a "
+        "Methodology and Tool for High-Level Codesign of Systems\nand Large Language Models, SC 2023. Jia et al., "
+        "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018,\narXiv:1804.06826. Markidis et al., "
+        "NVIDIA Tensor Core Programmability, Performance & Precision, 2018, arXiv:1803.04014. Narayanan\net al., "
+        "Efficient "
+        "Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, 2021, arXiv:2104.04473. Patterson et "
+        "al.,\nCarbon Emissions and Large Neural Network Training, 2021, arXiv:2104.10350. Sergeev and Del Balso, "
+        "Horovod: "
+        "fast and easy\ndistributed deep learning in TensorFlow, 2018, arXiv:1802.05799. No source was found for the "
+        "scaling\nof BERT-large and for the 147 days; their machines are assumed.\n");
 }

@@ -19,7 +19,7 @@ typedef struct
   double samples; /* a step of one replica */
   guint scalars;  /* exchanges of single numbers between replicas in a step: of the loss, its count, metrics */
   double memory[LOOM_N_OWNERS];
-  LoomParallel parallel; /* as the graph says it; what it points to is none of the work's, and NULL */
+  LoomParallel parallel; /* that of the graph; its pointers are NULL */
 } SimulateWork;
 
 void simulate_work_init (SimulateWork *work);
@@ -52,7 +52,7 @@ typedef struct
 #define SIMULATE_TRAFFIC  0.83
 #define SIMULATE_LAUNCH   5e-6
 
-/* NULL where there is none of that name; *names is then a list for a sentence (transfer full). */
+/* NULL if the name is unknown; *names is then a list for a message (transfer full). */
 const SimulateCard *simulate_find_card (const char *name, char **names);
 const SimulateLink *simulate_find_link (const char *name, char **names);
 /* Seconds of a kernel. */

@@ -13,7 +13,7 @@
 #define TOP    20
 #define BOTTOM 60
 
-/* Told apart by colour-blind people, too (Okabe and Ito). */
+/* Colours that colour-blind people can distinguish (Okabe and Ito). */
 static const char *const colors[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000" };
 
 typedef struct

@@ -116,7 +116,7 @@ split (const char *text, const char *option, char **name, const char **values, G
   return TRUE;
 }
 
-/* A value may hold commas itself where it stands in quotes or brackets: then values are divided by semicolons. */
+/* A value in quotes or brackets may contain commas: values are then separated by semicolons. */
 static char **
 split_values (const char *values)
 {

@@ -17,7 +17,7 @@ typedef struct
   GMutex lock;
 } Crew;
 
-/* ---- what a run says ------------------------------------------------------------------ */
+/* ---- the events of a run ------------------------------------------------------------------ */
 
 static double
 number (JsonObject *object, const char *name)
@@ -27,7 +27,7 @@ number (JsonObject *object, const char *name)
   return node != NULL && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : NAN;
 }
 
-/* The first metric that is a number, or the one that was asked for. */
+/* The first metric that is a number, or --metric. */
 static void
 take_metric (Crew *crew, SweepRun *run, JsonObject *metrics)
 {
@@ -146,7 +146,7 @@ words_of (const Crew *crew, const SweepRun *run, guint index)
   return words;
 }
 
-/* The last line that a failed run has said, without the program's name. */
+/* The last line that a failed run printed, without the program's name. */
 static char *
 last_words (const char *err, int status)
 {

@@ -81,7 +81,7 @@ count_failures (const Sweep *sweep, guint point, SweepBy by, const char **why)
   return n;
 }
 
-/* ---- what is printed ------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------- */
 
 static void
 format_figure (const SweepFigure *f, char *to, gsize size)
@@ -146,7 +146,7 @@ add_settings (LoomJson *json, const SweepPoint *point, SweepBy by)
     {
       g_auto (GStrv) part = g_strsplit (point->set->pdata[i], "=", 2);
 
-      /* Where a case and a grid set the same, what stands last holds, and a name stands once in an object. */
+      /* If a case and a grid set the same attribute, the last one holds, and an object has each name once. */
       if (sweep_point_get (point, part[0]) == (const char *)point->set->pdata[i] + strlen (part[0]) + 1)
         loom_json_string (json, part[0], part[1]);
     }

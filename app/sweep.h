@@ -14,28 +14,28 @@ typedef struct
 {
   GPtrArray *set; /* char*, "train.lr=0.1" */
   char *name;     /* of its case; NULL: none */
-  guint n_case;   /* how many, from the first, belong to the case */
+  guint n_case;   /* the number of settings, from the first, of the case */
 } SweepPoint;
 
 /* What settings of unlike batches have in common. */
 typedef enum
 {
-  SWEEP_BY_EPOCHS, /* as often as the graph, or --epochs, says, every sample is seen */
+  SWEEP_BY_EPOCHS, /* equal epochs: those of the graph, or --epochs */
   SWEEP_BY_UPDATES /* as many steps are taken as by the setting that takes most */
 } SweepBy;
 
 typedef struct
 {
-  guint point; /* of which settings it is a repetition */
+  guint point; /* the index of its settings */
   gint64 seed; /* -1: the graph's */
   gint64 fold; /* that validates, from 1; 0: no cross-validation */
   SweepBy by;
   gint64 epochs, steps; /* instead of those that all runs get; 0: these */
   gboolean known;       /* another run has come to the same */
-  double loss, metric; /* of the last evaluation; NaN: it said none */
+  double loss, metric; /* of the last evaluation; NaN: none */
   double train_loss, parameters;
   gint64 step;
-  char *failure; /* what the run said; NULL: it did not fail */
+  char *failure; /* the run's error; NULL: it did not fail */
 } SweepRun;
 
 typedef struct

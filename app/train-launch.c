@@ -13,7 +13,7 @@
 
 #include "app/train-signals.h"
 
-/* ---- going on without a rank ----------------------------------------------------------- */
+/* ---- continuing without a rank ----------------------------------------------------------- */
 
 static void
 add (GPtrArray *words, const char *option, char *value)

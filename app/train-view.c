@@ -38,7 +38,7 @@ readable (double x, char *buffer)
   return isnan (x) ? "nan" : g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.5g", x);
 }
 
-/* A table is no number: it is printed by itself, or not at all. */
+/* A table is not a number: it is printed separately, or not at all. */
 static gboolean
 is_table (LoomTrainer *trainer, guint metric)
 {
@@ -187,7 +187,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   draw_bar (view, trainer, s);
 }
 
-/* Rows are what is, columns what was said. */
+/* Rows are classes, columns predictions. */
 static void
 print_matrix (const char *name, const LoomTrainerMatrix *matrix)
 {
@@ -364,7 +364,7 @@ train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *tra
   loom_trainer_set_observer (trainer, &observer, view);
 }
 
-/* The end of a run that --steps asked for. */
+/* The end of a run by --steps. */
 static void
 say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
 {
@@ -407,7 +407,7 @@ say_waits (const LoomTrainerWaits *w)
                               : "  (prepared ahead by several threads)");
 }
 
-/* Of a device with memory of its own, what its driver says; each figure with what it is. */
+/* The driver's figures of a device with its own memory, each with its meaning. */
 static void
 say_memory (const char *device, const LoomTrainerDeviceMemory *m)
 {

@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   gboolean json, terminal, bar_shown;
-  gboolean waits;   /* a table of where steps wait at the end */
+  gboolean waits;   /* a table of stalls at the end */
   gboolean silent;  /* no bar: programs read, or events and a bar would share a terminal */
   gboolean lost;    /* standard output cannot be written */
   gboolean by_step; /* a loss without data: an epoch is one step */

@@ -91,7 +91,7 @@ bus_error (int number, siginfo_t *info, void *context)
       _exit (exit_status);
     }
   signal (number, SIG_DFL);
-  raise (number); /* which waits until this handler has returned */
+  raise (number); /* delivered after this handler has returned */
 }
 
 void

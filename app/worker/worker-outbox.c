@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define RING     4096 /* points between two looks of the serve thread; a power of two */
+#define RING     4096 /* points between two calls of the serve thread; a power of two */
 #define MAX_KEPT 8192 /* points that wait for Studio */
 #define MAX_LIST 256  /* evaluations and problems that wait */
 

@@ -8,7 +8,7 @@
 #include "app/worker/worker.h"
 
 #define MAX_WAIT   (50 * 1000)  /* µs a step */
-#define SLICE      (20 * 1000)  /* µs between two looks at the pace that is asked for */
+#define SLICE      (20 * 1000)  /* µs between two checks of the requested pace */
 #define MIN_WAIT   1000         /* µs: shorter waits are not worth a sleep, the next step's will hold them */
 #define MAX_LATE   (100 * 1000) /* µs */
 

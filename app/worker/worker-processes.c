@@ -15,8 +15,8 @@
 static struct
 {
   LoomComm *ranks;
-  gboolean has_run; /* the others have been told of one */
-  gboolean broken;  /* they wait for this one, which has failed alone */
+  gboolean has_run; /* the other ranks have started one */
+  gboolean broken;  /* the other ranks wait for this one, which has failed */
 } processes;
 
 void
@@ -144,7 +144,7 @@ worker_follow (LoomComm *comm)
   if (run != NULL && loom_dist_agree (comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
     loom_trainer_run (trainer, &error);
   else
-    g_clear_error (&error); /* the first rank was told, or is gone */
+    g_clear_error (&error); /* the first rank was notified, or has ended */
   if (error != NULL && !loom_dist_is_collective_error (error))
     return end_all (comm, error);
   g_clear_pointer (&trainer, loom_trainer_free);

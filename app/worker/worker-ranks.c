@@ -36,12 +36,12 @@ follow (gpointer data)
   g_mutex_lock (&making);
   trainer = loom_trainer_new (self->ranks->graph, &options, &error);
   g_mutex_unlock (&making);
-  /* The first rank is told why they do not begin. */
+  /* The first rank gets the reason why the ranks do not begin. */
   loom_trainer_fingerprint (trainer, what);
   if (!loom_dist_agree (self->comm, error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
     return NULL;
   loom_trainer_run (trainer, &error);
-  /* The first rank says why all have ended. */
+  /* The first rank reports why all have ended. */
   if (error != NULL && !loom_dist_is_collective_error (error))
     {
       g_autofree char *why = g_strdup_printf ("Rank %d: %s", self->comm->rank, error->message);

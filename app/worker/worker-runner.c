@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_VIEWS    6  /* that are asked for at a time */
+#define MAX_VIEWS    6  /* requested at a time */
 #define WAITS_STRIDE 16 /* measured steps between two reports of where they wait, after the first ones */
 
 typedef struct
@@ -108,7 +108,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   };
   LoomTrainerWaits waits;
 
-  /* The run ends here with an error that says so; a curve has no place for it. */
+  /* The run ends here with an error; a curve has no point for it. */
   if (!isfinite (s->loss))
     return;
   /* The trainer's rate is that of the steps alone at first, and none before the first look at the clock; the pace holds
@@ -185,7 +185,7 @@ mark_ended (WorkerRunner *runner)
   g_mutex_unlock (&runner->lock);
 }
 
-/* Where data comes from, when the data is what is wrong. */
+/* The source of the data, if the data are wrong. */
 static const char *
 dataset_node (LoomGraph *graph)
 {
@@ -360,7 +360,7 @@ worker_runner_new (WorkerOutbox *outbox)
   g_cond_init (&runner->wake);
   g_queue_init (&runner->checkpoints);
   runner->early = g_array_new (FALSE, FALSE, sizeof (LoomCommandKind));
-  /* Several at a time wait for the same step, so that values which belong together are asked for together. */
+  /* Several requests wait for the same step, so that related values are of one step. */
   runner->views = g_thread_pool_new (view_job, runner, MAX_VIEWS, FALSE, NULL);
   runner->thread = g_thread_new ("compute", compute, runner);
   return runner;
@@ -439,7 +439,7 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "The run is still being prepared. Try again in a moment.");
   else if (!runner->ready)
     {
-      /* Planning may take a while; what is asked for meanwhile holds from the first step on. */
+      /* Planning takes time; requests in the meantime take effect from the first step. */
       set_hurry (runner, kind);
       g_array_append_val (runner->early, kind);
       ok = TRUE;

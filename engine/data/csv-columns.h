@@ -27,7 +27,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomCsvColumns, loom_csv_columns_clear)
 gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                                   LoomCsvReader *reader, LoomCsvColumns *columns, GError **error);
 void loom_csv_add_column (LoomCsvColumns *self, const char *name);
-/* -1 where there is none of this name. */
+/* -1 if the name is unknown. */
 int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
 /* Appends the row's numbers in these columns: floats, NaN for a gap if gaps are not refused. */
 gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which,

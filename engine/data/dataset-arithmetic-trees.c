@@ -95,9 +95,10 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
     return FALSE;
   if (!is_class && (double)loom_option_int (klass, options, "leaves") * log10 ((double)modulus) > MAX_POWER)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "The data set arithmetic-trees has target_type=\"float\", but products of so many leaves are too "
-                   "large for it; use fewer leaves or a smaller modulus.");
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+          "The data set arithmetic-trees has target_type=\"float\", but products of this number of leaves are too "
+          "large for it; use fewer leaves or a smaller modulus.");
       return FALSE;
     }
   loom_info_add_port (info, "x", LOOM_I64, 1, &nodes);

@@ -186,7 +186,7 @@ load (const char *folder, const char *const *names, const Variant *v, LoomTensor
   return TRUE;
 }
 
-/* The lines of the file of names, where it is there and has enough of them. */
+/* The lines of the file of names, if it exists and has enough of them. */
 static char **
 read_names (const char *folder, const Variant *v)
 {

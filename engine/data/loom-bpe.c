@@ -227,7 +227,7 @@ merge_pair (const LoomBpe *self, guint rank, guint32 left, guint32 right, guint3
   return kept;
 }
 
-/* Merges the pairs of one piece, from its bytes on, and appends what is left. */
+/* Merges the pairs of one piece, starting from its bytes, and appends the tokens. */
 static void
 encode_piece (const LoomBpe *self, const char *text, gsize n, GArray *ids)
 {

@@ -430,7 +430,7 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
   gsize length;
 
   self->columns = g_ptr_array_new_with_free_func (column_free);
-  /* Of a table with thousands of columns a larger head is read, so that it has some rows. */
+  /* A larger head is read of a table with thousands of columns, so that it contains some rows. */
   for (gsize bytes = HEAD_BYTES; bytes <= MOST_HEAD_BYTES; bytes *= 8)
     {
       g_clear_pointer (&rows, g_ptr_array_unref);

@@ -28,7 +28,7 @@ struct _LoomDatasetClass
   void (*each_link) (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                      gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
   gboolean has_pictures;                /* x is pictures of 0 to 1, and the options are those of loom-augment.h, too */
-  gboolean is_text;                     /* a sample is a piece of a text, as long as its option `context` says */
+  gboolean is_text;                     /* a sample is a piece of a text with the length of its option `context` */
 };
 
 /* Adds a sample (its tensor is taken) to a list of LoomSampleItem, which must free them. */
@@ -58,7 +58,7 @@ struct _LoomDataset
   gint64 *kept, n_kept;         /* the training samples that loom_dataset_keep() and _fold() left; NULL: all */
   gint64 *held;                 /* those that _fold() made the validation split; NULL: it is the source's own */
   gboolean lower_case;          /* sentences are read in small letters */
-  const char *answer_separator; /* between those of y, where it is another one than separator; else NULL */
+  const char *answer_separator; /* between those of y, if it differs from separator; else NULL */
   const char *separator;        /* between tokens that are shown as a text; NULL: nothing */
   /* Of tables as text: the separator of fields, and the columns of x. */
   char delimiter;
@@ -76,7 +76,7 @@ gboolean loom_dataset_check_guard (const LoomDatasetClass *klass, const LoomData
 void loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts) (const char *file), gboolean deep,
                             gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
 
-/* One option, its default where it is not given. Names must be in the class's params. */
+/* One option, or its default. Names must be in the class's params. */
 const char *loom_option_string (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
 gint64 loom_option_int (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
 double loom_option_float (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);

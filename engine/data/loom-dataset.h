@@ -93,7 +93,7 @@ const LoomDatasetParam *loom_dataset_class_params (const LoomDatasetClass *klass
 gboolean
 loom_dataset_describe (const char *source, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error);
 
-/* Opens and reads what is needed. Errors as above; the guard is asked about links below a folder, too. */
+/* Opens and reads what is needed. Errors as above; the guard also checks links below a folder. */
 LoomDataset *loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError **error);
 typedef enum
 {

@@ -111,7 +111,7 @@ load (const char *path, GError **error)
   return g_steal_pointer (&t);
 }
 
-/* The dimensions of one sample of a file of images, a channel added where it has none. */
+/* The dimensions of one sample of a file of images, with a channel added if it has none. */
 static gboolean
 sample_dims (const char *path, int rank, const gint64 *dims, int *sample_rank, gint64 sample[], GError **error)
 {

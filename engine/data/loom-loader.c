@@ -52,7 +52,7 @@ struct _LoomLoader
   gboolean started;
   Slot slot[MAX_SLOTS];
   guint n_slots;
-  gint64 n_kept; /* how many batches before the newest the caller still reads */
+  gint64 n_kept; /* the number of batches before the newest that the caller still reads */
 
   GThread *thread[MAX_THREADS];
   guint n_threads; /* 0: reads directly */

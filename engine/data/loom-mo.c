@@ -64,7 +64,7 @@ read_header (Catalogue *c, const char *header)
     c->charset = g_steal_pointer (&name);
 }
 
-/* A text of the catalogue as UTF-8; NULL where it is none. */
+/* A text of the catalogue as UTF-8; NULL if it is not valid. */
 static char *
 decode (const Catalogue *c, const char *text)
 {

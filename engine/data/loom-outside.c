@@ -1,4 +1,4 @@
-/* Files and folders of a data set that are outside the folder of its graph, and the guard that is asked about them. */
+/* Files and folders of a data set that are outside the folder of its graph, and the guard that permits reading them. */
 #include <dirent.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-option.h"
 
-/* A folder may be full of links: what they lead to is then named by the folders that contain it. */
+/* A folder may be full of links: their targets are then named by the folders that contain them. */
 #define MAX_TARGETS 20
 
 /* ---- where links lead ---------------------------------------------------------------- */
@@ -153,7 +153,7 @@ loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts)
   walk_folder (&walk, folder);
 }
 
-/* ---- what is outside --------------------------------------------------------------- */
+/* ---- outer files --------------------------------------------------------------- */
 
 void
 loom_dataset_each_outside (const char *source, const LoomDatasetOptions *options, const char *own, LoomLinks links,

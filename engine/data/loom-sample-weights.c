@@ -23,7 +23,7 @@ are_own (const char *text)
   return g_str_equal (text, LOOM_SAMPLE_WEIGHTS_OWN);
 }
 
-/* "1,0,2.5": GArray of double, at least one of them above 0; NULL where it is something else. */
+/* "1,0,2.5": GArray of double, at least one of them above 0; NULL if it is not valid. */
 static GArray *
 parse (const char *text)
 {
@@ -54,7 +54,7 @@ loom_sample_weights_are_valid (const char *text)
   return weights != NULL || are_balanced (text) || are_own (text);
 }
 
-/* The port of this name that has one number a sample, of classes a whole one; -1 where there is none. */
+/* The port of this name with one number for each sample, an integer for classes; -1: none. */
 static int
 find_port (const LoomDatasetInfo *info, const char *name, LoomDType dtype)
 {

@@ -435,7 +435,7 @@ loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name
              : read_text (self, bytes, name, items, error);
   if (good && items->len == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no sample.", name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no sample.", name);
       good = FALSE;
     }
   return good ? g_steal_pointer (&items) : NULL;

@@ -21,7 +21,7 @@ typedef enum
 {
   LOOM_TEXT_CHARACTER,
   LOOM_TEXT_BYTE,
-  LOOM_TEXT_WORD, /* runs of letters and digits; every other character, but for white space, is one by itself */
+  LOOM_TEXT_WORD, /* sequences of letters and digits; each other character except white space is a token */
   LOOM_TEXT_BPE   /* byte-pair encoding, as GPT-2 has it */
 } LoomTextUnit;
 

@@ -6,7 +6,8 @@ say (GError **error)
 {
   g_set_error (
       error, LOOM_ERROR, LOOM_ERROR_USAGE,
-      "This build knows no ONNX. Install libprotobuf-c-dev, protobuf-c-compiler and libonnx-dev, and build again.");
+      "This build does not support ONNX. Install libprotobuf-c-dev, protobuf-c-compiler and libonnx-dev, and build "
+      "again.");
 }
 
 LoomOnnx *

@@ -89,7 +89,7 @@ onnx_attr_word_of (OnnxCtx *c, const char *name, const char *const *words)
         return words[i];
       g_string_append_printf (list, "%s“%s”", i == 0 ? "" : words[i + 1] != NULL ? ", " : " or ", words[i]);
     }
-  onnx_fail (c, "its “%s” is “%s”, which is not known here; it can be %s.", name, word, list->str);
+  onnx_fail (c, "its “%s” is “%s”, which is not supported; it can be %s.", name, word, list->str);
   return words[0];
 }
 
@@ -122,7 +122,7 @@ void
 onnx_check_attributes (OnnxCtx *c)
 {
   if (c->node->n_attribute > MAX_ATTRIBUTES)
-    onnx_fail (c, "it has %u attributes; up to %d are read here. Remove those that it does not need.",
+    onnx_fail (c, "it has %u attributes; the limit is %d. Remove those that it does not need.",
                (guint)c->node->n_attribute, MAX_ATTRIBUTES);
   for (gsize i = 0; i < c->node->n_attribute && !c->failed; i++)
     {
@@ -136,7 +136,7 @@ onnx_check_attributes (OnnxCtx *c)
             known = g_strv_contains ((const char *const *)names, name);
           }
       if (!known)
-        onnx_fail (c, "its attribute “%s” is not known here; remove it, or export the model without it.", name);
+        onnx_fail (c, "its attribute “%s” is not supported. Remove it, or export the model without it.", name);
     }
 }
 
@@ -200,7 +200,7 @@ onnx_size (OnnxCtx *c, gint64 number)
     return dim;
   if (number >= 0)
     return loom_dim (number);
-  onnx_fail (c, "a size of it is %" G_GINT64_FORMAT ", which is none.", number);
+  onnx_fail (c, "one of its sizes is %" G_GINT64_FORMAT ", which is not a valid size.", number);
   return loom_dim_unknown ();
 }
 
@@ -209,7 +209,7 @@ onnx_axis (OnnxCtx *c, gint64 axis, int rank)
 {
   if (axis < -rank || axis >= rank)
     {
-      onnx_fail (c, "there is no axis %" G_GINT64_FORMAT " in %d dimensions.", axis, rank);
+      onnx_fail (c, "it has no axis %" G_GINT64_FORMAT " in its %d dimensions.", axis, rank);
       return 0;
     }
   return (int)(axis < 0 ? axis + rank : axis);

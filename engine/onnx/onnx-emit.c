@@ -196,7 +196,7 @@ check_weights (OnnxCtx *c, const OnnxNode *node, const LoomNet *net)
           if (!g_str_equal (weight->name, name) || loom_shape_equal (&weight->shape, &shape))
             continue;
           g_autofree char *want = loom_shape_to_string (&weight->shape), *have = loom_shape_to_string (&shape);
-          onnx_fail (c, "its %s is %s, where “%s” has %s.", own->port, have, node->op->name, want);
+          onnx_fail (c, "its %s is %s, but “%s” has %s.", own->port, have, node->op->name, want);
         }
     }
 }

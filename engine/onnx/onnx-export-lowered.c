@@ -133,13 +133,12 @@ onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes)
   for (guint i = 0; i < n && v == NULL; i++)
     for (guint k = 0; k < G_N_ELEMENTS (sizes[i].symbol) && sizes[i].symbol[k]; k++)
       if (q->all->symbol_var[sizes[i].symbol[k] - 'A'] == NULL)
-        onnx_refuse (q->w, "no input of the model tells how much %c is. Fix it with --size, as in --size %c=1.",
+        onnx_refuse (q->w, "no input of the model determines the size %c. Fix it with --size, such as --size %c=1.",
                      sizes[i].symbol[k], sizes[i].symbol[k]);
   if (v == NULL)
-    onnx_refuse (
-        q->w,
-        "how its sizes follow from the dynamic ones (%s) cannot be said. Fix them with --size, as in --size %c=1.",
-        q->all->symbols, q->all->symbols[0]);
+    onnx_refuse (q->w,
+                 "its sizes cannot be derived from the dynamic ones (%s). Fix them with --size, such as --size %c=1.",
+                 q->all->symbols, q->all->symbols[0]);
   return v;
 }
 
@@ -197,8 +196,7 @@ onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDING
   if (v == NULL)
     onnx_refuse (
         q->w,
-        "a number in it depends on the dynamic sizes (%s) in a way that cannot be said. Fix them with --size, as in "
-        "--size %c=1.",
+        "a number in it cannot be derived from the dynamic sizes (%s). Fix them with --size, such as --size %c=1.",
         q->all->symbols, q->all->symbols[0]);
   return v;
 }
@@ -330,7 +328,7 @@ onnx_prim_write_program (OnnxPrim *q)
         q->instr[k] = loom_program_instr (q->p[k], i);
       const OnnxPrimWriter *writer = find_writer (q->instr[0]->prim);
       if ((writer == NULL || !writer->write (q)) && !q->w->failed)
-        onnx_refuse (q->w, "ONNX has nothing for %s, which it consists of.", q->instr[0]->prim->name);
+        onnx_refuse (q->w, "ONNX has no operator for %s, which it consists of.", q->instr[0]->prim->name);
     }
 }
 
@@ -373,9 +371,7 @@ onnx_write_lowered (OnnxWrite *w)
       alike = alike && (q.p[k] == NULL || is_alike (q.p[0], q.p[k]));
     }
   if (!w->failed && !alike)
-    onnx_refuse (w,
-                 "what it computes is made for sizes that are known, and %s dynamic. Fix them with --size, as in "
-                 "--size %c=1.",
+    onnx_refuse (w, "its computation needs fixed sizes, but %s dynamic. Fix them with --size, such as --size %c=1.",
                  w->all->symbols[1] ? "some are" : "one is", w->all->symbols[0]);
   if (!w->failed)
     {

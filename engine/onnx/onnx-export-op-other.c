@@ -2,9 +2,9 @@
 #include "engine/onnx/onnx-export-private.h"
 
 const OnnxWriter onnx_write_other[] = {
-  { "gradient", .refusal = "it differentiates, which is a step of training and no part of a model. Export what stands "
+  { "gradient", .refusal = "it computes a gradient, which is part of training and not of a model. Export a node "
                            "before it with --output." },
-  { "assign", .refusal = "it changes a weight, which is a step of training and no part of a model. Export what stands "
-                         "before it with --output." },
+  { "assign", .refusal = "it changes a weight, which is part of training and not of a model. Export a node before it "
+                         "with --output." },
   { NULL },
 };

@@ -18,8 +18,8 @@ rows_of (OnnxPrim *q, int *n)
   if (onnx_size_is (&size, *n) && *n <= MAX_ROWS)
     return TRUE;
   onnx_refuse (q->w,
-               "ONNX has no operator for %s, and written out step by step a matrix may have %d rows at most, a number "
-               "that is known.",
+               "ONNX has no operator for %s; its expansion into other operators supports matrices with a fixed number "
+               "of at most %d rows.",
                q->instr[0]->prim->name, MAX_ROWS);
   return FALSE;
 }

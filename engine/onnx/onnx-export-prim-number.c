@@ -441,7 +441,7 @@ write_scatter (OnnxPrim *q)
 
   if (a->mode >= G_N_ELEMENTS (modes))
     {
-      onnx_refuse (q->w, "keeping the %s of what meets in one place came with operator set 18 of ONNX, and this is 17.",
+      onnx_refuse (q->w, "scattering with the reduction %s needs operator set 18 of ONNX, but the model has 17.",
                    a->mode == LOOM_SCATTER_MAX ? "largest" : "smallest");
       return FALSE;
     }

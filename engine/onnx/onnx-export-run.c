@@ -75,7 +75,7 @@ describe_input (const LoomDataset *dataset, const LoomType *type, const LoomPrep
   const gboolean normalises = p->shift != NULL || p->scale != NULL;
 
   if (loom_dataset_feature_names (dataset) != NULL)
-    return g_strdup_printf ("rows as the table has them, one number for each of %s%s%s", features,
+    return g_strdup_printf ("rows of the table, with one number for each of %s%s%s", features,
                             p->fill != NULL ? "; NaN is a gap, which the model fills" : "",
                             normalises ? "; the model normalises them" : "");
   if (loom_dataset_has_pictures (dataset))

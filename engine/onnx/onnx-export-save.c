@@ -56,7 +56,7 @@ loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error)
   if (count_bytes (self) > MESSAGE_LIMIT)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The model has more than 2 GB of numbers, which one message of ONNX cannot hold.");
+                   "The model has more than 2 GB of weights, the limit of one ONNX file. Use --external-data.");
       return NULL;
     }
   return onnx_export_pack (&self->all, self->name, self->doc, self->metadata, NULL);

@@ -67,7 +67,7 @@ onnx_weight_var (OnnxExport *all, const char *name)
     return v;
   if (t == NULL)
     {
-      loom_faults_add (all->faults, LOOM_ERROR_DATA, 0, NULL, NULL, "There are no numbers for the weight %s.", name);
+      loom_faults_add (all->faults, LOOM_ERROR_DATA, 0, NULL, NULL, "The weight %s has no value.", name);
       return NULL;
     }
   v = g_new0 (OnnxVar, 1);
@@ -421,7 +421,7 @@ bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *size
       all->bound[k] = self->bound[k] = loom_net_new (graph, &all->binding[k], found);
       if (!check_net (found, error))
         {
-          g_prefix_error (error, "The graph does not hold for every size of %s; fix them with --size. ", all->symbols);
+          g_prefix_error (error, "The graph is not valid for every size of %s; fix them with --size. ", all->symbols);
           return FALSE;
         }
     }
@@ -493,7 +493,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   if (outputs->len == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The graph computes nothing that a model could give. Name a port with --output.");
+                   "The graph has no output for a model. Name a port with --output.");
       return NULL;
     }
   mark_wanted (self, outputs, inputs);

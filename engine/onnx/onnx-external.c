@@ -134,17 +134,17 @@ open_file (DataFile *file, const char *folder, const char *name)
   file->fd = open_below (folder, name);
   if (file->fd < 0 && errno == ENOENT)
     g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO,
-                 "The model keeps numbers in “%s”, which is not there. Put that file next to the model.", name);
+                 "The model stores weights in “%s”, which does not exist. Put that file next to the model.", name);
   else if (file->fd < 0 && errno == ELOOP)
     g_set_error (
         &file->error, LOOM_ERROR, LOOM_ERROR_IO,
-        "The model keeps numbers in “%s”, which is a link out of the model's folder. Put the file itself there.", name);
+        "The model stores weights in “%s”, which is a link out of the model's folder. Replace it with the file.", name);
   else if (file->fd < 0)
-    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO, "The model's numbers in “%s” cannot be read: %s.", name,
+    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO, "The model's weights in “%s” cannot be read: %s.", name,
                  g_strerror (errno));
   else if (fstat (file->fd, &is) != 0 || !S_ISREG (is.st_mode))
-    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO, "The model keeps numbers in “%s”, which is no ordinary file.",
-                 name);
+    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO,
+                 "The model stores weights in “%s”, which is not a regular file.", name);
   else
     file->size = (guint64)is.st_size;
 }
@@ -237,21 +237,20 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
   if (self == NULL || self->folder == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s has its numbers in another file, and this model is in no folder where it could be.", what);
+                   "%s is stored in another file, but this model is not in a folder.", what);
       return NULL;
     }
   if (name == NULL || !is_below (name))
     {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_DATA,
-          "%s has its numbers in “%s”; only a file in the folder of the model or below it is read. Put it there.", what,
-          name != NULL ? name : "");
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s is stored in “%s”, but only files in the model's folder or below it are read. Put it there.",
+                   what, name != NULL ? name : "");
       return NULL;
     }
   if (!entry_number (proto, "offset", &has_offset, &wanted.offset)
       || !entry_number (proto, "length", &has_length, &length))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The place of %s in “%s” is no number.", what, name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The offset of %s in “%s” is not a number.", what, name);
       return NULL;
     }
   DataFile *file = file_of (self, name, error);
@@ -262,16 +261,15 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
   if (length != bytes)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s needs %" G_GUINT64_FORMAT " bytes, but the model says that “%s” has %" G_GUINT64_FORMAT
-                   " for it.",
+                   "%s needs %" G_GUINT64_FORMAT " bytes, but by the model “%s” has %" G_GUINT64_FORMAT " for it.",
                    what, bytes, name, length);
       return NULL;
     }
   if (wanted.offset > file->size || length > file->size - wanted.offset)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s should end at byte %" G_GUINT64_FORMAT " of “%s”, which has %" G_GUINT64_FORMAT
-                   ": the file is cut off, or belongs to another model.",
+                   "%s should end at byte %" G_GUINT64_FORMAT " of “%s”, which has %" G_GUINT64_FORMAT ": the file is "
+                   "truncated, or belongs to another model.",
                    what, wanted.offset + length, name, file->size);
       return NULL;
     }

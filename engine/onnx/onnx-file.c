@@ -23,7 +23,7 @@ static gboolean
 refuse (Walk *w, const guint8 *at, const char *why)
 {
   g_set_error (w->error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” is no ONNX file, or it is damaged: at byte %" G_GSIZE_FORMAT " %s.", w->name,
+               "“%s” is not an ONNX file, or is damaged: at byte %" G_GSIZE_FORMAT " %s.", w->name,
                (gsize)(at - w->start), why);
   return FALSE;
 }
@@ -53,7 +53,7 @@ check (Walk *w, const ProtobufCMessageDescriptor *descriptor, const guint8 *p, c
       guint64 tag, length;
 
       if (!varint (&p, end, &tag) || tag >> 3 == 0 || tag >> 3 > G_MAXINT32)
-        return refuse (w, at, "stands no field");
+        return refuse (w, at, "there is no field");
       if (++w->parts > MAX_PARTS)
         return refuse (w, at, "it has more than 4,000,000 parts");
       switch (tag & 7)
@@ -74,7 +74,7 @@ check (Walk *w, const ProtobufCMessageDescriptor *descriptor, const guint8 *p, c
             const ProtobufCFieldDescriptor *field;
 
             if (!varint (&p, end, &length) || length > (guint64)(end - p))
-              return refuse (w, at, "a part is said to be longer than what is left");
+              return refuse (w, at, "a part is longer than the rest of the file");
             field = protobuf_c_message_descriptor_get_field (descriptor, (unsigned)(tag >> 3));
             if (field != NULL && field->type == PROTOBUF_C_TYPE_MESSAGE
                 && !check (w, field->descriptor, p, p + length, depth + 1))
@@ -83,7 +83,7 @@ check (Walk *w, const ProtobufCMessageDescriptor *descriptor, const guint8 *p, c
             break;
           }
         default:
-          return refuse (w, at, "stands a kind of field that ONNX does not use");
+          return refuse (w, at, "a field has a type that ONNX does not use");
         }
     }
   return TRUE;

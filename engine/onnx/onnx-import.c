@@ -103,17 +103,17 @@ static void
 fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
 {
   if (is_function (c->all, c->node))
-    onnx_fail (c, "it is a function of the model itself, which is not read here. Write it out before: "
+    onnx_fail (c, "it is a local function of the model, which is not supported. Inline it first: "
                   "onnx.inliner.inline_local_functions (model).");
   else if (g_str_equal (domain, "com.microsoft"))
     onnx_fail (c,
-               "there is no operator of this kind here (of “%s”). onnxruntime's optimiser makes such; import the model "
-               "as it was before.",
+               "the operator (of “%s”) is not supported. onnxruntime's optimiser creates such operators; import the "
+               "model before optimisation.",
                domain);
   else
-    onnx_fail (c, "there is no operator of this kind here%s%s%s.", *domain ? " (of “" : "", domain,
+    onnx_fail (c, "the operator is not supported%s%s%s.", *domain ? " (of “" : "", domain,
                *domain            ? "”)"
-               : input_is_missing ? ", and what it needs is missing too"
+               : input_is_missing ? ", and its input is missing too"
                                   : "");
 }
 
@@ -167,7 +167,7 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
         value->producer = node;
         value->failed = TRUE;
         if (!c.failed)
-          onnx_fail (&c, "its output number %d is not computed here.", (int)i + 1), c.failed = FALSE;
+          onnx_fail (&c, "its output number %d is not supported.", (int)i + 1), c.failed = FALSE;
       }
   onnx_tell_types (all, node);
   if (!c.failed)
@@ -215,7 +215,7 @@ type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char
   if (tensor == NULL)
     *why = g_strdup ("is a sequence, a map or an optional value, and graphs carry tensors only");
   else if (!onnx_wire_dtype (tensor->elem_type, &type->dtype))
-    *why = g_strdup_printf ("is %s, which graphs have no type for", onnx_type_name (tensor->elem_type));
+    *why = g_strdup_printf ("is %s, a type that graphs do not have", onnx_type_name (tensor->elem_type));
   else if (tensor->shape == NULL)
     *why = g_strdup ("has no shape in the model; its number of dimensions must be known");
   else if (tensor->shape->n_dim > LOOM_SHAPE_MAX_RANK)
@@ -233,7 +233,7 @@ type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char
                                ? d->dim_param
                                : own,
                            &type->shape.dim[i]))
-        *why = g_strdup ("brings more dynamic sizes than there are letters for");
+        *why = g_strdup ("has more dynamic sizes than there are letters for");
     }
   return *why == NULL;
 }
@@ -349,8 +349,8 @@ find_opset (OnnxImport *all, GError **error)
   if (all->opset <= ONNX_NEWEST_OPSET)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "“%s” uses operator set %" G_GINT64_FORMAT
-               " of ONNX; up to %d is understood here. Export it with an older set (opset_version=17).",
+               "“%s” uses operator set %" G_GINT64_FORMAT " of ONNX; the newest supported one is %d. Export it with "
+               "an older set (opset_version=17).",
                all->file, all->opset, ONNX_NEWEST_OPSET);
   return FALSE;
 }
@@ -489,7 +489,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   all.model = onnx__model_proto__unpack (NULL, length, data);
   if (all.model == NULL || all.model->graph == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no model of ONNX.", name_for_errors);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no ONNX model.", name_for_errors);
       if (all.model != NULL)
         onnx__model_proto__free_unpacked (all.model, NULL);
       return NULL;

@@ -62,7 +62,7 @@ read_attention (OnnxCtx *c, Attention *a)
   if (!c->failed
       && (a->q->type.shape.rank < 3 || a->q->type.shape.rank > 4 || a->k->type.shape.rank != a->q->type.shape.rank
           || a->v->type.shape.rank != a->q->type.shape.rank))
-    onnx_fail (c, "its queries, keys and values have %d, %d and %d dimensions; all have three or all have four.",
+    onnx_fail (c, "its queries, keys and values have %d, %d and %d dimensions, but all three need three or four.",
                a->q->type.shape.rank, a->k->type.shape.rank, a->v->type.shape.rank);
   if (!c->failed && a->is_flat)
     {
@@ -131,8 +131,8 @@ distance (OnnxCtx *c, const Attention *a)
     {
       /* (S - 1 - j) - (T - 1 - i), where there are T new keys, whatever lies before them. */
       if (!loom_dim_equal (a->q->type.shape.dim[2], a->fresh))
-        onnx_fail (c,
-                   "where its queries stand is not known: give past_key a fixed length, or as many keys as queries.");
+        onnx_fail (c, "the position of its queries is not known. Give past_key a fixed length, or use as many keys as "
+                      "queries.");
       columns = backwards (c, places (c, a->k, 0));
       rows = backwards (c, places (c, a->q, 0));
     }
@@ -273,7 +273,7 @@ map_attention (OnnxCtx *c)
   if (!read_attention (c, &a))
     return;
   if (mode < 0 || mode > 3)
-    onnx_fail (c, "there is no qk_matmul_output_mode %" G_GINT64_FORMAT ".", mode);
+    onnx_fail (c, "its qk_matmul_output_mode %" G_GINT64_FORMAT " does not exist.", mode);
   read_masks (c, &a);
   if (a.cap > 0 || (onnx_has_output (c, 3) && mode < 3))
     {

@@ -127,7 +127,7 @@ choose (OnnxCtx *c)
   if (c->failed)
     return;
   if (graph[0]->n_output != graph[1]->n_output)
-    onnx_fail (c, "its branches give %u and %u values.", (guint)graph[1]->n_output, (guint)graph[0]->n_output);
+    onnx_fail (c, "its branches have %u and %u outputs.", (guint)graph[1]->n_output, (guint)graph[0]->n_output);
   condition = onnx_cast (c, onnx_cast (c, onnx_reshape (c, condition, &single), LOOM_BOOL), LOOM_I64);
   for (guint b = 0; b < 2 && !c->failed; b++)
     module[b] = draw_module (c, graph[b], modules[b])->module;

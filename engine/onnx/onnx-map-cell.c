@@ -169,7 +169,7 @@ carried (Cell *k, const char *name, LoomDim batch, const OnnxWire *first)
   const OnnxWire *wire = onnx_scope_input (k->in.all, name, &type);
 
   if (first == NULL && loom_dim_is_unknown (batch))
-    onnx_fail (k->c, "how many samples there are is not known; wire its initial state.");
+    onnx_fail (k->c, "the number of samples is not known; wire its initial state.");
   else if (first == NULL)
     onnx_node_set (wire->node, "shape", onnx_dims (k->c, &type.shape));
   return wire;

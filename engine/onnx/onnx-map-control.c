@@ -50,7 +50,7 @@ declare_wire (OnnxImport *scope, const Onnx__ValueInfoProto *input, const OnnxWi
 typedef struct
 {
   const Onnx__GraphProto *body;
-  gboolean has_trip; /* else only its body says when it ends */
+  gboolean has_trip;      /* else only its body says when it ends */
   gboolean has_condition; /* whether there is another step is computed while the model runs */
   LoomDim steps;
   guint n_carried, n_stacked;
@@ -68,8 +68,8 @@ fail_unbounded (OnnxCtx *c, const char *name)
 {
   onnx_fail (
       c,
-      "whether it takes another step is computed while the model runs (“%s”). That may be so where a number of at "
-      "most %d steps bounds it and it stacks nothing. Export the model with a number of steps that is fixed.",
+      "its condition is computed while the model runs (“%s”), which is supported only if it has at most %d steps and "
+      "stacks no outputs. Export the model with a fixed number of steps.",
       name, MAX_ASKED_STEPS);
 }
 
@@ -77,8 +77,8 @@ static void
 fail_endless (OnnxCtx *c, gint64 steps)
 {
   onnx_fail (c,
-             "it has no number of steps, and after %" G_GINT64_FORMAT
-             " of them its body still asks for another one. Export the model with a number of steps that is fixed.",
+             "it has no number of steps, and its condition is still true after %" G_GINT64_FORMAT " of them. Export "
+             "the model with a fixed number of steps.",
              steps);
 }
 
@@ -103,9 +103,9 @@ read_loop (OnnxCtx *c, Loop *l)
   l->has_trip = onnx_has (c, 0);
   if (l->has_trip && (trip == NULL || trip->count != 1))
     {
-      onnx_fail (
-          c, "how many steps it takes is computed while the model runs; here it has to be known when the model "
-             "is read, as a number or as a size of an input. Export the model with a number of steps that is fixed.");
+      onnx_fail (c,
+                 "its number of steps is computed while the model runs, but must be a constant or a size of an input. "
+                 "Export the model with a fixed number of steps.");
       return FALSE;
     }
   if (trip != NULL && onnx_dynamic_dim (c->all, onnx_tensor_int (trip, 0), &dim))
@@ -153,7 +153,7 @@ single (OnnxCtx *c, const OnnxWire *x)
   if (x->type.shape.rank == 1)
     return onnx_emit (c, "squeeze", ONNX_IN (x), "dim", "0", NULL);
   if (x->type.shape.rank > 1)
-    onnx_fail (c, "what says whether it takes another step is not one truth value.");
+    onnx_fail (c, "its condition is not a single bool.");
   return x;
 }
 
@@ -164,7 +164,7 @@ first_value (OnnxCtx *c, const Loop *l, guint i)
   const OnnxValue *value = onnx_has (c, i + 2) ? onnx_reach (c, c->node->input[i + 2]) : NULL;
 
   if (value == NULL)
-    onnx_fail (c, "its carried value “%s” has no first value.", l->body->input[i + 2]->name);
+    onnx_fail (c, "its carried value “%s” has no initial value.", l->body->input[i + 2]->name);
   else if (value->failed)
     c->failed = TRUE;
   return c->failed ? NULL : value;
@@ -323,7 +323,7 @@ loop_unrolled (OnnxCtx *c, Loop *l)
       for (gint64 k = 0; k < t; k++)
         in[k] = rows->pdata[k * l->n_stacked + i];
       if (t == 0 && onnx_has_output (c, l->n_carried + i))
-        onnx_fail (c, "it takes no step, so that there is nothing to stack.");
+        onnx_fail (c, "it has no steps, so its stacked outputs would be empty.");
       else if (t > 0)
         onnx_out (c, l->n_carried + i, onnx_emit (c, "stack", (guint)t, in, "dim", "0", NULL));
     }
@@ -444,7 +444,7 @@ read_scan (OnnxCtx *c, Scan *s)
   if (s->body == NULL)
     return FALSE;
   if (first && onnx_has (c, 0))
-    onnx_fail (c, "the lengths of its sequences (“sequence_lens”, of operator set 8) are not taken over.");
+    onnx_fail (c, "the lengths of its sequences (“sequence_lens”, of operator set 8) are not supported.");
   if (sequences < 1 || sequences > n || s->body->n_input != n || s->body->n_output < n - (guint)sequences)
     onnx_fail (c, "its body has %u inputs and %u outputs, which does not fit %u inputs of which %d are sequences.",
                (guint)s->body->n_input, (guint)s->body->n_output, n, (int)CLAMP (sequences, -1, 9999));
@@ -595,7 +595,7 @@ give_kept (OnnxCtx *c, guint i)
   const OnnxValue *value = onnx_reach (c, c->node->input[i]);
 
   if (value == NULL)
-    onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
+    onnx_fail (c, "no earlier node computes its input “%s”.", c->node->input[i]);
   else if (value->failed)
     c->failed = TRUE;
   else

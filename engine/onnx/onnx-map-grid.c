@@ -143,7 +143,7 @@ onnx_map_grid_sample (OnnxCtx *c)
                                          : onnx_attr_word (c, "mode", "linear", "nearest", "cubic");
 
   if (!c->failed && (image->type.shape.rank != 4 || grid->type.shape.rank != 4))
-    onnx_fail (c, "only images [batch, channels, height, width] are sampled here.");
+    onnx_fail (c, "only images [batch, channels, height, width] are supported.");
   if (c->failed)
     return;
   Sampling s = { .n = onnx_dim (c, image, 0),

@@ -132,8 +132,8 @@ multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
 
   if (rows == NULL || matrix == NULL)
     {
-      onnx_fail (c, "from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " places it needs too large a matrix.", s->in,
-                 s->out);
+      onnx_fail (c, "resizing from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " positions needs too large a matrix.",
+                 s->in, s->out);
       return x;
     }
   for (gint64 i = 0; i < s->out; i++)
@@ -277,7 +277,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
       same = same && (kept || side[i].in == side[i].out) && !g_str_equal (w->where, "tf_crop_and_resize");
       images = images && (i >= 2 || kept);
       if (side[i].in < 1 || side[i].out < 1 || side[i].in > 65536 || side[i].out > 65536 || !(side[i].scale > 0))
-        onnx_fail (c, "its sizes are impossible.");
+        onnx_fail (c, "its sizes are not valid.");
     }
   if (c->failed || same)
     {
@@ -325,7 +325,7 @@ map_resize (OnnxCtx *c)
 
   onnx_attr_word (c, "keep_aspect_ratio_policy", "stretch");
   if (onnx_attr_int (c, "antialias", 0))
-    onnx_fail (c, "it smooths what it shrinks (antialias), which is not known here. Export the model without it.");
+    onnx_fail (c, "its attribute antialias is not supported. Export the model without it.");
   for (int i = 0; i < rank && !c->failed; i++)
     {
       axes[i] = i;

@@ -255,7 +255,7 @@ first_places (OnnxCtx *c, const OnnxWire *inverse, const OnnxWire *counts)
 
   if (n < 0)
     {
-      onnx_fail (c, "the first places are only told of an input of known size.");
+      onnx_fail (c, "its output of first positions needs an input of fixed size.");
       return inverse;
     }
   const OnnxWire *far = onnx_with_number (c, "add", onnx_with_number (c, "mul", counts, 0), (double)n);

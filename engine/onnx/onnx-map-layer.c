@@ -19,7 +19,7 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
     return 0;
   if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
     {
-      onnx_fail (c, "of %d dimensions there is none; 1 to 3 after batch and channels are possible.", n);
+      onnx_fail (c, "it has %d dimensions; only 1 to 3 after batch and channels are supported.", n);
       return 0;
     }
   for (int i = 0; i < n; i++)
@@ -27,7 +27,7 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
   guint n_said = onnx_attr_ints (c, "kernel_shape", said, 8);
   for (guint i = 0; i < n_said && !c->failed; i++)
     if (n_said != (guint)n || said[i] != window->kernel[i])
-      onnx_fail (c, "its “kernel_shape” is not the one of its weights.");
+      onnx_fail (c, "its “kernel_shape” differs from that of its weights.");
   return c->failed ? 0 : n;
 }
 
@@ -69,7 +69,7 @@ map_conv_transpose (OnnxCtx *c)
     if (groups < 1 || groups > 1000000 || extra[i % 3] < 0 || extra[i % 3] > 1000000 || shape[i] < 0
         || shape[i] > G_MAXINT32)
       {
-        onnx_fail (c, "its sizes are impossible.");
+        onnx_fail (c, "its sizes are not valid.");
         return;
       }
   const char *mode = onnx_auto_pad (c);
@@ -101,7 +101,7 @@ map_conv_transpose (OnnxCtx *c)
     }
   if (!fits && !known)
     {
-      onnx_fail (c, "unequal padding needs an input of known size.");
+      onnx_fail (c, "unequal padding needs an input of fixed size.");
       return;
     }
   y = onnx_emit (c, onnx_text (c, "conv_transpose%dd", n), ONNX_IN (x, w, b), "out_channels",

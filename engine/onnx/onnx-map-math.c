@@ -165,7 +165,7 @@ map_cast (OnnxCtx *c)
     }
   else if (!onnx_wire_dtype (to, &dtype))
     {
-      onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name (to));
+      onnx_fail (c, "its output type is %s, which graphs do not have.", onnx_type_name (to));
       return;
     }
   /* A cast to 16 bits rounds, in any type of the wire. */

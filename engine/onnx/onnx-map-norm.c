@@ -43,7 +43,8 @@ map_batch_norm (OnnxCtx *c)
   gint64 axes[LOOM_SHAPE_MAX_RANK] = { 0 };
 
   if (!onnx_attr_int (c, "spatial", 1))
-    onnx_fail (c, "it has statistics for each element (“spatial” is 0), and here they are for each channel.");
+    onnx_fail (c, "it has statistics for each element (“spatial” is 0), but only statistics for each channel are "
+                  "supported.");
   if (c->failed)
     return;
   for (guint i = 1; i < 5; i++)
@@ -105,7 +106,7 @@ map_group_norm (OnnxCtx *c)
 
   if (!c->failed && onnx_opset (c) < 21 && onnx_dim (c, x, 1) != onnx_dim (c, w, 0))
     {
-      onnx_fail (c, "a scale for each group instead of each channel is not known here.");
+      onnx_fail (c, "a scale for each group instead of each channel is not supported.");
       return;
     }
   onnx_out (c, 0,
@@ -241,7 +242,7 @@ map_dropout (OnnxCtx *c)
     }
   if (training != NULL && training->count == 1 && loom_tensor_get (training, 0) != 0 && p > 0)
     {
-      onnx_fail (c, "it drops elements at random even while the model is only applied (training_mode).");
+      onnx_fail (c, "its training_mode drops elements at random even in inference, which is not supported.");
       return;
     }
   onnx_out (c, 0, p > 0 && p <= 1 ? onnx_emit (c, "dropout", ONNX_IN (x), "p", onnx_number (c, p), NULL) : x);

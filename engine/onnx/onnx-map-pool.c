@@ -38,7 +38,7 @@ onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
       w->end[i] = given ? pads[i + n] : 0;
       if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || w->begin[i] < 0 || w->end[i] < 0
           || MAX (MAX (w->kernel[i], w->dilation[i]), w->stride[i]) > 1000000 || MAX (w->begin[i], w->end[i]) > 1000000)
-        onnx_fail (c, "its window has impossible sizes.");
+        onnx_fail (c, "the sizes of its window are not valid.");
     }
   /* Enough padding that each stride makes one result; an odd one goes to the end or the beginning. */
   for (int i = 0; i < n && x != NULL && g_str_has_prefix (mode, "SAME") && !c->failed; i++)
@@ -127,7 +127,7 @@ start (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x)
     return FALSE;
   if (n < 1 || n > 3)
     {
-      onnx_fail (c, "of %d dimensions there is none; 1 to 3 after batch and channels are possible.", n);
+      onnx_fail (c, "it has %d dimensions; only 1 to 3 after batch and channels are supported.", n);
       return FALSE;
     }
   onnx_attr_ints (c, "kernel_shape", kernel, 8);
@@ -159,7 +159,7 @@ map_average_pool (OnnxCtx *c)
   for (int i = 0; i < w.n; i++)
     if (w.dilation[i] != 1)
       {
-        onnx_fail (c, "windows with holes (dilations) are not averaged here.");
+        onnx_fail (c, "dilations are not supported for averages.");
         return;
       }
   if (is_even (&w) && is_small (&w))
@@ -235,7 +235,7 @@ map_max_pool (OnnxCtx *c)
           w.begin[i] = w.end[i] = 0;
         }
       if (onnx_has_output (c, 1))
-        onnx_fail (c, "with uneven padding it tells no places.");
+        onnx_fail (c, "its indices are not supported with uneven padding.");
       /* Less than any number that a model holds: infinity has no spelling in a graph. */
       in = onnx_pad (c, in, begin, end, "constant", "-3e+38");
     }
@@ -282,7 +282,7 @@ map_max_unpool (OnnxCtx *c)
 
   if (c->failed || n < 1 || n > 3)
     {
-      onnx_fail (c, "it works on 1 to 3 dimensions after batch and channels.");
+      onnx_fail (c, "only 1 to 3 dimensions after batch and channels are supported.");
       return;
     }
   onnx_attr_ints (c, "kernel_shape", kernel, 8);

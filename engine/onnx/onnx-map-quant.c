@@ -37,8 +37,10 @@ quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *
   LoomDType dtype = LOOM_U8;
 
   if (!onnx_type_range (elem_type, &least, &most) || !onnx_dtype (elem_type, &dtype) || most > G_MAXUINT16)
-    onnx_fail (c, "it makes %s; it can make uint8, int8, uint16 and int16 here. Quantise the model to one of them.",
-               elem_type != 0 ? onnx_type_name (elem_type) : "numbers whose type the model does not tell");
+    onnx_fail (c,
+               "its output type is %s; only uint8, int8, uint16 and int16 are supported. Quantise the model to one of "
+               "them.",
+               elem_type != 0 ? onnx_type_name (elem_type) : "not known");
   if (zero != NULL)
     y = onnx_binary (c, "add", y, to_float (c, zero));
   y = onnx_emit (c, "clamp", ONNX_IN (y), "min", onnx_number (c, (double)least), "max", onnx_number (c, (double)most),
@@ -53,9 +55,8 @@ refuse_blocks (OnnxCtx *c)
 
   if (size != 0)
     onnx_fail (c,
-               "it has a scale for each block of %" G_GINT64_FORMAT
-               " numbers (“block_size”), which is not known here. Quantise the model with a scale for each tensor or "
-               "axis, or export it unquantised.",
+               "it has a scale for each block of %" G_GINT64_FORMAT " numbers (“block_size”), which is not supported. "
+               "Quantise the model with a scale for each tensor or axis, or export it unquantised.",
                size);
 }
 
@@ -68,7 +69,7 @@ map_quantize (OnnxCtx *c)
 
   refuse_blocks (c);
   if (asked != 0 && type != asked)
-    onnx_fail (c, "its “output_dtype” is %s, and its zero point is %s.", onnx_type_name (asked), onnx_type_name (type));
+    onnx_fail (c, "its “output_dtype” is %s, but its zero point is %s.", onnx_type_name (asked), onnx_type_name (type));
   onnx_out (c, 0,
             quantize (c, to_float (c, x), along (c, onnx_in (c, 1), x),
                       onnx_has (c, 2) ? along (c, onnx_in (c, 2), x) : NULL,
@@ -94,7 +95,7 @@ map_dequantize (OnnxCtx *c)
 
   refuse_blocks (c);
   if (asked != 0 && !onnx_wire_dtype (asked, &dtype))
-    onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name (asked));
+    onnx_fail (c, "its output type is %s, which graphs do not have.", onnx_type_name (asked));
   onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "mul", y, scale), dtype));
 }
 
@@ -166,7 +167,7 @@ multiply_exactly (OnnxCtx *c, Product multiply, const OnnxWire *a, const OnnxWir
   if (n > MAX_EXACT / (MAX_HALF * MAX_BYTE))
     n_right = halve (c, right);
   if (n > MAX_EXACT / (MAX_HALF * MAX_HALF))
-    onnx_fail (c, "its sums are of %" G_GINT64_FORMAT " products; up to %d are computed exactly here.", n,
+    onnx_fail (c, "its sums have %" G_GINT64_FORMAT " products; at most %d are computed exactly.", n,
                MAX_EXACT / (MAX_HALF * MAX_HALF));
   for (guint i = 0; i < n_left; i++)
     for (guint k = 0; k < n_right; k++)
@@ -224,7 +225,7 @@ convolve (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w)
   OnnxWindow window;
 
   if (!c->failed && (n < 1 || n > 3))
-    onnx_fail (c, "of %d dimensions there is none.", n);
+    onnx_fail (c, "%d dimensions are not supported.", n);
   for (int i = 0; i < n && !c->failed; i++)
     window.kernel[i] = onnx_dim (c, w, i + 2);
   if (c->failed || !onnx_window_read (c, &window, x, n))

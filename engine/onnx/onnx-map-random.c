@@ -6,7 +6,8 @@ static void
 put (OnnxCtx *c, const OnnxWire *draws, double factor, double shift, LoomDType dtype)
 {
   if (onnx_has_attr (c, "dtype") && !onnx_wire_dtype ((int)onnx_attr_int (c, "dtype", 1), &dtype))
-    onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name ((int)onnx_attr_int (c, "dtype", 1)));
+    onnx_fail (c, "its output type is %s, which graphs do not have.",
+               onnx_type_name ((int)onnx_attr_int (c, "dtype", 1)));
   if (factor != 1)
     draws = onnx_with_number (c, "mul", draws, factor);
   if (shift != 0)

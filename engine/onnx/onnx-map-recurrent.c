@@ -51,7 +51,7 @@ read_activations (OnnxCtx *c, OnnxRecurrent *r)
 
   if (a != NULL && a->n_strings != 0 && a->n_strings != n * r->directions)
     {
-      onnx_fail (c, "it names %u activations, and needs %u.", (guint)a->n_strings, n * r->directions);
+      onnx_fail (c, "it names %u activations, but needs %u.", (guint)a->n_strings, n * r->directions);
       return;
     }
   for (guint i = 0; i < n * r->directions; i++)
@@ -70,7 +70,7 @@ read_activations (OnnxCtx *c, OnnxRecurrent *r)
           }
       if (act->name == NULL)
         {
-          onnx_fail (c, "there is no activation “%s” here.", name);
+          onnx_fail (c, "its activation “%s” is not supported.", name);
           return;
         }
     }
@@ -133,7 +133,7 @@ read_layer (OnnxCtx *c, OnnxRecurrent *r)
   if (r->hidden < 1 || r->hidden > MAX_HIDDEN)
     onnx_fail (c, "its hidden_size is %" G_GINT64_FORMAT ".", r->hidden);
   if (r->x->type.shape.rank != 3)
-    onnx_fail (c, "its input has %d dimensions, not the three of steps, samples and features.", r->x->type.shape.rank);
+    onnx_fail (c, "its input has %d dimensions, but needs three: steps, samples and features.", r->x->type.shape.rank);
   r->batch_first = onnx_attr_int (c, "layout", 0) != 0;
   r->has_clip = onnx_has_attr (c, "clip");
   r->clip = onnx_attr_float (c, "clip", 0);

@@ -4,13 +4,13 @@
 static void
 map_sequence (OnnxCtx *c)
 {
-  onnx_fail (c, "it is about a sequence of tensors, and graphs carry single tensors only.");
+  onnx_fail (c, "it needs a sequence of tensors, but graphs have only single tensors.");
 }
 
 static void
 map_optional (OnnxCtx *c)
 {
-  onnx_fail (c, "it is about an optional value, and graphs carry tensors only.");
+  onnx_fail (c, "it needs an optional value, but graphs have only tensors.");
 }
 
 const OnnxMap onnx_map_sequence[] = {

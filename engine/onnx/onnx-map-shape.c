@@ -125,7 +125,7 @@ map_split (OnnxCtx *c)
     {
       gint64 size = onnx_dim (c, x, axis), parts = onnx_attr_int (c, "num_outputs", n_out);
       if (parts < 1 || parts > (gint64)G_N_ELEMENTS (sizes))
-        onnx_fail (c, "it makes too many parts.");
+        onnx_fail (c, "it has too many parts.");
       gint64 part = parts > 0 ? (size + parts - 1) / parts : 0;
       for (n = 0; n < parts && !c->failed; n++)
         sizes[n] = MAX (0, MIN (part, size - part * n));
@@ -150,7 +150,7 @@ map_slice (OnnxCtx *c)
   guint k = 0;
 
   if (n != m || (has_axes && n_axes != n) || (has_steps && n_steps != n) || n > 8)
-    onnx_fail (c, "its starts, ends, axes and steps are not equally many.");
+    onnx_fail (c, "its starts, ends, axes and steps have different lengths.");
   for (guint i = 0; i < n && !c->failed; i++)
     {
       int axis = onnx_axis (c, has_axes ? axes[i] : (gint64)i, MAX (x->type.shape.rank, 1));
@@ -208,7 +208,7 @@ map_pad (OnnxCtx *c)
       return;
     }
   if (isnan (value))
-    onnx_fail (c, "it pads with a number that is none (NaN).");
+    onnx_fail (c, "it pads with NaN, which is not supported.");
   if (!isinf (value))
     {
       onnx_out (c, 0, onnx_pad (c, x, begin, end, NULL, onnx_number (c, value)));
@@ -254,7 +254,7 @@ map_expand (OnnxCtx *c)
     shape.dim[i] = onnx_size (c, dims[i]);
 
   if (!loom_shape_broadcast (&x->type.shape, &shape, &out))
-    onnx_fail (c, "its input does not stretch to that shape.");
+    onnx_fail (c, "its input does not broadcast to that shape.");
   else
     onnx_out (c, 0,
               loom_shape_equal (&out, &x->type.shape)
@@ -330,7 +330,8 @@ map_eye_like (OnnxCtx *c)
 
   k = CLAMP (k, -G_MAXINT32, G_MAXINT32);
   if (onnx_has_attr (c, "dtype") && !onnx_wire_dtype ((int)onnx_attr_int (c, "dtype", 1), &dtype))
-    onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name ((int)onnx_attr_int (c, "dtype", 1)));
+    onnx_fail (c, "its output type is %s, which graphs do not have.",
+               onnx_type_name ((int)onnx_attr_int (c, "dtype", 1)));
   const OnnxWire *row = onnx_emit (c, "arange", 0, NULL, "start", int_text (c, k), "end", int_text (c, rows + k), NULL);
   const OnnxWire *column = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, columns), NULL);
   onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "eq", onnx_reshape (c, row, &down), column), dtype));
@@ -353,7 +354,7 @@ map_range (OnnxCtx *c)
     }
   for (guint i = 0; i < 3; i++)
     if (onnx_has_dynamic (c->all, t[i]))
-      onnx_fail (c, "it counts along a dynamic size, which is possible only from 0 by steps of 1.");
+      onnx_fail (c, "its range has a dynamic size, which is supported only from 0 with step 1.");
   onnx_out (c, 0,
             onnx_emit (c, "arange", 0, NULL, "start", onnx_number (c, loom_tensor_get (t[0], 0)), "end",
                        onnx_number (c, loom_tensor_get (t[1], 0)), "step", onnx_number (c, loom_tensor_get (t[2], 0)),
@@ -371,7 +372,7 @@ map_shape (OnnxCtx *c)
   if (t != NULL)
     onnx_out_tensor (c, 0, t);
   else
-    onnx_fail (c, "a size of its input is only known when the model runs.");
+    onnx_fail (c, "a size of its input is known only when the model runs.");
 }
 
 /* A constant of the node itself, of a size that folding left alone. */
@@ -385,7 +386,7 @@ map_constant (OnnxCtx *c)
   if (t != NULL)
     onnx_out_tensor (c, 0, t);
   else
-    onnx_fail (c, "%s", error ? error->message : "it is text, a sparse tensor or nothing.");
+    onnx_fail (c, "%s", error ? error->message : "its value is text, a sparse tensor or missing.");
 }
 
 static void
@@ -426,7 +427,7 @@ map_center_crop_pad (OnnxCtx *c)
       gint64 size = onnx_dim (c, x, axis);
       if (want[i] < 0)
         {
-          onnx_fail (c, "its shape is impossible.");
+          onnx_fail (c, "its shape is not valid.");
           return;
         }
       if (size > want[i])

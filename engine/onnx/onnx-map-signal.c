@@ -14,13 +14,13 @@ window (OnnxCtx *c, double a0, double a1, double a2)
 
   if (n < 1 || n > 1 << 20)
     {
-      onnx_fail (c, "its size is impossible.");
+      onnx_fail (c, "its size is not valid.");
       return;
     }
   LoomDType dtype = LOOM_F32;
   int type = (int)onnx_attr_int (c, "output_datatype", 1);
   if (!onnx_wire_dtype (type, &dtype) || !loom_dtype_is_float (dtype))
-    onnx_fail (c, "it makes %s; windows are floats here.", onnx_type_name (type));
+    onnx_fail (c, "its output type is %s, but windows must be floats.", onnx_type_name (type));
   LoomTensor *y = loom_tensor_new (LOOM_F32, 1, &n, NULL);
   double length = (double)(onnx_attr_int (c, "periodic", 1) || n == 1 ? n : n - 1);
   for (gint64 i = 0; i < n; i++)
@@ -61,7 +61,7 @@ wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double f
 
   if (c->failed || rows > 4096 || columns > 4096 || n < 1)
     {
-      onnx_fail (c, "its length is impossible.");
+      onnx_fail (c, "its length is not valid.");
       return onnx_constant (c, 0, LOOM_F32);
     }
   t = loom_tensor_new (LOOM_F32, 2, (gint64[]){ rows, columns }, NULL);
@@ -142,7 +142,7 @@ map_dft (OnnxCtx *c)
 
   if (c->failed || rank < 2)
     {
-      onnx_fail (c, "it needs batch, signal and the parts of a number.");
+      onnx_fail (c, "its input needs three dimensions: batch, signal, and real and imaginary parts.");
       return;
     }
   int at = onnx_axis (c, axis < 0 ? axis + rank + 1 : axis, rank);

@@ -109,7 +109,7 @@ map_gradient (OnnxCtx *c)
 
   if (y == NULL || y->wire == NULL || y->failed)
     {
-      onnx_fail (c, "nothing before it computes its “y”.");
+      onnx_fail (c, "no earlier node computes its “y”.");
       return;
     }
   if (y->wire->type.shape.rank > 0)

@@ -92,7 +92,7 @@ gboolean
 onnx_has_room (OnnxCtx *c)
 {
   if (c->all->scopes->len > MAX_SCOPES)
-    onnx_fail (c, "the model's bodies and branches would have to be drawn more than %d times.", MAX_SCOPES);
+    onnx_fail (c, "the model's bodies and branches expand to more than %d copies.", MAX_SCOPES);
   return !c->failed;
 }
 
@@ -114,7 +114,7 @@ onnx_graph_of (OnnxCtx *c, const char *name)
         onnx_fail (c, "an input or output of its “%s” has no name.", name);
       else if (type != NULL && type->value_case != ONNX__TYPE_PROTO__VALUE__NOT_SET
                && type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-        onnx_fail (c, "“%s” of its “%s” is a sequence or an optional value, and graphs carry tensors only.", port->name,
+        onnx_fail (c, "“%s” of its “%s” is a sequence or an optional value, but graphs have only tensors.", port->name,
                    name);
     }
   return c->failed ? NULL : a->g;
@@ -311,7 +311,7 @@ onnx_count (OnnxCtx *c, LoomDim size)
     return onnx_emit (c, "arange", 0, NULL, "end", onnx_text (c, "%" G_GINT64_FORMAT, size.coef), "dtype", "i64", NULL);
   like = c->failed ? NULL : find_size (c, size, &axis);
   if (like == NULL)
-    onnx_fail (c, "nothing before it has as many places as it counts.");
+    onnx_fail (c, "no earlier value has as many positions as its range.");
   return onnx_emit (c, "arange", ONNX_IN (like), "dim", onnx_text (c, "%d", axis), "dtype", "i64", NULL);
 }
 

@@ -204,7 +204,7 @@ fill_from_region (LoomTensor *t, const OnnxRegion *region, const TypeRow *row, c
   bytes = g_try_malloc (MAX (region->length, 1));
   if (bytes == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "There is no memory for %s.", what);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "Out of memory for %s.", what);
       return FALSE;
     }
   if (!onnx_region_read (region, bytes, what, error))
@@ -220,7 +220,7 @@ check_unsigned (const LoomTensor *t, const TypeRow *row, const char *what, GErro
     if (((const gint64 *)t->data)[i] < 0)
       {
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                     "%s has a number of 2⁶³ or more, which graphs have no type for.", what);
+                     "%s has a number of 2⁶³ or more, which no type of graphs can hold.", what);
         return FALSE;
       }
   return TRUE;
@@ -236,7 +236,8 @@ sizes_of (const Onnx__TensorProto *proto, const char *what, gint64 dims[LOOM_SHA
   if (proto->segment != NULL || proto->n_dims > LOOM_SHAPE_MAX_RANK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s %s.", what,
-                   proto->segment != NULL ? "is cut into segments, which are not read" : "has more than 8 dimensions");
+                   proto->segment != NULL ? "is divided into segments, which is not supported"
+                                          : "has more than 8 dimensions");
       return -1;
     }
   for (gsize i = 0; i < proto->n_dims; i++)
@@ -279,7 +280,7 @@ read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const Typ
       if (same)
         return loom_tensor_ref (region->tensor);
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s has the bytes of another tensor, but another type or other sizes.", what);
+                   "%s shares the bytes of another tensor, but has another type or other sizes.", what);
       return NULL;
     }
   t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
@@ -300,7 +301,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
 
   if (row == NULL || !row->known)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, which graphs have no type for.%s", what,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, a type that graphs do not have.%s", what,
                    onnx_type_name (proto->data_type),
                    proto->data_type >= 17 ? " Export the model with weights in float32 or 8-bit integers." : "");
       return NULL;
@@ -320,7 +321,8 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
           : list_length (proto, row->list) != (gsize)count)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "%s should have %" G_GINT64_FORMAT " numbers, but the file has another count.", what, count);
+                   "%s should have %" G_GINT64_FORMAT " numbers, but the file has another number of them.", what,
+                   count);
       return NULL;
     }
   t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
@@ -348,7 +350,7 @@ loom_onnx_read_tensor (const char *path, char **name, GError **error)
   Onnx__TensorProto *proto = onnx__tensor_proto__unpack (NULL, length, data);
   if (proto == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no tensor of ONNX.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no ONNX tensor.", path);
       return NULL;
     }
   OnnxExternal *external = onnx_external_new (path);

@@ -54,6 +54,6 @@ onnx_dims (OnnxCtx *c, const LoomShape *shape)
 
   for (int i = 0; i < shape->rank; i++)
     if (loom_dim_is_unknown (shape->dim[i]))
-      onnx_fail (c, "a size is needed that is only known when the model runs.");
+      onnx_fail (c, "it needs a size that is known only when the model runs.");
   return onnx_text (c, "%s", text != NULL ? text : "");
 }

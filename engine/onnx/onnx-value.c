@@ -208,7 +208,7 @@ input_value (OnnxCtx *c, guint i)
     }
   value = onnx_reach (c, c->node->input[i]);
   if (value == NULL)
-    onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
+    onnx_fail (c, "no earlier node computes its input “%s”.", c->node->input[i]);
   else if (value->failed)
     c->failed = TRUE; /* reported where it failed first */
   return c->failed ? NULL : value;

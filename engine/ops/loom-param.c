@@ -105,7 +105,7 @@ parse_list (LoomInfer *infer, const LoomParamSpec *spec, const char *text, LoomP
 
       if (ints ? !loom_param_parse_int (item, param->ints + i) : !loom_param_parse_float (item, param->floats + i))
         {
-          LoomFault *fault = complain (infer, spec->name, "%s is “%s”, which is no list of %s such as “%s”.",
+          LoomFault *fault = complain (infer, spec->name, "%s is “%s”, which is not a list of %s such as “%s”.",
                                        spec->name, text, ints ? "integers" : "numbers", ints ? "3,3" : "0.5,1");
           double number;
 
@@ -161,7 +161,7 @@ static void
 complain_shape (LoomInfer *infer, const LoomParamSpec *spec, const char *text)
 {
   LoomFault *fault
-      = complain (infer, spec->name, "%s is “%s”, which is no shape such as “B,1,28,28”.", spec->name, text);
+      = complain (infer, spec->name, "%s is “%s”, which is not a shape such as “B,1,28,28”.", spec->name, text);
   g_autofree char *upper = g_ascii_strup (text, -1);
   g_auto (GStrv) items = g_strsplit (text, ",", -1);
   LoomShape shape;
@@ -185,7 +185,7 @@ loom_param_parse (LoomInfer *infer, const LoomParamSpec *spec, const char *text,
       if (loom_param_parse_int (text, &param->i))
         return in_range (infer, spec, (double)param->i, text);
       {
-        LoomFault *fault = complain (infer, spec->name, "%s is “%s”, which is no integer.", spec->name, text);
+        LoomFault *fault = complain (infer, spec->name, "%s is “%s”, which is not an integer.", spec->name, text);
 
         if (loom_param_parse_float (text, &number))
           loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a remainder.");
@@ -194,7 +194,7 @@ loom_param_parse (LoomInfer *infer, const LoomParamSpec *spec, const char *text,
     case LOOM_PARAM_FLOAT:
       if (loom_param_parse_float (text, &param->d))
         return in_range (infer, spec, param->d, text);
-      complain (infer, spec->name, "%s is “%s”, which is no number.", spec->name, text);
+      complain (infer, spec->name, "%s is “%s”, which is not a number.", spec->name, text);
       return FALSE;
     case LOOM_PARAM_BOOL:
       if (loom_param_parse_bool (text, &boolean))

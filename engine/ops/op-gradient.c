@@ -32,7 +32,8 @@ infer (LoomInfer *ctx)
     {
       loom_infer_fault (
           ctx, LOOM_ERROR_SHAPE, "of",
-          "“of” is %s, but only a scalar has a gradient by itself. Put a sum or a mean before it, or wire grad_output.",
+          "“of” is %s, but only a scalar has a gradient without grad_output. Put a sum or a mean before it, or wire "
+          "grad_output.",
           shape);
       return;
     }

@@ -35,7 +35,7 @@ infer (LoomInfer *ctx)
 
   if (!read_order (ctx, &order))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "p", "“%s” is no number. Write p as 2, 0.5, inf or -inf.",
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "p", "“%s” is not a number. Write p as 2, 0.5, inf or -inf.",
                         loom_infer_string (ctx, "p"));
       return;
     }

@@ -1,25 +1,24 @@
-/* Pads the rows of logits beyond the number of classes (pass_pad_logits), and turns slices that cut a padded matrix to
- * its first rows into views (pass_view_slices). A GPU's tensor cores need rows that begin at multiples of 16 bytes.
- * With 50,257 classes rows begin anywhere, and the products that make or read the logits use kernels that load single
- * elements: several times slower (measured in tests/cuda/RESULTS.md).
+/* Pads the rows of logits beyond the number of classes. A GPU's tensor cores need rows that begin at multiples of 16
+ * bytes. With 50,257 classes rows begin anywhere, and the products that make or read the logits use kernels that load
+ * single elements: several times slower (measured in tests/cuda/RESULTS.md).
  *
  * So logits get columns up to a multiple of eight. The weight is copied with rows of zeros after its own, losses and
  * argmax ignore the extra columns (LoomCrossEntropyAttrs.classes), the logits' gradient is 0 there, and sums over rows
- * (the gradients of weight and bias) are cut to size. This is exact for finite rows, because a column's logit, or a
- * value computed from it, meets only zeros.
+ * (the gradients of weight and bias) are cut to size, as views if possible (plan-view-slices.c). This is exact for
+ * finite rows, because a column's logit, or a value computed from it, meets only zeros.
  *
  * It applies if all readers of the logits, or of values computed from them, are of these kinds, and element-wise work
  * cannot make infinities of zeros. */
 #include "engine/plan/plan-private.h"
 
-#define UNIT          8   /* elements: 16 bytes of 16-bit floats */
-#define MIN_CLASSES   256 /* below, products are cheap compared with the copies */
-#define MIN_LOGITS    (1 << 20)
+#define UNIT        8   /* elements: 16 bytes of 16-bit floats */
+#define MIN_CLASSES 256 /* below, products are cheap compared with the copies */
+#define MIN_LOGITS  (1 << 20)
 
 typedef struct
 {
   PlanLogits s;
-  gint64 padded;     /* a row's length */
+  gint64 padded;             /* a row's length */
   GHashTable *padded_copies; /* by operand, with the axis in the lowest bit: its padded copy */
 } Pad;
 
@@ -332,40 +331,4 @@ pass_pad_logits (PlanGraph *g)
       g_ptr_array_add (losses, instr);
   for (guint i = 0; i < losses->len; i++)
     pad_logits (g, losses->pdata[i]);
-}
-
-/* ---- slices to size --------------------------------------------------------------------------- */
-
-/* TRUE for all rows of a matrix but the last few, which are a view of it. The matrix must be computed here, not be
- * overwritten later, and be little larger, because it lives as long as the view. */
-static gboolean
-is_leading (PlanGraph *g, const PlanNode *instr, GHashTable *updaters)
-{
-  const LoomSliceTo *slice = instr->attrs;
-  const guint root = graph_root (g, node_in (instr, 0)), y = node_out (instr, 0);
-  const PlanValue *whole = graph_value (g, root), *part = graph_value (g, y);
-  const LoomTensorDesc *a = &graph_value (g, node_in (instr, 0))->desc, *b = &part->desc;
-
-  if (a->rank != 2 || a->dim[1] != b->dim[1] || b->dim[0] * 8 < a->dim[0] * 7 || whole->producer == NULL
-      || whole->is_output || whole->commit >= 0 || part->is_output || part->commit >= 0
-      || instr->device_name != whole->device_name || g_hash_table_contains (updaters, GUINT_TO_POINTER (root))
-      || g_hash_table_contains (updaters, GUINT_TO_POINTER (y)))
-    return FALSE;
-  for (int i = 0; i < a->rank; i++)
-    if (slice->kernel.start[i] != 0 || slice->kernel.step[i] != 1)
-      return FALSE;
-  return TRUE;
-}
-
-void
-pass_view_slices (PlanGraph *g)
-{
-  g_autoptr (GHashTable) updaters = graph_find_updaters (g);
-
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    if (node_is (instr, "slice") && is_leading (g, instr, updaters))
-      {
-        graph_set_alias (g, node_out (instr, 0), node_in (instr, 0));
-        graph_erase (g, instr);
-      }
 }

@@ -1,9 +1,7 @@
-/* The passes that place each instruction on a device and that schedule instructions.
+/* The pass that places each instruction on a device.
  *
- * Placement inserts a visible copy, once per value, for each operand on another device. Layouts (plan-layout.c) and
- * kernels (plan-kernel.c) follow. Scheduling keeps the order of instructions, except that those that depend on no input
- * and no state come first: they run once, before the first step. The file also collects faults at nodes, which other
- * passes report (graph_report_fault()). */
+ * It inserts a visible copy, once per value, for each operand on another device. Layouts (plan-layout.c) and kernels
+ * (plan-kernel.c) follow. The file also collects faults at nodes, which other passes report (graph_report_fault()). */
 #include "engine/plan/plan-private.h"
 
 static int
@@ -204,32 +202,4 @@ pass_place_on_devices (PlanGraph *g)
   for (guint v = 1; v < n; v++)
     if (graph_value (g, v)->commit >= 0)
       place_commit (g, v);
-}
-
-/* TRUE if the instruction can run before the first step. */
-static gboolean
-is_setup (PlanGraph *g, const PlanNode *instr)
-{
-  for (guint i = 0; i < instr->in->len; i++)
-    {
-      const PlanValue *v;
-
-      if (node_in (instr, i) == 0)
-        continue;
-      v = graph_value (g, graph_root (g, node_in (instr, i)));
-      if (v->producer == NULL || !v->producer->setup)
-        return FALSE;
-    }
-  return instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) == 0;
-}
-
-void
-pass_schedule (PlanGraph *g)
-{
-  for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-    instr->setup = is_setup (g, instr);
-  for (int setup = 1; setup >= 0; setup--)
-    for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
-      if (instr->setup == setup)
-        g_ptr_array_add (g->schedule, instr);
 }

@@ -383,7 +383,7 @@ void pass_view_slices (PlanGraph *g);
 /* plan-placement.c: devices and the copies between them. This pass and the next two report faults and continue, so that
  * all faults are found at once. */
 void pass_place_on_devices (PlanGraph *g);
-void pass_schedule (PlanGraph *g);
+void pass_schedule (PlanGraph *g); /* plan-schedule.c */
 /* Reports a fault at a node, once for each kind. message is taken; port and fix may be NULL. */
 void graph_report_fault (PlanGraph *g, LoomErrorCode code, const char *node, const char *port, const char *fix,
                          char *message);

@@ -33,7 +33,7 @@ infer_system (guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, char **
     {
       g_autofree char *a = loom_desc_to_string (&in[0]), *b = loom_desc_to_string (&in[1]);
 
-      return loom_prim_refuse (why, "%s and %s are no system of equations", a, b);
+      return loom_prim_refuse (why, "%s and %s do not form a system of equations", a, b);
     }
   out[0] = in[1];
   return TRUE;

@@ -1,7 +1,7 @@
-/* Mixed precision: the pass of autocast, and loss scaling (loom_loss_scale(), as torch.amp.GradScaler). The pass
- * converts a forward program so that its large products use 16-bit floats (bf16, f16), while parameters, statistics and
- * losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow torch.autocast on a CPU).
- * Each primitive's rule is its LoomPrecision.
+/* Mixed precision: the pass of autocast. It converts a forward program so that its large products use 16-bit floats
+ * (bf16, f16), while parameters, statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018;
+ * the lists follow torch.autocast on a CPU). Each primitive's rule is its LoomPrecision. Loss scaling for f16 is in
+ * program-loss-scale.c.
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and reach the parameters in f32.
  * A parameter is cast once however often it is used. An element-wise formula that rounds at most once uses its
@@ -240,58 +240,4 @@ LoomProgram *
 loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values)
 {
   return autocast (p, dtype, dtype_of, NULL, NULL, n, values);
-}
-
-/* ---- loss scaling ------------------------------------------------------------ */
-
-/* torch.amp.GradScaler's numbers. */
-#define FIRST_SCALE 65536.0
-#define GROWTH      2.0
-#define BACKOFF     0.5
-#define INTERVAL    2000.0
-
-LoomValue
-loom_loss_scale (LoomProgram *p)
-{
-  return loom_program_scalar (p, "loss_scale", FIRST_SCALE);
-}
-
-LoomValue
-loom_loss_unscale (LoomProgram *p, LoomValue grad)
-{
-  return loom_binary (p, LOOM_SCALAR_MUL, grad, loom_unary (p, LOOM_SCALAR_RECIP, loom_loss_scale (p)));
-}
-
-static LoomValue
-shrunken (LoomProgram *p)
-{
-  return loom_binary (p, LOOM_SCALAR_MUL, loom_loss_scale (p), loom_const (p, loom_program_get_float (p), BACKOFF));
-}
-
-LoomValue
-loom_loss_scale_can_shrink (LoomProgram *p)
-{
-  LoomDType dtype = loom_program_get_float (p);
-
-  return loom_cast (p, loom_binary (p, LOOM_SCALAR_GE, shrunken (p), loom_const (p, dtype, 1)), dtype);
-}
-
-void
-loom_loss_scale_update (LoomProgram *p, LoomValue finite, LoomValue sound)
-{
-  LoomDType dtype = loom_program_get_float (p);
-  LoomValue scale = loom_loss_scale (p), good = loom_program_scalar (p, "good_steps", 0);
-  LoomValue more = loom_binary (p, LOOM_SCALAR_ADD, good, loom_const (p, dtype, 1));
-  LoomValue due = loom_binary (p, LOOM_SCALAR_GE, more, loom_const (p, dtype, INTERVAL));
-  LoomValue grown = loom_binary (p, LOOM_SCALAR_MUL, scale, loom_const (p, dtype, GROWTH));
-  LoomValue none;
-
-  none = loom_const (p, dtype, 0);
-  grown = loom_ternary (p, LOOM_SCALAR_SELECT, due, grown, scale);
-  more = loom_ternary (p, LOOM_SCALAR_SELECT, due, none, more);
-  scale = loom_ternary (p, LOOM_SCALAR_SELECT, sound, loom_ternary (p, LOOM_SCALAR_SELECT, finite, grown, shrunken (p)),
-                        scale);
-  good = loom_ternary (p, LOOM_SCALAR_SELECT, sound, loom_ternary (p, LOOM_SCALAR_SELECT, finite, more, none), good);
-  loom_program_commit (p, loom_program_find_slot (p, "loss_scale"), scale);
-  loom_program_commit (p, loom_program_find_slot (p, "good_steps"), good);
 }

@@ -190,7 +190,7 @@ size_perplexity (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return 2;
 }
 
-/* Σ -log softmax of the right class, and how many there are: targets below 0 are left out. */
+/* Σ -log softmax of the right class, and the number of targets; those below 0 are ignored. */
 static LoomValue
 emit_perplexity (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {

@@ -1,4 +1,4 @@
-/* Metrics: what is reported in addition to the loss, a descriptor each.
+/* Metrics: values that are reported in addition to the loss, one descriptor for each.
  *
  * A metric is computed inside the program, as one more output of the step, so that it costs no work on the host.
  * It emits statistics of the batch, most often a sum; those of an epoch's batches are merged as doubles, and the value
@@ -45,7 +45,7 @@ typedef struct
                      char **why);
   /* The number of statistics; NULL: one. */
   guint (*size) (const LoomTensorDesc *input, const LoomTensorDesc *target);
-  /* The batch's statistics in the program's float type: rank 0 where it is one, else rank 1. */
+  /* The batch's statistics in the program's float type: rank 0 if it is a single one, else rank 1. */
   LoomValue (*emit) (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target);
   /* The number of elements in a batch's sum: its weight. */
   gint64 (*count) (const LoomTensorDesc *input, const LoomTensorDesc *target);

@@ -52,7 +52,7 @@ check_loss (RecipeReading *r, const LoomNetSource *loss)
   const LoomType *type;
   LoomDim count;
 
-  /* Where the loss is untyped, the net has said why. */
+  /* If the loss has no type, the net has reported a fault. */
   if (!n->typed)
     {
       r->failed = TRUE;

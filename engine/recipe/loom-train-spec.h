@@ -15,7 +15,7 @@ typedef struct
   const LoomMetric *metric;
   LoomMetricOptions options;
   LoomNetSource input, target;
-  char *name; /* as in events: the type, where the file says no other */
+  char *name; /* as in events: the type, if the file sets no name */
 } LoomMetricSpec;
 
 /* <group>: parameters by their paths. */
@@ -47,7 +47,7 @@ typedef struct
 /* After `steps` steps of a run. */
 double loom_scheduled_at (const LoomScheduled *scheduled, gint64 step, gint64 total_steps);
 
-/* The treatment of an epoch's last batch where it is short. */
+/* The treatment of an incomplete last batch of an epoch. */
 typedef enum
 {
   LOOM_DROP_LAST_AUTO, /* kept, unless it has one sample and a norm learns nothing from one */
@@ -96,7 +96,7 @@ typedef struct
   char *device;        /* "cpu" */
   LoomDType precision; /* of products in a training step: F32, BF16 or F16 */
   gboolean offload;    /* optimiser states are in host memory, where the update is computed, too */
-  gboolean tf32;       /* f32 products in TF32 where the device has it (PyTorch's allow_tf32); not by itself */
+  gboolean tf32;       /* f32 products in TF32 if the device has it (PyTorch's allow_tf32); off by default */
   gboolean direct;     /* algorithm="direct": convolutions not by Winograd's algorithm */
   gboolean keep_all;   /* recompute="…" is ignored, for comparison with its saving. Never read from a file */
   gboolean gathers;    /* gradients of one batch are accumulated as those of several are. Never read from a file */

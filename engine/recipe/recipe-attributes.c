@@ -15,7 +15,7 @@
 G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomOptimizer, name) == 0 && G_STRUCT_OFFSET (LoomScheduleClass, name) == 0
                  && G_STRUCT_OFFSET (LoomMetric, name) == 0);
 
-/* The names of descriptors, each of which begins with its own; made once. */
+/* The names of descriptors, whose first member is the name; made once. */
 static const char *const *
 names_of (gconstpointer const *descriptors, gsize *made)
 {

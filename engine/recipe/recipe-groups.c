@@ -125,7 +125,7 @@ recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 
   recipe_check_names (r, e, known, NULL);
   if (match == NULL || spec->optimizer == NULL)
-    return; /* said already */
+    return; /* reported already */
   while (spec->optimizer->hyper[n].name != NULL)
     n++;
   group = g_new0 (LoomTrainGroup, 1);

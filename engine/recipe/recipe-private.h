@@ -19,7 +19,7 @@ typedef struct
 
 LoomFault *recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute,
                             const char *format, ...) G_GNUC_PRINTF (5, 6);
-/* What the table loom-attributes.h says of an attribute that it has. */
+/* The table entry of a known attribute (loom-attributes.h). */
 const LoomParamSpec *recipe_spec_of (const LoomElement *e, const char *attribute);
 /* An attribute of that table as a number, a flag or the place of its word: the table's default where it is missing (0
  * where that is ""), and a fault where it is none or leaves the range. */

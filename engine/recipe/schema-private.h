@@ -6,5 +6,5 @@
 
 /* The alternatives for a value of this type, within a <choice>. */
 void schema_put_values (LoomXml *out, const LoomParamSpec *param);
-/* The attributes of an element of a training, as loom_attributes() has them; FALSE where it has none of the element. */
+/* The attributes of an element of a training, those of loom_attributes(); FALSE if the element has none. */
 gboolean schema_put_attributes (LoomXml *out, LoomTag tag);

@@ -56,7 +56,7 @@ trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_
     }
   GType type = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_value_type (node) : G_TYPE_INVALID;
   if (type != G_TYPE_INT64 && type != G_TYPE_DOUBLE)
-    return wrong (json, name, "is no number", error);
+    return wrong (json, name, "is not a number", error);
   *value = json_node_get_double (node);
   return isfinite (*value) || wrong (json, name, "is not finite", error);
 }
@@ -92,7 +92,7 @@ trainer_json_string (const TrainerJson *json, const char *name, const char **val
   if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_STRING)
-    return wrong (json, name, "is no text", error);
+    return wrong (json, name, "is not a string", error);
   *value = json_node_get_string (node);
   return TRUE;
 }
@@ -105,7 +105,7 @@ trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *val
   if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_OBJECT (node))
-    return wrong (json, name, "is no object", error);
+    return wrong (json, name, "is not an object", error);
   *value = (TrainerJson){ json->path, json_node_get_object (node) };
   return TRUE;
 }
@@ -118,7 +118,7 @@ trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonAr
   if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_ARRAY (node))
-    return wrong (json, name, "is no list", error);
+    return wrong (json, name, "is not a list", error);
   *value = json_node_get_array (node);
   if (json_array_get_length (*value) != n)
     return wrong (json, name, "does not have as many entries as the graph", error);

@@ -896,6 +896,7 @@ test_primitives_by_name (void)
                                                 "plan-bias-gradient.c",
                                                 "plan-head-chunks.c",
                                                 "plan-pad-logits.c",
+                                                "plan-view-slices.c",
                                                 "plan-bundle.c",
                                                 "plan-mask.c",
                                                 "plan-attention.c",

@@ -85,7 +85,7 @@ test_queries (void)
   g_assert_cmpint (plan.status, ==, 0);
   g_assert_nonnull (strstr (plan.out, "memory on cuda:0"));
   cli_expect (0, NULL, "program", "g.xml");
-  cli_expect (3, "this machine has 1 of that kind. Devices here are cpu, ref, cuda:0.", "train", "g.xml", "--device",
+  cli_expect (3, "this machine has 1 of that kind. The devices of this machine are cpu, ref, cuda:0.", "train", "g.xml", "--device",
               "cuda:1");
   /* An emulated card says nothing about speed. */
   cli_expect (3, "The device cuda:0 is emulated, so its speed has no meaning", "bench", "g.xml", "--device", "cuda:0");

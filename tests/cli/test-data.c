@@ -54,7 +54,8 @@ test_run_error (void)
                            "<wire from=\"other\" to=\"r\"/>\n" LAYERS TAIL);
   cli_write ("t.csv", "a,b,y\n1,2,0\n1,oops,1\n");
   cli_save ("other.npy", LOOM_F32, 1, (const gint64[]){ 2 }, (const double[]){ 1, 2 });
-  cli_expect (1, "Node data: “./t.csv” line 3, column “b”: “oops” is no number.", "run", "g.xml", "--out", "fc=o.npy");
+  cli_expect (1, "Node data: “./t.csv” line 3, column “b”: “oops” is not a number.", "run", "g.xml", "--out",
+              "fc=o.npy");
   /* Requests for something else do not need it. */
   cli_expect (0, NULL, "run", "g.xml", "--in", "other=other.npy", "--out", "r=o.npy");
   cli_write ("t.csv", "a,b,y\n");

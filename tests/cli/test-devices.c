@@ -58,9 +58,9 @@ test_refused (void)
     const char *train; /* what of it train says; NULL: it trains */
   } cases[] = {
     { NET ("", " device=\"gpu\"", "") TRAIN (""),
-      "g.xml: line 3: node fc, device: “gpu” is not a device. The devices of this machine are cpu", "“gpu” is no device" },
+      "g.xml: line 3: node fc, device: “gpu” is not a device. The devices of this machine are cpu", "“gpu” is not a device" },
     { NET ("", "", " device=\"cpu:9\"") TRAIN (""),
-      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. Devices here are "
+      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. The devices of this machine are "
       "cpu, cpu:1, ref, ref:1",
       "There is no device cpu:9" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
@@ -144,8 +144,8 @@ test_names (void)
       if (r.status != 2 || strstr (r.err, says) == NULL)
         g_error ("%s: status %d: %s", words[i][0], r.status, r.err);
     }
-  cli_expect (2, "“cpu:” is no device", "train", "g.xml", "--device", "cpu:");
-  cli_expect (3, "There is no device cpu:1: this machine has 1 of that kind. Devices here are cpu, ref", "train",
+  cli_expect (2, "“cpu:” is not a device", "train", "g.xml", "--device", "cpu:");
+  cli_expect (3, "There is no device cpu:1: this machine has 1 of that kind. The devices of this machine are cpu, ref", "train",
               "g.xml", "--device", "cpu:1");
   cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"gpu\""));
   cli_expect (1, "g.xml: line 12: device: <train>: “gpu” is not a device. The devices of this machine are", "train", "g.xml");

@@ -272,7 +272,7 @@ test_table (void)
   cli_expect (0, NULL, "train", "classes.xml", "--out", "classes");
   g_auto (CliResult) r = cli ("export", "classes", "--to", "onnx", NULL);
   g_assert_cmpint (r.status, ==, 0);
-  g_assert_nonnull (strstr (r.out, "input data.x: B × 2, f32: rows as the table has them"));
+  g_assert_nonnull (strstr (r.out, "input data.x: B × 2, f32: rows of the table"));
   g_assert_nonnull (strstr (r.out, "output fc: B × 2, f32\noutput probabilities: B × 2"));
   g_assert_true (file_has ("classes.onnx", "[\"a \\\"small\\\" one\",\"large\"]"));
   g_assert_true (file_has ("classes.onnx", "[\"size\",\"weight\"]"));

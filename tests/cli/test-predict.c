@@ -190,12 +190,12 @@ test_bad_files (void)
   const char *first = strstr (r.out, "left.png");
   g_assert_nonnull (first);
   g_assert_nonnull (strstr (first + 1, "left.png"));
-  static const char *const sentences[] = { "“words.png” is no picture",
+  static const char *const sentences[] = { "“words.png” is not a readable picture",
                                            "“none.png” cannot be opened",
                                            "“empty.png” is empty",
                                            "“odd.npy” is 3 × 5, but a sample of this net is 1 × 8 × 8",
                                            "“/tmp” is a folder",
-                                           "“cut.jpg” is cut off",
+                                           "“cut.jpg” is truncated",
                                            "“cut.png” is",
                                            "the limit is 100 million" };
   for (guint i = 0; i < G_N_ELEMENTS (sentences); i++)
@@ -282,9 +282,9 @@ test_rows (void)
   } wrong[] = { { "width,depth\n1,2\n", "has no column “height”" },
                 { "1,2,3\n", "has no header" },
                 { "width,height\n1\n", "line 2 has 1 fields" },
-                { "width,height\n1,x\n", "line 2, column “height”: “x” is no number" },
-                { "width,height\n", "holds no sample" },
-                { "\xff\xff\n", "no UTF-8" },
+                { "width,height\n1,x\n", "line 2, column “height”: “x” is not a number" },
+                { "width,height\n", "contains no sample" },
+                { "\xff\xff\n", "not UTF-8" },
                 { "\xff\xfe\n", "cannot be read as UTF-16" } };
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {

@@ -293,7 +293,7 @@ test_steps (void)
   g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", "--waits", NULL);
   g_assert_cmpint (more.status, ==, 0);
   g_assert_nonnull (strstr (more.out, "stalls of a step (mean of "));
-  g_assert_nonnull (strstr (more.out, "ended after step 7, as --steps asked, train loss "));
+  g_assert_nonnull (strstr (more.out, "ended after step 7, the limit of --steps, train loss "));
   g_assert_nonnull (strstr (more.out, "; resume with: gradloom train --resume few\n"));
   /* Figures are of a tenth of the epoch, which has 512 steps, and of 50 at most. */
   g_auto (CliResult) rest = cli ("train", "--resume", "few", NULL);

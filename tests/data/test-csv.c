@@ -126,9 +126,9 @@ test_no_table (void)
     { "a\n1\n2\n", "a single column" },
     { "a,b\n", "no rows below" },
     { "a,b\n1,2\n1,2,3\n", "line 3 has 3 fields, but the first line has 2" },
-    { "a,b\n\xff\xfe,2\n", "no UTF-8" },
+    { "a,b\n\xff\xfe,2\n", "not UTF-8" },
     { "a,b\n1,\"2\n", "is not closed" },
-    { "sep=\"\na,b\n1,2\n", "line 2 has 2 fields, but the first line has 1: is “,” what" },
+    { "sep=\"\na,b\n1,2\n", "line 2 has 2 fields, but the first line has 1: check that “,” is" },
     { "\x89HDF\r\n\x1a\n", "t.csv” is an HDF5 file; save" },
   };
 
@@ -181,7 +181,7 @@ test_reasons (void)
       "“1.234.567” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
     { "share", "“5%” in line 2 is a percentage; remove the % sign" },
     { "far", "“inf” in line 3 is not finite" },
-    { "mixed", "“x” in line 4 is no number" },
+    { "mixed", "“x” in line 4 is not a number" },
     { "town", "words, such as “Ulm”; replace them with numbers" },
     { "flat", "the same number in every row" },
     { "gap", "it is empty" },
@@ -430,7 +430,7 @@ test_decimal_comma (void)
   write_text ("a;b;k\n0,5;1.234;0\n");
   g_assert_null (loom_dataset_open ("csv", &(LoomDatasetOptions){ .get = loom_dataset_options_from_strv, .data = strv },
                                     &thousands));
-  g_assert_nonnull (strstr (thousands->message, "“1.234” is no number"));
+  g_assert_nonnull (strstr (thousands->message, "“1.234” is not a number"));
   write_text ("a;b;k\n0,5;-1,25e1;0\n3;7;1\n");
   assert_x (strv, (const float[]){ 0.5, -12.5, 3, 7 }, 4);
   g_assert_null (loom_dataset_open ("csv", &o, &error));

@@ -169,7 +169,7 @@ test_idx_bad (Fixture *f, gconstpointer data)
   assert_refused (f, "idx", strv, "There is no file “@/i”; paths are relative to the folder of the graph file.");
   write_file (f, "i", (const char *)images, sizeof images - 1);
   write_file (f, "l", (const char *)labels, sizeof labels);
-  assert_refused (f, "idx", strv, "“@/i” is truncated: 3 of 4 bytes are there.");
+  assert_refused (f, "idx", strv, "“@/i” is truncated: it has 3 of 4 bytes.");
   assert_refused (f, "idx", half, "The data set idx has only one of test_images and test_labels; set both or neither.");
   write_file (f, "i", "hello world", -1);
   assert_refused (f, "idx", strv, "“@/i” is not an IDX file: its first bytes are 68 65 6c 6c.");
@@ -263,18 +263,18 @@ test_csv_bad (Fixture *f, gconstpointer data)
     const char *text, *message;
   } cases[] = {
     { "a,b,kind\n1,2,0\n1,2\n", "“@/a.csv” line 3 has 2 fields, but the header names 3." },
-    { "a,kind\n\"1\n2\",0\n\n3,4,5\n", "“@/a.csv” line 2, column “a”: “1\n2” is no number." },
+    { "a,kind\n\"1\n2\",0\n\n3,4,5\n", "“@/a.csv” line 2, column “a”: “1\n2” is not a number." },
     { "a,kind\n1,0\n\n3,4,5\n", "“@/a.csv” line 4 has 3 fields, but the header names 2." },
-    { "a,kind\n1,0\nabc,1\n", "“@/a.csv” line 3, column “a”: “abc” is no number." },
+    { "a,kind\n1,0\nabc,1\n", "“@/a.csv” line 3, column “a”: “abc” is not a number." },
     { "a,kind\n1,0\n,1\n",
-      "“@/a.csv” line 3, column “a”: “” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" drops the "
+      "“@/a.csv” line 3, column “a”: “” is not a number; missing=\"mean\" fills such gaps, missing=\"drop\" drops the "
       "row." },
     { "a,kind\n1,0\n-1e300,0\n",
       "“@/a.csv” line 3, column “a”: -1e300 is larger than the largest f32 number (3.4e38). Scale the column, or "
       "leave it out." },
     { "a,kind\nnan,0\n",
-      "“@/a.csv” line 2, column “a”: “nan” is no number; missing=\"mean\" fills such gaps, missing=\"drop\" drops the "
-      "row." },
+      "“@/a.csv” line 2, column “a”: “nan” is not a number; missing=\"mean\" fills such gaps, missing=\"drop\" drops "
+      "the row." },
     { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty; missing=\"drop\" drops rows without a class." },
     { "a,kind\n1,\"x\n", "“@/a.csv” line 2: a quoted field is not closed." },
     { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },

@@ -301,7 +301,7 @@ test_folder_bad (void)
                   "There is no folder “@/absent”; it should contain a folder of pictures for each class.");
   assert_refused ("image-folder", flat,
                   "“@/bad/cat” contains no folder; it should contain a folder of pictures for each class.");
-  assert_refused ("image-folder", empty, "“@/bad/cat” holds no picture (.png and others).");
+  assert_refused ("image-folder", empty, "“@/bad/cat” contains no picture (.png and others).");
   assert_refused ("image-folder", other, "“@/bad” has a class “cat”, which “@/good” does not have.");
   /* Opening looks at no picture; what is wrong is said when it is that one's turn. */
   for (int i = 0; i < 2; i++)

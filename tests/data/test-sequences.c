@@ -548,7 +548,8 @@ test_refused (void)
       "The data set arithmetic-trees has operators=\"++\"; name one or more of +, - and *, each once." },
     { "arithmetic-trees",
       { "leaves", "64", "target_type", "float", NULL },
-      "The data set arithmetic-trees has target_type=\"float\", but products of so many leaves are too large for it; "
+      "The data set arithmetic-trees has target_type=\"float\", but products of this number of leaves are too large "
+      "for it; "
       "use fewer leaves or a smaller modulus." },
   };
 

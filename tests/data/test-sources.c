@@ -348,8 +348,8 @@ test_bad_options (void)
     const char *source, *strv[3], *message;
   } cases[] = {
     { "spirl", { NULL }, "There is no data set “spirl”. Did you mean “spirals”?" },
-    { "spirals", { "noise", "abc", NULL }, "The data set spirals has noise=\"abc\", which is no number." },
-    { "spirals", { "n", "1.5", NULL }, "The data set spirals has n=\"1.5\", which is not an integer." },
+    { "spirals", { "noise", "abc", NULL }, "The data set spirals has noise=\"abc\", which is not a number." },
+    { "spirals", { "n", "1.5", NULL }, "The data set spirals has n=\"1.5\", which is not a whole number." },
     { "spirals", { "n", "0", NULL }, "The data set spirals has n=\"0\", which must be from 1 to 10000000." },
     { "spirals",
       { "target_type", "int", NULL },

@@ -42,7 +42,7 @@ def values(t, s):
     at = open_field(s, "hidden", "16")
     s.click(at, 2)
     say_value(s, "2 parsecs")
-    g = s.wait("a sentence", lambda g: g.find("is no unit", x0=right(g), exact=False), 2)
+    g = s.wait("a sentence", lambda g: g.find("is not a known unit", x0=right(g), exact=False), 2)
     t.ok(field(g, "2 parsecs") and ("hidden", "act", "B × 16") in g.wires, "an invalid value is reported, and stays to be corrected")
     s.key("Escape")
     g = s.wait("put back", lambda g: field(g, "16"), 2)

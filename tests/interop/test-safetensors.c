@@ -231,7 +231,7 @@ test_kinds (void)
     { "\x93NUMPY\1\0", 8, { "is an npy file", NULL, "is a NumPy array; use the data set npy for it" } },
     { "{\"metadata\":{},\"weight_map\":{\"a\":\"b\"}}",
       38,
-      { "is the index of shards", "is the index of shards", NULL } },
+      { "is the index of several shards", "is the index of shards", NULL } },
     { "\100\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
       61,
       { NULL, "is a safetensors file", "is a safetensors file" } },

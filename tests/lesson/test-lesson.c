@@ -181,8 +181,8 @@ test_faults (void)
   static const char *const wrong[][2] = {
     { "", "at least one clause" },
     { "val_loss less 2", "not a clause of a goal*chain OP" },
-    { "val_loss below much", "“much”, which is no number" },
-    { "hidden.out_features above many", "which is no number" },
+    { "val_loss below much", "“much”, which is not a number" },
+    { "hidden.out_features above many", "which is not a number" },
     { "chain linear relo", "there is no operator “relo”" },
     { "no relo", "there is no operator “relo”" },
     { "clean, , clean", "not a clause" },

@@ -82,7 +82,7 @@ static void
 test_control (void)
 {
   static const char *const cases[][2] = {
-    { "test_loop11", "how many steps it takes is computed while the model runs" },
+    { "test_loop11", "its number of steps is computed while the model runs" },
     { "test_if_opt", "is a sequence or an optional value" },
     { "test_loop13_seq", "is a sequence, a map or an optional value" },
   };
@@ -240,7 +240,7 @@ test_refusals (void)
 
   g_assert_true (g_file_set_contents (junk, "This is a letter to a friend.", -1, NULL));
   g_assert_cmpint (gradloom (&said, "import", junk, "-o", graph, NULL), ==, 1);
-  g_assert_nonnull (strstr (said, "is no ONNX file"));
+  g_assert_nonnull (strstr (said, "is not an ONNX file"));
   g_assert_false (g_file_test (graph, G_FILE_TEST_EXISTS));
   g_assert_cmpint (gradloom (&missing, "import", nowhere, NULL), ==, 1);
   g_assert_nonnull (strstr (missing, "No such file"));

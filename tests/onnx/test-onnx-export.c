@@ -25,7 +25,7 @@ typedef struct
 } Refusal;
 
 static Refusal refused[] = {
-  { "gradient *", "it differentiates" },
+  { "gradient *", "it computes a gradient" },
   { "scatter *reduce=amax*", "operator set 18" },
   { "scatter *reduce=amin*", "operator set 18" },
   { "scatter_nd *reduction=max*", "operator set 18" },
@@ -33,10 +33,10 @@ static Refusal refused[] = {
 };
 /* Only with dynamic sizes: nothing else in these samples has the symbol, or its number decides what is computed. */
 static Refusal sized[] = {
-  { "* shape=B*", "no input of the model tells" },
+  { "* shape=B*", "no input of the model determines" },
   { "chunk *", "" },
-  { "unflatten *", "does not hold for every size" },
-  { "positional_encoding kind=learned*", "does not hold for every size" },
+  { "unflatten *", "is not valid for every size" },
+  { "positional_encoding kind=learned*", "is not valid for every size" },
 };
 
 static guint n_models, n_dynamic;

@@ -220,7 +220,7 @@ test_words (void)
     { "Resize", "x", "keep_aspect_ratio_policy", "not_larger", "can be “stretch”" },
     { "ScatterElements", "x x x", "reduction", "sub", "can be “none”, “add”, “mul”, “max” or “min”" },
     { "ScatterND", "x x x", "reduction", "sub", "can be “none”" },
-    { "Relu", "x", "slope", "steep", "its attribute “slope” is not known here" },
+    { "Relu", "x", "slope", "steep", "its attribute “slope” is not supported" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -248,17 +248,17 @@ test_remedies (void)
   put_text (f, 10, "mine");
   bytes = model (single (n), 17);
   put_part (bytes, 25, f);
-  expect (bytes, "node own: Twice: it is a function of the model itself, which is not read here. Write it out before: "
+  expect (bytes, "node own: Twice: it is a local function of the model, which is not supported. Inline it first: "
                  "onnx.inliner.inline_local_functions (model).");
   n = node ("FusedMatMul", "fused", "x x", "y");
   put_text (n, 7, "com.microsoft");
-  expect (model (single (n), 17), "import the model as it was before");
+  expect (model (single (n), 17), "import the model before optimisation");
   n = node ("DequantizeLinear", "blocks", "x x", "y");
   put_attribute (n, "block_size", 2);
   expect (model (single (n), 21), "a scale for each block of 2 numbers");
   n = node ("QuantizeLinear", "small", "x x", "y");
   put_attribute (n, "output_dtype", 22);
-  expect (model (single (n), 21), "it makes int4; it can make uint8, int8, uint16 and int16 here");
+  expect (model (single (n), 21), "its output type is int4; only uint8, int8, uint16 and int16 are supported");
 
   GByteArray *g = single (node ("Mul", "", "x w", "y")), *t = g_byte_array_new ();
   put_int (t, 1, *two);
@@ -267,7 +267,7 @@ test_remedies (void)
   put_bytes (t, 9, "ab", 2);
   put_part (g, 5, t);
   expect (model (g, 21),
-          "“w” is float8e4m3fn, which graphs have no type for. Export the model with weights in float32");
+          "“w” is float8e4m3fn, a type that graphs do not have. Export the model with weights in float32");
 }
 
 /* Nodes in any order are read; one that needs itself is not. */
@@ -283,11 +283,11 @@ test_order (void)
       put_part (g, 1, node ("Neg", "first", "x", "a"));
       said = sentence (model (g, 17));
       if (ring)
-        g_assert_nonnull (strstr (said, "nothing before it makes its input “y”"));
+        g_assert_nonnull (strstr (said, "no earlier node computes its input “y”"));
       else
         g_assert_cmpstr (said, ==, NULL);
     }
-  expect (model (single (node ("Relu", "self", "y", "y")), 17), "nothing before it makes its input “y”");
+  expect (model (single (node ("Relu", "self", "y", "y")), 17), "no earlier node computes its input “y”");
 }
 
 /* Convolutions with biases may hide a batch norm, which is said; where there is one, or no bias, nothing is. */
@@ -323,7 +323,7 @@ test_lies (void)
   static const gint64 other[] = { 4, 3 }, more[] = { 3, 5 }, huge[] = { G_MAXINT32, G_MAXINT32 },
                       negative[] = { -3, -4 };
 
-  expect (g_byte_array_new (), "holds no model");
+  expect (g_byte_array_new (), "contains no ONNX model");
   expect (model (classifier (other, "Relu"), 13), "does not work");
   expect (model (classifier (more, "Relu"), 13), "should have 15 numbers");
   expect (model (classifier (huge, "Relu"), 13), "impossible sizes");
@@ -339,7 +339,7 @@ test_lies (void)
   put_part (t, 13, entry);
   put_int (t, 14, 1);
   put_part (g, 5, t);
-  expect (model (g, 13), "in no folder");
+  expect (model (g, 13), "not in a folder");
 
   /* An input that nothing makes. */
   g = classifier (good_dims, "Relu");
@@ -432,32 +432,32 @@ test_external (void)
     { "d", NULL, "12", NULL },
     { "./d", "0", "12", NULL },
     { "near", "0", "12", NULL },
-    { "nowhere", "0", "12", "is not there" },
-    { NULL, "0", "12", "only a file in the folder" },
-    { "", "0", "12", "only a file in the folder" },
-    { "..", "0", "12", "only a file in the folder" },
-    { "../d", "0", "12", "only a file in the folder" },
+    { "nowhere", "0", "12", "does not exist" },
+    { NULL, "0", "12", "only files in the model's folder" },
+    { "", "0", "12", "only files in the model's folder" },
+    { "..", "0", "12", "only files in the model's folder" },
+    { "../d", "0", "12", "only files in the model's folder" },
     { "folder/d", "0", "12", NULL },
     { "./folder/d", "0", "12", NULL },
-    { "folder/../d", "0", "12", "only a file in the folder" },
-    { "folder//d", "0", "12", "only a file in the folder" },
-    { "sub/d", "0", "12", "is not there" },
+    { "folder/../d", "0", "12", "only files in the model's folder" },
+    { "folder//d", "0", "12", "only files in the model's folder" },
+    { "sub/d", "0", "12", "does not exist" },
     { "away/d", "0", "12", "cannot be read" },
     { "folder/far", "0", "12", "a link out of the model's folder" },
-    { "/etc/passwd", "0", "12", "only a file in the folder" },
+    { "/etc/passwd", "0", "12", "only files in the model's folder" },
     { "far", "0", "12", "a link out of the model's folder" },
-    { "folder", "0", "12", "no ordinary file" },
-    { "pipe", "0", "12", "no ordinary file" },
+    { "folder", "0", "12", "not a regular file" },
+    { "pipe", "0", "12", "not a regular file" },
     { "d", "0", "8", "needs 12 bytes" },
     { "d", "0", NULL, "needs 12 bytes" },
     { "d", "0", "9223372036854775807", "needs 12 bytes" },
-    { "d", "-4", "12", "is no number" },
-    { "d", "0", "99999999999999999999", "is no number" },
-    { "d", "0x0", "12", "is no number" },
-    { "d", "16", "12", "cut off" },
-    { "d", "9223372036854775807", "12", "cut off" },
+    { "d", "-4", "12", "is not a number" },
+    { "d", "0", "99999999999999999999", "is not a number" },
+    { "d", "0x0", "12", "is not a number" },
+    { "d", "16", "12", "truncated" },
+    { "d", "9223372036854775807", "12", "truncated" },
     { "d", "4", "12", "shares bytes" },
-    { "empty", "0", "12", "cut off" },
+    { "empty", "0", "12", "truncated" },
   };
   g_autofree char *folder = g_dir_make_tmp ("gradloom-onnx-XXXXXX", NULL), *data = g_build_filename (folder, "d", NULL);
   g_autofree char *near = g_build_filename (folder, "near", NULL), *far = g_build_filename (folder, "far", NULL);
@@ -485,8 +485,8 @@ test_external (void)
     }
   /* A file that is missing is reported once. */
   g_autofree char *once = read_external (folder, external ("w", "gone", "0", "12"), external ("v", "gone", "12", "12"));
-  g_assert_nonnull (strstr (once, "is not there"));
-  g_assert_null (strstr (strstr (once, "is not there") + 1, "is not there"));
+  g_assert_nonnull (strstr (once, "does not exist"));
+  g_assert_null (strstr (strstr (once, "does not exist") + 1, "does not exist"));
   for (guint i = 0; i < G_N_ELEMENTS (made); i++)
     g_remove (made[i]);
 }

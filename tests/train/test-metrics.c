@@ -326,7 +326,7 @@ test_refused (void)
     { "top_k_accuracy", 2, 1, { 4, 3 }, { 4 }, LOOM_I64, { .k = 5 }, "*k is 5*3 classes*" },
     { "f1", 2, 1, { 4, 3 }, { 4 }, LOOM_I64, { .average = LOOM_AVERAGE_BINARY }, "*two classes*3*" },
     { "confusion_matrix", 2, 1, { 4, 300 }, { 4 }, LOOM_I64, { 0 }, "*256 classes*300*" },
-    { "perplexity", 2, 1, { 4, 3 }, { 4 }, LOOM_F32, { 0 }, "*class numbers*" },
+    { "perplexity", 2, 1, { 4, 3 }, { 4 }, LOOM_F32, { 0 }, "*class indices*" },
     { "r2_score", 2, 1, { 4, 1 }, { 4 }, LOOM_F32, { 0 }, "*element by element*" },
     { "mse", 1, 1, { 4 }, { 5 }, LOOM_F32, { 0 }, "*element by element*4*5*" },
   };

@@ -145,7 +145,7 @@ test_f16_is_refused (void)
   g_assert_no_error (error);
   g_assert_null (loom_plan_new (step->program, devices, &options, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL);
-  g_assert_nonnull (strstr (error->message, "take bf16"));
+  g_assert_nonnull (strstr (error->message, "use bf16"));
 }
 
 /* dtype="…" on a node or a module: a type of its own within the graph's. */

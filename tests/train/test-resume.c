@@ -179,10 +179,10 @@ static const struct
   { "events_length", "{}", "“events_length”" },
   { "batch_size", "[]", "“batch_size”" },
   { "seed", "\"3\"", "“seed”" },
-  { "loss_sum", "true", "“loss_sum” is no number" },
+  { "loss_sum", "true", "“loss_sum” is not a number" },
   { "sample_sum", "1e999", "“sample_sum”" },
-  { "base_lr", "\"fast\"", "“base_lr” is no number" },
-  { "weight", "[1]", "“weight” is no number" },
+  { "base_lr", "\"fast\"", "“base_lr” is not a number" },
+  { "weight", "[1]", "“weight” is not a number" },
   { "version", "2", "another version" },
 };
 
@@ -376,7 +376,7 @@ test_links_of_files (Fixture *f, gconstpointer data)
           g_assert_cmpint (g_remove (path), ==, 0);
         }
       g_assert_cmpint (mkfifo (path, 0600), ==, 0);
-      refuse (&o, 5, "no ordinary file");
+      refuse (&o, 5, "not a regular file");
       g_assert_cmpint (g_remove (path), ==, 0);
       g_assert_cmpint (g_rename (aside, path), ==, 0);
       assert_precious (f);
@@ -417,7 +417,7 @@ test_older_accuracy (Fixture *f, gconstpointer data)
   write_text (f, newest, damaged);
   trainer = resume (&o);
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
-  g_assert_nonnull (strstr (loom_trainer_notes (trainer), "“sum” is no number"));
+  g_assert_nonnull (strstr (loom_trainer_notes (trainer), "“sum” is not a number"));
 }
 
 static void

@@ -140,7 +140,7 @@ test_no_room_for_copy (void)
   g_autoptr (LoomTensor) before = loom_trainer_snapshot (trainer, "fc", &step, &error);
   g_assert_no_error (error);
   g_assert_cmpint (step, ==, 3);
-  trainer->last.why_not = g_strdup ("There is no memory for the copy.");
+  trainer->last.why_not = g_strdup ("Out of memory for the copy.");
   g_autoptr (LoomTensor) after = loom_trainer_snapshot (trainer, "fc", &step, &error);
   g_assert_no_error (error);
   g_assert_cmpint (step, ==, 4);

@@ -190,7 +190,7 @@ test_weights (void)
   document = studio_window_get_document (window);
   g_assert_true (drop (window, weights));
   WAIT_FOR (find_weights () != NULL);
-  g_assert_nonnull (find_words (find_weights (), "2 of the graph’s 4 weights fit by name and shape · 1 has another "
+  g_assert_nonnull (find_words (find_weights (), "2 of the graph’s 4 weights match by name and shape · 1 has another "
                                                  "shape · 1 is not in the file · 1 in the file is not used"));
   g_signal_emit_by_name (find_offer ("Use as weights"), "clicked");
   WAIT_FOR (find_weights () == NULL);

@@ -473,7 +473,7 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
     }
   if (loom_scope_find_node (scope, id) != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is a node %s here already.", id);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The graph has a node %s already.", id);
       return FALSE;
     }
   name = g_strdup_printf (_ ("Rename %s to %s"), old, id);
@@ -504,6 +504,6 @@ studio_document_duplicate (StudioDocument *self)
     return;
   studio_document_begin (self, _ ("Duplicate"));
   if (!studio_clipboard_paste (self, text, NAN, NAN, &error))
-    g_warning ("What was just copied cannot be pasted: %s", error->message);
+    g_warning ("The copied nodes cannot be pasted: %s", error->message);
   studio_document_end (self);
 }

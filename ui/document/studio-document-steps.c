@@ -49,7 +49,7 @@ journal_start (StudioDocument *self)
   if (self->journal == NULL)
     {
       /* Said once: without a journal one can still work. */
-      g_message ("No journal is kept: %s", error->message);
+      g_message ("No journal is written: %s", error->message);
       self->wants_journal = FALSE;
     }
   else if (self->disk_digest != NULL)

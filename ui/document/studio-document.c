@@ -82,7 +82,7 @@ judge_training (StudioDocument *self, LoomFaults *faults)
 
       if (!g_file_test (path, G_FILE_TEST_EXISTS))
         loom_faults_add (faults, LOOM_ERROR_IO, loom_element_line (train), NULL, "weights",
-                         "<train>: There is no file “%s” with weights to begin from.", spec->weights);
+                         "<train>: The file “%s” with initial weights does not exist.", spec->weights);
     }
 }
 

@@ -135,7 +135,7 @@ flush (StudioJournal *self)
   if (!self->failed && !write_all (self->fd, self->pending->str, self->pending->len))
     {
       /* A full disk must not stop the work itself. */
-      g_message ("The journal %s cannot be written any more: %s", self->file, g_strerror (errno));
+      g_message ("The journal %s can no longer be written: %s", self->file, g_strerror (errno));
       self->failed = TRUE;
     }
   g_string_truncate (self->pending, 0);

@@ -48,8 +48,8 @@ check_list (const LoomParamSpec *spec, const char *text, gboolean is_int)
         return wrong;
     }
   if (spec->length > 0 && n != 1 && n != (guint)spec->length)
-    return g_strdup_printf (ngettext ("One number, or %d with commas between them.",
-                                      "One number, or %d with commas between them.", (gulong)spec->length),
+    return g_strdup_printf (ngettext ("One number, or %d separated by commas.",
+                                      "One number, or %d separated by commas.", (gulong)spec->length),
                             spec->length);
   return NULL;
 }

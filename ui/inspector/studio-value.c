@@ -116,12 +116,12 @@ with_unit (Parser *p, double number, const char *word)
         if (measure < 0 || measures[measure].dimension != units[i].dimension)
           return fail (p,
                        units[i].dimension == SECONDS
-                           ? "“%s” is a time, which is not what is asked for here."
-                           : "“%s” is an amount of memory, which is not what is asked for here.",
+                           ? "“%s” is a unit of time, but this value is not a time."
+                           : "“%s” is a unit of memory, but this value is not an amount of memory.",
                        word);
         return number * units[i].factor / measures[measure].one;
       }
-  return fail (p, "“%s” is no unit that is known here.", word);
+  return fail (p, "“%s” is not a known unit.", word);
 }
 
 /* A percent sign ends a number; between two numbers it is the remainder. */
@@ -189,7 +189,7 @@ call (Parser *p, const char *name)
       else if (strcmp (name, "round") == 0)
         value = round (value);
       else
-        return fail (p, "There is no function “%s”: min, max, sqrt, floor, ceil and round are known.", name);
+        return fail (p, "“%s” is not a function. The functions are min, max, sqrt, floor, ceil and round.", name);
     }
   return take (p, ")") ? value : fail (p, "A closing bracket is missing.", NULL);
 }
@@ -211,7 +211,7 @@ name_value (Parser *p)
     case STUDIO_NAME_NUMBER:
       return isfinite (value) ? value : fail (p, "“%s” is not known yet.", name);
     default:
-      return fail (p, "“%s” is neither a number nor a name that is known here.", name);
+      return fail (p, "“%s” is neither a number nor a known name.", name);
     }
 }
 
@@ -232,7 +232,7 @@ atom (Parser *p)
       return take (p, ")") ? value : fail (p, "A closing bracket is missing.", NULL);
     }
   if (*p->at == '\0')
-    return fail (p, "Something is missing at the end.", NULL);
+    return fail (p, "The end of the expression is missing.", NULL);
   return fail (p, "A number is missing before “%s”.", p->at);
 }
 
@@ -246,7 +246,7 @@ power (Parser *p)
   double base, value = 0;
 
   if (++p->depth > MAX_DEPTH)
-    return fail (p, "That is nested too deeply.", NULL);
+    return fail (p, "The expression is nested too deeply.", NULL);
   if (take (p, "-"))
     value = -power (p);
   else if (take (p, "+"))
@@ -342,9 +342,9 @@ read_part (Parser *p, const char *part, double *value)
   *value = expression (p);
   skip (p);
   if (p->wrong == NULL && *p->at != '\0')
-    fail (p, "“%s” cannot stand there.", p->at);
+    fail (p, "“%s” is not allowed there.", p->at);
   if (p->wrong == NULL && !isfinite (*value) && !p->names_argument)
-    fail (p, "That is not a number: something is divided by zero, or too large.", NULL);
+    fail (p, "The result is not a number: the expression divides by zero, or is too large.", NULL);
   if (p->wrong != NULL)
     return NULL;
   /* 0.1 * 30 is not 3 to the last bit. */
@@ -352,7 +352,7 @@ read_part (Parser *p, const char *part, double *value)
     *value = round (*value);
   shown = isfinite (*value) ? number_text (*value) : g_strdup ("?");
   if (is_whole (p->spec) && isfinite (*value) && *value != floor (*value))
-    fail (p, "That is %s, and a whole number is asked for here.", shown);
+    fail (p, "The result is %s, but this value must be a whole number.", shown);
   return p->wrong == NULL ? g_steal_pointer (&shown) : NULL;
 }
 
@@ -442,10 +442,10 @@ keep_as_expression (const Parser *p, const char *text, GPtrArray *parts)
 
   if (p->is_ours)
     return (StudioValue){ .wrong
-                          = g_strdup ("What names an argument of the module is kept as it is, and there only + - * "
-                                      "/ // % ( ) min and max are known.") };
+                          = g_strdup ("An expression with an argument of the module is saved as it is and supports "
+                                      "only + - * / // % ( ) min and max.") };
   if (parts->len > 1)
-    return (StudioValue){ .wrong = g_strdup ("An expression stands for one number, not for a list.") };
+    return (StudioValue){ .wrong = g_strdup ("An expression is one number, not a list.") };
   return read_expression (kept, p->lookup, p->data);
 }
 

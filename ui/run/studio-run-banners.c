@@ -203,7 +203,7 @@ studio_run_banners_update_version (StudioRunBanners *self)
 /* ---- object ----------------------------------------------------------------------------- */
 
 static void
-run_bars_dispose (GObject *object)
+run_banners_dispose (GObject *object)
 {
   StudioRunBanners *self = STUDIO_RUN_BANNERS (object);
   g_clear_handle_id (&self->hide, g_source_remove);
@@ -223,7 +223,7 @@ static void
 studio_run_banners_class_init (StudioRunBannersClass *klass)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
-  G_OBJECT_CLASS (klass)->dispose = run_bars_dispose;
+  G_OBJECT_CLASS (klass)->dispose = run_banners_dispose;
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-banners.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunBanners, name)

@@ -96,7 +96,7 @@ add_source (StudioDataList *self, const LoomDatasetClass *klass)
 
   asked->klass = klass;
   asked->sample = studio_sample_new (SAMPLE_WIDTH, SAMPLE_HEIGHT);
-  asked->facts = new_label (needs_files (klass) ? _ ("From files of yours") : "", "caption");
+  asked->facts = new_label (needs_files (klass) ? _ ("From your files") : "", "caption");
   gtk_widget_add_css_class (row, "data-row");
   gtk_widget_set_hexpand (words, TRUE);
   gtk_widget_set_valign (words, GTK_ALIGN_CENTER);
@@ -231,7 +231,7 @@ studio_data_list_init (StudioDataList *self)
   self->none = new_label (_ ("No data set has this name."), "dim-label");
   gtk_widget_set_visible (self->none, FALSE);
   gtk_box_append (GTK_BOX (groups), new_group (self, READY, _ ("Ready to use")));
-  gtk_box_append (GTK_BOX (groups), new_group (self, FILES, _ ("From files of yours")));
+  gtk_box_append (GTK_BOX (groups), new_group (self, FILES, _ ("From your files")));
   gtk_box_append (GTK_BOX (groups), self->none);
   for (const LoomDatasetClass *const *c = loom_dataset_classes (); *c != NULL; c++)
     add_source (self, *c);

@@ -5,9 +5,9 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/scene/studio-format.h"
 
-#define WIDTH     680
-#define HEIGHT    600
-#define MARGIN    18
+#define WIDTH      680
+#define HEIGHT     600
+#define MARGIN     18
 #define MOST_SHOWN 50 /* sentences in one fold */
 
 struct _StudioWeightsDialog
@@ -135,7 +135,7 @@ fit_text (const StudioWeightsInfo *look)
 
   if (match == NULL)
     return g_strdup (_ ("The open graph has no weights."));
-  g_string_append_printf (s, _ ("%1$u of the graph’s %2$u weights fit by name and shape"), match->n_fit,
+  g_string_append_printf (s, _ ("%1$u of the graph’s %2$u weights match by name and shape"), match->n_fit,
                           look->n_wanted);
   if (match->differs->len > 0)
     g_string_append_printf (s, ngettext (" · %u has another shape", " · %u have another shape", match->differs->len),
@@ -159,8 +159,8 @@ skeleton_text (const StudioWeightsInfo *look)
   if (look->skeleton == NULL)
     return g_strdup (look->left_out[0]);
   layers
-      = g_strdup_printf (ngettext ("%u layer guessed from names and shapes, chained where widths fit",
-                                   "%u layers guessed from names and shapes, chained where widths fit", look->n_layers),
+      = g_strdup_printf (ngettext ("%u layer guessed from names and shapes, chained if sizes match",
+                                   "%u layers guessed from names and shapes, chained if sizes match", look->n_layers),
                          look->n_layers);
   if (n_left == 0)
     return g_steal_pointer (&layers);

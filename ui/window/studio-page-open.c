@@ -39,7 +39,7 @@ remedy_for (const char *path)
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
     return _ ("It is a folder. Use Open to choose a graph in it.");
   if (g_access (path, R_OK) != 0)
-    return _ ("Ask its owner for permission to read it, or open a copy of your own.");
+    return _ ("Ask its owner for permission to read it, or open your own copy.");
   return NULL;
 }
 
