@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#define MEANS 64 /* elements of a value that are averaged at once, with one walk over the scores */
+
 /* One query's place: its number among all queries, and where its rows and those of its keys begin. */
 typedef struct
 {

@@ -45,18 +45,22 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
       for (int64_t j = 0; j < at.of.keys; j++)
         sum += exp (FN (score) (a, &at, mask_type, q, key, j) - top);
       lse[row] = (T)(top + log (sum));
-      for (int64_t d = 0; d < at.of.depth; d++)
+      for (int64_t d = 0; d < at.of.depth; d += MEANS)
         {
-          double mean = 0;
+          const int64_t count = at.of.depth - d < MEANS ? at.of.depth - d : MEANS;
+          double mean[MEANS] = { 0 };
 
           for (int64_t j = 0; j < at.of.keys; j++)
             {
+              const T *value = v + at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d;
               double share = exp (FN (score) (a, &at, mask_type, q, key, j) - top);
 
               share *= share != 0 ? kept (a, (T)a->dropout, &at, j) : 1;
-              mean += share * v[at.start[LOOM_ATTENTION_V] + j * at.rows[LOOM_ATTENTION_V].row + d];
+              for (int64_t e = 0; e < count; e++)
+                mean[e] += share * value[e];
             }
-          y[at.start[LOOM_ATTENTION_Y] + d] = (T)(sum == 0 ? mean * 0 : mean / sum);
+          for (int64_t e = 0; e < count; e++)
+            y[at.start[LOOM_ATTENTION_Y] + d + e] = (T)(sum == 0 ? mean[e] * 0 : mean[e] / sum);
         }
     }
   return LOOM_STATUS_OK;

@@ -2,50 +2,69 @@
  * y and g [N,K,P,Q]. All three visit the same terms y[n,k,p,q] += x[n,c,h,w]·w[k,c,r,s],
  * which FN (taps) enumerates once. */
 
-typedef void (*FN (Tap)) (T *y, T *x, T *w);
+/* The terms of a row of y with one weight: n values of y, and of x that are `step` apart. */
+typedef void (*FN (Tap)) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t step);
 
-/* Calls tap for every term; the row and column of x that a tap falls on may lie in
- * the padding, where there is nothing to do. */
+/* Calls tap for every term. What falls on the padding of x is left out. The terms of an element of y come in the order of
+ * c, r and s; those of an element of w in the order of n, p and q; those of an element of x in the order of k, p and q
+ * if weights are visited backwards, because a later weight then is an earlier element of y. */
 static void
 FN (taps) (const LoomConv2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDesc *w, const LoomTensorDesc *y, T *px,
-           T *pw, T *py, FN (Tap) tap)
+           T *pw, T *py, FN (Tap) tap, bool backwards)
 {
   int64_t C = x->dim[1], H = x->dim[2], W = x->dim[3], K = y->dim[1], P = y->dim[2], Q = y->dim[3];
-  int64_t Cg = w->dim[1], R = w->dim[2], S = w->dim[3], Kg = K / a->groups;
+  int64_t Cg = w->dim[1], R = w->dim[2], S = w->dim[3], Kg = K / a->groups, stride = a->stride[1];
 
   for (int64_t n = 0; n < x->dim[0]; n++)
     for (int64_t k = 0; k < K; k++)
-      for (int64_t p = 0; p < P; p++)
-        for (int64_t q = 0; q < Q; q++)
-          for (int64_t c = 0; c < Cg; c++)
-            for (int64_t r = 0; r < R; r++)
-              for (int64_t s = 0; s < S; s++)
-                {
-                  int64_t h = p * a->stride[0] - a->pad[0] + r * a->dilation[0];
-                  int64_t v = q * a->stride[1] - a->pad[2] + s * a->dilation[1];
+      for (int64_t c = 0; c < Cg; c++)
+        for (int64_t i = 0; i < R * S; i++)
+          {
+            int64_t weight = backwards ? R * S - 1 - i : i;
+            /* Column q of y meets column q·stride + left of x. */
+            int64_t left = weight % S * a->dilation[1] - a->pad[2];
+            int64_t first = left >= 0 ? 0 : (stride - 1 - left) / stride, last = left >= W ? -1 : (W - 1 - left) / stride;
 
-                  if (h >= 0 && h < H && v >= 0 && v < W)
-                    tap (&py[((n * K + k) * P + p) * Q + q], &px[((n * C + (k / Kg) * Cg + c) * H + h) * W + v],
-                         &pw[((k * Cg + c) * R + r) * S + s]);
-                }
+            if (last >= Q)
+              last = Q - 1;
+            for (int64_t p = 0; p < P && first <= last; p++)
+              {
+                int64_t h = p * a->stride[0] - a->pad[0] + weight / S * a->dilation[0];
+
+                if (h >= 0 && h < H)
+                  tap (&py[((n * K + k) * P + p) * Q + first],
+                       &px[((n * C + (k / Kg) * Cg + c) * H + h) * W + first * stride + left],
+                       &pw[(k * Cg + c) * R * S + weight], last - first + 1, stride);
+              }
+          }
 }
 
 static void
-FN (tap_y) (T *y, T *x, T *w)
+FN (tap_y) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t step)
 {
-  *y += *x * *w;
+  const T weight = *w;
+
+  for (int64_t i = 0; i < n; i++)
+    y[i] += x[i * step] * weight;
 }
 
 static void
-FN (tap_x) (T *y, T *x, T *w)
+FN (tap_x) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t step)
 {
-  *x += *y * *w;
+  const T weight = *w;
+
+  for (int64_t i = 0; i < n; i++)
+    x[i * step] += y[i] * weight;
 }
 
 static void
-FN (tap_w) (T *y, T *x, T *w)
+FN (tap_w) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t step)
 {
-  *w += *y * *x;
+  T sum = *w;
+
+  for (int64_t i = 0; i < n; i++)
+    sum += y[i] * x[i * step];
+  *w = sum;
 }
 
 /* y [N,K,P,Q] = bias [K] + Σ. */
@@ -60,7 +79,7 @@ FN (conv2d) (const RefKernel *k, void *const *b, LoomMessage *message)
 
   for (int64_t i = 0; i < count; i++)
     py[i] = bias != NULL ? bias[i / area % y->dim[1]] : 0;
-  FN (taps) (a, &k->in[0], &k->in[1], y, b[0], b[1], py, FN (tap_y));
+  FN (taps) (a, &k->in[0], &k->in[1], y, b[0], b[1], py, FN (tap_y), false);
   for (int64_t i = 0; i < count; i++)
     py[i] = FN (ref_scalar) (a->act, py[i], 0, 0, 0);
   return LOOM_STATUS_OK;
@@ -74,7 +93,7 @@ FN (conv2d_input_grad) (const RefKernel *k, void *const *b, LoomMessage *message
 
   for (int64_t i = 0; i < loom_desc_count (dx); i++)
     ((T *)b[2])[i] = 0;
-  FN (taps) (k->attrs, dx, w, g, b[2], b[1], b[0], FN (tap_x));
+  FN (taps) (k->attrs, dx, w, g, b[2], b[1], b[0], FN (tap_x), true);
   return LOOM_STATUS_OK;
 }
 
@@ -88,7 +107,7 @@ FN (conv2d_weight_grad) (const RefKernel *k, void *const *b, LoomMessage *messag
 
   for (int64_t i = 0; i < loom_desc_count (dw); i++)
     ((T *)b[2])[i] = 0;
-  FN (taps) (a, x, dw, g, b[1], b[2], b[0], FN (tap_w));
+  FN (taps) (a, x, dw, g, b[1], b[2], b[0], FN (tap_w), false);
   if (a->has_bias)
     {
       T *db = b[3];
