@@ -130,18 +130,18 @@ choose_cuda () { # choose_cuda FOLDER
   fi
 }
 
-# Sets up a build folder once, with these options, and builds. Says nothing where there is nothing to do: changing
+# Sets up a build folder once, with these options, and builds a target. Says nothing where there is nothing to do: changing
 # options, even to what they are, would make Meson look at everything again.
-build () { # build FOLDER options…
-  folder=$1
-  shift
+build () { # build FOLDER TARGET options…
+  folder=$1 target=$2
+  shift 2
   if [ ! -f "$folder/build.ninja" ]; then
     meson setup "$folder" "$root" "$@" >&2
   elif [ "$(cat "$folder/.options" 2> /dev/null)" != "$*" ]; then
     meson configure "$folder" "$@" > /dev/null 2>&1 || meson setup --wipe "$folder" "$root" "$@" >&2
   fi
   printf '%s\n' "$*" > "$folder/.options"
-  if ! ninja -C "$folder" -n 2> /dev/null | grep -q 'no work to do'; then
-    meson compile -C "$folder" >&2
+  if ! ninja -C "$folder" -n "$target" 2> /dev/null | grep -q 'no work to do'; then
+    ninja -C "$folder" "$target" >&2
   fi
 }
