@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MEANS 64 /* elements of a value that are averaged at once, with one walk over the scores */
+
 /* Puts from [N,K,T,width] at its places of to [N,K,C,width]. */
 static void
 put_rows (void *to, const LoomTensorDesc *cache, const void *from, const LoomTensorDesc *fresh, int64_t place)
@@ -60,14 +62,20 @@ first_key (const LoomTensorDesc *q, const LoomTensorDesc *keys, int64_t head)
           }                                                                                                            \
         for (int64_t j = 0; j < n; j++)                                                                                \
           sum += exp (NAME##_score (q + row * width, key + (first + j) * width, width, a->scale) - top);               \
-        for (int64_t d = 0; d < depth; d++)                                                                            \
+        for (int64_t d = 0; d < depth; d += MEANS)                                                                     \
           {                                                                                                            \
-            double mean = 0;                                                                                           \
+            const int64_t count = depth - d < MEANS ? depth - d : MEANS;                                               \
+            double mean[MEANS] = { 0 };                                                                                \
                                                                                                                        \
             for (int64_t j = 0; j < n; j++)                                                                            \
-              mean += exp (NAME##_score (q + row * width, key + (first + j) * width, width, a->scale) - top)           \
-                      * value[(first + j) * depth + d];                                                                \
-            y[row * depth + d] = (T)(mean / sum);                                                                      \
+              {                                                                                                        \
+                double share = exp (NAME##_score (q + row * width, key + (first + j) * width, width, a->scale) - top); \
+                                                                                                                       \
+                for (int64_t e = 0; e < count; e++)                                                                    \
+                  mean[e] += share * value[(first + j) * depth + d + e];                                               \
+              }                                                                                                        \
+            for (int64_t e = 0; e < count; e++)                                                                        \
+              y[row * depth + d + e] = (T)(mean[e] / sum);                                                             \
           }                                                                                                            \
       }                                                                                                                \
     return LOOM_STATUS_OK;                                                                                             \

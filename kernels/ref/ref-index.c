@@ -135,7 +135,9 @@ sort (const RefKernel *k, void *const *b, LoomMessage *message)
               else
                 low = middle + 1;
             }
-          for (int64_t j = i; j > low; j--)
+          if (inner == 1)
+            memmove (indices + low + 1, indices + low, (size_t)(i - low) * sizeof *indices);
+          for (int64_t j = i; j > low && inner != 1; j--)
             indices[j * inner] = indices[(j - 1) * inner];
           indices[low * inner] = i;
         }

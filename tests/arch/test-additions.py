@@ -192,7 +192,7 @@ TARGETS = ['app/gradloom', 'app/gradloom.rng', 'tests/test-ops', 'tests/test-rec
 ONNX_TARGET = 'tests/test-onnx'  # where this machine has what ONNX needs
 FILES = ['ops/ops', 'recipe/schema', 'program/prims', 'kernels/kernels-agree', 'plan/plan', 'data/sources', 'reference/reference',
          'onnx/onnx-export']
-SETUP = ['--buildtype=plain', '-Dc_args=-w', '-Dstudio=false', '-Dtests=true', '-Dcpu_isa=base', '-Dcuda=disabled',
+SETUP = ['-Doptimization=0', '-Ddebug=false', '-Dc_args=-w', '-Dstudio=false', '-Dtests=true', '-Dcpu_isa=base', '-Dcuda=disabled',
          '-Dpictures=disabled', '-Dtest_files=' + ','.join(FILES)]
 
 

@@ -371,7 +371,7 @@ class Studio:
     def wait(self, what, condition, seconds, quiet=False):
         """Looks until condition(geometry) holds. seconds is the script's; PATIENCE times that is allowed. A condition that
         asks for what a window does not have, such as the state of a run while a dialog is open, does not hold."""
-        begin = time.monotonic()
+        begin, pause = time.monotonic(), 0.02
         while True:
             g = self.look()
             try:
@@ -384,7 +384,9 @@ class Studio:
                 return g
             if time.monotonic() - begin > max(seconds, 1) * PATIENCE:
                 raise Failed("%s: not within %g s; state %s" % (what, seconds * PATIENCE, g.state))
-            time.sleep(0.04)
+            # To look costs the window a frame, so what takes seconds is looked at less often.
+            time.sleep(pause)
+            pause = min(2 * pause, 0.16)
 
     def still(self, what, condition):
         """The geometry once condition(geometry) holds and no card moves any more."""

@@ -4,3 +4,5 @@
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
+
+#include "engine/loom.h"
