@@ -160,7 +160,7 @@ configuration_test (void)
   note = loom_cost_table_take_note (kept);
   g_test_message ("%s", note);
   g_assert_nonnull (strstr (note, second));
-  g_assert_nonnull (strstr (note, "not available on " DEVICE"));
+  g_assert_nonnull (strstr (note, "not available on " DEVICE));
   g_unsetenv ("GRADLOOM_EMULATOR_CUBLASLT");
 }
 
