@@ -308,7 +308,7 @@ const Command command_check = {
   .details
   = "Prints all faults with line, node, port and fix; the exit status is then 1. Everything that `train` or `run`\n"
     "would refuse is a fault, including devices that this machine does not have; data outside the graph's folder\n"
-    "only cause a warning. Memory is that of a training step (without <train>: of an evaluation) on each device, by\n"
+    "are only reported. Memory is that of a training step (without <train>: of an evaluation) on each device, by\n"
     "kind; the column output is the memory of a node's results. If nodes have several devices, the tensors that are\n"
     "copied between them are listed, even for devices that this machine does not have.",
   .run = run_check,

@@ -455,8 +455,7 @@ run_predict (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   if (weights == NULL)
     return command_usage (command,
-                          "“%s” is a graph, which has no numbers. Give its run's folder, or --weights "
-                          "F.safetensors.",
+                          "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.",
                           argv[1]);
   LoomPredictorOptions options = { .weights = weights,
                                    .output = output,

@@ -293,7 +293,7 @@ loom_cost_table_new_default (void)
   if (!load_key_file (user, text, path, TRUE, &error) || !take_measurements (table, user, path, &error))
     {
       g_autofree char *sentence = g_strdup_printf (
-          "%s The table that ships with Gradloom is used; gradloom bench GRAPH --tune writes a new one.",
+          "%s Gradloom's own table is used; gradloom bench GRAPH --tune writes a new one.",
           error->message);
 
       loom_cost_table_unref (g_steal_pointer (&table));

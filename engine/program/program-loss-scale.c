@@ -1,6 +1,6 @@
 /* Dynamic loss scaling for f16, as torch.amp.GradScaler. The scale and the number of good steps are state of the
  * program, so a resumed run continues with them. */
-#include "engine/program/loom-program.h"
+#include "engine/program/loom-prim.h"
 
 /* torch.amp.GradScaler's numbers. */
 #define FIRST_SCALE 65536.0

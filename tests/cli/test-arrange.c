@@ -132,7 +132,7 @@ test_direction (void)
   cli_expect (0, NULL, "arrange", "g.xml", "--direction", "right");
   third = read_text ("g.xml");
   g_assert_cmpuint (count (third, "<layout direction=\"right\">"), ==, 2);
-  cli_expect (2, "--direction up", "arrange", "g.xml", "--direction", "up");
+  cli_expect (2, "not “up”", "arrange", "g.xml", "--direction", "up");
 }
 
 /* An element of another namespace is not the graph's, whatever its name, and keeps what it holds. */
@@ -178,8 +178,8 @@ test_words (void)
   cli_write ("g.xml", before);
   cli_expect (2, "GRAPH files", "arrange");
   cli_expect (2, "one GRAPH", "arrange", "g.xml", "g.xml", "-o", "x.xml");
-  cli_expect (2, "--size 10x", "arrange", "g.xml", "--size", "10x");
-  cli_expect (2, "--size 10x10", "arrange", "g.xml", "--size", "10x10");
+  cli_expect (2, "not “10x”", "arrange", "g.xml", "--size", "10x");
+  cli_expect (2, "not “10x10”", "arrange", "g.xml", "--size", "10x10");
   cli_expect (1, "nowhere.xml", "arrange", "nowhere.xml");
   cli_expect (1, "g.xml", "arrange", "g.xml"); /* it is not closed */
 }

@@ -93,7 +93,7 @@ test_shapes (void)
   cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"1,1,1,1,1,1,1,1,1\"/>\n" TAIL);
   cli_expect (1, "It has 9 dimensions; a tensor has 8 at most.", "check", "p.xml");
   cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,T*\"/>\n" TAIL);
-  cli_expect (1, "no shape", "check", "p.xml");
+  cli_expect (1, "not a shape", "check", "p.xml");
 }
 
 /* A few names of a file that is another network's, without what a terminal would obey, and how many more there are. */

@@ -213,7 +213,7 @@ test_memory (void)
       g_assert_cmpint (json_object_get_int_member (cpu, "total"), >, 3 * out);
     }
   g_auto (CliResult) table = cli ("check", "g.xml", NULL);
-  g_assert_nonnull (strstr (table.out, "memory of a training step at B = 16"));
+  g_assert_nonnull (strstr (table.out, "memory of a training step with B = 16"));
   g_assert_nonnull (strstr (table.out, "fc     linear         cpu:1"));
   g_auto (CliResult) plan = cli ("plan", "g.xml", NULL);
   g_assert_nonnull (strstr (plan.out, "(parameters 128 B, "));

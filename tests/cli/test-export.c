@@ -392,7 +392,7 @@ test_refusals (void)
   cli_expect (2, "--to is missing. The targets are onnx", "export", "mlp.xml");
   cli_expect (2, "--to takes onnx", "export", "mlp.xml", "--to", "onxx");
   cli_expect (2, "one GRAPH", "export", "--to", "onnx");
-  cli_expect (2, "--size B=x", "export", "mlp.xml", "--to", "onnx", "--size", "B=x");
+  cli_expect (2, "not “B=x”", "export", "mlp.xml", "--to", "onnx", "--size", "B=x");
   cli_expect (2, "no such dynamic size", "export", "mlp.xml", "--to", "onnx", "--size", "T=4", "--force");
   cli_expect (2, "is the file that is read", "export", "mlp.xml", "--to", "onnx", "-o", "mlp.xml");
   cli_expect (1, "nowhere.xml", "export", "nowhere.xml", "--to", "onnx");

@@ -167,7 +167,7 @@ test_many (void)
 
   cli_expect (2, "from 1 to 1024", "train", path, "--ranks", "5000");
   if (loom_processors () * 16 < 1024)
-    cli_expect (2, "Give --ranks ", "train", path, "--ranks", "1024");
+    cli_expect (2, "Use --ranks ", "train", path, "--ranks", "1024");
 }
 
 /* Asked to end before mpirun has started the ranks, the run ends as well: of none of them a process is left. */

@@ -468,7 +468,7 @@ test_launchers (void)
   with_environment ("PMIX_RANK=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1", 0, "1 rank, started by srun", "train", NULL);
   with_environment ("WORLD_SIZE=2 SLURM_PROCID=0 SLURM_NTASKS=2", 0, NULL, "train", NULL);
   with_environment ("PMI_RANK=1 PMI_SIZE=2", 2, "Start it without MPICH's mpirun", "sweep", NULL);
-  with_environment ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", 2, "Open MPI's mpirun has started already",
+  with_environment ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", 2, "Open MPI's mpirun has started them already",
                     "train", "--hosts=a,b");
   /* One rank says it for all. */
   g_setenv ("OMPI_COMM_WORLD_RANK", "1", TRUE);

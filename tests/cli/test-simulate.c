@@ -192,7 +192,7 @@ test_wrong (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     cli_expect (2, wrong[i][2], "simulate", path, wrong[i][0], wrong[i][1]);
-  cli_expect (2, "no multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline", "2");
+  cli_expect (2, "not a multiple", "simulate", path, "--card", "v100", "--link", "25g", "--gpus", "3", "--pipeline", "2");
   cli_expect (2, "cannot be divided into 4096 micro-batches", "simulate", path, "--card", "v100", "--link", "25g", "--gpus",
               "2", "--pipeline", "2", "--microbatches", "4096");
   g_auto (CliResult) headless

@@ -100,7 +100,7 @@ test_cases (void)
   g_assert_true (g_file_get_contents ("cases.svg", &svg, NULL, NULL));
   g_assert_nonnull (strstr (svg, ">scaled</text>"));
   cli_expect (2, "takes a name", "sweep", path, "--case", "train.lr=1");
-  cli_expect (2, "go together", "sweep", path, "--plot", "a.svg");
+  cli_expect (2, "needs --x NAME", "sweep", path, "--plot", "a.svg");
   cli_expect (2, "epochs or both", "sweep", path, "--equal", "steps");
   cli_expect (0, NULL, "sweep", path, "--grid", "train.epochs=0,2", "--equal", "both"); /* no updates to make equal */
 }

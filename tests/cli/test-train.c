@@ -73,7 +73,7 @@ test_no_epochs (void)
   cli_expect (0, NULL, "train", "g.xml", "--epochs", "0", "--out", "begun");
   g_assert_true (g_file_test ("begun/weights.safetensors", G_FILE_TEST_EXISTS));
   cli_expect (2, "gradloom eval begun", "train", "--resume", "begun", "--epochs", "0");
-  cli_expect (2, "not negative", "train", "g.xml", "--epochs", "-1");
+  cli_expect (2, "takes a number from 0", "train", "g.xml", "--epochs", "-1");
   CliResult r = cli ("eval", "begun", "--json", NULL);
   g_assert_cmpfloat (member (r.out, "step"), ==, 0);
   cli_clear (&r);
@@ -99,7 +99,7 @@ test_one_value (void)
   cli_expect (0, NULL, "eval", "g.xml");
   cli_expect (0, NULL, "check", "g.xml", "--batch-size", "2");
   cli_write ("g.xml", odd);
-  cli_expect (0, "leaves out", "train", "g.xml");
+  cli_expect (0, "drops the last", "train", "g.xml");
   cli_expect (0, NULL, "check", "g.xml");
 }
 
