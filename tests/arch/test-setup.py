@@ -65,8 +65,8 @@ def run(words, uid, ci=None, answer=None, built=False, script='app/run'):
         return status, output, calls.read_text() if calls.exists() else ''
 
 
-def configured(gpu=False, before=None, options=None):
-    """Returns (output, what meson was called with) of app/run on a machine with all packages and nvcc."""
+def configured(gpu=False, before=None, options=None, words=('ops',), display=None):
+    """Returns (output, what meson was called with, what ninja was) of app/run on a machine with all packages and nvcc."""
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
         (root / 'app').mkdir()
@@ -79,13 +79,15 @@ def configured(gpu=False, before=None, options=None):
         stand_in(programs, 'dpkg-query', 'shift 3; for p; do echo "<$p installed>"; done')
         stand_in(programs, 'apt-get', 'exit 1')
         stand_in(programs, 'nvcc', 'exit 1')
-        stand_in(programs, 'ninja', 'echo "ninja: no work to do."')
+        stand_in(programs, 'ninja', f'echo "$@" >> {root}/built; echo "ninja: no work to do."')
         stand_in(programs, 'meson', f'echo "$@" >> {root}/calls; mkdir -p {root}/build')
         if gpu:
             stand_in(programs, 'nvidia-smi', 'echo "GPU 0: a GPU"')
         build = root / 'build'
         (build / 'app').mkdir(parents=True)
         stand_in(build / 'app', 'gradloom', 'echo the program: "$@"')
+        (build / 'app/gradloom-studio').mkdir()
+        stand_in(build / 'app/gradloom-studio', 'gradloom-studio', 'echo Studio: "$@"')
         if before is not None:
             (build / 'meson-info').mkdir()
             (build / 'build.ninja').touch()
@@ -93,10 +95,11 @@ def configured(gpu=False, before=None, options=None):
                 '[{"name": "cuda", "value": "%s", "section": "user"}]' % before)
         if options is not None:
             (build / '.options').write_text(options + '\n')
-        done = subprocess.run([str(root / 'app/run'), 'ops'], env={'PATH': str(programs)}, stdin=subprocess.DEVNULL,
+        environment = {'PATH': str(programs)} | ({'DISPLAY': display} if display else {})
+        done = subprocess.run([str(root / 'app/run'), *words], env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        calls = root / 'calls'
-        return done.stdout, calls.read_text() if calls.exists() else ''
+        calls, ninja = root / 'calls', root / 'built'
+        return done.stdout, calls.read_text() if calls.exists() else '', ninja.read_text().split() if ninja.exists() else []
 
 
 def check(what, good, *about):
@@ -139,5 +142,10 @@ r = configured(before='enabled', options=WITHOUT)
 check('app/run keeps CUDA that was asked for', 'cuda' not in r[1] and r[0] == 'the program: ops\n', r)
 r = configured(before='enabled')
 check('app/run keeps a folder that was configured by hand', 'cuda' not in r[1] and r[0] == 'the program: ops\n', r)
+for words, display, target, says in (((), None, 'command-line', 'train'), (('ops',), ':0', 'command-line', 'the program: ops'),
+                                     ((), ':0', 'all', 'Studio: ')):
+    r = configured(before='disabled', options=WITHOUT, words=words, display=display)
+    check(f'app/run {" ".join(words)} {"with" if display else "without"} a display builds “{target}”',
+          r[2][-1:] == [target] and says in r[0], r)
 print(f'1..{number}')
 sys.exit(failed)
