@@ -1,4 +1,4 @@
-/* The registry of devices (LoomDevices, declared in loom-plan.h): opens each device once, by name, and shares it among
+/* The registry of devices (LoomDevices): opens each device once, by name, and shares it among
  * plans. The file also counts the processors for CPU threads, checks the free memory of a device before a large
  * allocation, and converts statuses of back ends to errors with a remedy.
  *
@@ -8,7 +8,7 @@
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-module.h"
 #include "engine/core/loom-tensor.h"
-#include "engine/plan/loom-plan.h"
+#include "engine/plan/loom-devices.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,74 +3,17 @@
  * Planning removes dead code, folds constants, merges common subexpressions, fuses element-wise chains and epilogues,
  * chooses devices and physical layouts, inserts copies, and assigns each value its memory: a state slot, a batch
  * buffer, or an offset in one arena per device. engine/run executes plans. A plan knows programs but no graphs. This
- * header also declares the registry of devices (LoomDevices, in loom-devices.c), the owners of memory (LoomOwner), and
- * the kernels that run bodies. */
+ * header also declares the owners of memory (LoomOwner) and the kernels that run bodies. */
 #pragma once
 
 #include "engine/core/loom-fault.h"
-#include "engine/plan/loom-cost-table.h"
+#include "engine/plan/loom-devices.h"
 #include "engine/plan/loom-mesh.h"
 #include "engine/program/loom-prim.h"
-#include "kernels/tools.h"
 
 G_BEGIN_DECLS
 
 typedef struct _LoomPlan LoomPlan;
-
-/* An opened device, shared by plans and runs. */
-typedef struct
-{
-  char *name; /* "cpu", "cpu:1", "cuda:0", "ref" */
-  const LoomBackend *backend;
-  const LoomBackendTools *tools; /* NULL: the back end has none */
-  LoomDevice *device;
-  LoomDeviceInfo info;
-  LoomCostTable *costs; /* the table of the LoomDevices */
-  char *cost_key;       /* the key of this device's measurements */
-} LoomPlanDevice;
-
-/* Opens devices by name, once each; modules (CUDA) are loaded on demand. Errors: DEVICE if the device is not available,
- * SCHEMA if no machine has a device of that name. */
-typedef struct _LoomDevices LoomDevices;
-LoomDevices *loom_devices_new (int threads /* 0: all processors, which is also the maximum */);
-LoomDevices *loom_devices_ref (LoomDevices *devices);
-void loom_devices_unref (LoomDevices *devices);
-/* The rank's number among the ranks on its machine: a GPU's name without a number then means GPU number rank modulo the
- * number of GPUs. */
-void loom_devices_set_local_rank (LoomDevices *devices, int rank);
-/* The table for choices. It can be set only before the first device is opened. */
-LoomCostTable *loom_devices_costs (LoomDevices *devices);
-void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
-LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
-/* Reports only that SCHEMA error, which lists the available devices; opens nothing. */
-gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);
-/* The tools of the back end of a device's name, whether or not that device exists. NULL if the name is not a device's,
- * the module cannot be opened, or the back end has no tools. */
-const LoomBackendTools *loom_devices_find_tools (LoomDevices *devices, const char *name);
-/* The device for a node that requests the device `name` and computes in float_type: `name` itself, except in f64, which
- * only ref computes: there ref's device of the same number. NULL, the plan's own device, if name is NULL or ref has no
- * such number: a graph that is inspected in f64 may name devices that this machine lacks. */
-const char *loom_devices_for_dtype (LoomDevices *devices, const char *name, LoomDType float_type);
-/* The maximum number of threads of a CPU device: the processors that the process may use (affinity, control group). */
-int loom_processors (void);
-/* The processors for each rank of this machine; comm NULL: a single rank. */
-int loom_processors_of_rank (const LoomComm *comm);
-/* The warning if more threads than that are requested, else NULL. (transfer full) */
-char *loom_threads_warning (int threads);
-/* Receives each back end for `gradloom devices`: its devices, or the sentence why it is not available. */
-typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
-void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);
-
-/* FALSE with OUT_OF_MEMORY if the device has less than `bytes` free. An overcommitting system would grant them and kill
- * the process on access. what: the subject of the error, "A step". */
-gboolean loom_plan_device_fits (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
-/* Sets the same error after a failed allocation; why: the back end's message, or NULL. */
-void
-loom_plan_device_out_of_memory (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
-/* Converts a back end's status into an error with a remedy. where: the subject, "A step on cuda:0"; why: the back end's
- * sentence without a full stop. */
-void loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error);
 
 /* The owner of a byte of memory. */
 typedef enum

@@ -27,7 +27,7 @@ typedef struct
   double *cost;
 } Variable;
 
-struct _PlanChoice
+struct _CostSolver
 {
   GArray *variables;  /* Variable */
   GPtrArray *factors; /* Factor of two variables */
@@ -65,63 +65,63 @@ clear_step (Step *step)
   g_free (step->best);
 }
 
-PlanChoice *
-plan_choice_new (void)
+CostSolver *
+cost_solver_new (void)
 {
-  PlanChoice *choice = g_new0 (PlanChoice, 1);
+  CostSolver *solver = g_new0 (CostSolver, 1);
 
-  choice->variables = g_array_new (FALSE, FALSE, sizeof (Variable));
-  g_array_set_clear_func (choice->variables, (GDestroyNotify)clear_variable);
-  choice->factors = g_ptr_array_new_with_free_func ((GDestroyNotify)factor_free);
-  return choice;
+  solver->variables = g_array_new (FALSE, FALSE, sizeof (Variable));
+  g_array_set_clear_func (solver->variables, (GDestroyNotify)clear_variable);
+  solver->factors = g_ptr_array_new_with_free_func ((GDestroyNotify)factor_free);
+  return solver;
 }
 
 void
-plan_choice_free (PlanChoice *choice)
+cost_solver_free (CostSolver *solver)
 {
-  if (choice == NULL)
+  if (solver == NULL)
     return;
-  g_array_unref (choice->variables);
-  g_ptr_array_unref (choice->factors);
-  g_free (choice);
+  g_array_unref (solver->variables);
+  g_ptr_array_unref (solver->factors);
+  g_free (solver);
 }
 
 static guint
-n_states (const PlanChoice *choice, guint v)
+n_states (const CostSolver *solver, guint v)
 {
-  return g_array_index (choice->variables, Variable, v).n;
+  return g_array_index (solver->variables, Variable, v).n;
 }
 
 guint
-plan_choice_add (PlanChoice *choice, guint n, const double *cost)
+cost_solver_add (CostSolver *solver, guint n, const double *cost)
 {
   Variable v = { n, g_memdup2 (cost, n * sizeof *cost) };
 
   g_assert (n > 0 && n < 256);
-  g_array_append_val (choice->variables, v);
-  return choice->variables->len - 1;
+  g_array_append_val (solver->variables, v);
+  return solver->variables->len - 1;
 }
 
 guint
-plan_choice_n (const PlanChoice *choice)
+cost_solver_n (const CostSolver *solver)
 {
-  return choice->variables->len;
+  return solver->variables->len;
 }
 
 void
-plan_choice_bias (PlanChoice *choice, guint a, const double *cost)
+cost_solver_bias (CostSolver *solver, guint a, const double *cost)
 {
-  Variable *v = &g_array_index (choice->variables, Variable, a);
+  Variable *v = &g_array_index (solver->variables, Variable, a);
 
   for (guint i = 0; i < v->n; i++)
     v->cost[i] += cost[i];
 }
 
 void
-plan_choice_pair (PlanChoice *choice, guint a, guint b, const double *cost)
+cost_solver_pair (CostSolver *solver, guint a, guint b, const double *cost)
 {
   Factor *f = g_new0 (Factor, 1);
-  guint na = n_states (choice, a), nb = n_states (choice, b);
+  guint na = n_states (solver, a), nb = n_states (solver, b);
 
   g_assert (a != b);
   f->n = 2;
@@ -132,27 +132,27 @@ plan_choice_pair (PlanChoice *choice, guint a, guint b, const double *cost)
   for (guint i = 0; i < na; i++)
     for (guint k = 0; k < nb; k++)
       f->cost[a < b ? i * nb + k : k * na + i] = cost[i * nb + k];
-  g_ptr_array_add (choice->factors, f);
+  g_ptr_array_add (solver->factors, f);
 }
 
 guint64
-plan_choice_n_visited (const PlanChoice *choice)
+cost_solver_n_visited (const CostSolver *solver)
 {
-  return choice->n_visited;
+  return solver->n_visited;
 }
 
 double
-plan_choice_cost (const PlanChoice *choice, const guint *state)
+cost_solver_cost (const CostSolver *solver, const guint *state)
 {
   double sum = 0;
 
-  for (guint v = 0; v < choice->variables->len; v++)
-    sum += g_array_index (choice->variables, Variable, v).cost[state[v]];
-  for (guint i = 0; i < choice->factors->len; i++)
+  for (guint v = 0; v < solver->variables->len; v++)
+    sum += g_array_index (solver->variables, Variable, v).cost[state[v]];
+  for (guint i = 0; i < solver->factors->len; i++)
     {
-      const Factor *f = g_ptr_array_index (choice->factors, i);
+      const Factor *f = g_ptr_array_index (solver->factors, i);
 
-      sum += f->cost[state[f->of[0]] * n_states (choice, f->of[1]) + state[f->of[1]]];
+      sum += f->cost[state[f->of[0]] * n_states (solver, f->of[1]) + state[f->of[1]]];
     }
   return sum;
 }
@@ -161,15 +161,15 @@ plan_choice_cost (const PlanChoice *choice, const guint *state)
 
 typedef struct
 {
-  PlanChoice *choice;
+  CostSolver *solver;
   guint round;
   GPtrArray **at; /* by variable: its factors; unowned */
   GPtrArray *all; /* every factor, owned */
   double **own;   /* by variable: its own costs */
   double *size;   /* by variable: the size of the table of its elimination */
   gboolean *gone;
-  GArray *steps;     /* Step */
-  PlanQueue by_size; /* the variables that are left, smallest table first */
+  GArray *steps;       /* Step */
+  PlanQueue by_size;   /* the variables that are left, smallest table first */
   PlanQueue by_degree; /* the variables that may be fixed in this round, most factors first */
   gboolean has_fixed;  /* a variable was fixed, so `by_degree` is maintained */
 } Solver;
@@ -177,7 +177,7 @@ typedef struct
 static void
 solver_clear (Solver *s)
 {
-  for (guint v = 0; v < s->choice->variables->len; v++)
+  for (guint v = 0; v < s->solver->variables->len; v++)
     {
       g_ptr_array_unref (s->at[v]);
       g_free (s->own[v]);
@@ -230,7 +230,7 @@ neighbours (const Solver *s, guint v)
           g_array_append_val (of, f->of[k]);
     }
   g_array_sort (of, ascending);
-  s->choice->n_visited += of->len;
+  s->solver->n_visited += of->len;
   for (guint i = 0; i < of->len; i++)
     if (n == 0 || g_array_index (of, guint, n - 1) != g_array_index (of, guint, i))
       g_array_index (of, guint, n++) = g_array_index (of, guint, i);
@@ -242,7 +242,7 @@ neighbours (const Solver *s, guint v)
 static void
 queue_by_degree (Solver *s, guint v)
 {
-  guint n = s->choice->variables->len, round = s->round;
+  guint n = s->solver->variables->len, round = s->round;
 
   if (s->at[v]->len > 0 && (round == 0 || (v * 2654435761u + round * 40503u) % 3 != 0))
     plan_queue_push (&s->by_degree, -(double)s->at[v]->len, (v + n - round * 7919 % n) % n, v);
@@ -256,7 +256,7 @@ update_table_size (Solver *s, guint v)
 
   s->size[v] = 1;
   for (guint i = 0; i < of->len; i++)
-    s->size[v] *= n_states (s->choice, g_array_index (of, guint, i));
+    s->size[v] *= n_states (s->solver, g_array_index (of, guint, i));
   plan_queue_push (&s->by_size, s->size[v], v, v);
   if (s->has_fixed)
     queue_by_degree (s, v);
@@ -280,7 +280,7 @@ next_by_degree (Solver *s, guint next)
   PlanQueueEntry e;
 
   if (!s->has_fixed)
-    for (guint v = 0; v < s->choice->variables->len; v++)
+    for (guint v = 0; v < s->solver->variables->len; v++)
       if (!s->gone[v])
         queue_by_degree (s, v);
   s->has_fixed = TRUE;
@@ -315,7 +315,7 @@ find_strides (const Solver *s, const Factor *f, const GArray *of, guint v, gsize
         for (guint i = 0; i < of->len; i++)
           if (g_array_index (of, guint, i) == f->of[k])
             stride[i] = step;
-      step *= n_states (s->choice, f->of[k]);
+      step *= n_states (s->solver, f->of[k]);
     }
 }
 
@@ -323,7 +323,7 @@ static void
 eliminate (Solver *s, guint v)
 {
   g_autoptr (GArray) of = neighbours (s, v);
-  guint n_factors = s->at[v]->len, n = n_states (s->choice, v);
+  guint n_factors = s->at[v]->len, n = n_states (s->solver, v);
   g_autofree gsize *stride = g_new (gsize, (n_factors + 1) * (of->len + 1)), *own = g_new (gsize, n_factors + 1),
                    *place = g_new0 (gsize, n_factors + 1);
   g_autofree guint *index = g_new0 (guint, of->len + 1);
@@ -334,7 +334,7 @@ eliminate (Solver *s, guint v)
   for (guint i = 0; i < n_factors; i++)
     find_strides (s, g_ptr_array_index (s->at[v], i), of, v, stride + i * of->len, &own[i]);
   sum = of->len > 0 ? new_factor (s, of->len, (const guint *)(const void *)of->data, size) : NULL;
-  s->choice->n_visited += size * n * (n_factors + 1);
+  s->solver->n_visited += size * n * (n_factors + 1);
   for (gsize at = 0; at < size; at++)
     {
       double least = INFINITY;
@@ -356,7 +356,7 @@ eliminate (Solver *s, guint v)
       /* The next combination of the neighbours' states. */
       for (guint k = of->len; k-- > 0;)
         {
-          guint states = n_states (s->choice, g_array_index (of, guint, k));
+          guint states = n_states (s->solver, g_array_index (of, guint, k));
 
           if (++index[k] < states)
             {
@@ -404,15 +404,15 @@ fix_state (Solver *s, guint v, guint state)
               continue;
             }
           rest[n++] = f->of[k];
-          size *= n_states (s->choice, f->of[k]);
-          step_of_v *= n_states (s->choice, f->of[k]);
+          size *= n_states (s->solver, f->of[k]);
+          step_of_v *= n_states (s->solver, f->of[k]);
         }
       remove_factor (s, f, v);
       if (n == 0)
         continue;
       cost = n == 1 ? s->own[rest[0]] : new_factor (s, n, rest, size)->cost;
       for (gsize at = 0; at < size; at++)
-        cost[at] += f->cost[(at / step_of_v * n_states (s->choice, v) + state) * step_of_v + at % step_of_v];
+        cost[at] += f->cost[(at / step_of_v * n_states (s->solver, v) + state) * step_of_v + at % step_of_v];
     }
   s->gone[v] = TRUE;
   g_array_append_val (s->steps, step);
@@ -421,11 +421,11 @@ fix_state (Solver *s, guint v, guint state)
 }
 
 static void
-solver_init (Solver *s, PlanChoice *choice, guint round)
+solver_init (Solver *s, CostSolver *solver, guint round)
 {
-  guint n = choice->variables->len;
+  guint n = solver->variables->len;
 
-  *s = (Solver){ .choice = choice,
+  *s = (Solver){ .solver = solver,
                  .round = round,
                  .at = g_new (GPtrArray *, n + 1),
                  .all = g_ptr_array_new_with_free_func ((GDestroyNotify)factor_free),
@@ -433,20 +433,20 @@ solver_init (Solver *s, PlanChoice *choice, guint round)
                  .size = g_new (double, n + 1),
                  .gone = g_new0 (gboolean, n + 1),
                  .steps = g_array_new (FALSE, FALSE, sizeof (Step)) };
-  plan_queue_init (&s->by_size, &choice->n_visited);
-  plan_queue_init (&s->by_degree, &choice->n_visited);
+  plan_queue_init (&s->by_size, &solver->n_visited);
+  plan_queue_init (&s->by_degree, &solver->n_visited);
   g_array_set_clear_func (s->steps, (GDestroyNotify)clear_step);
   for (guint v = 0; v < n; v++)
     {
-      const Variable *variable = &g_array_index (choice->variables, Variable, v);
+      const Variable *variable = &g_array_index (solver->variables, Variable, v);
 
       s->at[v] = g_ptr_array_new ();
       s->own[v] = g_memdup2 (variable->cost, variable->n * sizeof (double));
     }
-  for (guint i = 0; i < choice->factors->len; i++)
+  for (guint i = 0; i < solver->factors->len; i++)
     {
-      const Factor *f = g_ptr_array_index (choice->factors, i);
-      gsize size = (gsize)n_states (choice, f->of[0]) * n_states (choice, f->of[1]);
+      const Factor *f = g_ptr_array_index (solver->factors, i);
+      gsize size = (gsize)n_states (solver, f->of[0]) * n_states (solver, f->of[1]);
 
       memcpy (new_factor (s, 2, f->of, size)->cost, f->cost, size * sizeof (double));
     }
@@ -464,20 +464,20 @@ read_states (const Solver *s, guint *state)
       gsize at = 0;
 
       for (guint k = 0; k < step->n; k++)
-        at = at * n_states (s->choice, step->of[k]) + state[step->of[k]];
+        at = at * n_states (s->solver, step->of[k]) + state[step->of[k]];
       state[step->variable] = step->best[at];
     }
 }
 
 /* One round: chooses all variables that are not fixed together. Returns how many were fixed. */
 static guint
-solve_once (PlanChoice *choice, gsize largest, guint round, const guint *start, guint *state)
+solve_once (CostSolver *solver, gsize largest, guint round, const guint *start, guint *state)
 {
   guint held = 0;
   Solver s;
 
-  solver_init (&s, choice, round);
-  for (guint left = choice->variables->len; left > 0; left--)
+  solver_init (&s, solver, round);
+  for (guint left = solver->variables->len; left > 0; left--)
     {
       guint next = next_by_size (&s), by_degree;
 
@@ -499,28 +499,28 @@ solve_once (PlanChoice *choice, gsize largest, guint round, const guint *start, 
 
 /* Pseudo-random initial states from a fixed sequence, so that the same problem has the same solution. */
 static void
-random_states (const PlanChoice *choice, guint32 seed, guint *state)
+random_states (const CostSolver *solver, guint32 seed, guint *state)
 {
-  for (guint v = 0; v < choice->variables->len; v++)
+  for (guint v = 0; v < solver->variables->len; v++)
     {
       seed = seed * 1664525u + 1013904223u;
-      state[v] = (seed >> 8) % n_states (choice, v);
+      state[v] = (seed >> 8) % n_states (solver, v);
     }
 }
 
 double
-plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
+cost_solver_solve (CostSolver *solver, gsize largest, guint *state)
 {
-  guint n = choice->variables->len;
+  guint n = solver->variables->len;
   g_autofree guint *tried = g_new0 (guint, n + 1), *from = g_new0 (guint, n + 1);
   guint since = 0; /* rounds without improvement */
   double best;
 
-  choice->n_visited = 0;
+  solver->n_visited = 0;
   memset (state, 0, n * sizeof *state);
   if (n == 0)
     return 0;
-  best = plan_choice_cost (choice, state);
+  best = cost_solver_cost (solver, state);
   for (guint round = 0; round < ROUNDS; round++)
     {
       guint held;
@@ -531,10 +531,10 @@ plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
         {
           if (since >= STARTS * RESTART)
             break;
-          random_states (choice, round, from);
+          random_states (solver, round, from);
         }
-      held = solve_once (choice, MAX (largest, 2), round, from, tried);
-      cost = plan_choice_cost (choice, tried);
+      held = solve_once (solver, MAX (largest, 2), round, from, tried);
+      cost = cost_solver_cost (solver, tried);
       memcpy (from, tried, n * sizeof *from);
       since++;
       if (cost < best)

@@ -45,7 +45,7 @@ typedef struct
 {
   PlanGraph *g;
   GArray *nodes; /* Node */
-  PlanChoice *choice;
+  CostSolver *choice;
   gint *variable;    /* by value; -1: it has one layout */
   GPtrArray *ratios; /* by device: GArray of double, measured ÷ estimated time */
   double *scale;     /* by device, of estimates */
@@ -353,7 +353,7 @@ add_value (Layouts *self, guint v)
       if ((!made && (state & MADE_NHWC)) || (plain && !(state & EXISTS_PLAIN)))
         cost[s] = INFINITY;
     }
-  self->variable[v] = (gint)plan_choice_add (self->choice, N_VALUE_STATES, cost);
+  self->variable[v] = (gint)cost_solver_add (self->choice, N_VALUE_STATES, cost);
 }
 
 /* The cost of a value's state for an instruction that takes operand i in a layout: 0 or INFINITY. */
@@ -383,9 +383,9 @@ join_operand (Layouts *self, Node *node, guint i)
     for (guint s = 0; s < N_VALUE_STATES; s++)
       cost[m * N_VALUE_STATES + s] = fits (node->instr, i, (mask_of (node, m) >> i) & 1, value_states[s]);
   if (node->variable >= 0)
-    plan_choice_pair (self->choice, (guint)node->variable, (guint)variable, cost);
+    cost_solver_pair (self->choice, (guint)node->variable, (guint)variable, cost);
   else
-    plan_choice_bias (self->choice, (guint)variable, cost);
+    cost_solver_bias (self->choice, (guint)variable, cost);
 }
 
 static void
@@ -410,7 +410,7 @@ solve (Layouts *self)
         continue;
       for (guint m = 0; m < node->n_masks; m++)
         cost[m] = node->option[node->best[m]].seconds;
-      node->variable = (gint)plan_choice_add (self->choice, node->n_masks, cost);
+      node->variable = (gint)cost_solver_add (self->choice, node->n_masks, cost);
       n++;
     }
   if (n == 0)
@@ -422,8 +422,8 @@ solve (Layouts *self)
       for (guint i = 0; i < n_operands (node->instr); i++)
         join_operand (self, node, i);
     }
-  state = g_new0 (guint, plan_choice_n (self->choice) + 1);
-  plan_choice_solve (self->choice, LARGEST_TABLE, state);
+  state = g_new0 (guint, cost_solver_n (self->choice) + 1);
+  cost_solver_solve (self->choice, LARGEST_TABLE, state);
   for (guint k = 0; k < self->nodes->len; k++)
     {
       Node *node = &g_array_index (self->nodes, Node, k);
@@ -546,7 +546,7 @@ void
 pass_choose_layouts (PlanGraph *g)
 {
   g_autoptr (GArray) nodes = g_array_new (FALSE, TRUE, sizeof (Node));
-  g_autoptr (PlanChoice) choice = plan_choice_new ();
+  g_autoptr (CostSolver) choice = cost_solver_new ();
   g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
   g_autofree gint *variable = g_new (gint, g->values->len + 1);
   g_autoptr (GPtrArray) ratios = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);

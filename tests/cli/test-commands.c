@@ -606,7 +606,7 @@ test_parameters (void)
   g_assert_nonnull (strstr (moved.out, "\"name\":\"a.weight\",\"dtype\":\"f32\",\"shape\":[5,3],\"trainable\":true,"
                                        "\"device\":\"cpu:1\""));
   g_assert_null (strstr (moved.out, "\"cpu\""));
-  cli_expect (2, "name one", "plan", "two.xml", "--parameters", "--passes");
+  cli_expect (2, "Use one of them", "plan", "two.xml", "--parameters", "--passes");
 }
 
 /* What nodes take comes to what the plan takes, owner by owner: in one part and in that of a rank. The states of the

@@ -117,11 +117,12 @@ test_refused (void)
 {
   cli_write ("g.xml", GRAPH);
   cli_write ("none.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"none\">\n</graph>\n");
-  cli_expect (2, "end in .svg", "export", "g.xml", "--to", "svg", "-o", "g.png");
-  cli_expect (2, "end in .onnx", "export", "g.xml", "--to", "onnx", "-o", "g.xml.bak");
-  cli_expect (2, "end in .dot", "export", "g.xml", "--to", "dot", "-o", "notes.txt");
+  cli_expect (2, "ends in .svg", "export", "g.xml", "--to", "svg", "-o", "g.png");
+  cli_expect (2, "ends in .onnx", "export", "g.xml", "--to", "onnx", "-o", "g.xml.bak");
+  cli_expect (2, "ends in .dot", "export", "g.xml", "--to", "dot", "-o", "notes.txt");
   cli_expect (2, "no module “n”", "export", "g.xml", "--to", "svg", "--module", "n", "--force");
-  cli_expect (2, "--weights cannot be combined with --to svg", "export", "g.xml", "--to", "svg", "--weights", "w.safetensors");
+  cli_expect (2, "--weights cannot be combined with --to svg", "export", "g.xml", "--to", "svg", "--weights",
+              "w.safetensors");
   cli_expect (2, "--dark cannot be combined with --to dot", "export", "g.xml", "--to", "dot", "--dark");
   cli_expect (2, "--module cannot be combined with --to onnx", "export", "g.xml", "--to", "onnx", "--module", "m");
   cli_expect (1, "nothing to draw", "export", "none.xml", "--to", "png");

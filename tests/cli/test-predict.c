@@ -295,7 +295,7 @@ test_rows (void)
   /* The table is missing, not the <train>. */
   g_assert_cmpint (g_rename ("kinds.csv", "elsewhere.csv"), ==, 0);
   cli_write ("rows.csv", files[1]);
-  cli_expect (1, "kinds.csv”; paths start", "predict", "kinds", "rows.csv");
+  cli_expect (1, "kinds.csv”; paths are relative", "predict", "kinds", "rows.csv");
 }
 
 /* Rows of numbers for a net whose data are no table: one bad number is no header, and no infinity gets in. */

@@ -858,7 +858,7 @@ test_many_attributes (void)
       if (n == 64)
         g_free (written (model (single (relu), 17)));
       else
-        expect (model (single (relu), 17), "node odd: Relu: it has 65 attributes; up to 64 are read here");
+        expect (model (single (relu), 17), "node odd: Relu: it has 65 attributes; the limit is 64");
     }
 }
 

@@ -16,7 +16,7 @@ static double
 random_problem (guint32 seed, guint n, guint n_pairs, gsize largest)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  g_autoptr (PlanChoice) choice = plan_choice_new ();
+  g_autoptr (CostSolver) choice = cost_solver_new ();
   guint states[16], at[16] = { 0 }, found[16];
   double least = INFINITY, cost[16], sum;
 
@@ -25,7 +25,7 @@ random_problem (guint32 seed, guint n, guint n_pairs, gsize largest)
       states[v] = (guint)g_rand_int_range (rand, 1, 4);
       for (guint i = 0; i < states[v]; i++)
         cost[i] = g_rand_double (rand);
-      plan_choice_add (choice, states[v], cost);
+      cost_solver_add (choice, states[v], cost);
     }
   for (guint k = 0; k < n_pairs; k++)
     {
@@ -35,20 +35,20 @@ random_problem (guint32 seed, guint n, guint n_pairs, gsize largest)
         continue;
       for (guint i = 0; i < states[a] * states[b]; i++)
         cost[i] = g_rand_int_range (rand, 0, 3) == 0 ? 2 * g_rand_double (rand) : 0;
-      plan_choice_pair (choice, a, b, cost);
+      cost_solver_pair (choice, a, b, cost);
     }
   for (;;)
     {
       guint v = 0;
 
-      least = MIN (least, plan_choice_cost (choice, at));
+      least = MIN (least, cost_solver_cost (choice, at));
       while (v < n && ++at[v] == states[v])
         at[v++] = 0;
       if (v == n)
         break;
     }
-  sum = plan_choice_solve (choice, largest, found);
-  g_assert_cmpfloat (fabs (sum - plan_choice_cost (choice, found)), <, 1e-9);
+  sum = cost_solver_solve (choice, largest, found);
+  g_assert_cmpfloat (fabs (sum - cost_solver_cost (choice, found)), <, 1e-9);
   return sum / least;
 }
 
@@ -73,7 +73,7 @@ static double
 looked_at (guint n, guint reach, gsize largest)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (n + reach);
-  g_autoptr (PlanChoice) choice = plan_choice_new ();
+  g_autoptr (CostSolver) choice = cost_solver_new ();
   g_autofree guint *state = g_new (guint, n);
   double cost[16];
 
@@ -81,16 +81,16 @@ looked_at (guint n, guint reach, gsize largest)
     {
       for (guint i = 0; i < 4; i++)
         cost[i] = g_rand_double (rand);
-      plan_choice_add (choice, 4, cost);
+      cost_solver_add (choice, 4, cost);
       for (guint k = 1; k <= MIN (reach, v); k++)
         {
           for (guint i = 0; i < 16; i++)
             cost[i] = g_rand_double (rand);
-          plan_choice_pair (choice, v - k, v, cost);
+          cost_solver_pair (choice, v - k, v, cost);
         }
     }
-  plan_choice_solve (choice, largest, state);
-  return (double)plan_choice_n_visited (choice);
+  cost_solver_solve (choice, largest, state);
+  return (double)cost_solver_n_visited (choice);
 }
 
 /* A graph of twice the depth takes twice as long to solve, also if variables are fixed: there are no more rounds. */

@@ -291,7 +291,7 @@ test_resumed (void)
   g_assert_true (g_file_set_contents (xml_path, other, -1, NULL));
   trainer = resume (parts, &error);
   g_assert_null (trainer);
-  if (strstr (error->message, "left out 1 samples") == NULL)
+  if (strstr (error->message, "dropped 1 samples") == NULL)
     g_error ("%s", error->message);
   remove_tree (folder);
 }
