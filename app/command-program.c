@@ -430,7 +430,10 @@ print_guilty (const char *pass, gboolean json)
 {
   if (!json)
     {
-      printf ("check: the pass “%s” makes the plan wrong.\n", pass);
+      if (g_str_equal (pass, "program"))
+        printf ("check: the plan is wrong without fusions too.\n");
+      else
+        printf ("check: the pass “%s” makes the plan wrong.\n", pass);
       return;
     }
   LoomJson *line = command_event_new ("check_pass");

@@ -53,6 +53,15 @@ is_operand (const Rule *r, guint k, LoomValue v)
   return claims (r, k, v) && (v == 0 || has_shape (seen, &loom_value_info (r->pieces->program, v)->desc));
 }
 
+/* Exchanges have attributes that no two calls of a program share, so there is no comparison but that of the bytes,
+ * which the planner copies. */
+static gboolean
+same_attrs (const LoomInstr *step, const LoomKernelSpec *spec)
+{
+  return loom_prim_same_attrs (step->prim, step->attrs, spec->attrs)
+         || (step->prim->equal == NULL && memcmp (step->attrs, spec->attrs, step->prim->attrs_size) == 0);
+}
+
 /* ---- copies ------------------------------------------------------------------------ */
 
 static gboolean
@@ -84,8 +93,7 @@ is_same_call (const Rule *r)
   const LoomInstr *step = step_at (r, 0);
 
   if (r->piece->steps->len != 1 || strcmp (r->instr->spec->primitive, step->prim->name) != 0
-      || !loom_prim_same_attrs (step->prim, r->instr->spec->attrs, step->attrs)
-      || r->instr->n_in != loom_instr_n_operands (step))
+      || !same_attrs (step, r->instr->spec) || r->instr->n_in != loom_instr_n_operands (step))
     return FALSE;
   for (guint k = 0; k < r->instr->n_in; k++)
     if (!is_operand (r, k, step->in[k]))
@@ -268,8 +276,7 @@ is_same_effect (const Rule *r)
       const LoomInstr *instr = loom_program_instr (p, i);
 
       if ((instr->prim->flags & LOOM_PRIM_SIDE_EFFECT) != 0
-          && strcmp (instr->prim->name, r->instr->spec->primitive) == 0
-          && loom_prim_same_attrs (instr->prim, instr->attrs, r->instr->spec->attrs)
+          && strcmp (instr->prim->name, r->instr->spec->primitive) == 0 && same_attrs (instr, r->instr->spec)
           && loom_instr_n_operands (instr) == r->instr->n_in && (instr->n_in == 0 || claims (r, 0, instr->in[0])))
         return TRUE;
     }

@@ -118,7 +118,16 @@ check_gate (State *self, guint gate)
     }
 }
 
-/* The instructions on whose results the gate's decision depends. */
+static gboolean
+is_exchange (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = check_prim (instr);
+
+  return prim != NULL && (prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
+}
+
+/* The instructions on whose results the gate's decision depends. What comes from another rank depends on everything
+ * that this rank has sent before. */
 static gboolean *
 find_cone (const State *self, guint gate)
 {
@@ -138,6 +147,8 @@ find_cone (const State *self, guint gate)
           if (from < i)
             in_cone[from] = TRUE;
         }
+      for (guint k = 0; in_cone[i] && is_exchange (instr) && k < i; k++)
+        in_cone[k] |= is_exchange (loom_plan_instr (self->plan, k));
     }
   return in_cone;
 }
@@ -162,13 +173,24 @@ check_statistics (State *self, guint gate)
 
 /* ---- slots ----------------------------------------------------------------------- */
 
-/* Follows copies between devices backwards. */
+/* TRUE for a copy to another device, or to another layout. */
+static gboolean
+is_copy (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = check_prim (instr);
+
+  return instr->kernel == NULL
+         || (prim != NULL && (prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->spec != NULL
+             && instr->spec->in[0].dtype == instr->spec->out[0].dtype);
+}
+
+/* Follows copies backwards. */
 static guint
 copied_from (const State *self, guint value)
 {
   guint root = check_root (self->plan, value);
 
-  for (guint i = self->producer[root]; i != G_MAXUINT && loom_plan_instr (self->plan, i)->kernel == NULL;
+  for (guint i = self->producer[root]; i != G_MAXUINT && is_copy (loom_plan_instr (self->plan, i));
        i = self->producer[root])
     root = check_root (self->plan, check_in (loom_plan_instr (self->plan, i), 0));
   return root;

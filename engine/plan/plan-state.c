@@ -2,7 +2,8 @@
  * the step.
  *
  * An output that is state is copied before its slot is written. An update reads gradients while it writes parameters,
- * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one. */
+ * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one. It overwrites what it
+ * updates, so it gets a copy of state whose next value is another result, such as that of an exchange after it. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if v is state that the step changes, or a view of it. */
@@ -55,21 +56,38 @@ copy_outputs (PlanGraph *g)
     }
 }
 
-/* For each operand of an update, whether one of its results replaces it. One list serves all operands, since an update
- * of all parameters has as many results as operands. */
-static gboolean *
-find_updated (const PlanNode *instr)
+/* TRUE if v is the next value of the state that `old` is, or no state is. */
+static gboolean
+is_next_value (PlanGraph *g, guint v, guint old)
 {
-  gboolean *updated = g_new0 (gboolean, instr->in->len);
+  int slot = graph_value (g, graph_root (g, old))->slot;
+  guint commit = slot >= 0 ? loom_program_get_slot (g->program, (guint)slot)->commit : 0;
+
+  return slot < 0 || (commit != 0 && graph_root (g, commit) == graph_root (g, v));
+}
+
+typedef enum
+{
+  USE_READ,
+  USE_REPLACED,   /* a result is its next value, in its memory */
+  USE_OVERWRITTEN /* a result takes its memory, but its next value is another one */
+} OperandUse;
+
+/* How an update uses each operand. One list serves all operands, since an update of all parameters has as many results
+ * as operands. */
+static OperandUse *
+find_uses (PlanGraph *g, const PlanNode *instr)
+{
+  OperandUse *uses = g_new0 (OperandUse, instr->in->len + 1);
 
   for (guint o = 0; o < instr->out->len; o++)
     {
       const guint k = node_out (instr, o) != 0 ? instr->prim->updates (instr->attrs, o) : instr->in->len;
 
       if (k < instr->in->len)
-        updated[k] = TRUE;
+        uses[k] = is_next_value (g, node_out (instr, o), node_in (instr, k)) ? USE_REPLACED : USE_OVERWRITTEN;
     }
-  return updated;
+  return uses;
 }
 
 /* Copies come before the first update, since a later update may read what an earlier one has written. */
@@ -84,9 +102,10 @@ copy_operands_of_updates (PlanGraph *g)
         continue;
       if (first == NULL)
         first = instr;
-      g_autofree gboolean *updated = find_updated (instr);
+      g_autofree OperandUse *uses = find_uses (g, instr);
       for (guint k = 0; k < instr->in->len; k++)
-        if (node_in (instr, k) != 0 && !updated[k] && is_changing_state (g, node_in (instr, k)))
+        if (node_in (instr, k) != 0 && uses[k] != USE_REPLACED
+            && (uses[k] == USE_OVERWRITTEN || is_changing_state (g, node_in (instr, k))))
           graph_set_in (g, instr, k, copy_before (g, first, node_in (instr, k)));
     }
 }

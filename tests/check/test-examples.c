@@ -1,0 +1,83 @@
+/* `gradloom plan --check` on every example: in several types of numbers, in training and evaluation, and divided among
+ * ranks. The plans of all other tests are checked as they are made (tests/check-every-plan.c). */
+#include <gio/gio.h>
+#include <string.h>
+
+#include "tests/test-program.h"
+
+static const char *const folders[] = { "lessons", "models", "library" };
+
+/* The words after the graph, and the folder to which they apply; NULL: all. */
+static const struct
+{
+  const char *name, *words, *folder;
+} ways[] = {
+  { "training", "", NULL },
+  { "bf16", "--precision bf16", NULL },
+  { "f64", "--precision f64 --device ref", "lessons" },
+  { "evaluation", "--eval", NULL },
+  { "no-fusion", "--no-fusion", "lessons" },
+  { "data", "--ranks 2 --strategy data", "lessons" },
+  { "zero2", "--ranks 2 --strategy zero2", "lessons" },
+  { "zero3", "--ranks 4 --strategy zero3", "lessons" },
+  { "tensor", "--ranks 2 --strategy tensor", "lessons" },
+  { "pipeline", "--ranks 2 --strategy 1f1b", "lessons" },
+};
+
+/* Status 0, or another one with a sentence that the graph cannot be planned in this way; never a refuted plan. */
+static gboolean
+check (const char *path, const char *words)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL),
+                  *line = g_strdup_printf ("%s plan %s --check %s", program, path, words), *out = NULL, *err = NULL;
+  g_autoptr (GError) error = NULL;
+  int status;
+
+  g_assert_true (g_spawn_command_line_sync (line, &out, &err, &status, &error));
+  g_assert_no_error (error);
+  if (strstr (out, "check:") != NULL || !g_spawn_check_wait_status (status, NULL) == (out[0] != '\0')
+      || strstr (err, "CRITICAL") != NULL)
+    g_error ("%s: %s%s", line, out, err);
+  return status == 0;
+}
+
+static void
+test_way (gconstpointer data)
+{
+  const guint way = GPOINTER_TO_UINT (data);
+  guint n = 0, accepted = 0;
+
+  for (guint f = 0; f < G_N_ELEMENTS (folders); f++)
+    {
+      g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", folders[f], NULL);
+      g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+      const char *name;
+
+      if (ways[way].folder != NULL && strcmp (ways[way].folder, folders[f]) != 0)
+        continue;
+      g_assert_nonnull (dir);
+      while ((name = g_dir_read_name (dir)) != NULL)
+        if (g_str_has_suffix (name, ".xml"))
+          {
+            g_autofree char *path = g_build_filename (folder, name, NULL);
+
+            accepted += check (path, ways[way].words);
+            n++;
+          }
+    }
+  g_test_message ("%u of %u graphs", accepted, n);
+  g_assert_cmpuint (2 * accepted, >, n);
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_setenv ("GRADLOOM_CPU_DEVICES", "4", TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      g_autofree char *path = g_strconcat ("/check/examples/", ways[i].name, NULL);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_way);
+    }
+  return g_test_run ();
+}
