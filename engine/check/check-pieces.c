@@ -141,9 +141,8 @@ claim_kept (CheckPieces *pieces, guint value, LoomValue meant)
     }
 }
 
-/* The value whose bytes v has in the program, through views. */
-static LoomValue
-program_root (const CheckPieces *pieces, LoomValue v)
+LoomValue
+check_program_root (const CheckPieces *pieces, LoomValue v)
 {
   const LoomProgram *p = pieces->program;
 
@@ -172,7 +171,7 @@ check_leaves (CheckPieces *pieces)
         const LoomValue v = g_array_index (pieces->claims[root], LoomValue, c);
         const CheckRefusal refusal = { root, v };
 
-        if (root > loom_program_n_values (pieces->program) || program_root (pieces, v) != pieces->number[root])
+        if (root > loom_program_n_values (pieces->program) || check_program_root (pieces, v) != pieces->number[root])
           g_array_append_val (pieces->refused, refusal);
       }
 }

@@ -38,5 +38,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPieces, check_pieces_free)
 
 /* The root of operand or result k of an instruction; G_MAXUINT: absent. */
 guint check_operand_root (const LoomPlan *plan, const LoomPlanInstr *instr, guint k);
+/* The value whose bytes v has in the program, through views. */
+LoomValue check_program_root (const CheckPieces *pieces, LoomValue v);
 
 G_END_DECLS

@@ -53,6 +53,31 @@ is_operand (const Rule *r, guint k, LoomValue v)
   return claims (r, k, v) && (v == 0 || has_shape (seen, &loom_value_info (r->pieces->program, v)->desc));
 }
 
+/* TRUE if result o is v, and all that it claims has v's bytes. */
+static gboolean
+is_result (const Rule *r, guint o, LoomValue v)
+{
+  const guint k = r->instr->n_in + o;
+  const GArray *of;
+
+  if (!is_operand (r, k, v))
+    return FALSE;
+  of = r->pieces->claims[check_operand_root (r->pieces->plan, r->instr, k)];
+  for (guint c = 0; c < of->len; c++)
+    if (check_program_root (r->pieces, g_array_index (of, LoomValue, c)) != check_program_root (r->pieces, v))
+      return FALSE;
+  return TRUE;
+}
+
+/* Exchanges have attributes that no two calls of a program share, so there is no comparison but that of the bytes,
+ * which the planner copies. */
+static gboolean
+same_attrs (const LoomInstr *step, const LoomKernelSpec *spec)
+{
+  return loom_prim_same_attrs (step->prim, step->attrs, spec->attrs)
+         || (step->prim->equal == NULL && memcmp (step->attrs, spec->attrs, step->prim->attrs_size) == 0);
+}
+
 /* ---- copies ------------------------------------------------------------------------ */
 
 static gboolean
@@ -73,18 +98,36 @@ has_results (const Rule *r, const LoomInstr *step)
 {
   for (guint o = 0; o < r->instr->n_out; o++)
     if (r->instr->value[r->instr->n_in + o] != G_MAXUINT
-        && (o >= step->n_out || !is_operand (r, r->instr->n_in + o, step->out[o])))
+        && (o >= step->n_out || step->out[o] == 0 || !is_result (r, o, step->out[o])))
       return FALSE;
   return TRUE;
+}
+
+/* The step, if all others are views; else NULL. */
+static const LoomInstr *
+only_step (const Rule *r)
+{
+  const LoomInstr *only = NULL;
+
+  for (guint s = 0; s < r->piece->steps->len; s++)
+    {
+      const LoomInstr *step = step_at (r, s);
+
+      if (step->out[0] != 0 && check_program_root (r->pieces, step->out[0]) != r->pieces->number[step->out[0]])
+        continue;
+      if (only != NULL)
+        return NULL;
+      only = step;
+    }
+  return only;
 }
 
 static gboolean
 is_same_call (const Rule *r)
 {
-  const LoomInstr *step = step_at (r, 0);
+  const LoomInstr *step = only_step (r);
 
-  if (r->piece->steps->len != 1 || strcmp (r->instr->spec->primitive, step->prim->name) != 0
-      || !loom_prim_same_attrs (step->prim, r->instr->spec->attrs, step->attrs)
+  if (step == NULL || strcmp (r->instr->spec->primitive, step->prim->name) != 0 || !same_attrs (step, r->instr->spec)
       || r->instr->n_in != loom_instr_n_operands (step))
     return FALSE;
   for (guint k = 0; k < r->instr->n_in; k++)
@@ -129,16 +172,51 @@ is_bias (const Rule *r, LoomValue v, const LoomTensorDesc *result, int from_end)
   return d->rank > from_end;
 }
 
+/* TRUE if a permute only swaps the last two axes. */
 static gboolean
-has_epilogue (const Rule *r, const LoomInstr *product, gboolean has_bias, LoomScalarOp act, int from_end)
+is_transpose (const LoomInstr *step, int rank)
+{
+  const LoomPermuteAttrs *p = step->attrs;
+
+  if (strcmp (step->prim->name, "permute") != 0 || rank < 2)
+    return FALSE;
+  for (int i = 0; i < rank; i++)
+    if (p->perm[i] != (i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i))
+      return FALSE;
+  return TRUE;
+}
+
+/* The operand that the call reads as operand k of the product: that one, or what a step transposes to it, which flips
+ * *is_transposed; 0: neither. *n counts the steps that are used. */
+static LoomValue
+product_operand (const Rule *r, const LoomInstr *product, guint k, gboolean *is_transposed, guint *n)
+{
+  const LoomProgram *p = r->pieces->program;
+  const LoomValue v = r->pieces->number[product->in[k]];
+  const LoomValueInfo *info = loom_value_info (p, v);
+
+  if (is_operand (r, k, v))
+    return v;
+  for (guint s = 0; s < r->piece->steps->len; s++)
+    if (g_array_index (r->piece->steps, guint, s) == info->producer
+        && is_transpose (loom_program_instr (p, info->producer), info->desc.rank)
+        && is_operand (r, k, loom_program_instr (p, info->producer)->in[0]))
+      {
+        *is_transposed = !*is_transposed;
+        ++*n;
+        return loom_program_instr (p, info->producer)->in[0];
+      }
+  return 0;
+}
+
+/* The product, then a bias unless it has one, then an activation; n: the steps used before, with the product. */
+static gboolean
+has_epilogue (const Rule *r, const LoomInstr *product, gboolean adds_bias, LoomScalarOp act, int from_end, guint n)
 {
   const LoomInstr *last = product;
   LoomValue other = 0;
 
-  for (guint k = 0; k < 2; k++)
-    if (!is_operand (r, k, product->in[k]))
-      return FALSE;
-  if (has_bias)
+  if (adds_bias)
     {
       last = find_scalar (r, LOOM_SCALAR_ADD, last->out[0], &other);
       if (last == NULL || !claims (r, 2, other) || !is_bias (r, other, &r->instr->spec->out[0], from_end))
@@ -146,40 +224,68 @@ has_epilogue (const Rule *r, const LoomInstr *product, gboolean has_bias, LoomSc
     }
   if (act != LOOM_SCALAR_ID)
     last = find_scalar (r, act, last->out[0], &other);
-  return last != NULL && r->instr->n_in == (has_bias ? 3 : 2)
-         && r->piece->steps->len == 1u + has_bias + (act != LOOM_SCALAR_ID)
-         && is_operand (r, r->instr->n_in, last->out[0]);
+  return last != NULL && r->piece->steps->len == n + adds_bias + (act != LOOM_SCALAR_ID)
+         && is_result (r, 0, last->out[0]);
+}
+
+static const LoomInstr *
+find_product (const Rule *r)
+{
+  for (guint s = 0; s < r->piece->steps->len; s++)
+    if (strcmp (step_at (r, s)->prim->name, r->instr->spec->primitive) == 0)
+      return step_at (r, s);
+  return NULL;
+}
+
+/* The bias of the program's own product is the call's third operand. */
+static gboolean
+has_own_bias (const Rule *r, const LoomInstr *product)
+{
+  return product->n_in > 2 && is_operand (r, 2, product->in[2]);
+}
+
+static gboolean
+is_matmul_with_epilogue (const Rule *r, const LoomInstr *product)
+{
+  const LoomMatmulAttrs *made = r->instr->spec->attrs, *meant = product->attrs;
+  gboolean trans[2] = { meant->trans_a, meant->trans_b };
+  guint n = 1;
+
+  for (guint k = 0; k < 2; k++)
+    if (product_operand (r, product, k, &trans[k], &n) == 0)
+      return FALSE;
+  return made->trans_a == trans[0] && made->trans_b == trans[1] && made->slope == LOOM_SCALAR_ID && !made->sum_b
+         && (!meant->has_bias || has_own_bias (r, product)) && meant->act == LOOM_SCALAR_ID
+         && r->instr->n_in == (made->has_bias ? 3 : 2)
+         && has_epilogue (r, product, made->has_bias && !meant->has_bias, made->act, 0, n);
+}
+
+static gboolean
+is_convolution_with_epilogue (const Rule *r, const LoomInstr *product)
+{
+  const LoomConv2dTo *meant = product->attrs;
+  LoomConv2dTo made = *(const LoomConv2dTo *)r->instr->spec->attrs;
+  const gboolean has_bias = made.kernel.has_bias;
+  const LoomScalarOp act = made.kernel.act;
+
+  made.kernel.has_bias = meant->kernel.has_bias;
+  made.kernel.act = LOOM_SCALAR_ID;
+  return loom_prim_same_attrs (product->prim, &made, meant) && is_operand (r, 0, product->in[0])
+         && is_operand (r, 1, product->in[1]) && (!meant->kernel.has_bias || has_own_bias (r, product))
+         && r->instr->n_in == (has_bias ? 3 : 2)
+         && has_epilogue (r, product, has_bias && !meant->kernel.has_bias, act, 2, 1);
 }
 
 static gboolean
 is_product_with_epilogue (const Rule *r)
 {
-  const LoomInstr *product = step_at (r, 0);
-  const LoomKernelSpec *spec = r->instr->spec;
+  const LoomInstr *product = find_product (r);
 
-  if (strcmp (spec->primitive, product->prim->name) != 0 || r->instr->n_out != 1)
+  if (product == NULL || r->instr->n_out != 1)
     return FALSE;
-  if (strcmp (spec->primitive, "matmul") == 0)
-    {
-      LoomMatmulAttrs a = *(const LoomMatmulAttrs *)spec->attrs;
-      const gboolean has_bias = a.has_bias;
-      const LoomScalarOp act = a.act;
-
-      a.has_bias = false;
-      a.act = LOOM_SCALAR_ID;
-      return loom_prim_same_attrs (product->prim, &a, product->attrs) && has_epilogue (r, product, has_bias, act, 0);
-    }
-  if (strcmp (spec->primitive, "conv2d") == 0)
-    {
-      LoomConv2dTo a = *(const LoomConv2dTo *)spec->attrs;
-      const gboolean has_bias = a.kernel.has_bias;
-      const LoomScalarOp act = a.kernel.act;
-
-      a.kernel.has_bias = false;
-      a.kernel.act = LOOM_SCALAR_ID;
-      return loom_prim_same_attrs (product->prim, &a, product->attrs) && has_epilogue (r, product, has_bias, act, 2);
-    }
-  return FALSE;
+  if (strcmp (product->prim->name, "matmul") == 0)
+    return is_matmul_with_epilogue (r, product);
+  return strcmp (product->prim->name, "conv2d") == 0 && is_convolution_with_epilogue (r, product);
 }
 
 /* ---- element-wise calls -------------------------------------------------------------------- */
@@ -250,7 +356,7 @@ is_same_elementwise (const Rule *r)
       made->v = made->is_number ? 0 : find_step (r, &a->step[s], reg);
     }
   for (guint o = 0; o < r->instr->n_out; o++)
-    if (reg[a->out[o]].v == 0 || !is_operand (r, r->instr->n_in + o, reg[a->out[o]].v))
+    if (reg[a->out[o]].v == 0 || !is_result (r, o, reg[a->out[o]].v))
       return FALSE;
   return TRUE;
 }
@@ -268,8 +374,7 @@ is_same_effect (const Rule *r)
       const LoomInstr *instr = loom_program_instr (p, i);
 
       if ((instr->prim->flags & LOOM_PRIM_SIDE_EFFECT) != 0
-          && strcmp (instr->prim->name, r->instr->spec->primitive) == 0
-          && loom_prim_same_attrs (instr->prim, instr->attrs, r->instr->spec->attrs)
+          && strcmp (instr->prim->name, r->instr->spec->primitive) == 0 && same_attrs (instr, r->instr->spec)
           && loom_instr_n_operands (instr) == r->instr->n_in && (instr->n_in == 0 || claims (r, 0, instr->in[0])))
         return TRUE;
     }
@@ -291,6 +396,6 @@ check_rule_holds (const CheckPieces *pieces, const CheckPiece *piece)
   if (r.instr->spec == NULL)
     return FALSE;
   if (piece->steps->len == 0)
-    return is_same_effect (&r);
+    return is_same_effect (&r) || (strcmp (r.instr->spec->primitive, "copy") == 0 && is_copy (&r));
   return is_same_call (&r) || is_product_with_epilogue (&r) || is_same_elementwise (&r);
 }

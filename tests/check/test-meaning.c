@@ -265,19 +265,20 @@ static const struct
 {
   const char *name;
   ProgramFunc program;
+  gboolean has_rule; /* for the fused plan too */
 } pairs[] = {
-  { "activation", activation },
-  { "chain", chain },
+  { "activation", activation, TRUE },
+  { "chain", chain, TRUE },
   { "constant", constant },
-  { "transposition", transposition },
+  { "transposition", transposition, TRUE },
   { "stride", stride },
   { "padding", padding },
-  { "convolution", convolution },
+  { "convolution", convolution, TRUE },
   { "accumulation", accumulation },
   { "order", order },
   { "which-input", which_input },
   { "output-type", output_type },
-  { "edge", edge },
+  { "edge", edge, TRUE },
   { "missing-numbers", missing_numbers },
   { "stream", stream },
   { "next-state", next_state },
@@ -297,6 +298,24 @@ assert_is_refused (const LoomCheckReport *report)
       return;
     }
   g_test_fail ();
+}
+
+/* Without evaluations every single call is proved, and the wrong one is not. */
+static void
+check_rules (LoomPlan *plan, LoomProgram *right, LoomProgram *wrong)
+{
+  g_autoptr (LoomCheckReport) report = NULL, other = NULL;
+
+  loom_program_unref (plan->program);
+  plan->program = loom_program_ref (right);
+  report = check (plan, 1e-9);
+  g_assert_cmpuint (report->faults->len, ==, 0);
+  g_assert_true (report->n_by_rule > 0 || report->n_pieces == 0);
+  g_assert_cmpuint (report->n_too_large + report->n_unchecked, ==, 0);
+  loom_program_unref (plan->program);
+  plan->program = loom_program_ref (wrong);
+  other = check (plan, 1e-9);
+  g_assert_true (other->n_too_large > 0 || other->faults->len > 0);
 }
 
 static void
@@ -321,6 +340,8 @@ test_pair (gconstpointer data)
       plan->program = loom_program_ref (wrong);
       other = check (plan, 0);
       assert_is_refused (other);
+      if (!fusion || pairs[GPOINTER_TO_UINT (data)].has_rule)
+        check_rules (plan, right, wrong);
     }
 }
 
