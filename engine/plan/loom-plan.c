@@ -342,6 +342,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->uploads = g_array_new (FALSE, FALSE, sizeof (LoomPlanUpload));
   plan->staging = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
   plan->results = g_array_new (FALSE, FALSE, sizeof (LoomPlanArea));
+  plan->flat_gradients = defaults.flat_gradients;
   plan->has_mesh = defaults.mesh != NULL;
   for (int axis = 0; axis < LOOM_MESH_AXES && plan->has_mesh; axis++)
     {
@@ -502,6 +503,12 @@ loom_plan_is_result (const LoomPlan *plan, guint output)
     return FALSE;
   area = loom_plan_results (plan, at->device);
   return at->offset >= area.offset && at->offset < area.offset + area.bytes;
+}
+
+gboolean
+loom_plan_has_flat_gradients (const LoomPlan *plan)
+{
+  return plan->flat_gradients;
 }
 
 const GArray *

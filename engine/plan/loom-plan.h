@@ -293,6 +293,9 @@ LoomPlanArea loom_plan_results (const LoomPlan *plan, guint device);
 /* TRUE if an output is among its device's small results. */
 gboolean loom_plan_is_result (const LoomPlan *plan, guint output);
 
+/* TRUE if gradients are one block, which is alive from the first one on (LoomPlanOptions.flat_gradients). */
+gboolean loom_plan_has_flat_gradients (const LoomPlan *plan);
+
 /* Pairs (value, slot) that are copied when the step ends. */
 const GArray *loom_plan_commit_copies (const LoomPlan *plan);
 /* TRUE if a call of the primitive (NULL: a fused call or a copy) may round f32 operands to TF32: products may, if the

@@ -543,7 +543,7 @@ struct _LoomPlan
   GArray *holdings;                   /* PlanHolding: the parts of `once` and `peak` */
   GArray *uploads;                    /* LoomPlanUpload */
   GArray *staging, *results;          /* LoomPlanArea, by device */
-  gboolean has_mesh;
+  gboolean flat_gradients, has_mesh;
   LoomMesh mesh; /* without communicators, which may be closed before the plan is freed */
 };
 
