@@ -35,6 +35,7 @@ typedef struct
   ModelScope *scope;
   guint next;        /* for ids */
   char *loss;        /* the node that is the loss */
+  char *metric;      /* an element of <train>; NULL: none */
   GPtrArray *layers; /* ids of the root's nodes that have weights */
 } Maker;
 

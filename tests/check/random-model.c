@@ -762,5 +762,6 @@ random_model_text (guint32 seed, guint attempt)
   g_array_unref (root.values);
   g_ptr_array_unref (self.layers);
   g_free (self.loss);
+  g_free (self.metric);
   return text;
 }

@@ -245,7 +245,8 @@ loop (gboolean wrong)
 {
   g_autoptr (LoomProgram) body = loom_program_new ();
   LoomProgram *p = loom_program_new ();
-  LoomScanAttrs attrs = { .body = body, .length = 4, .n_carried = 1, .n_sequences = 1, .n_stacked = 1, .reverse = wrong };
+  LoomScanAttrs attrs
+      = { .body = body, .length = 4, .n_carried = 1, .n_sequences = 1, .n_stacked = 1, .reverse = wrong };
   LoomValue in[2], out[2], sum;
 
   in[0] = input (body, "sum", 1, 3, 0);
