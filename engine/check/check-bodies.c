@@ -160,9 +160,8 @@ take_body (const Group *g, CheckEval *body)
   for (guint o = 0; o < loom_program_n_outputs (body->program); o++)
     {
       const LoomTensor *from = output_of (body, o);
-      LoomTensor *to = o >= links && g->instr->out[o - links] != 0
-                           ? check_eval_value (g->eval, g->instr->out[o - links])
-                           : NULL;
+      LoomTensor *to
+          = o >= links && g->instr->out[o - links] != 0 ? check_eval_value (g->eval, g->instr->out[o - links]) : NULL;
 
       if (o < links)
         take_link (g, from, o);

@@ -18,7 +18,8 @@
 double
 check_roundoff (LoomDType dtype)
 {
-  static const double roundoff[] = { [LOOM_F64] = 0x1p-53, [LOOM_F32] = 0x1p-24, [LOOM_F16] = 0x1p-11, [LOOM_BF16] = 0x1p-9 };
+  static const double roundoff[]
+      = { [LOOM_F64] = 0x1p-53, [LOOM_F32] = 0x1p-24, [LOOM_F16] = 0x1p-11, [LOOM_BF16] = 0x1p-9 };
 
   return loom_dtype_is_float (dtype) ? roundoff[dtype] : 0;
 }
@@ -71,10 +72,11 @@ difference (const CheckComparison *c, gint64 i, double tolerance)
   const double a = loom_tensor_get (c->plan, i), b = loom_tensor_get (c->wide, i);
 
   if (tolerance > 0)
-    return g_strdup_printf ("element %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " is %.9g, and the program's is %.9g (± %.2g)",
+    return g_strdup_printf ("element %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                            " is %.9g, and the program's is %.9g (± %.2g)",
                             i, c->plan->count, a, b, tolerance);
-  return g_strdup_printf ("element %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " is %.17g, and the program's is %.17g", i,
-                          c->plan->count, a, c->exact ? loom_tensor_get (c->narrow, i) : b);
+  return g_strdup_printf ("element %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " is %.17g, and the program's is %.17g",
+                          i, c->plan->count, a, c->exact ? loom_tensor_get (c->narrow, i) : b);
 }
 
 static char *
@@ -116,7 +118,8 @@ compare_floats (const CheckComparison *c)
   for (gint64 i = 0; i < c->plan->count; i++)
     {
       const double a = loom_tensor_get (c->plan, i), b = loom_tensor_get (c->wide, i);
-      const double narrow = loom_tensor_get (c->narrow, i), moved = c->moved != NULL ? loom_tensor_get (c->moved, i) : b;
+      const double narrow = loom_tensor_get (c->narrow, i),
+                   moved = c->moved != NULL ? loom_tensor_get (c->moved, i) : b;
       double tolerance;
 
       if (kind_of (b) != kind_of (narrow) || kind_of (b) != kind_of (moved))

@@ -14,9 +14,9 @@ typedef struct
   const LoomProgram *program;
   const LoomValue *number; /* by value: the one whose tensor holds it; NULL: itself */
   gboolean wide;
-  LoomDevice *device;      /* of ref; borrowed */
-  LoomTensor **value;      /* by value; NULL: not needed yet */
-  LoomKernel **kernel;     /* by instruction; NULL: not made yet */
+  LoomDevice *device;  /* of ref; borrowed */
+  LoomTensor **value;  /* by value; NULL: not needed yet */
+  LoomKernel **kernel; /* by instruction; NULL: not made yet */
 } CheckEval;
 
 CheckEval *check_eval_new (const LoomProgram *program, const LoomValue *number, gboolean wide, LoomDevice *device);

@@ -1,10 +1,10 @@
 /* The rule "meaning": each piece of a plan computes what the program's instructions compute.
  *
- * Each piece that is small enough is evaluated, so that its kernels, strides and layouts are seen too; of others the call
- * is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own shapes. If a piece alone cannot be
- * compared, it grows: a fusion may use another value than the program does, if both follow from the same one, and a
- * pass may reuse the number of a value that only its own instructions read. So a difference counts only if it is still
- * there in the piece with its neighbours. */
+ * Each piece that is small enough is evaluated, so that its kernels, strides and layouts are seen too; of others the
+ * call is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own
+ * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
+ * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
+ * difference counts only if it is still there in the piece with its neighbours. */
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
 #include "engine/check/check-operands.h"
@@ -139,11 +139,11 @@ move_a_bit (LoomTensor *t, LoomDType dtype, GRand *rand)
 }
 
 static void
-fill_source (Trial *t, LoomValue v, CheckSet set)
+fill_source (Trial *t, LoomValue v, CheckSet set, int integers)
 {
   LoomTensor *narrow = check_eval_value (t->narrow, v), *moved = check_eval_value (t->moved, v);
 
-  check_fill (narrow, &t->range[v], set, t->local, t->rand);
+  check_fill (narrow, &t->range[v], set, t->local, integers, t->rand);
   convert_into (check_eval_value (t->wide, v), narrow);
   convert_into (moved, narrow);
   if (t->range[v].kind != CHECK_RANGE_INDEX && t->range[v].kind != CHECK_RANGE_TRUE)
@@ -152,12 +152,12 @@ fill_source (Trial *t, LoomValue v, CheckSet set)
 
 /* The plan does not read missing values, so they must not matter. */
 static void
-fill_sources (Trial *t, CheckSet set)
+fill_sources (Trial *t, CheckSet set, int integers)
 {
   for (guint s = 0; s < t->piece->sources->len; s++)
-    fill_source (t, g_array_index (t->piece->sources, LoomValue, s), set);
+    fill_source (t, g_array_index (t->piece->sources, LoomValue, s), set, integers);
   for (guint s = 0; s < t->piece->missing->len; s++)
-    fill_source (t, g_array_index (t->piece->missing, LoomValue, s), set);
+    fill_source (t, g_array_index (t->piece->missing, LoomValue, s), set, integers);
 }
 
 /* All claims of an operand have the same bytes. */
@@ -265,12 +265,18 @@ try_set (Trial *t, CheckSet set, Finding *f)
 {
   const gboolean with_moved = set != CHECK_SET_SPECIAL && !t->exact;
   LoomMessage message = { "" };
-  LoomStatus status, made;
+  LoomStatus status = LOOM_STATUS_OK, made;
   guint at = G_MAXUINT;
 
-  fill_sources (t, set);
-  equate_claims (t);
-  status = run_steps (t, with_moved, &message);
+  /* Integers may be indices in a way that is not seen: smaller ones are indices of more. */
+  for (int integers = 3; integers > 0; integers--)
+    {
+      fill_sources (t, set, integers);
+      equate_claims (t);
+      status = run_steps (t, with_moved, &message);
+      if (status == LOOM_STATUS_OK)
+        break;
+    }
   if (status != LOOM_STATUS_OK)
     {
       g_debug ("the program has no result with %s operands: %s", check_set_name (set), message.text);
@@ -424,7 +430,8 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
         const guint at = f->instr != G_MAXUINT ? f->instr : g_array_index (instrs, guint, 0);
         g_autofree char *name = check_name_instr (m->plan, at);
 
-        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name, f->text);
+        check_fault (r, LOOM_CHECK_MEANING, at, f->root, "%s does not compute what the program does: %s", name,
+                     f->text);
       }
     }
 }

@@ -14,8 +14,8 @@ check_set_name (CheckSet set)
 }
 
 /* Primitives whose results depend on single elements, in addition to those with flags. */
-static const char *const local_prims[] = { "expand", "concat", "pad", "gather_rows", "gather", "sort", "argreduce",
-                                           "max_pool2d" };
+static const char *const local_prims[]
+    = { "expand", "concat", "pad", "gather_rows", "gather", "sort", "argreduce", "max_pool2d" };
 
 gboolean
 check_steps_are_local (const LoomProgram *program, const GArray *steps)
@@ -95,7 +95,7 @@ fill_floats (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean loca
       if (range->kind == CHECK_RANGE_POSITIVE)
         x = set == CHECK_SET_SPECIAL ? 0.25 * g_rand_int_range (rand, 1, 4) : g_rand_double_range (rand, 0.1, 0.9);
       else if (range->kind == CHECK_RANGE_TRUE)
-        x = 1;
+        x = set == CHECK_SET_SPECIAL ? 0 : 1;
       else if (range->kind == CHECK_RANGE_INDEX)
         x = (double)g_rand_int_range (rand, (gint32)range->low, (gint32)MAX (range->high, range->low + 1));
       loom_tensor_set (t, i, x);
@@ -112,9 +112,9 @@ fill_matrices (LoomTensor *t, gboolean symmetric, GRand *rand)
     for (gint64 i = 0; i < n; i++)
       for (gint64 j = 0; j < n; j++)
         {
-          const double x = i == j              ? (double)n + g_rand_double (rand)
+          const double x = i == j               ? (double)n + g_rand_double (rand)
                            : symmetric && j < i ? loom_tensor_get (t, at + j * n + i)
-                                               : g_rand_double_range (rand, -0.5, 0.5);
+                                                : g_rand_double_range (rand, -0.5, 0.5);
 
           loom_tensor_set (t, at + i * n + j, x);
         }
@@ -172,7 +172,7 @@ parent_of (gint64 row, gint64 rows, gint64 roots, GRand *rand)
 }
 
 static double
-integer (const LoomTensor *t, gint64 i, const CheckRange *range, GRand *rand)
+integer (const LoomTensor *t, gint64 i, const CheckRange *range, int integers, GRand *rand)
 {
   switch (range->kind)
     {
@@ -181,22 +181,21 @@ integer (const LoomTensor *t, gint64 i, const CheckRange *range, GRand *rand)
     case CHECK_RANGE_INDEX:
       if (range->ignored < range->low && range->ignored >= -128 && g_rand_int_range (rand, 0, 8) == 0)
         return (double)range->ignored;
-      return (double)range->low
-             + floor (g_rand_double (rand) * (double)MAX (range->high - range->low, 1));
+      return (double)range->low + floor (g_rand_double (rand) * (double)MAX (range->high - range->low, 1));
     case CHECK_RANGE_LEVELS:
       return (double)level_of (i, t->count, range->high);
     case CHECK_RANGE_PARENTS:
       return (double)parent_of (i, t->count, range->high, rand);
     case CHECK_RANGE_CHAIN:
       return (double)(t->rank > 0 && i % t->dim[t->rank - 1] + 1 < t->dim[t->rank - 1] ? i % t->dim[t->rank - 1] + 1
-                                                                                     : -1);
+                                                                                       : -1);
     default:
-      return g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : 3);
+      return g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : integers);
     }
 }
 
 void
-check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, GRand *rand)
+check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand)
 {
   if (range->kind == CHECK_RANGE_WINDOW && t->rank == 4)
     fill_window (t, range->window, rand);
@@ -206,5 +205,5 @@ check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local
     fill_floats (t, range, set, local, rand);
   else
     for (gint64 i = 0; i < t->count; i++)
-      loom_tensor_set (t, i, integer (t, i, range, rand));
+      loom_tensor_set (t, i, integer (t, i, range, integers, rand));
 }

@@ -1,7 +1,7 @@
 /* Operands for evaluations: the numbers that an operand may hold, and sets of them. */
 #pragma once
 
-#include "engine/check/check-pieces.h"
+#include "engine/check/check-piece.h"
 #include "engine/core/loom-tensor.h"
 
 G_BEGIN_DECLS
@@ -22,7 +22,8 @@ typedef enum
   CHECK_RANGE_ANY,
   CHECK_RANGE_INDEX,      /* integers low … high-1 */
   CHECK_RANGE_POSITIVE,   /* a variance, a state of an optimizer */
-  CHECK_RANGE_TRUE,       /* what `require` requires; the flag of an update */
+  CHECK_RANGE_TRUE,       /* what `require` requires; the flag of an update, which is 0 in special
+                                sets */
   CHECK_RANGE_LEVELS,     /* the sorted groups of rows */
   CHECK_RANGE_PARENTS,    /* links of sorted rows: high is slots · rows, see visit */
   CHECK_RANGE_CHAIN,      /* the parents of tree nodes, each after its child, -1 for the last */
@@ -41,8 +42,8 @@ typedef struct
 
 /* The ranges of all values of the program, by number, as these instructions read them. steps NULL: all. */
 CheckRange *check_ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number);
-/* Fills a tensor in its own type. local: see CHECK_SET_SPECIAL. */
-void check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, GRand *rand);
+/* Fills a tensor in its own type. local: see CHECK_SET_SPECIAL. integers: those without a range are below. */
+void check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand);
 /* TRUE if each element of the results depends on single elements of the operands, or is one of them. */
 gboolean check_steps_are_local (const LoomProgram *program, const GArray *steps);
 

@@ -138,9 +138,10 @@ limit_step (const Ranges *r, const LoomInstr *instr)
 
   for (guint k = 2 * n; k < instr->n_in; k++)
     limit (r, instr, k,
-           k + 2 == instr->n_in   ? truth
-           : k + 1 == instr->n_in ? (CheckRange){ .kind = CHECK_RANGE_INDEX, .low = 1, .high = 4, .ignored = G_MAXINT64 }
-                                  : positive);
+           k + 2 == instr->n_in ? truth
+           : k + 1 == instr->n_in
+               ? (CheckRange){ .kind = CHECK_RANGE_INDEX, .low = 1, .high = 4, .ignored = G_MAXINT64 }
+               : positive);
 }
 
 static void
@@ -189,8 +190,7 @@ limit_visit (const Ranges *r, const LoomInstr *instr)
   if (a->n_sizes == 0)
     limit (r, instr, 0, below (a->n_branches));
   else
-    limit (r, instr, 0,
-           (CheckRange){ .kind = CHECK_RANGE_LEVELS, .high = a->levels ? 3 : (gint64)a->n_branches });
+    limit (r, instr, 0, (CheckRange){ .kind = CHECK_RANGE_LEVELS, .high = a->levels ? 3 : (gint64)a->n_branches });
   if (a->n_links > 0)
     limit (r, instr, 1, (CheckRange){ .kind = CHECK_RANGE_PARENTS, .high = (gint64)a->slots * a->size[0] });
   for (guint b = 0; b < MAX (a->n_sizes, 1) * a->n_branches; b++)
@@ -230,10 +230,21 @@ static const struct
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-/* TRUE if the elements of these operands are among those of the result, whatever their order. */
+/* TRUE if each element of an integer result is one of the integer operands'. */
+static gboolean
+chooses (const LoomInstr *instr)
+{
+  return (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0
+         && (instr->prim->scalar == LOOM_SCALAR_MAX || instr->prim->scalar == LOOM_SCALAR_MIN
+             || instr->prim->scalar == LOOM_SCALAR_SELECT);
+}
+
+/* The number of leading operands whose elements are among those of the result, in any order. */
 static guint
 n_passed (const LoomInstr *instr)
 {
+  if (chooses (instr))
+    return instr->n_in;
   if (strcmp (instr->prim->name, "concat") == 0)
     return instr->n_in;
   return (instr->prim->flags & (LOOM_PRIM_REARRANGES | LOOM_PRIM_CONVERTS)) != 0 || instr->prim->view != LOOM_VIEW_NEVER
@@ -244,14 +255,17 @@ n_passed (const LoomInstr *instr)
 static void
 pass_on (const Ranges *r, const LoomInstr *instr)
 {
-  const CheckRange range = instr->n_out > 0 && instr->out[0] != 0 ? *range_of (r, instr->out[0])
-                                                                  : (CheckRange){ .kind = CHECK_RANGE_ANY };
+  const CheckRange range
+      = instr->n_out > 0 && instr->out[0] != 0 ? *range_of (r, instr->out[0]) : (CheckRange){ .kind = CHECK_RANGE_ANY };
   const guint n = n_passed (instr);
 
   if (range.kind == CHECK_RANGE_ANY || (range.kind > CHECK_RANGE_TRUE && instr->prim->view == LOOM_VIEW_NEVER))
     return;
+  if (chooses (instr) && range.kind != CHECK_RANGE_INDEX)
+    return;
   for (guint k = 0; k < n; k++)
-    limit (r, instr, k, range);
+    if (!chooses (instr) || desc_of (r, instr->in[k])->dtype == desc_of (r, instr->out[0])->dtype)
+      limit (r, instr, k, range);
 }
 
 static void

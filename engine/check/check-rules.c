@@ -3,7 +3,8 @@
  * - a copy of bytes or elements whose result claims what its operand claims,
  * - a call of the program's primitive with its attributes and operands,
  * - a product or a convolution with a bias and an activation, which are the program's next steps,
- * - an element-wise call, each of whose steps is a step of the program on the same values. */
+ * - an element-wise call, each of whose steps is a step of the program on the same values,
+ * - an exchange of ranks with the program's attributes and operands, or a wait for one. */
 #include "engine/check/check-rules.h"
 
 #include <string.h>
@@ -40,8 +41,7 @@ claims (const Rule *r, guint k, LoomValue v)
 static gboolean
 has_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {
-  return a->dtype == b->dtype && a->rank == b->rank
-         && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
+  return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, sizeof a->dim[0] * (gsize)a->rank) == 0;
 }
 
 static gboolean
@@ -51,6 +51,15 @@ is_operand (const Rule *r, guint k, LoomValue v)
   const LoomTensorDesc *seen = k < r->instr->n_in ? &spec->in[k] : &spec->out[k - r->instr->n_in];
 
   return claims (r, k, v) && (v == 0 || has_shape (seen, &loom_value_info (r->pieces->program, v)->desc));
+}
+
+/* Exchanges have attributes that no two calls of a program share, so there is no comparison but that of the bytes,
+ * which the planner copies. */
+static gboolean
+same_attrs (const LoomInstr *step, const LoomKernelSpec *spec)
+{
+  return loom_prim_same_attrs (step->prim, step->attrs, spec->attrs)
+         || (step->prim->equal == NULL && memcmp (step->attrs, spec->attrs, step->prim->attrs_size) == 0);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
@@ -84,8 +93,7 @@ is_same_call (const Rule *r)
   const LoomInstr *step = step_at (r, 0);
 
   if (r->piece->steps->len != 1 || strcmp (r->instr->spec->primitive, step->prim->name) != 0
-      || !loom_prim_same_attrs (step->prim, r->instr->spec->attrs, step->attrs)
-      || r->instr->n_in != loom_instr_n_operands (step))
+      || !same_attrs (step, r->instr->spec) || r->instr->n_in != loom_instr_n_operands (step))
     return FALSE;
   for (guint k = 0; k < r->instr->n_in; k++)
     if (!is_operand (r, k, step->in[k]))
@@ -147,7 +155,8 @@ has_epilogue (const Rule *r, const LoomInstr *product, gboolean has_bias, LoomSc
   if (act != LOOM_SCALAR_ID)
     last = find_scalar (r, act, last->out[0], &other);
   return last != NULL && r->instr->n_in == (has_bias ? 3 : 2)
-         && r->piece->steps->len == 1u + has_bias + (act != LOOM_SCALAR_ID) && is_operand (r, r->instr->n_in, last->out[0]);
+         && r->piece->steps->len == 1u + has_bias + (act != LOOM_SCALAR_ID)
+         && is_operand (r, r->instr->n_in, last->out[0]);
 }
 
 static gboolean
@@ -209,10 +218,11 @@ find_step (const Rule *r, const LoomElementwiseStep *step, const Register *reg)
     {
       const LoomInstr *instr = step_at (r, s);
       const LoomDType made = loom_value_info (r->pieces->program, instr->out[0])->desc.dtype;
-      gboolean same = step->op == LOOM_SCALAR_ID
-                          ? (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->prim->view != LOOM_VIEW_ALWAYS
-                                && ((made != LOOM_F16 && made != LOOM_BF16) || step->round == made || step->round == LOOM_F64)
-                          : (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 && instr->prim->scalar == step->op;
+      gboolean same
+          = step->op == LOOM_SCALAR_ID
+                ? (instr->prim->flags & LOOM_PRIM_CONVERTS) != 0 && instr->prim->view != LOOM_VIEW_ALWAYS
+                      && ((made != LOOM_F16 && made != LOOM_BF16) || step->round == made || step->round == LOOM_F64)
+                : (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 && instr->prim->scalar == step->op;
 
       for (int k = 0; k < loom_scalar_arity (step->op) && same; k++)
         same = is_register (r, &reg[step->arg[k]], instr->in[k]);
@@ -253,17 +263,41 @@ is_same_elementwise (const Rule *r)
   return TRUE;
 }
 
+/* ---- exchanges ------------------------------------------------------------------------------- */
+
+/* A transfer to another rank makes no value, so the piece has no steps: the program must have it with this operand. */
+static gboolean
+is_same_effect (const Rule *r)
+{
+  const LoomProgram *p = r->pieces->program;
+
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+
+      if ((instr->prim->flags & LOOM_PRIM_SIDE_EFFECT) != 0
+          && strcmp (instr->prim->name, r->instr->spec->primitive) == 0 && same_attrs (instr, r->instr->spec)
+          && loom_instr_n_operands (instr) == r->instr->n_in && (instr->n_in == 0 || claims (r, 0, instr->in[0])))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 gboolean
 check_rule_holds (const CheckPieces *pieces, const CheckPiece *piece)
 {
   Rule r = { pieces, piece, NULL };
 
-  if (piece->instrs->len != 1 || loom_plan_exchanges (loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0))))
+  if (piece->instrs->len != 1)
     return FALSE;
   r.instr = loom_plan_instr (pieces->plan, g_array_index (piece->instrs, guint, 0));
+  if (r.instr->is_wait)
+    return TRUE;
   if (r.instr->kernel == NULL)
     return r.instr->n_in == 1 && r.instr->n_out == 1 && is_copy (&r);
-  if (r.instr->spec == NULL || piece->steps->len == 0)
+  if (r.instr->spec == NULL)
     return FALSE;
+  if (piece->steps->len == 0)
+    return is_same_effect (&r);
   return is_same_call (&r) || is_product_with_epilogue (&r) || is_same_elementwise (&r);
 }

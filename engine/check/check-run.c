@@ -159,7 +159,7 @@ shares_bytes (const CheckRun *run, guint result, guint operand)
     return FALSE;
   return a->kind == LOOM_LOCATION_SLOT    ? a->index == b->index
          : a->kind == LOOM_LOCATION_ARENA ? a->offset == b->offset
-                                         : FALSE;
+                                          : FALSE;
 }
 
 /* Empty values have no bytes to share. */
@@ -169,7 +169,8 @@ address_call (CheckRun *run, const LoomPlanInstr *instr, void **buffers, gboolea
   const LoomPlan *plan = run->pieces->plan;
 
   for (guint k = 0; k < instr->n_in + instr->n_out; k++)
-    buffers[k] = instr->value[k] != G_MAXUINT ? memory_of (run, check_operand_root (plan, instr, k))->block + GUARD : NULL;
+    buffers[k]
+        = instr->value[k] != G_MAXUINT ? memory_of (run, check_operand_root (plan, instr, k))->block + GUARD : NULL;
   for (guint o = instr->n_in; o < instr->n_in + instr->n_out; o++)
     for (guint k = 0; k < instr->n_in; k++)
       if (buffers[o] != NULL && buffers[k] != NULL
@@ -184,8 +185,7 @@ address_call (CheckRun *run, const LoomPlanInstr *instr, void **buffers, gboolea
             memcpy (to->block + GUARD, from->block + GUARD, from->bytes);
           buffers[k] = to->block + GUARD;
         }
-  buffers[instr->n_in + instr->n_out]
-      = instr->kernel != NULL && instr->kernel->scratch_bytes > 0 ? run->scratch : NULL;
+  buffers[instr->n_in + instr->n_out] = instr->kernel != NULL && instr->kernel->scratch_bytes > 0 ? run->scratch : NULL;
 }
 
 static gboolean
@@ -208,8 +208,7 @@ run_instr (CheckRun *run, const LoomPlanInstr *instr, LoomMessage *message)
   address_call (run, instr, buffers, TRUE);
   if (instr->kernel == NULL)
     {
-      memcpy (buffers[1], buffers[0],
-              loom_desc_bytes (&loom_plan_value (run->pieces->plan, instr->value[0])->desc));
+      memcpy (buffers[1], buffers[0], loom_desc_bytes (&loom_plan_value (run->pieces->plan, instr->value[0])->desc));
       return LOOM_STATUS_OK;
     }
   if (run->scratch_bytes > 0)

@@ -3,7 +3,7 @@
  * Kernels are bound to that memory, so a plan is checked before an executor binds it. */
 #pragma once
 
-#include "engine/check/check-pieces.h"
+#include "engine/check/check-piece.h"
 #include "engine/core/loom-tensor.h"
 
 G_BEGIN_DECLS

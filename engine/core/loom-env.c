@@ -12,7 +12,8 @@ static const LoomEnv table[] = {
            "GPU. Empty or -1 hides all of them." },
   { .name = "GRADLOOM_CHECK",
     .doc = "1: every plan is checked as it is made, by code that shares nothing with the planner, and a wrong one ends "
-           "the program; it adds to the time of planning. 0: no plan is. Without it, in debug builds." },
+           "the program; it adds to the time of planning. meaning: its pieces are evaluated too, which takes long. 0: no "
+           "plan is. Without it, in debug builds." },
   { .name = "GRADLOOM_COMM_LANE",
     .doc = "1 or 0: ranks exchange gradients during the computation, in a thread of their own, or in turns with it. "
            "Without it, during the computation if a processor is left for that." },

@@ -12,10 +12,10 @@
 
 typedef struct
 {
-  guint value;       /* the padded part */
-  PlanNode *pad;     /* its producer */
-  PlanNode *reader;  /* the sum that adds it */
-  gint64 first, n;   /* its range along the axis */
+  guint value;      /* the padded part */
+  PlanNode *pad;    /* its producer */
+  PlanNode *reader; /* the sum that adds it */
+  gint64 first, n;  /* its range along the axis */
 } Part;
 
 static gboolean

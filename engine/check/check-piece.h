@@ -1,0 +1,37 @@
+/* A piece of a plan: instructions, and the instructions of the program that they stand for. */
+#pragma once
+
+#include "engine/check/check-pieces.h"
+
+G_BEGIN_DECLS
+
+/* Plan instructions with what they read and make, and the instructions of the program between the two. */
+typedef struct
+{
+  GArray *instrs;     /* guint: of the plan, ascending */
+  GArray *inputs;     /* guint: roots that are read and not made here */
+  GArray *outputs;    /* guint: roots with a claim that are made here and compared */
+  GArray *steps;      /* guint: of the program, ascending */
+  GArray *sources;    /* LoomValue: claims of inputs that the steps do not compute */
+  GArray *missing;    /* LoomValue: inputs and slots that the steps read and the plan's instructions do not */
+  gboolean *is_given; /* by program value, as in CheckPieces.number: a claim of an input */
+} CheckPiece;
+
+/* is_grown: claims of values that only these instructions read are not compared. */
+CheckPiece *check_piece_new (const CheckPieces *pieces, const GArray *instrs, gboolean is_grown);
+void check_piece_free (CheckPiece *piece);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPiece, check_piece_free)
+
+/* The same instructions with those of the pieces that make the operands: of all, or of those whose steps are among
+ * these too. NULL: there are no others. */
+GArray *check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, gboolean related_only);
+/* The same instructions with those of the pieces that read this root, which then is an inner one. NULL: the caller or a
+ * slot reads it, or there are no others. */
+GArray *check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root);
+
+/* Scalar operations of the steps, and the largest number of operations for one element of a result. */
+double check_piece_operations (const CheckPieces *pieces, const CheckPiece *piece, double *depth);
+/* check-steps.c: walks the program from the results' claims back to those of the operands. */
+void check_piece_find_steps (const CheckPieces *pieces, CheckPiece *piece);
+
+G_END_DECLS
