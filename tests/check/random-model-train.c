@@ -64,7 +64,7 @@ class_loss (Maker *self)
   return compare (self, "cross_entropy", maker_one_of (self, G_N_ELEMENTS (more), more), input, (guint)wanted);
 }
 
-/* A head of so many classes and rows that the planner computes it in chunks. */
+/* A head with enough classes and rows for the planner to compute it in chunks. */
 static guint
 large_loss (Maker *self)
 {
