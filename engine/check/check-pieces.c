@@ -99,6 +99,13 @@ number_values (CheckPieces *pieces)
 
 /* ---- claims ---------------------------------------------------------------------------------------- */
 
+/* TRUE if the elements are stored in row-major order, as channels-last images of one channel or one pixel are, too. */
+static gboolean
+is_row_major (const LoomTensorDesc *d)
+{
+  return d->layout == LOOM_LAYOUT_PLAIN || d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1;
+}
+
 /* FALSE if the value has another type, or its bytes another order. */
 static gboolean
 add_claim (CheckPieces *pieces, guint root, LoomValue v)
@@ -107,7 +114,7 @@ add_claim (CheckPieces *pieces, guint root, LoomValue v)
   const LoomTensorDesc *meant = &loom_value_info (pieces->program, v)->desc;
 
   if (made->dtype != meant->dtype || loom_desc_count (made) != loom_desc_count (meant)
-      || (made->layout != LOOM_LAYOUT_PLAIN && !same_desc (made, meant)))
+      || (!is_row_major (made) && !same_desc (made, meant)))
     return FALSE;
   if (pieces->claims[root] == NULL)
     pieces->claims[root] = g_array_new (FALSE, FALSE, sizeof (LoomValue));

@@ -54,7 +54,7 @@ blame (Checking *self, const char *rule, const char *what, const char *text)
 
 /* ---- plans ------------------------------------------------------------ */
 
-/* Moves the result of the first product behind the end of its arena, as a wrong planner might. */
+/* Moves the result of the first product past the end of its arena, as a wrong planner might. */
 static void
 inject_fault (const LoomPlan *plan)
 {

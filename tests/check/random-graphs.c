@@ -88,6 +88,32 @@ shrink (guint32 seed, const CheckOptions *options, int most)
   return most > 0 && n > (guint)most;
 }
 
+/* A graph of a file, as if it were that of a seed. */
+static int
+check_file (const char *path, const CheckOptions *options)
+{
+  CheckOptions own = *options;
+  CheckResult result = { 0 };
+  g_autofree char *text = NULL;
+  g_autoptr (LoomGraph) graph = NULL;
+  int status;
+
+  own.seed = 1;
+  if (g_file_get_contents (path, &text, NULL, NULL))
+    graph = read_text (text);
+  if (graph == NULL)
+    {
+      printf ("%s is no graph.\n", path);
+      return 2;
+    }
+  seed_check_apart (graph, &own, &result);
+  status = result.outcome != CHECK_SOUND;
+  printf ("%s%s%s%s%u plans checked\n", result.rule != NULL ? result.rule : "", result.rule != NULL ? ": " : "",
+          result.text != NULL ? result.text : "", result.text != NULL ? "\n" : "", result.n_plans);
+  check_result_clear (&result);
+  return status;
+}
+
 static int
 compare_operators (gconstpointer a, gconstpointer b)
 {
@@ -121,7 +147,7 @@ print_operators (const SeedState *state, gboolean all)
 int
 main (int argc, char **argv)
 {
-  g_autofree char *seeds = NULL, *state_file = NULL, *shrunk = NULL, *shown = NULL;
+  g_autofree char *seeds = NULL, *state_file = NULL, *shrunk = NULL, *shown = NULL, *file = NULL;
   int n_jobs = 1, most = 0;
   gint64 crash = -1;
   gboolean no_meaning = FALSE, inject = FALSE, verbose = FALSE, table = FALSE, complete = FALSE;
@@ -131,6 +157,7 @@ main (int argc, char **argv)
     { "jobs", 0, 0, G_OPTION_ARG_INT, &n_jobs, "Processes (1)", "N" },
     { "shrink", 0, 0, G_OPTION_ARG_STRING, &shrunk, "Prints the smallest graph that is wrong like this one", "SEED" },
     { "most", 0, 0, G_OPTION_ARG_INT, &most, "Fails unless it is wrong and that has at most N nodes", "N" },
+    { "graph", 0, 0, G_OPTION_ARG_FILENAME, &file, "Checks the graph of a file", "FILE" },
     { "show", 0, 0, G_OPTION_ARG_STRING, &shown, "Prints the graph of a seed", "SEED" },
     { "operators", 0, 0, G_OPTION_ARG_NONE, &table, "Prints how many graphs have each operator", NULL },
     { "complete", 0, 0, G_OPTION_ARG_NONE, &complete, "Fails if an operator is in no graph", NULL },
@@ -161,6 +188,8 @@ main (int argc, char **argv)
   check = (CheckOptions){ .meaning = !no_meaning, .inject = inject };
   if (shrunk != NULL)
     return shrink ((guint32)g_ascii_strtoull (shrunk, NULL, 10), &check, most);
+  if (file != NULL)
+    return check_file (file, &check);
   if (shown != NULL)
     {
       CheckResult result = { 0 };

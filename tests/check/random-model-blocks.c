@@ -306,6 +306,16 @@ add_tree (Maker *self)
   maker_add_value (self, id, "y", &states);
 }
 
+/* The node reads the weight of another one of the same size. */
+static void
+tie_weights (Maker *self, guint v, guint other)
+{
+  g_auto (GStrv) to = g_strsplit (maker_value (self, v)->end, ".", 2),
+                 from = g_strsplit (maker_value (self, other)->end, ".", 2);
+
+  g_string_append_printf (self->scope->wires, "  <wire from=\"%s.weight\" to=\"%s.weight\"/>\n", from[0], to[0]);
+}
+
 /* Layers in a row, as networks have them, with a sum around some of them. */
 static void
 add_layers (Maker *self)
@@ -315,7 +325,7 @@ add_layers (Maker *self)
       *const rows[] = { "linear", "layer_norm", "relu", "gelu", "dropout", "silu", "batch_norm1d", "rms_norm", "tanh" };
   const gboolean is_image = maker_chance (self, 0.4);
   LoomType type = batch_type (LOOM_F32, is_image ? 2 + maker_below (self, 3) : 4 + maker_below (self, 5), 0);
-  int v;
+  int v, linear = -1;
   guint before;
 
   if (is_image)
@@ -348,6 +358,12 @@ add_layers (Maker *self)
         attributes = g_strdup ("kernel_size=\"3\" stride=\"1\" padding=\"1\"");
       if (maker_add (self, op, attributes != NULL ? attributes : "", 1, &from, (const char *const[]){ "input" }))
         v = (int)self->scope->values->len - 1;
+      if (strcmp (op, "linear") == 0 && (guint)v != from)
+        {
+          if (linear >= 0 && !self->splits && maker_chance (self, 0.4))
+            tie_weights (self, (guint)v, (guint)linear);
+          linear = v;
+        }
       if (maker_chance (self, 0.25))
         {
           const guint pair[] = { (guint)v, before };

@@ -35,9 +35,11 @@ typedef struct
   ModelScope *scope;
   guint next;        /* for ids */
   char *loss;        /* the node that is the loss */
+  char *metric;      /* an element of <train>; NULL: none */
   GPtrArray *layers; /* ids of the root's nodes that have weights */
 } Maker;
 
+/* random-model-fit.c: chance, types, nodes, and values that fit */
 gboolean maker_chance (Maker *self, double p);
 guint maker_below (Maker *self, guint n);
 /* One of several texts. */
@@ -62,13 +64,16 @@ maker_add (Maker *self, const char *op, const char *attributes, guint n, const g
 
 /* A value of this type, made from v; -1: it cannot be. */
 int maker_fit (Maker *self, guint v, const LoomType *to);
+/* A value of this type from nothing; -1: likewise. */
+int maker_leaf (Maker *self, const LoomType *type);
 /* A value of this type from any value or from nothing; -1: there is none in this scope. */
 int maker_input (Maker *self, const LoomType *type);
 /* A late value of a float type with B in front (with_batch) or any; -1: there is none. */
 int maker_pick (Maker *self, LoomDType dtype, gboolean with_batch);
 /* A value that no node reads yet, of any type; -1: there is none. */
 int maker_unread (Maker *self);
-/* A node of an operator in a random configuration. */
+
+/* random-model.c: a node of an operator in a random configuration. */
 void maker_operator (Maker *self, const LoomOp *op);
 /* Any operator, or any block. */
 void maker_grow (Maker *self);

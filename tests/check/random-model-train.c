@@ -31,6 +31,15 @@ prediction (Maker *self, gint64 width)
   return maker_pass (self, (guint)fitted, "linear", "input", attributes, &output);
 }
 
+/* A metric of what the loss compares. */
+static void
+add_metric (Maker *self, const char *type, guint input, guint target)
+{
+  if (maker_chance (self, 0.3))
+    self->metric = g_strdup_printf ("    <metric type=\"%s\" input=\"%s\" target=\"%s\"/>\n", type,
+                                    maker_value (self, input)->end, maker_value (self, target)->end);
+}
+
 static guint
 compare (Maker *self, const char *op, const char *attributes, guint input, guint target)
 {
@@ -51,10 +60,11 @@ class_loss (Maker *self)
   guint input = prediction (self, n);
   int wanted = maker_input (self, &target);
 
+  add_metric (self, "accuracy", input, (guint)wanted);
   return compare (self, "cross_entropy", maker_one_of (self, G_N_ELEMENTS (more), more), input, (guint)wanted);
 }
 
-/* A head of so many classes and rows that the planner computes it in chunks. */
+/* A head with enough classes and rows for the planner to compute it in chunks. */
 static guint
 large_loss (Maker *self)
 {
@@ -86,6 +96,7 @@ value_loss (Maker *self)
   guint input = prediction (self, target.shape.dim[1].coef);
   int wanted = maker_input (self, &target);
 
+  add_metric (self, "mean_squared_error", input, (guint)wanted);
   return compare (self, maker_one_of (self, G_N_ELEMENTS (ops), ops),
                   maker_chance (self, 0.2) ? "reduction=\"sum\"" : "", input, (guint)wanted);
 }
@@ -110,6 +121,9 @@ maker_loss (Maker *self)
           type.dtype = LOOM_F32;
           term = maker_pass (self, term, "cast", "input", "dtype=\"f32\"", &type);
         }
+      /* The gradient of a plain mean is a constant, of which planners compute most before the first step. */
+      if (maker_chance (self, 0.85))
+        term = maker_pass (self, term, "square", "input", "", &type);
       if (type.shape.rank > 0)
         term = maker_pass (self, term, maker_chance (self, 0.8) ? "mean" : "sum", "input", "", &scalar);
       pair[0] = loss;
@@ -244,6 +258,8 @@ maker_train (Maker *self)
     g_string_append (text, maker_chance (self, 0.5)   ? "    <clip norm=\"0.5\"/>\n"
                            : maker_chance (self, 0.5) ? "    <clip value=\"0.1\"/>\n"
                                                       : "    <clip norm=\"1\" value=\"0.2\"/>\n");
+  if (self->metric != NULL)
+    g_string_append (text, self->metric);
   if (divides)
     append_parallel (self, text, &choices, strategy);
   g_string_append (text, "  </train>\n");

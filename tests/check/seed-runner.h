@@ -1,29 +1,7 @@
 /* Checks many seeds in child processes, with results that survive a crash and resume. */
 #pragma once
 
-#include "tests/check/check-graph.h"
-
-typedef struct
-{
-  guint32 seed;
-  char *rule, *text;
-} WrongSeed;
-
-/* What is known of the seeds first … next-1. */
-typedef struct
-{
-  guint64 first, next;
-  guint64 n_graphs, n_refused, n_plans; /* refused: no try of the seed was a graph that the engine accepts */
-  CheckPieces pieces;
-  GPtrArray *wrong;      /* WrongSeed */
-  GHashTable *operators; /* name → GUINT_TO_POINTER (graphs with it) */
-} SeedState;
-
-void seed_state_init (SeedState *self, guint64 first);
-void seed_state_clear (SeedState *self);
-/* Reads the file, if it exists and begins at the same seed. */
-gboolean seed_state_read (SeedState *self, const char *path, GError **error);
-gboolean seed_state_write (const SeedState *self, const char *path, GError **error);
+#include "tests/check/seed-state.h"
 
 typedef struct
 {
