@@ -20,7 +20,8 @@ FN (taps) (const LoomConv2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDe
           for (int64_t c = 0; c < Cg; c++)
             for (int64_t r = 0; r < R; r++)
               {
-                const int64_t h = p * a->stride[0] - a->pad[0] + r * a->dilation[0], left = q * a->stride[1] - a->pad[2];
+                const int64_t h = p * a->stride[0] - a->pad[0] + r * a->dilation[0],
+                              left = q * a->stride[1] - a->pad[2];
                 const int64_t row = ((n * C + (k / Kg) * Cg + c) * H + h) * W;
 
                 for (int64_t s = 0; s < S && h >= 0 && h < H; s++)

@@ -410,8 +410,8 @@ call_init (Call *call, const Machine *machine, const Sample *sample, LoomDType r
   const int n = sample->n_in + sample->n_out;
 
   *call = (Call){ .attrs = sample->attrs };
-  call->spec = (LoomKernelSpec){ sample->primitive, &call->attrs, sample->n_in, sample->n_out, call->in, call->out,
-                                 machine->algorithm };
+  call->spec = (LoomKernelSpec){ sample->primitive, &call->attrs, sample->n_in,      sample->n_out,
+                                 call->in,          call->out,    machine->algorithm };
   for (int i = 0; i < sample->n_in; i++)
     call->in[i] = adapt (&sample->in[i], i, real, layout, sample, is_weight (sample, FALSE, i));
   for (int i = 0; i < sample->n_out; i++)

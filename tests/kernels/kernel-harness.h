@@ -155,8 +155,8 @@ typedef struct
   double *out[SAMPLE_MAX_OUT]; /* plain order */
 } Result;
 
-/* Makes the sample's kernels, in each layout, and frees them: a back end that compiles at run time (tests/cuda/emulator)
- * may then compile those of many samples together. */
+/* Makes the sample's kernels, in each layout, and frees them: a back end that compiles at run time
+ * (tests/cuda/emulator) may then compile those of many samples together. */
 void sample_prepare (const Machine *machine, const Sample *sample, LoomDType real);
 
 /* Runs the sample with floats of type `real` and rank 4 tensors in `layout` where

@@ -216,7 +216,10 @@ undefined (const std::string &text)
   for (size_t at = 0; at < text.size (); at = text.find ('\n', at) + 1)
     {
       if (text.compare (at, define.size (), define) == 0)
-        lines += "#undef " + text.substr (at + define.size (), text.find_first_of (" (\n", at + define.size ()) - at - define.size ()) + "\n";
+        lines += "#undef "
+                 + text.substr (at + define.size (),
+                                text.find_first_of (" (\n", at + define.size ()) - at - define.size ())
+                 + "\n";
       if (text.find ('\n', at) == std::string::npos)
         break;
     }
@@ -236,7 +239,9 @@ joined (const Texts &texts)
   for (const auto &text : texts)
     {
       const size_t length = common_length (text.second);
-      const std::string own = text.second.substr (length), lines = std::to_string (1 + std::count (text.second.begin (), text.second.begin () + length, '\n'));
+      const std::string own = text.second.substr (length),
+                        lines
+                        = std::to_string (1 + std::count (text.second.begin (), text.second.begin () + length, '\n'));
       std::string &file = by_beginning[text.second.substr (0, length)];
 
       file += "namespace text_" + text.first + " {\n";
@@ -248,8 +253,8 @@ joined (const Texts &texts)
       file += "}\n";
     }
   for (const auto &file : by_beginning)
-    all += "namespace beginning_" + std::to_string (n++) + " {\n#line 1 \"loom-elementwise.cu\"\n" + file.first + file.second + undefined (file.first)
-           + "}\n";
+    all += "namespace beginning_" + std::to_string (n++) + " {\n#line 1 \"loom-elementwise.cu\"\n" + file.first
+           + file.second + undefined (file.first) + "}\n";
   return all;
 }
 
@@ -258,7 +263,8 @@ joined (const Texts &texts)
 bool
 compile (const Texts &texts, std::string *log)
 {
-  const std::string own = object_of (texts.begin ()->first) + "." + std::to_string (g_random_int ()), file = own + ".cc";
+  const std::string own = object_of (texts.begin ()->first) + "." + std::to_string (g_random_int ()),
+                    file = own + ".cc";
   const std::string source = joined (texts);
   std::vector<std::string> words = compiler_words ();
   std::vector<char *> argv;
@@ -273,10 +279,11 @@ compile (const Texts &texts, std::string *log)
     argv.push_back (&word[0]);
   argv.push_back (NULL);
   /* If descriptors are left open, GLib spawns without copying the page tables of this program. */
-  bool good = g_file_set_contents (file.c_str (), source.c_str (), (gssize)source.size (), &error)
-              && g_spawn_sync (NULL, argv.data (), NULL, (GSpawnFlags)(G_SPAWN_SEARCH_PATH | G_SPAWN_LEAVE_DESCRIPTORS_OPEN), NULL, NULL, NULL,
-                               &messages, &status, &error)
-              && g_spawn_check_wait_status (status, &error);
+  bool good
+      = g_file_set_contents (file.c_str (), source.c_str (), (gssize)source.size (), &error)
+        && g_spawn_sync (NULL, argv.data (), NULL, (GSpawnFlags)(G_SPAWN_SEARCH_PATH | G_SPAWN_LEAVE_DESCRIPTORS_OPEN),
+                         NULL, NULL, NULL, &messages, &status, &error)
+        && g_spawn_check_wait_status (status, &error);
 
   /* Another process may have compiled the same text meanwhile. */
   for (auto text = texts.begin (); good && text != texts.end (); ++text)

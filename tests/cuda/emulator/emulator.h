@@ -165,8 +165,8 @@ join (A value, int line)
 
 /* Checks a launch and the pointers among its arguments, copies these, and runs the kernel or, if the stream is being
  * captured, records it (runtime.cc). `thread` does one thread's work with a copy of the arguments. */
-void submit (const char *name, const Shape &shape, void (*thread) (const void *arguments), const void *arguments, size_t bytes,
-             const void *const *pointers, int n_pointers);
+void submit (const char *name, const Shape &shape, void (*thread) (const void *arguments), const void *arguments,
+             size_t bytes, const void *const *pointers, int n_pointers);
 
 template <typename P>
 const void *
@@ -186,7 +186,8 @@ launch (const char *name, const Shape &shape, K kernel, P... arguments)
   const auto call = [=] { kernel (arguments...); };
   typedef decltype (call) Call;
 
-  static_assert (std::is_trivially_copyable_v<std::remove_const_t<Call>>, "arguments of a kernel are copied byte by byte");
+  static_assert (std::is_trivially_copyable_v<std::remove_const_t<Call> >,
+                 "arguments of a kernel are copied byte by byte");
   submit (name, shape, [] (const void *copied) { (*(Call *)copied) (); }, &call, sizeof call, pointers, sizeof... (P));
 }
 }

@@ -91,7 +91,8 @@ host_test (void)
   const float own = 2;
 
   g_assert_cmpfloat (test_host_read (&own), ==, 2);
-  test_found ([] { test_host_read (test_memory (1)); }, "*the host reads *, which is memory of the card, at *test-kernels.cu:*");
+  test_found ([] { test_host_read (test_memory (1)); },
+              "*the host reads *, which is memory of the card, at *test-kernels.cu:*");
 }
 
 static void
@@ -108,8 +109,9 @@ defined_test (void)
 static void
 shift_test (void)
 {
-  test_found ([] { test_shift ((int *)test_memory (1), 32); },
-              "*shift_kernel: thread 0 of block 0,0,0 has an undefined result (shift_out_of_bounds) at *test-kernels.cu:*");
+  test_found (
+      [] { test_shift ((int *)test_memory (1), 32); },
+      "*shift_kernel: thread 0 of block 0,0,0 has an undefined result (shift_out_of_bounds) at *test-kernels.cu:*");
 }
 
 static void

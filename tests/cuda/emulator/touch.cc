@@ -181,7 +181,8 @@ touch_from_host (const void *at, bool write, const void *code)
   const Piece *piece = piece_of (at);
 
   if (piece != NULL && !piece->host)
-    found ("the host %s %p, which is memory of the card, at %s", write ? "writes" : "reads", at, line_of (code).c_str ());
+    found ("the host %s %p, which is memory of the card, at %s", write ? "writes" : "reads", at,
+           line_of (code).c_str ());
 }
 
 void
@@ -284,7 +285,10 @@ HIDDEN void __ubsan_handle_out_of_bounds (Bounds *what, void *index)
 }
 /* Each begins with a position. */
 #define UNDEFINED(operation)                                                                                           \
-  HIDDEN void __ubsan_handle_##operation (emulated::Position *position) { emulated::undefined (*position, #operation); }
+  HIDDEN void __ubsan_handle_##operation (emulated::Position *position)                                                \
+  {                                                                                                                    \
+    emulated::undefined (*position, #operation);                                                                       \
+  }
 UNDEFINED (add_overflow)
 UNDEFINED (sub_overflow)
 UNDEFINED (mul_overflow)
