@@ -7,10 +7,10 @@
 
 typedef struct
 {
-  const char *box;        /* folder; the longest match owns a file */
-  const char *may[12];    /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
-                           * headers    that lie in it, not below */
-  const char *system[10]; /* prefixes of system includes that are refused */
+  const char *box;         /* folder; the longest match owns a file */
+  const char *may[12];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
+                            * headers    that lie in it, not below */
+  const char *system[10];  /* prefixes of system includes that are refused */
   const char *symbols[12]; /* prefixes of undefined symbols that are refused */
 } Rule;
 
