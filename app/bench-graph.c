@@ -14,7 +14,7 @@ typedef struct
   char *device;
   const char *executor;
   BenchStats steps; /* a second */
-  double batch, planned, arena, ready_ms, loss;
+  double batch, planned, arena, ready_ms, plan_ms, check_ms, loss;
 } BenchRow;
 
 static GPtrArray *
@@ -96,6 +96,8 @@ measure (const Command *command, const char *path, const BenchOptions *o, BenchR
   row->batch = b.step->batch;
   row->planned = planned_bytes (&b);
   row->arena = b.exec != NULL ? (double)loom_exec_arena_bytes (b.exec) : 0;
+  row->plan_ms = b.plan_ms;
+  row->check_ms = b.check_ms;
   row->loss = b.last_loss;
   return TRUE;
 }
@@ -117,6 +119,8 @@ print_json (const char *path, const BenchRow *row)
   loom_json_fixed (json, "arena_bytes", row->arena, 0);
   loom_json_fixed (json, "peak_resident_bytes", (double)loom_bytes_of_process (TRUE), 0);
   loom_json_number (json, "ready_ms", row->ready_ms);
+  loom_json_number (json, "plan_ms", row->plan_ms);
+  loom_json_number (json, "check_ms", row->check_ms);
   loom_json_exact (json, "loss", row->loss);
   command_event_print (json);
 }
@@ -134,6 +138,8 @@ print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
   printf ("items/s   %.0f\n", row->steps.median * row->batch);
   printf ("memory    %s planned, %s resident at most\n", planned, resident);
   printf ("ready in  %.1f ms, data apart\n", row->ready_ms);
+  if (row->plan_ms > 0)
+    printf ("planning  %.1f ms; checking the plan takes %.1f ms\n", row->plan_ms, row->check_ms);
 }
 
 /* A line of the table, and its head before the first. */

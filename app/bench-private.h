@@ -48,6 +48,7 @@ typedef struct
   guint next, loss;
   gboolean is_fed; /* the next batch is on its way to the device */
   double last_loss;
+  double plan_ms, check_ms; /* to make the plan, and to check it without evaluations; 0: there is none */
 } Bench;
 
 void bench_clear (Bench *b);

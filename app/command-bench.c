@@ -210,6 +210,16 @@ bench_planned_bytes (const LoomPlan *plan)
   return sum;
 }
 
+static double
+time_check (const LoomPlan *plan)
+{
+  g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+  gint64 start = g_get_monotonic_time ();
+
+  loom_check_plan (plan, NULL, report);
+  return (double)(g_get_monotonic_time () - start) / 1000.0;
+}
+
 gboolean
 bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
 {
@@ -256,7 +266,9 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
       LoomPlanOptions options = { .device = device,
                                   .strict_devices = loom_graph_strict_devices (graph),
                                   .mesh = o->comm != NULL ? &b->mesh : NULL };
+      gint64 planning = g_get_monotonic_time ();
       g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
+      b->plan_ms = (double)(g_get_monotonic_time () - planning) / 1000.0;
       if (plan == NULL || !plan_may_be_timed (plan, error))
         return FALSE;
       if (o->plan_only)
@@ -269,6 +281,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   if (b->exec == NULL && b->eager == NULL)
     return FALSE;
   *ready_ms = (g_get_monotonic_time () - start) / 1000.0;
+  b->check_ms = b->exec != NULL ? time_check (loom_exec_plan (b->exec)) : 0;
   for (guint i = 0; i < loom_program_n_outputs (b->step->program); i++)
     if (g_str_equal (loom_program_get_output (b->step->program, i)->name, "loss"))
       b->loss = i;

@@ -7,10 +7,10 @@
 
 typedef struct
 {
-  const char *box;        /* folder; the longest match owns a file */
-  const char *may[12];    /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
-                           * headers    that lie in it, not below */
-  const char *system[10]; /* prefixes of system includes that are refused */
+  const char *box;         /* folder; the longest match owns a file */
+  const char *may[12];     /* project includes besides its own folder: prefixes, or "FOLDER/" and an asterisk for the
+                            * headers    that lie in it, not below */
+  const char *system[10];  /* prefixes of system includes that are refused */
   const char *symbols[12]; /* prefixes of undefined symbols that are refused */
 } Rule;
 
@@ -238,6 +238,10 @@ check_include (const Rule *rule, const char *target, gboolean quoted)
 
       return g_str_equal (folder, rule->box) ? NULL : g_strdup_printf ("\"%s\" is private to %s", target, folder);
     }
+  /* The checker knows the forms of a program and a plan, not how they are made. */
+  if (strcmp (rule->box, "engine/check") == 0
+      && g_regex_match_simple ("^engine/(plan|program)/(?!loom-)", target, 0, 0))
+    return g_strdup_printf ("%s must not know \"%s\", which is no form of a program or a plan", rule->box, target);
   if (strchr (target, '/') == NULL)
     return is_generated (rule, target) ? NULL
                                        : g_strdup_printf ("\"%s\" has no folder: write its path from the root", target);
