@@ -363,7 +363,7 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
 /* ---- pieces that grow --------------------------------------------------------------------------- */
 
 static void
-judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
+examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
 {
   g_autoptr (CheckPiece) piece = check_piece_new (m->pieces, instrs, growth > 0);
   g_autoptr (GArray) wider = NULL;
@@ -372,7 +372,7 @@ judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
     wider = check_piece_with_producers (m->pieces, piece, TRUE);
   if (wider != NULL)
     {
-      judge (m, wider, growth + 1, f);
+      examine (m, wider, growth + 1, f);
       return;
     }
   evaluate (m, piece, f);
@@ -390,7 +390,7 @@ judge (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
         with = check_piece_with_readers (m->pieces, piece, f->root);
       if (with == NULL)
         continue;
-      judge (m, with, growth + 1, &again);
+      examine (m, with, growth + 1, &again);
       g_debug ("grown for %s: %s", f->text, again.text != NULL ? again.text : "no difference was found");
       if (again.outcome == OUTCOME_EQUAL)
         {
@@ -469,7 +469,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       const GArray *instrs = m.pieces->pieces->pdata[i];
       g_auto (Finding) f = { 0 };
 
-      judge (&m, instrs, 0, &f);
+      examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
   check_pieces_free (m.pieces);

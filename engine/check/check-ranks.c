@@ -28,6 +28,7 @@ typedef struct
   GArray *exchanges; /* Exchange, in the order of the list */
   GArray *lists;     /* guint: for each instruction of the outermost plan the first of its exchanges */
   guint at, posted;  /* the instruction that comes next, and the exchanges that were started */
+  guint open;        /* the first exchange that is not over */
   gboolean on_host;
 } Rank;
 
@@ -130,6 +131,13 @@ exchange_at (const Rank *rank, guint i)
   return i < rank->exchanges->len ? &g_array_index (rank->exchanges, Exchange, i) : NULL;
 }
 
+static void
+settle (Rank *rank)
+{
+  while (rank->open < rank->posted && exchange_at (rank, rank->open)->done)
+    rank->open++;
+}
+
 static gboolean
 is_transfer (const Exchange *exchange)
 {
@@ -156,7 +164,7 @@ is_head (const Rank *rank, guint i)
 {
   const Exchange *exchange = exchange_at (rank, i);
 
-  for (guint k = 0; k < i; k++)
+  for (guint k = rank->open; k < i; k++)
     {
       const Exchange *before = exchange_at (rank, k);
 
@@ -171,7 +179,7 @@ is_head (const Rank *rank, guint i)
 static Exchange *
 head_along (const Rank *rank, LoomMeshAxis along)
 {
-  for (guint i = 0; i < rank->posted; i++)
+  for (guint i = rank->open; i < rank->posted; i++)
     {
       Exchange *exchange = exchange_at (rank, i);
 
@@ -248,7 +256,7 @@ try_meeting (Ranks *self, guint r, Exchange *send)
   const guint to = neighbour (&self->rank[r], send->along, send->peer);
   const Rank *other = to < self->n ? &self->rank[to] : NULL;
 
-  for (guint i = 0; other != NULL && i < other->posted; i++)
+  for (guint i = other != NULL ? other->open : 0; other != NULL && i < other->posted; i++)
     {
       Exchange *receive = exchange_at (other, i);
 
@@ -306,7 +314,7 @@ is_blocked (const Rank *rank)
   const LoomPlanInstr *next
       = rank->at < loom_plan_n_instrs (rank->plan) ? loom_plan_instr (rank->plan, rank->at) : NULL;
 
-  for (guint i = 0; i < rank->posted; i++)
+  for (guint i = rank->open; i < rank->posted; i++)
     {
       const Exchange *exchange = exchange_at (rank, i), *after = exchange_at (rank, i + 1);
       const gboolean is_inner = exchange->group != 0 && after != NULL && after->group == exchange->group;
@@ -400,8 +408,9 @@ run (Ranks *self)
       moved = FALSE;
       for (guint r = 0; r < self->n; r++)
         {
+          settle (&self->rank[r]);
           moved |= advance (&self->rank[r]);
-          for (guint i = 0; i < self->rank[r].posted && !self->failed; i++)
+          for (guint i = self->rank[r].open; i < self->rank[r].posted && !self->failed; i++)
             if (!exchange_at (&self->rank[r], i)->done)
               moved |= try_exchange (self, r, i);
         }
