@@ -259,7 +259,7 @@ static gboolean
 check_ends (Checking *self, const LoomNet *net)
 {
   g_auto (Listing) l = { 0 };
-  LoomBinding binding = { .value = { ['B' - 'A'] = 4 } };
+  LoomBinding binding = { .value = { ['B' - 'A'] = self->options->seed % 13 == 0 ? 20000 : 4 } };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPlan) plan = NULL;
 

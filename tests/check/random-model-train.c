@@ -226,6 +226,8 @@ maker_train (Maker *self)
   const LoomOptimizer *optimizer = optimizers[maker_below (self, g_strv_length ((char **)optimizers))];
   const gboolean divides = self->splits || maker_chance (self, 0.4);
   const char *strategy = maker_one_of (self, G_N_ELEMENTS (strategies), strategies);
+  /* Some values must be large enough that the planner computes them again, in chunks or in place. */
+  const guint batch = maker_chance (self, 0.08) ? 20000 : 2 + maker_below (self, 5);
   Choices choices = { 0 };
   GString *text = g_string_new (NULL);
 
@@ -239,7 +241,7 @@ maker_train (Maker *self)
   choices.serves = divides && strcmp (strategy, "server") == 0;
   choices.pipes = divides && !choices.serves && !choices.is_driven && maker_chance (self, 0.3);
   g_string_append_printf (text, "  <train loss=\"%s\" optimizer=\"%s\" batch_size=\"%u\" epochs=\"2\" seed=\"%u\"",
-                          self->loss, optimizer->name, 2 + maker_below (self, 5), self->seed % 100);
+                          self->loss, optimizer->name, batch, self->seed % 100);
   append_hyper (self, text, optimizer);
   g_string_append_printf (text, " precision=\"%s\" device=\"%s\"", self->precision, self->device);
   if (!choices.is_driven && !choices.serves && maker_chance (self, 0.25))
