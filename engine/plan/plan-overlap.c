@@ -53,6 +53,20 @@ first_reader (PlanGraph *g, guint i)
   return g->schedule->len;
 }
 
+/* The position at which an exchange is waited for: its first reader, but no later than the first update after it. An
+ * exchange may fail, and a step that has failed must not have written state: an undo log covers faults of the
+ * gradients only. */
+static guint
+wait_position (PlanGraph *g, guint i)
+{
+  const guint reader = first_reader (g, i);
+
+  for (guint j = i + 1; j < reader; j++)
+    if (at (g, j)->region == LOOM_REGION_UPDATE && at (g, j)->prim != NULL && at (g, j)->prim->updates != NULL)
+      return j;
+  return reader;
+}
+
 /* The first position at which all operands of an instruction are available. */
 static guint
 first_ready (PlanGraph *g, const PlanNode *instr)
@@ -221,8 +235,8 @@ pass_overlap_exchanges (PlanGraph *g)
     if (is_collective (at (g, i)))
       plan_collective_set_lane (at (g, i)->kernel, lane);
   for (guint i = 0; i < g->schedule->len; i++)
-    if (is_collective (at (g, i)) && first_reader (g, i) > i + 1)
-      wait_before (g, at (g, i), first_reader (g, i));
+    if (is_collective (at (g, i)) && wait_position (g, i) > i + 1)
+      wait_before (g, at (g, i), wait_position (g, i));
   wait_for_earlier (g);
   plan_comm_thread_unref (lane);
 }
