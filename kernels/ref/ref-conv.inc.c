@@ -5,9 +5,9 @@
 /* The terms of a row of y with one weight: n values of y, and of x that are `step` apart. */
 typedef void (*FN (Tap)) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t step);
 
-/* Calls tap for every term. What falls on the padding of x is left out. The terms of an element of y come in the order of
- * c, r and s; those of an element of w in the order of n, p and q; those of an element of x in the order of k, p and q
- * if weights are visited backwards, because a later weight then is an earlier element of y. */
+/* Calls tap for every term. What falls on the padding of x is left out. The terms of an element of y come in the order
+ * of c, r and s; those of an element of w in the order of n, p and q; those of an element of x in the order of k, p and
+ * q if weights are visited backwards, because a later weight then is an earlier element of y. */
 static void
 FN (taps) (const LoomConv2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDesc *w, const LoomTensorDesc *y, T *px,
            T *pw, T *py, FN (Tap) tap, bool backwards)
@@ -23,7 +23,8 @@ FN (taps) (const LoomConv2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDe
             int64_t weight = backwards ? R * S - 1 - i : i;
             /* Column q of y meets column q·stride + left of x. */
             int64_t left = weight % S * a->dilation[1] - a->pad[2];
-            int64_t first = left >= 0 ? 0 : (stride - 1 - left) / stride, last = left >= W ? -1 : (W - 1 - left) / stride;
+            int64_t first = left >= 0 ? 0 : (stride - 1 - left) / stride,
+                    last = left >= W ? -1 : (W - 1 - left) / stride;
 
             if (last >= Q)
               last = Q - 1;
