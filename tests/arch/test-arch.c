@@ -129,7 +129,7 @@ static const Rule rules[] = {
   { "ui/present", { "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/start", { "ui/scene/", "ui/drawing/", "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui", { NULL }, { NULL }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
+  { "ui", { "engine/loom.h" }, { NULL }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
   { "app/gradloom-studio", { "ui/", "app/truncated.h", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
   { "app",
     { "engine/loom.h", "data/", "ui/drawing/studio-picture.h", "ui/layout/studio-layout.h" },

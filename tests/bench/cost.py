@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Processor seconds of compiling and of tests, which depend little on what else the machine does.
 
-  cost.py compile BUILD [EACH]      compiles every EACHth (10) object of a build folder again, folder by folder
-  cost.py tests BUILD [SUITE…]      runs tests one after the other, those of these suites or all but `long`
+  cost.py compile BUILD [EACH [FOLDER…]]  compiles every EACHth (10) object of a build folder again, folder by folder
+  cost.py tests BUILD [SUITE…]            runs tests one after the other, those of these suites or all but `long`
 
 compile prints for each folder the number of objects, the seconds that all of them take by this sample, and the size of the
 objects that were compiled. A build folder with precompiled headers must have been built once. tests prints user and system
@@ -31,17 +31,21 @@ def spent(words, **options):
 def folder_of(file, build):
     """kernels/cpu and engine/plan, but ui and app as a whole."""
     parts = os.path.relpath(os.path.normpath(os.path.join(build, file)), os.path.dirname(build)).split('/')
+    if file.endswith('.h'):
+        return 'precompiled headers'
     if parts[0] in ('engine', 'kernels', 'tests') and len(parts) > 2:
         return '/'.join(parts[:2])
     return parts[0] if parts[0] != os.path.basename(build) else 'generated'
 
 
-def compile_cost(build, each):
+def compile_cost(build, each, only):
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         entries = json.load(f)
     folders = collections.defaultdict(list)
     for entry in entries:
-        folders[folder_of(entry['file'], build)].append(entry)
+        folder = folder_of(entry['file'], build)
+        if not only or folder in only:
+            folders[folder].append(entry)
     total = 0
     with tempfile.TemporaryDirectory() as work:
         for folder, all_ in sorted(folders.items()):
@@ -63,7 +67,7 @@ def compile_cost(build, each):
                 total += seconds
                 print('%-20s %5d objects %7.1f s %9.0f kB' % (folder, len(all_), seconds, size * len(all_) / len(sample) / 1000),
                       flush=True)
-    print('%-20s %5d objects %7.1f s' % ('all', len(entries), total))
+    print('%-20s %5d objects %7.1f s' % ('all', sum(len(all_) for all_ in folders.values()), total))
 
 
 def test_cost(build, suites):
@@ -86,7 +90,7 @@ def main():
         sys.exit(__doc__)
     build = os.path.abspath(sys.argv[2])
     if sys.argv[1] == 'compile':
-        compile_cost(build, int(sys.argv[3]) if len(sys.argv) > 3 else 10)
+        compile_cost(build, int(sys.argv[3]) if len(sys.argv) > 3 else 10, set(sys.argv[4:]))
     else:
         test_cost(build, set(sys.argv[3:]))
 
