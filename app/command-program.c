@@ -484,6 +484,17 @@ plan_rank (const Table *table, int rank, GArray *steps, GArray *updates, GError 
              || add_checked (updates, l.step->update, table->devices, &options, error));
 }
 
+/* TRUE if the faults from `first` on are of the meaning, which takes long to evaluate: only then the search for the
+ * guilty pass evaluates it too. */
+static gboolean
+only_meaning (const LoomCheckReport *report, guint first)
+{
+  for (guint i = first; i < report->faults->len; i++)
+    if (((const LoomCheckFault *)g_ptr_array_index (report->faults, i))->rule != LOOM_CHECK_MEANING)
+      return FALSE;
+  return TRUE;
+}
+
 /* Checks each plan, and of several ranks that their exchanges fit; names the pass that makes the first wrong one
  * wrong. */
 static void
@@ -495,12 +506,14 @@ check_plans (const Table *table, const GArray *plans, gboolean all_ranks, LoomCh
   for (guint i = 0; i < plans->len; i++)
     {
       const CheckedPlan *checked = &g_array_index (plans, CheckedPlan, i);
+      const guint before = report->faults->len;
 
       g_ptr_array_add (ranks, checked->plan);
       if (loom_check_plan (checked->plan, &options, report))
         continue;
+      const LoomCheckOptions again = { .meaning = only_meaning (report, before) };
       const char *pass
-          = loom_check_blame (loom_plan_program (checked->plan), table->devices, &checked->options, &options);
+          = loom_check_blame (loom_plan_program (checked->plan), table->devices, &checked->options, &again);
       if (pass != NULL)
         print_guilty (pass, table->json);
     }

@@ -68,11 +68,19 @@ loom_check_blame (LoomProgram *program, LoomDevices *devices, const LoomPlanOpti
   some.no_fusion = FALSE;
   while (first < names->len && !g_str_equal (g_ptr_array_index (names, first), "program"))
     first++;
-  for (guint i = first + 1; i < names->len; i++)
+  if (first + 1 >= names->len)
+    return NULL;
+  /* With the last pass the plan is wrong, with none of them it is not: the first wrong one is between. */
+  guint right = first, wrong = names->len - 1;
+  while (wrong - right > 1)
     {
-      some.last_fusion = g_ptr_array_index (names, i);
+      const guint middle = right + (wrong - right) / 2;
+
+      some.last_fusion = g_ptr_array_index (names, middle);
       if (is_wrong (program, devices, &some, check))
-        return some.last_fusion;
+        wrong = middle;
+      else
+        right = middle;
     }
-  return names->len > 0 ? g_ptr_array_index (names, names->len - 1) : NULL;
+  return g_ptr_array_index (names, wrong);
 }
