@@ -245,6 +245,36 @@ note_waits (const Pipeline *self, guint i, Waits *waits, GError **error)
   return TRUE;
 }
 
+/* Marks results of the backward pass that follow from values of other stages. FALSE if a forward pass reads one, as
+ * after the operator `gradient`: the other stage sends such a value only in the backward pass. */
+static gboolean
+note_crossing (const Pipeline *self, guint i, gboolean *crosses, GError **error)
+{
+  const LoomInstr *instr = loom_program_instr (self->p, i);
+  gboolean crossing = FALSE;
+
+  for (guint k = 0; k < instr->n_in && self->divided[i]; k++)
+    {
+      const LoomValue v = instr->in[k];
+      const LoomInstr *maker = v != 0 ? pipeline_producer_of (self, v) : NULL;
+
+      if (maker == NULL)
+        continue;
+      if (crosses[v] && instr->region == LOOM_REGION_FORWARD)
+        return pipeline_fault (error,
+                               "The forward pass of “%s” reads a gradient that several stages compute, so their passes "
+                               "wait for each other. Give all nodes of this gradient the same stage.",
+                               pipeline_name_of (instr));
+      crossing = crossing || crosses[v]
+                 || (instr->region == LOOM_REGION_BACKWARD && self->owner[v] != PIPELINE_EVERYWHERE
+                     && self->owner[v] != self->stage[i]);
+    }
+  for (guint o = 0; o < instr->n_out; o++)
+    if (instr->out[o] != 0)
+      crosses[instr->out[o]] = crossing;
+  return TRUE;
+}
+
 /* Records that operand k of instruction i comes from another stage. */
 static gboolean
 note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
@@ -304,6 +334,7 @@ find_needs (Pipeline *self, GError **error)
 {
   g_autofree guint64 *stages = g_new0 (guint64, loom_program_n_values (self->p) + 1);
   g_autofree LoomValue *cause = g_new0 (LoomValue, loom_program_n_values (self->p) + 1);
+  g_autofree gboolean *crosses = g_new0 (gboolean, loom_program_n_values (self->p) + 1);
   Waits waits = { stages, cause };
 
   for (guint i = 0; i < loom_program_n_instrs (self->p); i++)
@@ -331,7 +362,7 @@ find_needs (Pipeline *self, GError **error)
                           error))
             return FALSE;
         }
-      if (!note_waits (self, i, &waits, error))
+      if (!note_waits (self, i, &waits, error) || !note_crossing (self, i, crosses, error))
         return FALSE;
       for (guint o = 0; o < instr->n_out; o++)
         late |= instr->out[o] != 0 ? self->late[instr->out[o]] : 0;

@@ -217,26 +217,19 @@ test_refused (void)
   check_error (SKIPPING ("stage=\"1\"", "", ""), "", "pipeline", 3, "Nodes name the stages 0 to 1");
   check_error (SKIPPING ("stage=\"x\"", "", ""), "", "pipeline", 2, "must be a whole number");
   check_error (SKIPPING ("", "", ""), "<parallel pipeline=\"3\"/>", NULL, 2,
-               "a multiple of 3 ranks (3 stages), but there are 2");
+               "a multiple of 3 ranks (3 stages), but the run has 2");
   check_error (SKIPPING ("", "", ""), "<parallel sync_batch_norm=\"true\"/>", "pipeline", 2, "waits for the last one");
   /* A mean over all samples in the middle of the net. */
   check_error (DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\" keepdim=\"true\"") NODE ("sub", "sub", "")
                    LINEAR ("l3", "2", "stage=\"1\"") WIRE ("data.x", "l0") WIRE ("l0", "m") WIRE ("l0", "sub.input")
                        WIRE ("m", "sub.other") WIRE ("sub", "l3"),
-               "", "pipeline", 2, "needs all of");
+               "", "pipeline", 2, "needs the whole batch of");
 }
 
-/* The gradient of a mean over all samples, which a later stage knows only after all forward passes. */
+/* Expects that two stages of this graph are refused with the sentence. */
 static void
-test_comes_late (void)
+refuse_stages (const char *xml, const char *sentence)
 {
-  static const char *const xml = GRAPH DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\"")
-      NODE ("square", "square", "stage=\"1\"") NODE ("sum", "sum", "") LINEAR ("l3", "2", "stage=\"1\"")
-          NODE ("classes", "cross_entropy", "") NODE ("loss", "add", "") WIRE ("data.x", "l0") WIRE ("l0", "m")
-              WIRE ("m", "square") WIRE ("square", "sum") WIRE ("l0", "l3") WIRE ("l3", "classes.input")
-                  WIRE ("data.y", "classes.target") WIRE ("classes", "loss.input")
-                      WIRE ("sum", "loss.other") "<train loss=\"loss\" batch_size=\"48\">"
-                                                 "<parallel pipeline=\"2\" schedule=\"gpipe\"/></train></graph>";
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
@@ -254,7 +247,35 @@ test_comes_late (void)
   g_assert_no_error (error);
   g_assert_false (loom_step_divide (step, spec, &mesh, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
-  g_assert_nonnull (strstr (error->message, "“m” needs “square” for each micro-batch"));
+  g_assert_nonnull (strstr (error->message, sentence));
+}
+
+#define TWO_STAGES                                                                                                     \
+  "<train loss=\"loss\" batch_size=\"48\"><parallel pipeline=\"2\" schedule=\"gpipe\"/></train></graph>"
+
+/* The gradient of a mean over all samples, which a later stage knows only after all forward passes. */
+static void
+test_comes_late (void)
+{
+  refuse_stages (GRAPH DATA LINEAR ("l0", "5", "") NODE ("m", "mean", "dim=\"0\"")
+                     NODE ("square", "square", "stage=\"1\"") NODE ("sum", "sum", "") LINEAR ("l3", "2", "stage=\"1\"")
+                         NODE ("classes", "cross_entropy", "") NODE ("loss", "add", "") WIRE ("data.x", "l0")
+                             WIRE ("l0", "m") WIRE ("m", "square") WIRE ("square", "sum") WIRE ("l0", "l3")
+                                 WIRE ("l3", "classes.input") WIRE ("data.y", "classes.target")
+                                     WIRE ("classes", "loss.input") WIRE ("sum", "loss.other") TWO_STAGES,
+                 "“m” needs “square” for each micro-batch");
+}
+
+/* A gradient inside the forward pass, of a function of the last stage with respect to what the first reads:
+ * the first stage cannot end its forward pass before the last has ended its own. */
+static void
+test_gradient_inside (void)
+{
+  refuse_stages (GRAPH DATA LINEAR ("l0", "5", "") LINEAR ("l1", "4", "stage=\"1\"") NODE ("square", "square", "")
+                     NODE ("sum", "sum", "") NODE ("slope", "gradient", "") NODE ("loss", "mean", "")
+                         WIRE ("data.x", "l0") WIRE ("l0", "l1") WIRE ("l1", "square") WIRE ("square", "sum")
+                             WIRE ("sum", "slope.of") WIRE ("data.x", "slope.wrt") WIRE ("slope", "loss") TWO_STAGES,
+                 "reads a gradient that several stages compute");
 }
 
 TEST_FILE (argc, argv)
@@ -270,5 +291,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/stages/nan", test_nan);
   g_test_add_func ("/stages/refused", test_refused);
   g_test_add_func ("/stages/comes-late", test_comes_late);
+  g_test_add_func ("/stages/gradient-inside", test_gradient_inside);
   return g_test_run ();
 }
