@@ -1,7 +1,7 @@
 #!/bin/sh
 # hwloc 2.9.0 with its plugins (Debian 12: libhwloc15 2.9.0-1, libhwloc-plugins 2.9.0-1, as Open MPI 4.1.4 recommends).
 # One would guess that a program that reads the machine's topology, such as mpirun, opens an X display only if DISPLAY
-# names one, if at all. In fact the plugin "gl" connects to each of the displays :0 to :9, whoever they belong to, to ask
+# names one, if at all. In fact the plugin "gl" connects to each of the displays :0 to :9, of any user, to ask
 # for NVIDIA cards; DISPLAY plays no part. So every process that loads a topology, and so each mpirun, is for a moment a
 # client of all X servers of the machine, and shares the fate of Xlib's clients when one of them ends: tests that run
 # next to each other, each under an Xvfb of its own, lose ranks that have nothing to do with a display, with status 1.

@@ -474,7 +474,7 @@ test_bench (void)
   g_assert_cmpuint (count_events (objects.out, "bench"), ==, 2);
   g_assert_nonnull (strstr (objects.out, "\"device\":\"cpu\",\"executor\":\"plan\",\"batch_size\":2,"));
   cli_expect (2, "--batch-size takes a positive number", "bench", path, "--batch-size", "64,0");
-  cli_expect (2, "name one", "bench", "devices", "--device", "cpu,ref");
+  cli_expect (2, "Name one device", "bench", "devices", "--device", "cpu,ref");
   cli_expect (1, "plan, batch size 5000: The data set has no full batch of 5000 samples", "bench", path, "--windows",
               "1", "--seconds", "0.01", "--batch-size", "4,5000");
   g_auto (CliResult) devices = cli ("bench", "devices", "--device", "ref", "--windows", "1", "--seconds", "0.01", NULL);

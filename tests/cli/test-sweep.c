@@ -193,7 +193,7 @@ test_linked (void)
   g_assert_cmpint (symlink ("../elsewhere", "linked/0001"), ==, 0);
   g_auto (CliResult) r = cli ("sweep", path, "--seeds", "1", "--steps", "1", "--out", "linked", NULL);
   g_assert_cmpint (r.status, ==, 1);
-  g_assert_nonnull (strstr (r.out, "is a link"));
+  g_assert_nonnull (strstr (r.out, "is a symbolic link"));
   g_assert_false (g_file_test ("elsewhere/graph.xml", G_FILE_TEST_EXISTS));
 }
 
