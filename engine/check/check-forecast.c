@@ -29,6 +29,49 @@ compare_leases (gconstpointer a, gconstpointer b)
   return x->last != y->last ? (x->last < y->last ? -1 : 1) : 0;
 }
 
+static gboolean
+is_inside (const Lease *lease, const LoomPlanArea *area)
+{
+  return lease->offset >= area->offset && lease->offset + lease->bytes <= area->offset + area->bytes;
+}
+
+/* Moves values of `leases` into the lease of all small results: those that are alive at the end, and those in place of
+ * which these were made, directly or in several steps, as by a sum over chunks. The instruction that makes a value in
+ * place of another is the last that reads the other. */
+static void
+gather_results (GArray *leases, const LoomPlanArea *area, int end)
+{
+  Lease all = { area->offset, area->bytes, G_MAXINT, -1 };
+  g_autoptr (GArray) members = g_array_new (FALSE, FALSE, sizeof (Lease));
+  gboolean found = TRUE;
+
+  while (found)
+    {
+      found = FALSE;
+      for (guint i = leases->len; i-- > 0;)
+        {
+          const Lease lease = g_array_index (leases, Lease, i);
+          gboolean is_member = lease.last >= end;
+
+          for (guint m = 0; m < members->len && !is_member; m++)
+            {
+              const Lease *member = &g_array_index (members, Lease, m);
+
+              is_member = member->offset == lease.offset && member->first == lease.last;
+            }
+          if (!is_member || !is_inside (&lease, area))
+            continue;
+          g_array_append_val (members, lease);
+          g_array_remove_index_fast (leases, i);
+          all.first = MIN (all.first, lease.first);
+          all.last = MAX (all.last, lease.last);
+          found = TRUE;
+        }
+    }
+  if (members->len > 0)
+    g_array_append_val (leases, all);
+}
+
 /* The arena's leases: of values, one for those that were made in place of each other; of scratch memory; and one for
  * all small results. */
 static GArray *
@@ -36,7 +79,6 @@ find_leases (const LoomPlan *plan, guint device)
 {
   GArray *leases = g_array_new (FALSE, FALSE, sizeof (Lease));
   const LoomPlanArea results = loom_plan_results (plan, device);
-  Lease all = { results.offset, results.bytes, G_MAXINT, -1 };
 
   for (guint v = 1; v < loom_plan_n_values (plan); v++)
     {
@@ -44,21 +86,11 @@ find_leases (const LoomPlan *plan, guint device)
       const Lease lease
           = { value->location.offset, aligned (loom_desc_bytes (&value->desc)), (int)value->first, (int)value->last };
 
-      if (value->location.kind != LOOM_LOCATION_ARENA || value->location.device != device || value->root != v
-          || lease.bytes == 0)
-        continue;
-      /* What is alive at the end, in the area that is downloaded. */
-      if (lease.last >= (int)loom_plan_n_instrs (plan) && lease.offset >= results.offset
-          && lease.offset + lease.bytes <= results.offset + results.bytes)
-        {
-          all.first = MIN (all.first, lease.first);
-          all.last = MAX (all.last, lease.last);
-        }
-      else
+      if (value->location.kind == LOOM_LOCATION_ARENA && value->location.device == device && value->root == v
+          && lease.bytes > 0)
         g_array_append_val (leases, lease);
     }
-  if (all.first != G_MAXINT)
-    g_array_append_val (leases, all);
+  gather_results (leases, &results, (int)loom_plan_n_instrs (plan));
   for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);

@@ -196,7 +196,8 @@ refuse_ranks (const LoomParallel *parallel, int ranks, gint64 data, gint64 tenso
                               factor[i].what);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                "<parallel> needs %s%" G_GINT64_FORMAT
-               " ranks (%s), but the run has %d. Start it with --ranks %" G_GINT64_FORMAT ", or change <parallel>.",
+               " ranks (%s), but the run has %d. Start the run with --ranks %" G_GINT64_FORMAT
+               ", or change <parallel>.",
                parallel->data > 0 ? "" : "a multiple of ", least, factors->str, ranks, all);
 }
 
@@ -216,7 +217,7 @@ loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_A
         return TRUE;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "<parallel> needs %" G_GINT64_FORMAT " ranks that train and one that serves, but the run has %d "
-                   "ranks. Start it with --ranks %" G_GINT64_FORMAT ", or remove data=\"…\".",
+                   "ranks. Start the run with --ranks %" G_GINT64_FORMAT ", or remove data=\"…\".",
                    data, ranks, data + 1);
       return FALSE;
     }

@@ -123,14 +123,14 @@ def wanted(t, s):
         s.type("3")
         s.key("Return")
         g = s.look()
-        if g.has("<parallel> wants 2 ranks"):
+        if g.has("<parallel> needs 2 ranks"):
             break
     else:
         raise Failed("three ranks are not refused")
     s.wait("two again", lambda g: g.find("2", kind="SpinButton"), 3)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "wanted.png"))
-    said = words(g, "<parallel> wants 2 ranks")[0]
+    said = words(g, "<parallel> needs 2 ranks")[0]
     t.ok("set “Ranks” to 2" in said and "--" not in said, "a number that does not fit is refused: %s" % said)
 
 

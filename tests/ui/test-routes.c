@@ -2,7 +2,6 @@
  * card gives the same routes as routing from scratch. No display. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/layout/layout-test.h"
 #include "tests/test-program.h"
@@ -674,8 +673,6 @@ test_size (void)
 {
   g_autofree char *text = big_graph (2000, COLUMNS);
   g_autoptr (StudioScene) scene = scene_from_text (text, "2,000 nodes");
-  gint64 start;
-  double from_scratch, drag;
   guint before;
 
   g_assert_cmpuint (scene->n_links, >=, 2990);
@@ -684,47 +681,18 @@ test_size (void)
       scene->item[i].x = i % COLUMNS * 240;
       scene->item[i].y = i / COLUMNS * (scene->item[1].height + 56);
     }
-  start = g_get_monotonic_time ();
   studio_scene_routes (scene);
-  from_scratch = (g_get_monotonic_time () - start) / 1000.0;
   before = studio_routes_n_searched (scene->routes);
-  start = g_get_monotonic_time ();
   for (guint i = 0; i < 20; i++)
     {
       scene->item[1030].x += 12;
       studio_scene_routes (scene);
     }
-  drag = (g_get_monotonic_time () - start) / 20000.0;
-  g_test_message ("%u wires: %.1f ms from scratch, %.1f ms a step of a drag, %.0f of them looked for", scene->n_links,
-                  from_scratch, drag, (studio_routes_n_searched (scene->routes) - before) / 20.0);
-  /* Well above what was measured: the machine of a test may be busy. */
-  g_assert_cmpfloat (from_scratch, <, 1000);
+  /* A step of a drag searches again for the wires near the card alone. */
+  g_test_message ("%u wires, %.0f of them searched for in a step of a drag", scene->n_links,
+                  (studio_routes_n_searched (scene->routes) - before) / 20.0);
   g_assert_cmpuint (studio_routes_n_searched (scene->routes) - before, <, 20 * 300);
   check_under (scene, "2,000 nodes");
-}
-
-/* One row of thousands, half of whose wires come from its first card: what is too long to be looked for costs nothing.
- */
-static void
-test_long (void)
-{
-  g_autofree char *text = big_graph (6000, 6000);
-  g_autoptr (StudioScene) scene = scene_from_text (text, "one row");
-  clock_t start;
-  double ms;
-
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      scene->item[i].x = i * 240;
-      scene->item[i].y = 0;
-    }
-  start = clock ();
-  studio_scene_routes (scene);
-  studio_scene_shape_labels (scene, 1, shape_label_size, NULL);
-  ms = 1000.0 * (clock () - start) / CLOCKS_PER_SEC;
-  g_test_message ("%u wires in one row: %.1f ms of the processor", scene->n_links, ms);
-  /* About 100 on a machine on which routing all takes 1,900. */
-  g_assert_cmpfloat (ms, <, 900);
 }
 
 TEST_FILE (argc, argv)
@@ -742,6 +710,5 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/routes/points", test_points);
   g_test_add_func ("/routes/bounds", test_bounds);
   g_test_add_func ("/routes/size", test_size);
-  g_test_add_func ("/routes/long", test_long);
   return g_test_run ();
 }
