@@ -110,7 +110,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
 
 #define OPTIONS_OF_RANKS(wanted, strategy)                                                                             \
   { "ranks", 0, 0, G_OPTION_ARG_INT, &(wanted).ranks, "Print the program of one of N ranks", "N" },                    \
-      { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "Of which one (0)", "K" },                                     \
+      { "rank", 0, 0, G_OPTION_ARG_INT, &(wanted).rank, "The rank to print (0)", "K" },                                \
   {                                                                                                                    \
     "strategy", 0, 0, G_OPTION_ARG_STRING, &strategy, command_strategy_help (), "S"                                    \
   }
@@ -138,7 +138,7 @@ check_ranks (const Wanted *wanted)
 {
   return wanted->ranks >= 0 && wanted->ranks <= 4096 && wanted->rank >= -1 && wanted->rank < MAX (1, wanted->ranks);
 }
-#define RANKS_RANGE "--ranks takes a number N from 1 to 4096, and --rank one from 0 to N - 1."
+#define RANKS_RANGE "--rank takes a number from 0 to N - 1, with --ranks N (1 to 4096)."
 
 static int
 run_program (const Command *command, int argc, char **argv)
@@ -152,7 +152,7 @@ run_program (const Command *command, int argc, char **argv)
       NULL },
     OPTIONS_OF_RANKS (wanted, strategy),
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16 or f64 (default: the graph's)", "P" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -432,7 +432,7 @@ print_guilty (const char *pass, gboolean json)
   if (!json)
     {
       if (g_str_equal (pass, "program"))
-        printf ("check: the plan is wrong without fusions too.\n");
+        printf ("check: the plan is wrong even with --no-fusion, so no fusion causes this.\n");
       else
         printf ("check: the pass “%s” makes the plan wrong.\n", pass);
       return;
@@ -559,7 +559,7 @@ run_plan (const Command *command, int argc, char **argv)
       NULL },
     OPTIONS_OF_RANKS (wanted, strategy),
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
-    { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Products of f32 in TF32, where the device has it", NULL },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &wanted.tf32, "Compute f32 products in TF32 if the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "Use one kernel for each primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Print instructions and bytes after each pass instead", NULL },
     { "check", 0, 0, G_OPTION_ARG_NONE, &check, "Check that the plan computes the program instead; status 1 if not",
@@ -570,7 +570,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "stages", 0, 0, G_OPTION_ARG_NONE, &stages, "Print the nodes of each pipeline stage instead", NULL },
     { "source", 0, 0, G_OPTION_ARG_STRING, &node, "Print the CUDA source of a node's kernels instead", "NODE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object per line", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -662,11 +662,12 @@ const Command command_plan = {
     "--passes prints the number of instructions after each pass and the bytes of their results: first the passes on\n"
     "the program (mixed precision, recomputation), then those of the planner in their order. Bytes are the sum of\n"
     "all values, as if they shared no memory; after the last pass, those of the arena.\n\n"
-    "--check proves or refutes that the plan computes the program, with code that is independent of the planner: no\n"
-    "value is overwritten before its last reader, events order the lanes, state is written once and after all\n"
-    "gradients are known to be finite, each random draw has its own counters, the predicted memory is the plan's,\n"
-    "and each part of the plan has the values of the program. With --ranks it also compares the exchanges of all\n"
-    "ranks. It prints one line, or a line for each fault and the name of the pass that causes it.\n\n"
+    "--check checks the plan against the program, with code that is independent of the planner: no value is\n"
+    "overwritten before its last reader, events order the lanes, state is written once and after all gradients are\n"
+    "known to be finite, each random draw has its own counters, and the predicted memory is the plan's. Pieces of\n"
+    "the plan are compared with the program by their structure, or on sample operands; the last numbers of the line\n"
+    "count pieces that were not compared. With --ranks it also compares the exchanges of all ranks, except with\n"
+    "--rank. If the plan is wrong, it prints the guilty pass, then a line for each fault.\n\n"
     "--parameters prints the names, shapes and devices of parameters, as named_parameters() of a PyTorch module:\n"
     "compare it with another --device, or with device=\"…\" on some nodes. With --ranks it prints the parts of all\n"
     "ranks, or of --rank K.\n\n"

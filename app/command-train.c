@@ -184,7 +184,7 @@ run_train (const Command *command, int argc, char **argv)
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
       "Epochs (default: the graph's); 0: initialise, evaluate and write the weights", "N" },
     { "steps", 0, 0, G_OPTION_ARG_INT64, &steps, "Stop after N steps of the run, if its epochs have more", "N" },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples per step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 with device ref",
       "P" },

@@ -26,7 +26,16 @@ compare_leases (gconstpointer a, gconstpointer b)
     return x->offset < y->offset ? -1 : 1;
   if (x->first != y->first)
     return x->first < y->first ? -1 : 1;
-  return x->last != y->last ? (x->last < y->last ? -1 : 1) : 0;
+  if (x->last != y->last)
+    return x->last < y->last ? -1 : 1;
+  return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : 0;
+}
+
+/* TRUE if two leases are those of values that were made in place of each other, perhaps of different sizes. */
+static gboolean
+is_same_storage (const Lease *a, const Lease *b)
+{
+  return a->offset == b->offset && a->first == b->first && a->last == b->last;
 }
 
 static gboolean
@@ -104,7 +113,7 @@ find_leases (const LoomPlan *plan, guint device)
   return leases;
 }
 
-/* The largest sum of bytes in use at once; a lease that occurs twice is one. */
+/* The largest sum of bytes in use at once; of the values of a storage the largest counts. */
 static gsize
 find_peak (const LoomPlan *plan, GArray *leases)
 {
@@ -117,7 +126,7 @@ find_peak (const LoomPlan *plan, GArray *leases)
     {
       const Lease *lease = &g_array_index (leases, Lease, i);
 
-      if (i > 0 && compare_leases (lease, lease - 1) == 0)
+      if (i > 0 && is_same_storage (lease, lease - 1))
         continue;
       change[CLAMP (lease->first + 1, 0, (int)n - 2)] += (gint64)lease->bytes;
       change[CLAMP (lease->last + 2, 1, (int)n - 1)] -= (gint64)lease->bytes;

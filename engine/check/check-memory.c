@@ -36,7 +36,8 @@ check_place (Memory *self, guint value)
   if (root->root != v->root || root->location.kind != v->location.kind || root->location.device != v->location.device
       || root->location.offset != v->location.offset || root->location.index != v->location.index)
     {
-      check_fault (self->report, LOOM_CHECK_MEMORY, G_MAXUINT, value, "%s is not where its root is", name);
+      check_fault (self->report, LOOM_CHECK_MEMORY, G_MAXUINT, value,
+                   "%s is a view, but its bytes are not those of the value that it views", name);
       return;
     }
   if (bytes > loom_desc_bytes (&root->desc))
@@ -49,8 +50,7 @@ check_place (Memory *self, guint value)
   else if (v->location.offset + bytes > check_space_bytes (self->plan, space))
     check_fault (self->report, LOOM_CHECK_MEMORY, G_MAXUINT, value, "%s ends after its memory", name);
   if (v->location.offset % ALIGNMENT != 0)
-    check_fault (self->report, LOOM_CHECK_MEMORY, G_MAXUINT, value, "%s begins at no multiple of %d bytes", name,
-                 ALIGNMENT);
+    check_fault (self->report, LOOM_CHECK_MEMORY, G_MAXUINT, value, "%s is not aligned to %d bytes", name, ALIGNMENT);
 }
 
 /* ---- calls ---------------------------------------------------------------------- */

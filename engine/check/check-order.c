@@ -161,7 +161,7 @@ check_ends (Order *self)
           g_autofree char *name = check_name_instr (self->trace->plan, op->instr);
 
           check_fault (self->report, LOOM_CHECK_ORDER, op->instr, access->named,
-                       "a step can end, and the next one begin, before %s is over", name);
+                       "a step can end, and the next one begin, before %s has finished", name);
           break;
         }
     }

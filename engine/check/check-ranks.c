@@ -367,7 +367,7 @@ report_hang (Ranks *self)
     for (guint i = 0; i < self->rank[r].exchanges->len; i++)
       if (!exchange_at (&self->rank[r], i)->done)
         {
-          fail (self, r, exchange_at (&self->rank[r], i), "it waits for ever for the other ranks of its line");
+          fail (self, r, exchange_at (&self->rank[r], i), "it waits forever for the other ranks of its group");
           break;
         }
 }
@@ -392,7 +392,7 @@ check_mail (Ranks *self)
         g_auto (GStrv) words = g_strsplit (key, " ", 3);
 
         check_fault (self->report, LOOM_CHECK_ORDER, G_MAXUINT, G_MAXUINT,
-                     "rank %s receives %u messages with tag %s of rank %s less than that one sends", words[1],
+                     "rank %s receives %u fewer messages with tag %s than rank %s sends", words[1],
                      g_queue_get_length (mail), words[2], words[0]);
       }
 }

@@ -253,14 +253,15 @@ check_slot (State *self, guint s)
     check_fault (self->report, LOOM_CHECK_STATE, writer, value, "%s is written, but the program does not change it",
                  slot->name);
   else if (n == 0)
-    check_fault (self->report, LOOM_CHECK_STATE, G_MAXUINT, G_MAXUINT, "%s never takes its new value", slot->name);
+    check_fault (self->report, LOOM_CHECK_STATE, G_MAXUINT, G_MAXUINT, "%s is never set to its new value", slot->name);
   else if (n > 1 + (guint)is_undone)
     check_fault (self->report, LOOM_CHECK_STATE, writer, value, "%s is written %u times in a step", slot->name, n);
   else if (copied_from (self, value) != copied_from (self, slot->commit))
     {
       g_autofree char *is = check_name_value (self->plan, value), *should = check_name_value (self->plan, slot->commit);
 
-      check_fault (self->report, LOOM_CHECK_STATE, writer, value, "%s takes %s instead of %s", slot->name, is, should);
+      check_fault (self->report, LOOM_CHECK_STATE, writer, value, "%s is set to %s instead of %s", slot->name, is,
+                   should);
     }
 }
 

@@ -77,9 +77,9 @@ loom_check_report_print (const LoomCheckReport *report)
   if (report->n_pairs > 0)
     g_string_append_printf (text, ", %u pairs of accesses across lanes", report->n_pairs);
   if (report->n_pieces > 0)
-    g_string_append_printf (text, "; %u pieces: %u equal by rule, %u by evaluation, %u too large, %u not evaluated",
-                            report->n_pieces, report->n_by_rule, report->n_evaluated, report->n_too_large,
-                            report->n_unchecked);
+    g_string_append_printf (
+        text, "; %u pieces: %u equal by rule, %u by evaluation; not compared: %u too large, %u others",
+        report->n_pieces, report->n_by_rule, report->n_evaluated, report->n_too_large, report->n_unchecked);
   g_string_append (text, "\n");
   return g_string_free (text, FALSE);
 }
@@ -193,8 +193,11 @@ loom_check_install (void)
 gboolean
 loom_check_install_if_set (void)
 {
+  static const char *const known[] = { "0", "1", "meaning", NULL };
   const char *wanted = loom_env ("GRADLOOM_CHECK");
 
+  if (wanted != NULL && *wanted != '\0' && !g_strv_contains (known, wanted))
+    g_printerr ("GRADLOOM_CHECK is “%s”, which is not 0, 1 or meaning. Plans are checked as with 1.\n", wanted);
   if (wanted == NULL ? !LOOM_CHECK_BY_DEFAULT : g_str_equal (wanted, "0"))
     return FALSE;
   installed.meaning = g_strcmp0 (wanted, "meaning") == 0;

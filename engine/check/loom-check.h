@@ -1,4 +1,4 @@
-/* The checker of plans: proves or refutes that a plan computes its program, from the two alone.
+/* The checker of plans: checks that a plan computes its program, from the two alone.
  *
  * It shares no code with the planner (tests/arch holds this): it sees the types of program and plan, the contract of
  * back ends and the plain loops of `ref`. So a mistake in a pass cannot hide itself by being made twice. */

@@ -256,9 +256,9 @@ typedef struct
 static const Stages stages[] = {
   { "fit", { "s1r2", "r1s2" }, NULL, { 8, 8 } },
   { "ahead", { "s1s2r3", "r1s3r2" }, NULL, { 8, 8 } },
-  { "hang", { "r2s1", "r1s2" }, "rank 0, instruction * it waits for ever *", { 8, 8 } },
+  { "hang", { "r2s1", "r1s2" }, "rank 0, instruction * it waits forever *", { 8, 8 } },
   { "size", { "s1", "r1" }, "rank 1, instruction * it receives 64 bytes, and rank 0 sends 32", { 8, 16 } },
-  { "tag", { "s1", "r2" }, "rank 1, instruction * it waits for ever *", { 8, 8 } },
+  { "tag", { "s1", "r2" }, "rank 1, instruction * it waits forever *", { 8, 8 } },
   { "unread", { "s1s2", "r1" }, "rank 1 receives 1 messages with tag 2 of rank 0 less *", { 8, 8 } },
 };
 
