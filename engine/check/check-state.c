@@ -11,7 +11,8 @@ typedef struct
   LoomProgram *program;
   const CheckTrace *trace;
   CheckClocks *clocks;
-  guint *producer; /* of each value the instruction that makes it; G_MAXUINT: none */
+  guint *producer;    /* of each value the instruction that makes it; G_MAXUINT: none */
+  GPtrArray *writers; /* of each slot the instructions that write it, in order: GArray of guint, NULL: none */
   LoomCheckReport *report;
 } State;
 
@@ -30,15 +31,6 @@ gathers_in_place (const State *self, const LoomPlanInstr *instr, guint o)
 {
   return check_is (instr, "unshard") && o < instr->n_in && check_in (instr, o) != G_MAXUINT
          && is_slot (self, check_in (instr, o), loom_plan_value (self->plan, check_out (instr, o))->location.index);
-}
-
-static gboolean
-writes_slot (const State *self, const LoomPlanInstr *instr, guint slot)
-{
-  for (guint o = 0; o < instr->n_out; o++)
-    if (is_slot (self, check_out (instr, o), slot))
-      return TRUE;
-  return FALSE;
 }
 
 /* TRUE if a slot that an instruction before it has written is written a second time, with other numbers. */
@@ -216,22 +208,54 @@ copied_from (const State *self, guint value)
   return root;
 }
 
+static void
+free_list (gpointer list)
+{
+  if (list != NULL)
+    g_array_unref (list);
+}
+
+static void
+find_writers (State *self)
+{
+  g_ptr_array_set_size (self->writers, (int)loom_program_n_slots (self->program));
+  for (guint i = 0; i < loom_plan_n_instrs (self->plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (self->plan, i);
+
+      for (guint o = 0; o < instr->n_out; o++)
+        {
+          const LoomLocation *at = check_out (instr, o) != G_MAXUINT
+                                       ? &loom_plan_value (self->plan, check_out (instr, o))->location
+                                       : NULL;
+          GArray *list;
+
+          if (at == NULL || at->kind != LOOM_LOCATION_SLOT || at->index >= self->writers->len)
+            continue;
+          list = g_ptr_array_index (self->writers, at->index);
+          if (list == NULL)
+            self->writers->pdata[at->index] = list = g_array_new (FALSE, FALSE, sizeof (guint));
+          if (list->len == 0 || g_array_index (list, guint, list->len - 1) != i)
+            g_array_append_val (list, i);
+        }
+    }
+}
+
 /* The writers of a slot, in order: the last one makes the new value, and only an undo may have one before it. */
 static void
 check_slot (State *self, guint s)
 {
   const LoomSlot *slot = loom_program_get_slot (self->program, s);
-  const GArray *pairs = loom_plan_commit_copies (self->plan);
+  const GArray *pairs = loom_plan_commit_copies (self->plan), *writers = g_ptr_array_index (self->writers, s);
   const gboolean changes = slot->commit != 0 && slot->commit != slot->read;
   guint writer = G_MAXUINT, n = 0, value = G_MAXUINT;
   gboolean is_undone = FALSE;
 
-  for (guint i = 0; i < loom_plan_n_instrs (self->plan); i++)
+  for (guint w = 0; writers != NULL && w < writers->len; w++)
     {
+      const guint i = g_array_index (writers, guint, w);
       const LoomPlanInstr *instr = loom_plan_instr (self->plan, i);
 
-      if (!writes_slot (self, instr, s))
-        continue;
       is_undone = n == 1 && check_is (instr, "undo_step")
                   && check_is (loom_plan_instr (self->plan, writer), "sgd_step_logged");
       n += n == 0 || writes_again (self, instr, s);
@@ -271,7 +295,8 @@ check_state (const LoomPlan *plan, LoomCheckReport *report)
   g_autoptr (CheckTrace) trace = check_trace_new (plan);
   g_autoptr (CheckClocks) clocks = check_clocks_new (trace);
   g_autofree guint *producer = g_new (guint, loom_plan_n_values (plan) + 1);
-  State self = { plan, loom_plan_program (plan), trace, clocks, producer, report };
+  g_autoptr (GPtrArray) writers = g_ptr_array_new_with_free_func (free_list);
+  State self = { plan, loom_plan_program (plan), trace, clocks, producer, writers, report };
 
   for (guint v = 0; v <= loom_plan_n_values (plan); v++)
     producer[v] = G_MAXUINT;
@@ -283,6 +308,7 @@ check_state (const LoomPlan *plan, LoomCheckReport *report)
         if (check_out (instr, o) != G_MAXUINT)
           producer[check_out (instr, o)] = i;
     }
+  find_writers (&self);
   for (guint s = 0; s < loom_program_n_slots (self.program); s++)
     check_slot (&self, s);
   for (guint i = 0; i < loom_plan_n_instrs (plan); i++)

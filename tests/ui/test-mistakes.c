@@ -209,7 +209,7 @@ static const Mistake mistakes[] = {
     "",
     "",
     NULL,
-    "There is no file “nowhere.safetensors”",
+    "The file “nowhere.safetensors”",
     NULL,
     FALSE },
 };
