@@ -5,6 +5,12 @@
  * before the gate and reads the same flag, restores them. Between the two nothing may end the step. */
 #include "engine/check/check-private.h"
 
+/* The last result of an instruction that is in a slot. */
+typedef struct
+{
+  guint instr, out;
+} Writer;
+
 typedef struct
 {
   const LoomPlan *plan;
@@ -12,7 +18,7 @@ typedef struct
   const CheckTrace *trace;
   CheckClocks *clocks;
   guint *producer;    /* of each value the instruction that makes it; G_MAXUINT: none */
-  GPtrArray *writers; /* of each slot the instructions that write it, in order: GArray of guint, NULL: none */
+  GPtrArray *writers; /* of each slot its Writers, in order: GArray; NULL: none */
   LoomCheckReport *report;
 } State;
 
@@ -31,16 +37,6 @@ gathers_in_place (const State *self, const LoomPlanInstr *instr, guint o)
 {
   return check_is (instr, "unshard") && o < instr->n_in && check_in (instr, o) != G_MAXUINT
          && is_slot (self, check_in (instr, o), loom_plan_value (self->plan, check_out (instr, o))->location.index);
-}
-
-/* TRUE if a slot that an instruction before it has written is written a second time, with other numbers. */
-static gboolean
-writes_again (const State *self, const LoomPlanInstr *instr, guint slot)
-{
-  for (guint o = 0; o < instr->n_out; o++)
-    if (is_slot (self, check_out (instr, o), slot))
-      return !gathers_in_place (self, instr, o);
-  return FALSE;
 }
 
 /* ---- the gate ------------------------------------------------------------------ */
@@ -234,9 +230,10 @@ find_writers (State *self)
             continue;
           list = g_ptr_array_index (self->writers, at->index);
           if (list == NULL)
-            self->writers->pdata[at->index] = list = g_array_new (FALSE, FALSE, sizeof (guint));
-          if (list->len == 0 || g_array_index (list, guint, list->len - 1) != i)
-            g_array_append_val (list, i);
+            self->writers->pdata[at->index] = list = g_array_new (FALSE, FALSE, sizeof (Writer));
+          if (list->len > 0 && g_array_index (list, Writer, list->len - 1).instr == i)
+            g_array_set_size (list, list->len - 1);
+          g_array_append_vals (list, &(Writer){ i, o }, 1);
         }
     }
 }
@@ -253,16 +250,14 @@ check_slot (State *self, guint s)
 
   for (guint w = 0; writers != NULL && w < writers->len; w++)
     {
-      const guint i = g_array_index (writers, guint, w);
-      const LoomPlanInstr *instr = loom_plan_instr (self->plan, i);
+      const Writer *writes = &g_array_index (writers, Writer, w);
+      const LoomPlanInstr *instr = loom_plan_instr (self->plan, writes->instr);
 
       is_undone = n == 1 && check_is (instr, "undo_step")
                   && check_is (loom_plan_instr (self->plan, writer), "sgd_step_logged");
-      n += n == 0 || writes_again (self, instr, s);
-      writer = i;
-      for (guint o = 0; o < instr->n_out; o++)
-        if (is_slot (self, check_out (instr, o), s))
-          value = check_out (instr, o);
+      n += n == 0 || !gathers_in_place (self, instr, writes->out);
+      writer = writes->instr;
+      value = check_out (instr, writes->out);
     }
   for (guint i = 0; i + 1 < pairs->len; i += 2)
     if (g_array_index (pairs, guint, i + 1) == s)

@@ -259,7 +259,7 @@ static const Stages stages[] = {
   { "hang", { "r2s1", "r1s2" }, "rank 0, instruction * it waits forever *", { 8, 8 } },
   { "size", { "s1", "r1" }, "rank 1, instruction * it receives 64 bytes, and rank 0 sends 32", { 8, 16 } },
   { "tag", { "s1", "r2" }, "rank 1, instruction * it waits forever *", { 8, 8 } },
-  { "unread", { "s1s2", "r1" }, "rank 1 receives 1 messages with tag 2 of rank 0 less *", { 8, 8 } },
+  { "unread", { "s1s2", "r1" }, "rank 1 receives 1 fewer messages with tag 2 than rank 0 sends*", { 8, 8 } },
 };
 
 static void
