@@ -17,9 +17,9 @@ static const struct
 } ways[] = {
   { "training", "", NULL, 70 },
   { "bf16", "--precision bf16", "models", 25 },
-  { "f64", "--check --precision f64 --device ref", "lessons", 30 },
-  { "evaluation", "--check --eval", "lessons", 30 },
-  { "no-fusion", "--check --no-fusion", "lessons", 30 },
+  { "f64", "--precision f64 --device ref", "lessons", 30 },
+  { "evaluation", "--eval", "lessons", 30 },
+  { "no-fusion", "--no-fusion", "lessons", 30 },
   { "data", "--check --ranks 2 --strategy data", "lessons", 25 },
   { "zero2", "--check --ranks 2 --strategy zero2", "lessons", 25 },
   { "zero3", "--check --ranks 4 --strategy zero3", "lessons", 25 },

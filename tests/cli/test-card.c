@@ -105,9 +105,9 @@ test_across (void)
   cli_write ("g.xml", NET (""));
   cli_expect (0, NULL, "train", "g.xml", "--epochs", "3", "--out", "stayed");
   cli_expect (0, NULL, "train", "g.xml", "--epochs", "1", "--out", "moved");
-  cli_expect (0, "goes on on cuda:0, not on cpu as before", "train", "--resume", "moved", "--epochs", "2", "--device",
+  cli_expect (0, "continues on cuda:0, not on cpu as before", "train", "--resume", "moved", "--epochs", "2", "--device",
               "cuda:0");
-  cli_expect (0, "goes on on cpu, not on cuda:0 as before", "train", "--resume", "moved", "--epochs", "3", "--device",
+  cli_expect (0, "continues on cpu, not on cuda:0 as before", "train", "--resume", "moved", "--epochs", "3", "--device",
               "cpu");
   assert_near_weights ("stayed/weights.safetensors", "moved/weights.safetensors");
   /* Resuming names no device: the run stays on its own. */

@@ -132,7 +132,7 @@ test_stages (void)
   if (!cli_has_mpi ())
     return;
   cli_expect (0, NULL, "train", path, WIDE, "--out", "uncut");
-  cli_expect (2, "--strategy takes data, zero1", "train", path, "--ranks", "2", "--strategy", "nonsense");
+  cli_expect (2, "--strategy is data, zero1", "train", path, "--ranks", "2", "--strategy", "nonsense");
   cli_expect (0, NULL, "train", path, WIDE, "--ranks", "2", "--strategy", "gpipe", "--set",
               "train.parallel.microbatches=2", "--steps", "2", "--out", "cut");
   cli_expect (0, NULL, "train", "--resume", "cut", "--ranks", "2", "--strategy", "1f1b", "--trace", "stages.json");
@@ -489,7 +489,7 @@ test_launchers (void)
   with_environment ("PMIX_RANK=1", 3, "has started process 1 (PMIX_RANK), but ", "train", NULL);
   with_environment ("PMIX_RANK=0 SLURM_STEP_NUM_TASKS=4", 3, ", finds 1: ", "train", NULL);
   with_environment ("PMI_RANK=0 PMI_SIZE=1", 0, "1 rank on 1 machine over ", "train", NULL);
-  with_environment ("PMI_RANK=0 PMI_SIZE=1", 2, "--ranks says 3, but the launcher has started 1", "train", "--ranks=3");
+  with_environment ("PMI_RANK=0 PMI_SIZE=1", 2, "--ranks is 3, but the launcher has started 1", "train", "--ranks=3");
 }
 
 /* Over a library of the standard ABI, which is taken where the launcher's MPI is hardly that of the build. */
@@ -606,7 +606,7 @@ test_trace (void)
   g_assert_cmpint (run.status, ==, 0);
   g_assert_nonnull (strstr (run.out, "exchange overlapped with computation, step 6: rank 0 "));
   g_assert_nonnull (strstr (run.out, ", rank 1 "));
-  cli_expect (2, "no folder", "train", path, "--trace", "nowhere/lanes.json");
+  cli_expect (2, "the folder of this file does not exist", "train", path, "--trace", "nowhere/lanes.json");
   spans = loom_trace_read ("lanes.json", &title, NULL);
   g_assert_nonnull (spans);
   g_assert_cmpstr (title, ==, "step 6");
