@@ -230,6 +230,15 @@ fill_inputs (Trial *t)
     }
 }
 
+static gboolean
+is_iterated (const Trial *t)
+{
+  for (guint s = 0; s < t->piece->steps->len; s++)
+    if (loom_program_instr (t->m->pieces->program, g_array_index (t->piece->steps, guint, s))->prim->bodies != NULL)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
 {
@@ -246,6 +255,7 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
+                                           .is_iterated = is_iterated (t),
                                            .largest_size = with_moved ? INFINITY : 4,
                                            .exact = t->exact };
       char *text = check_compare (&comparison);
