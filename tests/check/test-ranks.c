@@ -348,7 +348,7 @@ test_overwritten (void)
         assert_plan_refused (plan, "no event orders instruction * before instruction *");
         return;
       }
-  g_test_skip ("nothing is computed while the first exchange runs");
+  g_assert_not_reached (); /* an instruction is computed while the first exchange runs */
 }
 
 TEST_FILE (argc, argv)
