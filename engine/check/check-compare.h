@@ -14,7 +14,7 @@ typedef struct
   const LoomTensor *moved;  /* in f64, with operands that differ in the last bit; NULL: none */
   LoomDType coarsest;       /* the float type with the fewest digits among all values */
   double depth;             /* operations for one element */
-  gboolean is_iterated;     /* made by iterations, which amplify roundings more than two evaluations show */
+  gboolean is_rounded;      /* 16-bit numbers that no sum makes: they are rounded wherever the program rounds */
   double largest_size;      /* of a typical element, if the operands include huge numbers; else INFINITY */
   gboolean exact;           /* the bits of `narrow` are required */
 } CheckComparison;

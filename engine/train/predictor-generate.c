@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "engine/program/loom-sequence.h"
+#include "engine/program/loom-position-mixing.h"
 #include "engine/train/predictor-private.h"
 
 #define PREFIX "generate."

@@ -1,5 +1,5 @@
-/* The primitives that sort rows for `visit`: by body number (group_rows), and by tree level (level_rows). The host
- * computes them. */
+/* The primitives that sort rows for `visit`: by body number (group_rows), and by tree level (level_rows). They run on
+ * the host, which decides by the result which bodies run. */
 #include "engine/program/partition-sharding.h"
 
 static void
@@ -24,9 +24,9 @@ flops_none (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return 0;
 }
 
-/* Sorts rows by group, 0 … n_groups-1, stably. */
+/* Sorts rows stably by group, 0 … n_groups-1: the order, the position of each row in it, and the sorted groups. */
 static void
-sort_rows (gint64 rows, const gint64 *group, gint64 n_groups, gint64 *order, gint64 *place, gint64 *sorted)
+sort_rows (gint64 rows, const gint64 *group, gint64 n_groups, gint64 *order, gint64 *position, gint64 *sorted)
 {
   g_autofree gint64 *next = g_new0 (gint64, n_groups + 1);
 
@@ -36,9 +36,9 @@ sort_rows (gint64 rows, const gint64 *group, gint64 n_groups, gint64 *order, gin
     next[g] += next[g - 1];
   for (gint64 r = 0; r < rows; r++)
     {
-      place[r] = next[group[r]]++;
-      order[place[r]] = r;
-      sorted[place[r]] = group[r];
+      position[r] = next[group[r]]++;
+      order[position[r]] = r;
+      sorted[position[r]] = group[r];
     }
 }
 
@@ -108,7 +108,7 @@ infer_levels (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* The level of each node, and its index among its parent's children; FALSE with a message. */
+/* Computes the level of each node, and its index among its parent's children; FALSE with a message. */
 static gboolean
 find_levels (gint64 trees, gint64 nodes, gint64 slots, const gint64 *parent, gint64 *level, gint64 *child,
              gint64 *children, LoomMessage *message)
@@ -157,11 +157,11 @@ level_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
   const gint64 *parent = in[0], trees = desc[0].dim[0], nodes = desc[0].dim[1], rows = trees * nodes;
   const gint64 slots = ((const LoomOrderAttrs *)attrs)->slots;
   g_autofree gint64 *level = g_new (gint64, rows + 1), *child = g_new (gint64, rows + 1);
-  gint64 *order = out[0], *place = out[1], *group = out[2], *dest = out[3];
+  gint64 *order = out[0], *position = out[1], *group = out[2], *dest = out[3];
 
-  if (!find_levels (trees, nodes, slots, parent, level, child, place, message))
+  if (!find_levels (trees, nodes, slots, parent, level, child, position, message))
     return LOOM_STATUS_NO_RESULT;
-  sort_rows (rows, level, nodes, order, place, group);
+  sort_rows (rows, level, nodes, order, position, group);
   for (gint64 k = 0; k < rows; k++)
     {
       gint64 r = order[k], p = parent[r];
@@ -169,7 +169,7 @@ level_on_host (const void *attrs, const LoomTensorDesc *desc, const void *const 
       if (p < 0)
         dest[k] = MAX (slots, 1) * rows;
       else
-        dest[k] = (slots > 0 ? child[r] * rows : 0) + place[r - r % nodes + p];
+        dest[k] = (slots > 0 ? child[r] * rows : 0) + position[r - r % nodes + p];
     }
   return LOOM_STATUS_OK;
 }

@@ -1,32 +1,32 @@
 /* Detects whether a program mixes positions of a sequence: finds the sequence axis of each value, and the instructions
  * that combine elements along it.
  *
- * Shape rules are not repeated: the net is lowered for two lengths, and the axis whose size differs is the sequence
- * axis. A rule per primitive then decides whether it keeps positions apart; a primitive without one mixes them. Rules
- * for new primitives belong in the table `rules`. */
-#include "engine/program/loom-sequence.h"
+ * Shape rules are not repeated here: the net is lowered for two lengths, and the axis whose size differs is the
+ * sequence axis. A rule per primitive decides whether it keeps positions separate; a primitive without a rule mixes
+ * them. Rules for new primitives belong in the table `rules`. */
+#include "engine/program/loom-position-mixing.h"
 #include "engine/program/prim-private.h"
 
 #include <string.h>
 
 #define NO_AXIS (-1)
-#define UNCLEAR (-2) /* several axes differ, or not in proportion */
+#define UNCLEAR (-2) /* several axes differ, or an axis does not differ in proportion to the lengths */
 
 typedef struct
 {
   const LoomProgram *a;
-  int *axis; /* by value */
+  int *axis; /* by value: its sequence axis */
 } Sequence;
 
-/* A rule's view of an instruction. */
+/* An instruction, as a rule sees it. */
 typedef struct
 {
   const LoomInstr *instr;
-  const LoomTensorDesc *in[8], *out; /* of the first operands, and the first result */
+  const LoomTensorDesc *in[8], *out; /* the first operands, and the first result */
   int axis[8], to;                   /* their sequence axes */
 } Call;
 
-/* TRUE if positions stay apart. At least one operand or result has a sequence axis, and none is unclear. */
+/* A rule: TRUE if positions stay separate. At least one operand or result has a sequence axis, and none is UNCLEAR. */
 typedef gboolean (*Rule) (const Call *c);
 
 /* ---- values ------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ layer_norm (const Call *c)
   return c->axis[0] >= 0 && c->axis[0] < c->in[0]->rank - attrs->axes;
 }
 
-/* Channels are axis 1 and have their own parameters. */
+/* Channels are axis 1, and each has its own parameters. */
 static gboolean
 by_channel (const Call *c)
 {
@@ -160,7 +160,7 @@ reshape (const Call *c)
   return c->axis[0] >= 0 && c->to >= 0 && before (c->in[0], c->axis[0]) == before (c->out, c->to);
 }
 
-/* A value with as many elements as positions must not be a slice of something else. */
+/* A slice must take all positions; a result with equally many elements of another axis does not count. */
 static gboolean
 slice (const Call *c)
 {
@@ -224,8 +224,8 @@ static const struct
 
 /* ---- instructions ----------------------------------------------------------------- */
 
-/* TRUE for a node that keeps what it needs of earlier positions: a loop iterates over positions, and nothing else has a
- * sequence axis. */
+/* TRUE for a node that stores what it needs of earlier positions (`keepers`), if only its loop, which iterates over
+ * positions, has a sequence axis. */
 static gboolean
 is_trusted (const Sequence *w, const LoomInstr *instr, GHashTable *keepers)
 {
@@ -324,7 +324,7 @@ loom_program_find_position_mixing (const LoomProgram *a, gint64 n_a, const LoomP
 
   if (!are_alike (a, b))
     return g_strdup ("the structure of the net depends on the length");
-  axis[0] = NO_AXIS; /* an absent operand */
+  axis[0] = NO_AXIS; /* the operand is absent */
   for (LoomValue v = 1; v <= loom_program_n_values (a); v++)
     axis[v] = axis_of (value_desc (a, v), n_a, value_desc (b, v), n_b);
   for (guint i = 0; i < loom_program_n_instrs (a); i++)
