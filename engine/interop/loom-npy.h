@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 /* Numbers of files that are larger stay there where they are stored as tensors have them, and are read piece by piece
- * as they are looked at: a file that is cut off meanwhile ends the process (app/truncated.h). */
+ * as they are looked at: a file that is cut off meanwhile ends the process (app/shared/truncated.h). */
 #define LOOM_NPY_MAPPED ((gsize)1 << 30)
 
 /* Errors: IO when the file cannot be read, DATA when it holds something else. */
