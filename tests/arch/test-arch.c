@@ -91,9 +91,14 @@ static const Rule rules[] = {
     { "engine/core/", "engine/interop/", "kernels/comm.h", "kernels/philox.h" },
     { "gtk/", "gdk/", "adwaita", "cairo", "pango/", "libxml/", "cuda" },
     { "gtk_", "gdk_display", "adw_", "cairo_", "xml", "dnnl_", "cuda" } },
-  { "engine/train",
+  { "engine/infer",
     { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/interop/", "engine/ops/",
       "engine/net/", "engine/recipe/", "engine/plan/", "engine/run/" },
+    { NO_GUI_HEADERS, "libxml/", "cuda" },
+    { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/train",
+    { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/interop/", "engine/ops/",
+      "engine/net/", "engine/recipe/", "engine/plan/", "engine/run/", "engine/infer/" },
     { NO_GUI_HEADERS, "libxml/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/dist",
@@ -902,7 +907,7 @@ static void
 test_primitives_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
-  static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/train" };
+  static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/infer", "engine/train" };
   static const char *const pattern_passes[] = { "plan-transpose.c",
                                                 "plan-class-axis.c",
                                                 "plan-concat.c",

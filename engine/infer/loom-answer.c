@@ -1,5 +1,5 @@
 /* The numbers of the answering port as answers, one a sample: of classes they become probabilities. */
-#include "engine/train/predictor-private.h"
+#include "engine/infer/loom-answer.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ softmax (double *value, gint64 n)
 }
 
 LoomAnswerKind
-predictor_answer_kind (LoomOutputKind output_kind)
+loom_answer_kind (LoomOutputKind output_kind)
 {
   switch (output_kind)
     {
@@ -50,12 +50,12 @@ answer_of (const LoomTensor *t, LoomOutputKind kind, gboolean is_text, gint64 i,
 {
   LoomAnswer *a = g_new0 (LoomAnswer, 1);
   const gint64 count = t->count / n, first = i * count;
-  const gboolean classes = predictor_answer_kind (kind) <= LOOM_ANSWER_SCORES && t->rank >= 2;
+  const gboolean classes = loom_answer_kind (kind) <= LOOM_ANSWER_SCORES && t->rank >= 2;
   const gboolean last = t->rank == 2; /* classes are the last dimension */
 
-  a->kind = classes                                           ? predictor_answer_kind (kind)
-            : predictor_answer_kind (kind) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
-                                                              : LOOM_ANSWER_VALUES;
+  a->kind = classes                                      ? loom_answer_kind (kind)
+            : loom_answer_kind (kind) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
+                                                         : LOOM_ANSWER_VALUES;
   a->n_classes = classes ? t->dim[1] : count;
   a->n_positions = a->n_classes > 0 ? count / a->n_classes : 0;
   a->shape = t->dim[0] == n ? loom_shape (t->rank - 1, t->dim + 1) : loom_shape (1, &count);
@@ -83,8 +83,7 @@ answer_of (const LoomTensor *t, LoomOutputKind kind, gboolean is_text, gint64 i,
 }
 
 GPtrArray *
-predictor_answers (const LoomTensor *t, const char *name, LoomOutputKind kind, gboolean is_text, guint n,
-                   GError **error)
+loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gboolean is_text, guint n, GError **error)
 {
   if (t->rank == 0 || t->dim[0] % n != 0)
     {

@@ -1,12 +1,12 @@
 /* Describes what a graph is to learn, as far as a picture can show it.
  *
  * A picture of points in a plane, of a line through points, or of images with their classes follows from the types of
- * the data set's ports and from what the loss judges; no names of data sets or operators are looked at. */
+ * the data set's ports and from the loss's input; no names of data sets or operators are looked at. */
 #pragma once
 
 #include "engine/net/loom-net.h"
 #include "engine/recipe/loom-train-spec.h"
-#include "engine/train/loom-predictor.h"
+#include "engine/infer/loom-answer.h"
 
 G_BEGIN_DECLS
 

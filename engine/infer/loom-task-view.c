@@ -1,6 +1,6 @@
-#include "engine/train/loom-task-view.h"
+#include "engine/infer/loom-task-view.h"
 
-#include "engine/train/predictor-private.h"
+#include "engine/infer/loom-answer-port.h"
 
 #define MAX_IMAGE_SIDE 256
 
@@ -125,15 +125,15 @@ find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
 {
   LoomNetSource output, input;
 
-  if (spec == NULL || !predictor_find_output (net, spec, NULL, &output, NULL)
+  if (spec == NULL || !loom_answer_find_output (net, spec, NULL, &output, NULL)
       || !loom_net_node (net, output.node)->typed || loom_net_is_weight (net, &output))
     {
       task->why_not = g_strdup ("The graph has no loss that compares a prediction with a target.");
       return FALSE;
     }
   task->answer_path = g_strdup (loom_net_node (net, output.node)->path);
-  task->answer = predictor_answer_kind (loom_train_output_kind (spec, net, &output));
-  if (!predictor_find_reading (net, &output, &input, NULL, NULL) || input.node != task->data)
+  task->answer = loom_answer_kind (loom_train_output_kind (spec, net, &output));
+  if (!loom_answer_find_input (net, &output, &input, NULL, NULL) || input.node != task->data)
     {
       task->why_not = g_strdup_printf ("“%s” does not depend on one port of the data alone.", task->answer_path);
       return FALSE;

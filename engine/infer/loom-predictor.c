@@ -1,12 +1,13 @@
-#include "engine/train/loom-predictor.h"
+#include "engine/infer/loom-predictor.h"
 
 #include <string.h>
 
 #include "engine/interop/loom-weights.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
-#include "engine/train/loom-trainer.h"
-#include "engine/train/predictor-private.h"
+#include "engine/infer/loom-answer-port.h"
+#include "engine/infer/loom-run-files.h"
+#include "engine/infer/predictor-private.h"
 
 static void
 forget_exec (LoomPredictor *self)
@@ -147,7 +148,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
       && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL
       && (!loom_faults_to_error (faults, NULL, error) || !loom_faults_to_error (train_faults, NULL, error)))
     return NULL;
-  if (!predictor_find_output (self->net, spec, options->output, &self->output, error))
+  if (!loom_answer_find_output (self->net, spec, options->output, &self->output, error))
     return NULL;
   const LoomNetNode *node = loom_net_node (self->net, self->output.node);
   if (!node->typed || loom_net_is_weight (self->net, &self->output))
@@ -160,7 +161,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
   self->output_kind = loom_train_output_kind (spec, self->net, &self->output);
-  if (!predictor_find_reading (self->net, &self->output, &self->input, &self->writes, error))
+  if (!loom_answer_find_input (self->net, &self->output, &self->input, &self->writes, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
   if (!open_reading (self, options->run, error))
@@ -209,7 +210,7 @@ loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
   return names != NULL && g_strv_length ((char **)names) == n_classes ? names : NULL;
 }
 
-/* ---- a plan for so many samples ------------------------------------------ */
+/* ---- a plan for n samples ------------------------------------------ */
 
 /* Only what is needed must be in the file: a run of a larger net has more. */
 static gboolean
@@ -351,5 +352,5 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
   g_autoptr (LoomTensor) t = loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
   if (t == NULL)
     return NULL;
-  return predictor_answers (t, self->output_name, self->output_kind, self->is_text, n, error);
+  return loom_answers_new (t, self->output_name, self->output_kind, self->is_text, n, error);
 }

@@ -3,12 +3,12 @@
  * The net is lowered for as many tokens as are read at once: the prompt, then one at a time. All these programs share a
  * state, whose slots hold keys, values and recurrent states (LoomCarry); the slot of the place says how much of them
  * counts. Whether a net may be cut into places like this is found by comparing it at two lengths. */
-#include "engine/train/loom-generator.h"
+#include "engine/infer/loom-generator.h"
 
 #include <string.h>
 
+#include "engine/infer/predictor-private.h"
 #include "engine/program/loom-position-mixing.h"
-#include "engine/train/predictor-private.h"
 
 #define PREFIX "generate."
 
@@ -42,7 +42,7 @@ loom_generator_free (LoomGenerator *self)
 
 /* ---- programs -------------------------------------------------------------------- */
 
-/* The program that reads n tokens behind those before; keepers, which may be NULL, receives the nodes that keep
+/* The program that reads n further tokens; keepers, which may be NULL, receives the nodes that keep
  * something of them. */
 static LoomProgram *
 program_for (LoomGenerator *self, gint64 n, GHashTable *keepers, GError **error)
@@ -137,7 +137,7 @@ seen_from (const LoomGenerator *self, guint from)
   return &g_array_index (self->seen, gint64, from);
 }
 
-/* Reads the last n of the seen tokens, behind the others. */
+/* Reads the last n of the tokens, after the others. */
 static gboolean
 run_kept (LoomGenerator *self, guint n, GError **error)
 {
@@ -163,7 +163,7 @@ run_kept (LoomGenerator *self, guint n, GError **error)
     return FALSE;
   t = loom_exec_output (*exec, (guint)loom_exec_find_output (*exec, "answer"), error);
   self->answers
-      = t != NULL ? predictor_answers (t, predictor->output_name, predictor->output_kind, TRUE, 1, error) : NULL;
+      = t != NULL ? loom_answers_new (t, predictor->output_name, predictor->output_kind, TRUE, 1, error) : NULL;
   return self->answers != NULL;
 }
 
@@ -191,7 +191,7 @@ loom_generator_read (LoomGenerator *self, const gint64 *tokens, guint n, GError 
   g_array_append_vals (self->seen, tokens, n);
   if (self->limited && self->seen->len > most)
     {
-      /* Places are counted from the first token that counts, so fewer of them begin anew. */
+      /* Positions are counted from the first token that counts, so a shorter text starts at 0 again. */
       guint left = self->why != NULL || n >= most ? most : MAX (most / 2, n);
 
       g_array_remove_range (self->seen, 0, self->seen->len - left);

@@ -1,9 +1,9 @@
-/* Beam search: of each sample's beginnings the likeliest are kept, grown by a token each, and compared anew.
+/* Beam search: of each sample's beginnings the likeliest are kept, each grows by a token, and they are compared again.
  *
  * An answer that has ended leaves the beam. Answers of other lengths are compared by their log probability over
  * ((5 + length) / 6)^0.6 (Wu et al., "Google's neural machine translation system", 2016, equation 14). With one
  * beginning it is the likeliest token each time. Tokens that fill up or begin a sentence are never written. */
-#include "engine/train/decoder-private.h"
+#include "engine/infer/decoder-private.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct
 typedef struct
 {
   double log_p;
-  guint from;   /* the beginning that it goes on with */
+  guint from;   /* the beginning that it continues */
   gint64 token; /* LOOM_TOKEN_END: it ends */
 } Candidate;
 

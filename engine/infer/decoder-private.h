@@ -1,8 +1,8 @@
 /* A net that writes, its plans and the search over what it may write. */
 #pragma once
 
-#include "engine/train/loom-decoder.h"
-#include "engine/train/predictor-private.h"
+#include "engine/infer/loom-decoder.h"
+#include "engine/infer/predictor-private.h"
 
 G_BEGIN_DECLS
 

@@ -1,38 +1,20 @@
 /* Answers of a trained net for samples of one's own.
  *
- * A graph is drawn for training: it ends in a loss. A predictor finds what the loss judges, takes the weights of a run,
+ * A graph is drawn for training: it ends in a loss. A predictor finds the loss's input, takes the weights of a run,
  * computes that port alone, in evaluation mode, and says what its numbers mean: this follows from the loss or metric
  * that reads them.
  */
 #pragma once
 
-#include "engine/data/loom-dataset.h"
 #include "engine/graph/loom-graph.h"
+#include "engine/infer/loom-answer.h"
 
 G_BEGIN_DECLS
-
-typedef enum
-{
-  LOOM_ANSWER_PROBABILITIES, /* of classes: they add up to 1 */
-  LOOM_ANSWER_SCORES,        /* of classes: the largest is meant, but they are no probabilities */
-  LOOM_ANSWER_YES,           /* each the probability of a yes */
-  LOOM_ANSWER_VALUES
-} LoomAnswerKind;
-
-/* The result for one sample. Of classes n_positions × n_classes numbers: one position, but for nets that name a
- * class for each place of a sample. Of values, and of yes and no, 1 × as many as there are. */
-typedef struct
-{
-  LoomAnswerKind kind;
-  gint64 n_positions, n_classes;
-  double *value;
-  LoomShape shape; /* of the port, without the samples */
-} LoomAnswer;
 
 typedef struct
 {
   const char *weights; /* safetensors; NULL: those that training begins with */
-  const char *output;  /* a port; NULL: what the loss judges */
+  const char *output;  /* a port; NULL: the loss's input */
   const char *device;  /* NULL: "cpu" */
   int threads;         /* 0: all */
   const char *run;     /* a run folder whose cost table, vocabulary and normalisation are taken; NULL: the user's table,

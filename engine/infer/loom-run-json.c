@@ -1,22 +1,25 @@
-/* Members of the run folder's JSON files, read strictly.
+/* Reads the members of the JSON files in a run's folder strictly.
  *
- * The files lie where anybody can edit or damage them, and json-glib answers a member of another type with a warning
- * and a zero. Here each is checked for type and range, and what is wrong is one sentence that names file and member. */
-#include "engine/train/trainer-private.h"
+ * A user can edit or damage the files, and json-glib reads a member of another type as zero with a warning. Here type
+ * and range of each member are checked, and a fault is one sentence that names the file and the member. */
+#include "engine/infer/loom-run-json.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-json.h"
 
 #include <math.h>
 
 #define MAX_BYTES 64000000
 
 static gboolean
-wrong (const TrainerJson *json, const char *name, const char *what, GError **error)
+wrong (const LoomRunJson *json, const char *name, const char *what, GError **error)
 {
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: its “%s” %s.", json->path, name, what);
   return FALSE;
 }
 
 static JsonNode *
-member (const TrainerJson *json, const char *name, GError **error)
+member (const LoomRunJson *json, const char *name, GError **error)
 {
   JsonNode *node = json_object_get_member (json->object, name);
 
@@ -26,7 +29,7 @@ member (const TrainerJson *json, const char *name, GError **error)
 }
 
 gboolean
-trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error)
+loom_run_json_int (const LoomRunJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error)
 {
   JsonNode *node = member (json, name, error);
 
@@ -43,7 +46,7 @@ trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 
 }
 
 gboolean
-trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_null, double *value, GError **error)
+loom_run_json_double (const LoomRunJson *json, const char *name, gboolean may_be_null, double *value, GError **error)
 {
   JsonNode *node = member (json, name, error);
 
@@ -62,7 +65,7 @@ trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_
 }
 
 gboolean
-trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double *value, GError **error)
+loom_run_json_doubles (const LoomRunJson *json, const char *name, guint n, double *value, GError **error)
 {
   JsonNode *node = member (json, name, error);
 
@@ -85,7 +88,7 @@ trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double
 }
 
 gboolean
-trainer_json_string (const TrainerJson *json, const char *name, const char **value, GError **error)
+loom_run_json_string (const LoomRunJson *json, const char *name, const char **value, GError **error)
 {
   JsonNode *node = member (json, name, error);
 
@@ -98,7 +101,7 @@ trainer_json_string (const TrainerJson *json, const char *name, const char **val
 }
 
 gboolean
-trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *value, GError **error)
+loom_run_json_object (const LoomRunJson *json, const char *name, LoomRunJson *value, GError **error)
 {
   JsonNode *node = member (json, name, error);
 
@@ -106,12 +109,12 @@ trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *val
     return FALSE;
   if (!JSON_NODE_HOLDS_OBJECT (node))
     return wrong (json, name, "is not an object", error);
-  *value = (TrainerJson){ json->path, json_node_get_object (node) };
+  *value = (LoomRunJson){ json->path, json_node_get_object (node) };
   return TRUE;
 }
 
 gboolean
-trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonArray **value, GError **error)
+loom_run_json_objects (const LoomRunJson *json, const char *name, guint n, JsonArray **value, GError **error)
 {
   JsonNode *node = member (json, name, error);
 
@@ -129,8 +132,8 @@ trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonAr
 }
 
 gboolean
-trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, char **path, TrainerJson *value,
-                   GError **error)
+loom_run_json_root (JsonParser *parser, LoomFolder *folder, const char *name, char **path, LoomRunJson *value,
+                    GError **error)
 {
   g_autoptr (GError) local = NULL;
   g_autofree char *text = NULL;
@@ -155,6 +158,6 @@ trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, cha
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is not an object.", *path);
       return FALSE;
     }
-  *value = (TrainerJson){ *path, json_node_get_object (root) };
+  *value = (LoomRunJson){ *path, json_node_get_object (root) };
   return TRUE;
 }

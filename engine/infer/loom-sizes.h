@@ -22,7 +22,7 @@ void loom_sizes_free (LoomSizes *sizes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSizes, loom_sizes_free)
 
 /* Binds the dynamic ones among those that are needed. The binding holds what is known before: B and the other symbols
- * of what is fed. State is read and not changed. */
+ * of the inputs. State is read and not changed. */
 gboolean loom_sizes_resolve (LoomSizes *sizes, LoomBinding *binding, LoomSizesFeed feed, gpointer data, GError **error);
 
 G_END_DECLS

@@ -5,7 +5,7 @@
  * computed for each token. */
 #pragma once
 
-#include "engine/train/loom-predictor.h"
+#include "engine/infer/loom-predictor.h"
 
 G_BEGIN_DECLS
 
@@ -20,10 +20,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomGenerator, loom_generator_free)
 /* Why nothing is kept although it should be, as a sentence; NULL where it is, or where it should not. */
 const char *loom_generator_why (const LoomGenerator *self);
 
-/* Reads n ≥ 1 further tokens. The answer says what comes behind them: n_classes probabilities, valid until the next
- * call. A net with attention or encodings of places sees at most as many tokens as its context: where there is no room
- * for further ones, it goes on with the last half of the context as if this were all (read at once). A net of recurrent
- * layers alone has seen everything. A net of which nothing can be kept sees the last ones, as many as its context. */
+/* Reads n ≥ 1 further tokens. Returns n_classes probabilities of the next token, valid until the next call. A net
+ * with attention or position encodings sees at most as many tokens as its context: if it is full, the net continues
+ * with the last half of the context as if this were the whole text (read at once). A net of recurrent layers alone has
+ * seen everything. A net of which nothing can be kept sees the last tokens, as many as its context. */
 const LoomAnswer *loom_generator_read (LoomGenerator *self, const gint64 *tokens, guint n, GError **error);
 
 G_END_DECLS

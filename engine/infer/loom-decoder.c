@@ -1,9 +1,10 @@
-/* A net that writes, run step by step.
+/* Runs a net that writes, token by token.
  *
- * What does not depend on y_in, the encoder, is computed once for a batch and handed in; the rest is computed for every
- * token over all places, of which those behind the newest do not count: a decoder that learnt by shifted targets cannot
- * see them. Each sample stands in the batch as often as there are beams. */
-#include "engine/train/decoder-private.h"
+ * The encoder, which does not depend on y_in, is computed once for a batch, and its values are inputs of the decoder.
+ * The decoder is computed for every token over all positions. Positions after the newest do not count, because a
+ * decoder that learnt by shifted targets cannot see them. A batch has one copy of each sample per beam. */
+#include "engine/infer/loom-answer-port.h"
+#include "engine/infer/decoder-private.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,14 +34,14 @@ add_border (GArray *border, const LoomNetSource *source)
   g_array_append_val (border, *source);
 }
 
-/* The values that nodes behind y_in read and that do not depend on it; those of the data set itself are fed anyway. */
+/* The values that nodes after y_in read and that do not depend on it. Those of the data set are inputs already. */
 static void
 find_border (LoomDecoder *self)
 {
   const LoomPredictor *predictor = self->predictor;
   const LoomNet *net = predictor->net;
   g_autofree gboolean *needed = loom_net_needed_for (net, &predictor->output);
-  g_autofree gboolean *behind = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
+  g_autofree gboolean *is_after = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
 
   self->border = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
@@ -53,20 +54,20 @@ find_border (LoomDecoder *self)
           const LoomNetSource *source = &node->input[k];
 
           if (source->node != G_MAXUINT && !loom_net_is_weight (net, source) && !loom_net_is_from_body (net, i, k)
-              && (behind[source->node]
+              && (is_after[source->node]
                   || (source->node == predictor->input.node && source->output == (guint)self->shifted)))
-            behind[i] = TRUE;
+            is_after[i] = TRUE;
         }
     }
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
 
-      for (guint k = 0; behind[i] && k < node->n_inputs; k++)
+      for (guint k = 0; is_after[i] && k < node->n_inputs; k++)
         {
           const LoomNetSource *source = &node->input[k];
 
-          if (source->node != G_MAXUINT && !behind[source->node] && source->node != predictor->input.node
+          if (source->node != G_MAXUINT && !is_after[source->node] && source->node != predictor->input.node
               && !loom_net_is_weight (net, source) && !loom_net_is_from_body (net, i, k))
             add_border (self->border, source);
         }
@@ -80,7 +81,7 @@ check_answer (LoomDecoder *self, GError **error)
   const LoomNetNode *data = loom_net_node (predictor->net, predictor->input.node);
   const LoomShape *shape
       = &loom_net_node (predictor->net, predictor->output.node)->output[predictor->output.output].shape;
-  LoomAnswerKind kind = predictor_answer_kind (predictor->output_kind);
+  LoomAnswerKind kind = loom_answer_kind (predictor->output_kind);
 
   self->places = loom_dim_value (data->output[self->shifted].shape.dim[1], NULL);
   if (kind == LOOM_ANSWER_PROBABILITIES && shape->rank == 3 && loom_dim_value (shape->dim[2], NULL) == self->places)
@@ -90,7 +91,7 @@ check_answer (LoomDecoder *self, GError **error)
     }
   g_autofree char *text = loom_shape_to_string (shape);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
-               "“%s” is %s, so the net predicts no class for each position of “" PREDICTOR_SHIFTED
+               "“%s” is %s, so the net predicts no class for each position of “" LOOM_ANSWER_SHIFTED
                "” (samples × classes × positions) and cannot write a text. Train it with cross_entropy on them.",
                predictor->output_name, text);
   return FALSE;
@@ -105,7 +106,7 @@ loom_decoder_new (LoomPredictor *predictor, guint beam, GError **error)
 
   self->predictor = predictor;
   self->beam = beam;
-  self->shifted = find_port (self, PREDICTOR_SHIFTED);
+  self->shifted = find_port (self, LOOM_ANSWER_SHIFTED);
   if (!check_answer (self, error))
     return NULL;
   find_border (self);
@@ -329,7 +330,7 @@ loom_decoder_run (LoomDecoder *self, LoomTensor *const samples[], guint n, GErro
   return g_steal_pointer (&answers);
 }
 
-/* ---- judging ------------------------------------------------------------------------ */
+/* ---- evaluation ------------------------------------------------------------------------ */
 
 /* What was to be written: y up to the token that ends it, or to what does not count. */
 static guint
@@ -361,7 +362,7 @@ sample_of (const LoomDecoder *self, const GPtrArray *batch, gint64 i, GError **e
 }
 
 static gboolean
-judge_batch (LoomDecoder *self, const GPtrArray *batch, const LoomTensor *y, LoomTranslation *result, GError **error)
+evaluate_batch (LoomDecoder *self, const GPtrArray *batch, const LoomTensor *y, LoomTranslation *result, GError **error)
 {
   g_autoptr (GPtrArray) samples = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref), answers = NULL;
 
@@ -414,7 +415,7 @@ loom_decoder_evaluate (LoomDecoder *self, gint64 batch, LoomTranslation *result,
       for (gint64 i = 0; i < count; i++)
         index[i] = from + i;
       tensors = loom_dataset_read_new (dataset, split, index, (guint)count, error);
-      if (tensors == NULL || !judge_batch (self, tensors, tensors->pdata[target], result, error))
+      if (tensors == NULL || !evaluate_batch (self, tensors, tensors->pdata[target], result, error))
         return FALSE;
     }
   return TRUE;

@@ -7,7 +7,7 @@
 
 #include "engine/data/loom-samples.h"
 #include "engine/recipe/loom-bleu.h"
-#include "engine/train/loom-predictor.h"
+#include "engine/infer/loom-predictor.h"
 
 G_BEGIN_DECLS
 

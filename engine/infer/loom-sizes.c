@@ -1,5 +1,5 @@
 /* Sizes that only the data decide; see the header. */
-#include "engine/train/loom-sizes.h"
+#include "engine/infer/loom-sizes.h"
 
 #include <string.h>
 

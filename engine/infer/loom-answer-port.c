@@ -1,5 +1,5 @@
 /* Which port of a net is the answer, what its numbers mean, and which port of the data it is an answer to. */
-#include "engine/train/predictor-private.h"
+#include "engine/infer/loom-answer-port.h"
 
 static gboolean
 same_source (const LoomNetSource *a, const LoomNetSource *b)
@@ -31,8 +31,8 @@ only_node (const LoomNet *net, LoomOpRole role)
 }
 
 gboolean
-predictor_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted, LoomNetSource *output,
-                       GError **error)
+loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted, LoomNetSource *output,
+                         GError **error)
 {
   int node;
 
@@ -68,7 +68,7 @@ is_dataset (const LoomNetNode *node)
   return role_of (node) == LOOM_ROLE_DATASET;
 }
 
-/* The data set whose PREDICTOR_SHIFTED one of the needed nodes reads, or -1. */
+/* The data set whose LOOM_ANSWER_SHIFTED one of the needed nodes reads, or -1. */
 static int
 find_shifted (const LoomNet *net, const gboolean *needed)
 {
@@ -79,14 +79,14 @@ find_shifted (const LoomNet *net, const gboolean *needed)
         const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
 
         if (from != NULL && is_dataset (from) && source->output < from->n_outputs
-            && g_str_equal (from->output_spec[source->output].name, PREDICTOR_SHIFTED))
+            && g_str_equal (from->output_spec[source->output].name, LOOM_ANSWER_SHIFTED))
           return (int)source->node;
       }
   return -1;
 }
 
 gboolean
-predictor_find_reading (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, gboolean *writes,
+loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, gboolean *writes,
                         GError **error)
 {
   g_autofree gboolean *needed = loom_net_needed_for (net, output);
