@@ -43,8 +43,10 @@ typedef enum
 typedef struct
 {
   Outcome outcome;
-  guint instr, root; /* of a difference; G_MAXUINT: none */
-  char *text;        /* owned */
+  gboolean is_local;    /* the piece makes no sums, so roundings were compared too */
+  gboolean is_rounding; /* a difference of roundings alone */
+  guint instr, root;    /* of a difference; G_MAXUINT: none */
+  char *text;           /* owned */
 } Finding;
 
 static void
@@ -251,11 +253,15 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
-                                           .is_rounded = t->local && with_moved,
                                            .largest_size = with_moved ? INFINITY : 4,
                                            .exact = t->exact };
       char *text = check_compare (&comparison);
 
+      if (text == NULL && t->local && with_moved)
+        {
+          text = check_compare_roundings (&comparison);
+          f->is_rounding = text != NULL;
+        }
       if (text == NULL)
         continue;
       f->outcome = OUTCOME_DIFFERENT;
@@ -335,6 +341,16 @@ has_claims (const Meaning *m, const CheckPiece *piece)
   return TRUE;
 }
 
+/* A rule proves a loop's call, but the planner makes its kernel. */
+static gboolean
+runs_bodies (const Meaning *m, const CheckPiece *piece)
+{
+  for (guint i = 0; i < piece->instrs->len; i++)
+    if (loom_plan_instr (m->plan, g_array_index (piece->instrs, guint, i))->n_bodies > 0)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
 {
@@ -348,7 +364,8 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   if (!has_claims (m, piece))
     return;
   operations = check_piece_operations (p, piece, &t.depth);
-  if (operations > m->max_large || (operations > m->max_operations && check_rule_holds (p, piece)))
+  if (operations > m->max_large
+      || (operations > m->max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
@@ -364,6 +381,7 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   t.exact = only_draws (m, piece);
   t.rand = g_rand_new_with_seed ((guint32)(m->seed * 2654435761u + g_array_index (piece->instrs, guint, 0)));
   find_coarsest (&t);
+  f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
   for (int set = 0; set < (operations > m->max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
     tried += try_set (&t, (CheckSet)set, f);
@@ -403,10 +421,11 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
         continue;
       examine (m, with, growth + 1, &again);
       g_debug ("grown for %s: %s", f->text, again.text != NULL ? again.text : "no difference was found");
-      if (again.outcome == OUTCOME_EQUAL)
+      if (again.outcome == OUTCOME_EQUAL && (!f->is_rounding || again.is_local))
         {
           finding_clear (f);
           f->outcome = OUTCOME_EQUAL;
+          f->is_local = again.is_local;
         }
     }
 }

@@ -155,7 +155,11 @@ fill_window (LoomTensor *t, const LoomPool2dTo *pool, GRand *rand)
 static gint64
 level_of (gint64 row, gint64 rows, gint64 levels, CheckSet set)
 {
-  return set == CHECK_SET_UNIT ? row * row * levels / (rows * rows) : row * MIN (levels, rows) / rows;
+  const double at = (double)row / (double)rows;
+
+  return set == CHECK_SET_UNIT      ? (gint64)(at * at * at * (double)levels)
+         : set == CHECK_SET_SPECIAL ? (gint64)(at * at * (double)levels)
+                                    : row * MIN (levels, rows) / rows;
 }
 
 /* Each row's parent is in the next of three levels. */

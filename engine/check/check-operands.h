@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   CHECK_SET_NORMAL,
-  CHECK_SET_UNIT,    /* between 0.1 and 0.9; groups of rows of different sizes */
+  CHECK_SET_UNIT,    /* between 0.1 and 0.9; groups of rows of other sizes */
   CHECK_SET_SPECIAL, /* zeros of both signs and equal values; infinities, NaN, subnormals and huge numbers if no sum of
                         several elements could spread them */
   CHECK_N_SETS
