@@ -262,8 +262,9 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (GPtrArray) points = gradcheck ? check_points_read (net, in, &binding, &error) : NULL;
   if (error != NULL)
     {
-      command_fail (command, g_steal_pointer (&error));
-      return 1;
+      const int status = command_fail (command, g_steal_pointer (&error));
+
+      return status == 5 ? 1 : status; /* a file that cannot be read is wrong data */
     }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
   /* Faults that only the whole step shows: that nothing is left to train, or that state is given two values. */

@@ -65,6 +65,7 @@ typedef struct
   const char *last_fusion;  /* the fusions after this pass are skipped too; NULL: all run */
   gboolean no_reuse;        /* every value has its own memory; the reference for tests of memory reuse */
   gboolean no_layout;       /* plain layout everywhere */
+  gboolean no_sends;        /* the host makes all copies between devices */
   gboolean flat_gradients;  /* one block in the parameters' order, so that one call can reduce all of them; uses more
                                memory */
   gboolean strict_devices;  /* a wire across devices is an error */
