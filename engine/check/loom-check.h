@@ -62,8 +62,11 @@ typedef struct
 LoomCheckReport *loom_check_report_new (void);
 void loom_check_report_free (LoomCheckReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckReport, loom_check_report_free)
-/* "plan checked: 12 instructions, …", or one line "check: RULE: TEXT" for each fault. (transfer full) */
+/* "plan checked: 12 instructions, …", or a line "check: RULE: TEXT" for each of the first faults, and a last line with
+ * the number of the others. (transfer full) */
 char *loom_check_report_print (const LoomCheckReport *report);
+/* Adds the counts of other to report and moves its faults there. */
+void loom_check_report_add (LoomCheckReport *report, LoomCheckReport *other);
 
 /* Checks a plan with the plans of its bodies. Runs kernels only for the meaning, on memory of its own; the state of a
  * run is not touched. TRUE if nothing is wrong. */

@@ -504,10 +504,10 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
       if (near == NULL)
         near = loom_nearest (path, (const char *const *)names->pdata);
       if (near != NULL)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”. Did you mean “%s”?", port,
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "There is no node or port “%s”. Did you mean “%s”?", port,
                      near);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”.", port);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "There is no node or port “%s”.", port);
       return -1;
     }
   if (follow_place (net, place, rest, &source) && is_there (net, &source) && loom_net_pass_by ((LoomNet *)net, &source))
@@ -518,17 +518,17 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
     }
   list_outputs (net, place, names);
   if (names->len == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no output.", path);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has no output.", path);
   else
     {
       g_ptr_array_add (names, NULL);
       list = g_strjoinv (", ", (char **)names->pdata);
       if (rest != NULL)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no output “%s”. It has: %s.", path, rest, list);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has no output “%s”. It has: %s.", path, rest, list);
       else if (names->len > 2)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has several outputs; name one of: %s.", path, list);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has several outputs; name one of: %s.", path, list);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no value, because a wire before it has a fault.",
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has no value, because a wire before it has a fault.",
                      path);
     }
   return -1;

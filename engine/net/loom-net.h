@@ -67,8 +67,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNet, loom_net_free)
 guint loom_net_n_nodes (const LoomNet *net);
 const LoomNetNode *loom_net_node (const LoomNet *net, guint i);
 int loom_net_find (const LoomNet *net, const char *path); /* -1 */
-/* PATH.PORT with the longest existing path first; a module's path names its only (or named) output. -1 and a PORT
- * error that lists the ports. */
+/* PATH.PORT with the longest existing path first; a module's path names its only (or named) output. -1 and a USAGE
+ * error that lists the ports, because the caller has named the port. */
 int loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error);
 /* TRUE if it is unknown whether there is such a port: its node's outputs follow from parameters, which have a fault. */
 gboolean loom_net_port_is_unknown (const LoomNet *net, const char *port);

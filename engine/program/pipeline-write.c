@@ -163,7 +163,16 @@ reduce_stages (LoomProgram *p, LoomReduceOp op, LoomValue v)
   return loom_emit (p, loom_prim ("stage_reduce"), &attrs, 1, &v, NULL);
 }
 
-/* Writes the sum of squares of all gradients and the finite flag: each stage's own first, then those of all stages. */
+/* TRUE if this stage's statistics include a gradient. Every stage computes a constant one, and the first counts it. */
+static gboolean
+counts_gradient (const Pipeline *self, LoomValue grad)
+{
+  const int owner = self->owner[grad];
+
+  return self->options->stage == (owner == PIPELINE_EVERYWHERE ? 0 : owner);
+}
+
+/* Writes the sum of squares of all gradients and the finite flag: each stage's own, then all stages' together. */
 static void
 write_stats (Pipeline *self, guint i)
 {
@@ -175,7 +184,7 @@ write_stats (Pipeline *self, guint i)
   LoomValue out[2];
 
   for (guint k = 0; k < instr->n_in; k++)
-    if (pipeline_is_here (self, self->owner[instr->in[k]]))
+    if (counts_gradient (self, instr->in[k]))
       {
         ensure_whole (self, instr->in[k]);
         in[attrs.n++] = pipeline_whole (self, instr->in[k]);
