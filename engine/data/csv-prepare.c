@@ -1,3 +1,4 @@
+/* Fills gaps and normalises columns of a table with statistics of the training rows. */
 #include "engine/data/csv-prepare.h"
 
 #include <math.h>

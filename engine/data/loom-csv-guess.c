@@ -1,3 +1,5 @@
+/* Guesses separator, header and roles of columns from the first rows of a CSV file, and formats the options of a data
+ * set. */
 #include "engine/data/loom-csv-guess.h"
 
 #include <math.h>

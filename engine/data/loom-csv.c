@@ -1,3 +1,4 @@
+/* Splits a CSV text into rows and fields in place: quotes, line ends and blank lines by RFC 4180. */
 #include "engine/data/loom-csv.h"
 
 #include <string.h>

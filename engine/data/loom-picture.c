@@ -1,3 +1,4 @@
+/* Decodes, flattens, resizes and converts pictures with gdk-pixbuf; rejects truncated and oversized files. */
 #include "engine/data/loom-picture.h"
 
 #include <gdk-pixbuf/gdk-pixbuf.h>

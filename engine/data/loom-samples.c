@@ -1,3 +1,5 @@
+/* Recognises the kind of a file (array, picture, rows of numbers, text), reads its samples, and prepares them as the
+ * data set does. */
 #include "engine/data/loom-samples.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Cuts texts into tokens, counts them, and encodes texts as numbers of tokens. */
 #include "engine/data/loom-vocabulary.h"
 
 #include <string.h>
