@@ -2,7 +2,7 @@
  *
  * Only <layout> is rewritten. The rest of the file stays byte for byte, whatever program wrote it: the new elements are
  * cut from what the graph's writer makes and put where the old ones stood. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include "ui/layout/studio-layout.h"
 

@@ -9,7 +9,7 @@
 G_BEGIN_DECLS
 
 /* Larger arrays are mapped instead of read, if their elements are stored as in a tensor. If such a file is truncated
- * while it is used, the process ends (app/truncated.h). */
+ * while it is used, the process ends (app/shared/truncated.h). */
 #define LOOM_NPY_MAPPED ((gsize)1 << 30)
 
 /* Errors: IO if the file cannot be read, DATA if it is no such array. */

@@ -1,5 +1,5 @@
 /* Detects whether a program treats each position of a sequence independently. If it does, text generation computes only
- * the new position for each token (engine/train/predictor-generate.c) and keeps keys and values in a cache. */
+ * the new position for each token (engine/infer/loom-generator.c) and keeps keys and values in a cache. */
 #pragma once
 
 #include "engine/program/loom-program.h"

@@ -50,9 +50,7 @@ def set_parameter(s, card, label, value):
     right = g.canvas[0] + g.canvas[2]
     g = s.wait("settings of " + (card or "the training"),
                lambda g: g.find(label, x0=right) and g.state["selected"] == (card or "-"), 2)
-    s.enter(label, lambda g: (right + 204, middle(g.find(label, x0=right)[0])[1], 0, 0))
-    s.key("ctrl+a")
-    s.type(value)
+    s.fill(label, lambda g: g.value_place(label), value)
     s.key("Return")
     s.wait("%s of %s" % (value, label), lambda g: g.find(value, x0=right), 2)
 

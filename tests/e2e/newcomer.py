@@ -35,9 +35,7 @@ def body(t):
 
         s.select("hidden")
         g = s.wait("inspector", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 2)
-        s.click(g.find("4", x0=g.canvas[0] + g.canvas[2])[0], 3)
-        s.key("ctrl+a")
-        s.type("32")
+        s.fill("the number of units", lambda g: g.value_place("Out features"), "32")
         s.key("Return")
         g = s.wait("shape on the wire", lambda g: ("hidden", "act", "B × 32") in g.wires, 1)
         g = s.wait("earlier version", lambda g: g.has("an earlier version · 1 change"), 1)

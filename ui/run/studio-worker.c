@@ -149,27 +149,20 @@ studio_worker_find_program (GError **error)
   const char *named = loom_env ("GRADLOOM_WORKER");
   if (named != NULL)
     return g_strdup (named);
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  if (self != NULL)
+  static const char *const folders[] = { ".", "../gradloom", "../app/gradloom", "..", NULL };
+  g_autofree char *refused = NULL;
+  char *found = loom_module_find_program ("gradloom", folders, &refused);
+  if (found != NULL)
+    return found;
+  if (refused != NULL)
     {
-      static const char *const places[]
-          = { "gradloom", "../gradloom/gradloom", "../app/gradloom/gradloom", "../gradloom" };
-      g_autofree char *folder = g_path_get_dirname (self);
-      for (guint i = 0; i < G_N_ELEMENTS (places); i++)
-        {
-          g_autofree char *path = g_build_filename (folder, places[i], NULL);
-          if (!g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) || g_file_test (path, G_FILE_TEST_IS_DIR))
-            continue;
-          if (loom_module_is_own (path))
-            return g_steal_pointer (&path);
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                       _ ("The program %s was not started because other users can change it or its folder. Correct "
-                          "this with chown or chmod go-w."),
-                       path);
-          return NULL;
-        }
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                   _ ("The program %s was not started because other users can change it or its folder. Correct "
+                      "this with chown or chmod go-w."),
+                   refused);
+      return NULL;
     }
-  char *found = g_find_program_in_path ("gradloom");
+  found = g_find_program_in_path ("gradloom");
   if (found == NULL)
     g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO,
                          _ ("The program “gradloom”, which trains for Studio, was not found next to gradloom-studio or "

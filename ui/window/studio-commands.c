@@ -98,9 +98,7 @@ add_canvas_commands (GArray *all)
   for (guint i = 0; i < studio_canvas_n_commands (); i++)
     {
       StudioCanvasCommand c = studio_canvas_get_command (i);
-      g_autofree char *key = c.key != 0 ? gtk_accelerator_name (c.key, c.mods) : NULL;
-      StudioCommand command = { .action = c.name, .group = c.group, .title = c.title };
-      command.keys[0] = g_intern_string (key);
+      StudioCommand command = { .action = c.name, .group = c.group, .title = c.title, .keys = { c.key } };
       g_array_append_val (all, command);
     }
 }

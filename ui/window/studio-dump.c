@@ -3,8 +3,32 @@
 
 #include <glib-unix.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include "ui/task/studio-task-view.h"
+
+static GString *dump;
+
+void
+studio_dump_print (const char *format, ...)
+{
+  va_list arguments;
+
+  if (dump == NULL)
+    dump = g_string_new (NULL);
+  va_start (arguments, format);
+  g_string_append_vprintf (dump, format, arguments);
+  va_end (arguments);
+}
+
+void
+studio_dump_end (void)
+{
+  studio_dump_print ("geometry end\n");
+  fwrite (dump->str, 1, dump->len, stderr);
+  fflush (stderr);
+  g_string_truncate (dump, 0);
+}
 
 void
 studio_dump_rect (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect)
@@ -19,8 +43,8 @@ studio_dump_rect (const char *what, const char *name, GtkWidget *from, const gra
       dx += gdk_popup_get_position_x (GDK_POPUP (at));
       dy += gdk_popup_get_position_y (GDK_POPUP (at));
     }
-  g_printerr ("geometry %s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\n", what, name, x + dx, y + dy, rect->size.width,
-              rect->size.height);
+  studio_dump_print ("geometry %s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\n", what, name, x + dx, y + dy, rect->size.width,
+                     rect->size.height);
 }
 
 static const char *
@@ -68,7 +92,14 @@ dump_widget (GtkWidget *widget)
 void
 studio_dump_widgets (GtkNative *window)
 {
+  GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (window));
+  graphene_rect_t rect;
+
   dump_widget (GTK_WIDGET (window));
+  if (focus == NULL || !gtk_widget_get_mapped (focus))
+    return;
+  graphene_rect_init (&rect, 0, 0, (float)gtk_widget_get_width (focus), (float)gtk_widget_get_height (focus));
+  studio_dump_rect ("focus", G_OBJECT_TYPE_NAME (focus), focus, &rect);
 }
 
 /* The window with the keyboard. The desktop's file dialog is one that the application does not know. */
@@ -95,7 +126,7 @@ dump_active (GtkApplication *application)
     return;
   if (window != NULL && gtk_widget_get_mapped (GTK_WIDGET (window)))
     studio_dump_widgets (GTK_NATIVE (window));
-  g_printerr ("geometry end\n");
+  studio_dump_end ();
 }
 
 /* A pending frame. The window may be destroyed before the frame is drawn. */
