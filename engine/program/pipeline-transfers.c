@@ -195,7 +195,7 @@ fault_comes_late (const LoomInstr *instr, const LoomInstr *maker, GError **error
 {
   return pipeline_fault (
       error,
-      "“%s” needs “%s” for each micro-batch, but another stage knows it only after all of them. Give both the same "
+      "“%s” needs “%s” for each micro-batch, but another stage computes it only after all of them. Give both the same "
       "stage, the last one.",
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }

@@ -221,7 +221,7 @@ ensure_made (Pipeline *self, LoomValue v, int m)
       return;
     }
   if (!pipeline_is_here (self, self->owner[v]))
-    g_error ("stage %d: %s has not come from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
+    g_error ("stage %d: %s was not received from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
   write_divided (self, i, m);
 }
 
@@ -238,7 +238,7 @@ ensure_whole (Pipeline *self, LoomValue v)
   if (instr == NULL)
     return;
   if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
-    g_error ("stage %d: all of %s has not come from stage %d", self->options->stage, pipeline_name_of (instr),
+    g_error ("stage %d: the whole of %s was not received from stage %d", self->options->stage, pipeline_name_of (instr),
              self->owner[v]);
   if (self->stage[i] == PIPELINE_PER_STAGE)
     {
