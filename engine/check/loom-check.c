@@ -163,7 +163,7 @@ check_one (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckRepor
   check_random (plan, report);
   check_forecast (plan, report);
   /* A call whose operands do not fit it may write anywhere. */
-  if (options->meaning && can_run)
+  if (options->meaning && can_run && (!options->first_only || report->faults->len == before))
     check_meaning (plan, options, report);
 }
 
