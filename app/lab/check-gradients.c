@@ -71,7 +71,7 @@ check_points_read (const LoomNet *net, char **in, LoomBinding *binding, GError *
       g_ptr_array_add (points, point);
       if (equals == NULL)
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "--in takes PORT=F.npy, not “%s”.", in[i]);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--in takes PORT=F.npy, not “%s”.", in[i]);
           return NULL;
         }
       point->port = g_strndup (in[i], (gsize)(equals - in[i]));

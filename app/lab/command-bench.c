@@ -238,7 +238,8 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", o->device)));
   b->net = loom_net_new (graph, NULL, faults);
   b->spec = loom_train_spec_new (graph, b->net, faults);
-  if (!loom_faults_to_error (faults, path, error))
+  g_autofree char *given = command_train_options (o->precision, o->tf32, o->device);
+  if (!command_option_faults (faults, path, given, error))
     return FALSE;
   if (b->spec == NULL)
     {
@@ -403,8 +404,9 @@ const Command command_bench = {
   .arguments = "GRAPH|RUN|devices|comm",
   .summary = "measure steps/s, items/s and peak memory of a graph, peaks of devices, or exchanges of ranks",
   .details
-  = "A plan measures nothing: it chooses a kernel's algorithm and layout by its shape, the device, the number of\n"
-    "threads, the versions of libraries, and a cost table that ships with Gradloom. --tune measures every algorithm\n"
+  = "Planning takes no measurements: it chooses a kernel's algorithm and layout by its shape, the device, the number\n"
+    "of threads, the versions of libraries, and a cost table that ships with Gradloom. --tune measures every "
+    "algorithm\n"
     "of the graph's kernels on this machine, for a tenth of --seconds each, and writes the times to\n"
     "gradloom/costs.ini in your configuration folder ($XDG_CONFIG_HOME, else ~/.config). The file keeps the times\n"
     "of other graphs and devices; kernels that do not fit into memory are left out. New runs on the same device use\n"

@@ -33,8 +33,9 @@ run_gradcheck (const Command *command, int argc, char **argv)
   g_autoptr (GPtrArray) points = check_points_read (checked.net, in, &binding, &error);
   if (points == NULL)
     {
-      command_fail (command, g_steal_pointer (&error));
-      return 1;
+      const int status = command_fail (command, g_steal_pointer (&error));
+
+      return status == 5 ? 1 : status; /* a file that cannot be read is wrong data */
     }
   g_autoptr (LoomNet) bound = loom_net_new (checked.graph, &binding, faults);
   return check_gradients (command, bound, argv[2], points, json);

@@ -294,7 +294,7 @@ run_transfer (const Command *command, int argc, char **argv)
   if (counts == NULL)
     return command_usage (command, "--samples takes numbers or the word all, separated by commas, not “%s”.", samples);
   if (lr != NULL && (!command_float (lr, &o.lr) || o.lr < 0))
-    return command_usage (command, "--lr takes a number from 0, not “%s”.", lr);
+    return command_usage (command, "--lr takes 0 or a positive number, not “%s”.", lr);
   command_warn_of_threads (command, o.threads);
   o.weights = weights;
   o.head = head;

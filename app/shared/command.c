@@ -169,6 +169,39 @@ print_help (const char *name, const char *value, gpointer data, GError **error)
   exit (command_finish (0));
 }
 
+/* The entry of an option "--name", "--name=VALUE" or "-n"; NULL: none. */
+static const GOptionEntry *
+find_entry (const GOptionEntry *entries, const char *word)
+{
+  const char *name = word + 2;
+  const gsize length = strcspn (name, "=");
+
+  for (guint i = 0; entries[i].long_name != NULL; i++)
+    if (word[1] == '-' ? strlen (entries[i].long_name) == length && strncmp (entries[i].long_name, name, length) == 0
+                       : entries[i].short_name != 0 && word[1] == entries[i].short_name && word[2] == '\0')
+      return &entries[i];
+  return NULL;
+}
+
+/* The switch that is given a value, as in --check=no, which GLib would take for --check; NULL: none is. */
+static const GOptionEntry *
+find_switch_with_value (const GOptionEntry *entries, int argc, char **argv)
+{
+  for (int i = 1; i < argc && strcmp (argv[i], "--") != 0; i++)
+    {
+      const GOptionEntry *entry = argv[i][0] == '-' && argv[i][1] != '\0' ? find_entry (entries, argv[i]) : NULL;
+      const gboolean has_value = strchr (argv[i], '=') != NULL;
+
+      if (entry == NULL)
+        continue;
+      if (entry->arg != G_OPTION_ARG_NONE && !(entry->flags & G_OPTION_FLAG_NO_ARG))
+        i += !has_value;
+      else if (has_value)
+        return entry;
+    }
+  return NULL;
+}
+
 gboolean
 command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv)
 {
@@ -195,6 +228,15 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
   g_option_context_add_main_entries (context, help, NULL);
   reading = context;
 
+  const GOptionEntry *given = find_switch_with_value (entries, *argc, *argv);
+  if (given == NULL)
+    given = find_switch_with_value (help, *argc, *argv);
+  if (given != NULL)
+    {
+      command_usage (command, "--%s takes no value.", given->long_name);
+      return FALSE;
+    }
+
   guint n = 0;
   while (entries[n].long_name != NULL)
     n++;
@@ -208,7 +250,8 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
 
       if (wrong != NULL)
         {
-          command_usage (command, least > 0 ? "--%s takes a positive number." : "--%s takes a number from 0.", wrong);
+          command_usage (command, least > 0 ? "--%s takes a positive number." : "--%s takes 0 or a positive number.",
+                         wrong);
           return FALSE;
         }
       /* "--" ends the options and is no word of its own. */
@@ -444,6 +487,41 @@ command_read_graph (const char *path, GError **error)
   if (graph == NULL || !loom_faults_to_error (faults, path, error))
     return NULL;
   return g_steal_pointer (&graph);
+}
+
+/* TRUE if the graph of the file can be trained as it is. */
+static gboolean
+is_sound (const char *path)
+{
+  g_autoptr (LoomGraph) graph = command_read_graph (path, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = graph != NULL ? loom_net_new (graph, NULL, faults) : NULL;
+
+  if (net == NULL)
+    return FALSE;
+  loom_train_spec_free (loom_train_spec_new (graph, net, faults));
+  return loom_faults_to_error (faults, NULL, NULL);
+}
+
+gboolean
+command_option_faults (const LoomFaults *faults, const char *path, const char *options, GError **error)
+{
+  g_autoptr (GError) wrong = NULL;
+
+  if (loom_faults_to_error (faults, path, &wrong))
+    return TRUE;
+  if (*options == '\0' || !is_sound (path))
+    g_propagate_error (error, g_steal_pointer (&wrong));
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "With%s: %s", options, wrong->message);
+  return FALSE;
+}
+
+char *
+command_train_options (const char *precision, gboolean tf32, const char *device)
+{
+  return g_strconcat (precision != NULL ? " --precision " : "", precision != NULL ? precision : "",
+                      tf32 ? " --tf32" : "", device != NULL ? " --device " : "", device != NULL ? device : "", NULL);
 }
 
 gboolean

@@ -76,6 +76,12 @@ void command_take_costs (const Command *command, const char *path, LoomDevices *
 LoomGraph *command_read_graph (const char *path, GError **error);
 /* The same with the faults as a list; NULL if the file is not a graph. */
 LoomGraph *command_load_graph (const char *path, LoomFaults *faults, GError **error);
+/* The faults of a graph whose <train> options have changed, as an error; FALSE: there are some. Faults that the graph
+ * of the file has alone are the file's. Others are those of the options, which `options` lists ("--precision f13"), and
+ * the error is USAGE. */
+gboolean command_option_faults (const LoomFaults *faults, const char *path, const char *options, GError **error);
+/* " --precision P --tf32 --device D" of those that are given. (transfer full) */
+char *command_train_options (const char *precision, gboolean tf32, const char *device);
 /* Where path is the folder of a run and *weights is NULL (no --weights), *weights becomes the run's newest; FALSE where
  * it has none yet. */
 gboolean command_run_weights (const char *path, char **weights, GError **error);

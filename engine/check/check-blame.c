@@ -5,10 +5,13 @@
 static gboolean
 is_wrong (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
 {
+  const LoomCheckOptions none = { 0 };
+  LoomCheckOptions first = check != NULL ? *check : none;
   g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, options, NULL);
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
 
-  return plan != NULL && !loom_check_plan (plan, check, report);
+  first.first_only = TRUE;
+  return plan != NULL && !loom_check_plan (plan, &first, report);
 }
 
 static void
@@ -31,18 +34,22 @@ list_passes (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options
   return names;
 }
 
-/* Of the passes that always run: layouts and the reuse of memory can be switched off. */
+/* Of the passes that always run, the work of these can be switched off: the latest first, since each needs what the
+ * ones before it have made. Without the others there is no plan. */
 static const char *
 blame_other (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
 {
   LoomPlanOptions fewer = *options;
 
-  fewer.no_layout = TRUE;
-  if (!is_wrong (program, devices, &fewer, check))
-    return "layouts";
   fewer.no_reuse = TRUE;
   if (!is_wrong (program, devices, &fewer, check))
     return "memory";
+  fewer.no_sends = TRUE;
+  if (!is_wrong (program, devices, &fewer, check))
+    return "device copies";
+  fewer.no_layout = TRUE;
+  if (!is_wrong (program, devices, &fewer, check))
+    return "layouts";
   return "program";
 }
 

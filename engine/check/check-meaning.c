@@ -495,7 +495,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
   m.pieces = check_pieces_new (plan);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
-  for (guint i = 0; i < m.pieces->pieces->len; i++)
+  for (guint i = 0; i < m.pieces->pieces->len && !(options->first_only && report->faults->len > 0); i++)
     {
       const GArray *instrs = m.pieces->pieces->pdata[i];
       g_auto (Finding) f = { 0 };

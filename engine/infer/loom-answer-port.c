@@ -56,7 +56,7 @@ loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const ch
       *output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
       return TRUE;
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                "The port to predict is not known: %s. Name it with --output NODE.PORT.",
                spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
   return FALSE;
@@ -116,7 +116,7 @@ loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNet
             {
               g_autofree char *port = loom_net_port_name (net, source->node, source->output);
               g_set_error (
-                  error, LOOM_ERROR, LOOM_ERROR_PORT,
+                  error, LOOM_ERROR, LOOM_ERROR_USAGE,
                   "“%s” depends on “%s” too, but a file provides only one port. Name a port before it with --output.",
                   output_name, port);
               return FALSE;
@@ -127,7 +127,7 @@ loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNet
     }
   if (found)
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” depends on no data. Name another port with --output.",
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on no data. Name another port with --output.",
                output_name);
   return FALSE;
 }

@@ -154,7 +154,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!node->typed || loom_net_is_weight (self->net, &self->output))
     {
       if (loom_faults_to_error (faults, NULL, error))
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                      "“%s” does not have the samples as its first dimension. Name another port with --output.",
                      options->output != NULL ? options->output : node->path);
       return NULL;

@@ -65,6 +65,7 @@ typedef struct
   const char *last_fusion;  /* fusions after this pass are skipped; NULL: all run */
   gboolean no_reuse;        /* every value has its own memory; the reference for tests of memory reuse */
   gboolean no_layout;       /* plain layout everywhere */
+  gboolean no_sends;        /* the host makes all copies between devices */
   gboolean flat_gradients;  /* gradients form one block in the parameters' order, so that one call can reduce all of
                                them; needs more memory */
   gboolean strict_devices;  /* an edge between nodes on different devices is an error */

@@ -86,27 +86,27 @@ fuse_derivative (PlanGraph *g, PlanNode *product)
   LoomMatmulAttrs *attrs = product->attrs;
   guint y = node_out (product, 0), dy, z, dx, in[3] = { node_in (product, 0), node_in (product, 1) }, made;
   PlanNode *next = graph_only_reader (g, y, TRUE);
-  LoomScalarOp slope;
+  LoomScalarOp derivative;
 
   if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->slope != LOOM_SCALAR_ID || product->out->len != 1
       || next == NULL || next->steps == NULL || next->out->len != 1 || next->device_name != product->device_name
       || next->pass != product->pass || next->chunk != product->chunk)
     return;
   dx = node_out (next, 0);
-  slope = derivative_of (next, &dy, &z);
-  if (slope == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y) || graph_root (g, z) == graph_root (g, y)
+  derivative = derivative_of (next, &dy, &z);
+  if (derivative == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y) || graph_root (g, z) == graph_root (g, y)
       || !has_same_type (g, dy, dx) || !has_same_type (g, z, dx)
       || graph_value (g, dx)->desc.dtype != graph_value (g, y)->desc.dtype || !graph_is_ready (g, z, product))
     return;
   in[2] = view_as (g, z, y);
-  attrs->slope = slope;
+  attrs->slope = derivative;
   if (!graph_has_kernel (g, product, 3, in, 1, &y))
     {
       attrs->slope = LOOM_SCALAR_ID;
       return;
     }
   graph_add_in (g, product, in[2]);
-  g_string_append_printf (product->label, "+slope(%s)", loom_scalar_name (slope));
+  g_string_append_printf (product->label, "+derivative(%s)", loom_scalar_name (derivative));
   graph_erase (g, next);
   /* The fused product gets a new value, because y denotes the program's product without the derivative. */
   made = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, y));

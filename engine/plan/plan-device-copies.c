@@ -105,7 +105,7 @@ pass_overlap_copies (PlanGraph *g)
   g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, the copies that were not waited for yet */
   g_autoptr (GHashTable) taken = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
 
-  for (guint i = 0; i < g->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len && !g->options.no_sends; i++)
     if (is_device_copy (g, at (g, i)))
       {
         at (g, i)->stream = PLAN_STREAM_SEND;

@@ -195,7 +195,7 @@ fault_comes_late (const LoomInstr *instr, const LoomInstr *maker, GError **error
 {
   return pipeline_fault (
       error,
-      "“%s” needs “%s” for each micro-batch, but another stage knows it only after all of them. Give both the same "
+      "“%s” needs “%s” for each micro-batch, but another stage computes it only after all of them. Give both the same "
       "stage, the last one.",
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
@@ -304,7 +304,8 @@ note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
   return TRUE;
 }
 
-/* A stage needs the tensors of its own parameters from lists of tensors, and all scalars. */
+/* Of lists of tensors each stage needs those of its own parameters, and all scalars. A gradient may be constant, which
+ * every stage computes; a parameter or a state belongs to a stage. */
 static gboolean
 per_stage_needs (Pipeline *self, guint i, GError **error)
 {
@@ -318,7 +319,7 @@ per_stage_needs (Pipeline *self, guint i, GError **error)
       gboolean is_step = loom_sharding_is_step (instr->prim);
       int owner = self->owner[instr->in[k]], at;
 
-      if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
+      if (owner == PIPELINE_EVERYWHERE && is_step && k / n != 1 && value_desc (self->p, instr->in[k])->rank > 0)
         return pipeline_no_stage (instr, error);
       if (owner == PIPELINE_EVERYWHERE || !is_step)
         continue;

@@ -163,7 +163,16 @@ reduce_stages (LoomProgram *p, LoomReduceOp op, LoomValue v)
   return loom_emit (p, loom_prim ("stage_reduce"), &attrs, 1, &v, NULL);
 }
 
-/* Writes the sum of squares of all gradients and the finite flag: each stage's own first, then those of all stages. */
+/* TRUE if this stage's statistics include a gradient. Every stage computes a constant one, and the first counts it. */
+static gboolean
+counts_gradient (const Pipeline *self, LoomValue grad)
+{
+  const int owner = self->owner[grad];
+
+  return self->options->stage == (owner == PIPELINE_EVERYWHERE ? 0 : owner);
+}
+
+/* Writes the sum of squares of all gradients and the finite flag: each stage's own, then all stages' together. */
 static void
 write_stats (Pipeline *self, guint i)
 {
@@ -175,7 +184,7 @@ write_stats (Pipeline *self, guint i)
   LoomValue out[2];
 
   for (guint k = 0; k < instr->n_in; k++)
-    if (pipeline_is_here (self, self->owner[instr->in[k]]))
+    if (counts_gradient (self, instr->in[k]))
       {
         ensure_whole (self, instr->in[k]);
         in[attrs.n++] = pipeline_whole (self, instr->in[k]);
@@ -212,7 +221,7 @@ ensure_made (Pipeline *self, LoomValue v, int m)
       return;
     }
   if (!pipeline_is_here (self, self->owner[v]))
-    g_error ("stage %d: %s has not come from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
+    g_error ("stage %d: %s was not received from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
   write_divided (self, i, m);
 }
 
@@ -229,7 +238,7 @@ ensure_whole (Pipeline *self, LoomValue v)
   if (instr == NULL)
     return;
   if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
-    g_error ("stage %d: all of %s has not come from stage %d", self->options->stage, pipeline_name_of (instr),
+    g_error ("stage %d: the whole of %s was not received from stage %d", self->options->stage, pipeline_name_of (instr),
              self->owner[v]);
   if (self->stage[i] == PIPELINE_PER_STAGE)
     {

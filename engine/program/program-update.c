@@ -321,6 +321,8 @@ count_slot (guint t)
   return g_strdup_printf (LOOM_SCALAR_ACCUMULATE "count_%u", t);
 }
 
+/* A micro-batch adds nothing if its numbers are not finite, or if it was queued after a fault. The selection also makes
+ * the sums of every device wait for the gate, which is on the graph's device. */
 static void
 accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue first, LoomValue weight, LoomValue good)
 {
@@ -329,16 +331,18 @@ accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue 
       const LoomSlot *parameter = loom_program_get_slot (p, (guint)term->slot[i]);
       g_autofree char *name = accumulate_slot (t, parameter->name);
       LoomDType dtype = parameter->dtype;
-      LoomValue sum, before;
+      LoomValue sum, before, old;
       int k;
 
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, term->slot[i]))->device);
       k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
-      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), loom_program_read (p, k));
+      old = loom_program_read (p, k);
+      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), old);
       sum = loom_cast (p, term->grad[i], dtype);
       if (term->count == 0)
         sum = loom_binary (p, LOOM_SCALAR_MUL, sum, loom_cast (p, weight, dtype));
-      loom_program_commit (p, k, loom_binary (p, LOOM_SCALAR_ADD, before, sum));
+      sum = loom_binary (p, LOOM_SCALAR_ADD, before, sum);
+      loom_program_commit (p, k, loom_ternary (p, LOOM_SCALAR_SELECT, good, sum, old));
     }
   loom_program_set_origin (p, NULL, NULL);
   if (term->count != 0)
@@ -349,7 +353,6 @@ accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue 
       LoomValue before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), old);
       LoomValue sum = loom_binary (p, LOOM_SCALAR_ADD, before, loom_cast (p, term->count, dtype));
 
-      /* A micro-batch after a fault adds nothing. */
       loom_program_commit (p, loom_program_find_slot (p, name), loom_ternary (p, LOOM_SCALAR_SELECT, good, sum, old));
     }
 }

@@ -224,7 +224,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "weights", NULL)));
   if (options->match != NULL && loom_element_get (train, "weights") == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "--match selects weights of a file, but no file is named. Name one with --weights.");
       return NULL;
     }
@@ -310,6 +310,7 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *blamed = NULL;
   const LoomFault *first = NULL;
+  gboolean is_usage = TRUE;
 
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
@@ -326,15 +327,17 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
         {
           g_autofree char *sentence = option_sentence (by, fault);
           g_string_append (text, sentence);
+          is_usage = is_usage && fault->code != LOOM_ERROR_DATA;
           continue;
         }
       g_autofree char *sentence = loom_fault_to_string (fault);
       if (blamed == NULL)
         blamed = blame_options (original, given);
+      is_usage = is_usage && *blamed != '\0' && fault->code != LOOM_ERROR_DATA;
       g_string_append_printf (text, "%s%s%s%s", blamed, faults->file != NULL ? faults->file : "",
                               faults->file != NULL ? ": " : "", sentence);
     }
   if (first != NULL)
-    g_set_error_literal (error, LOOM_ERROR, first->code, text->str);
+    g_set_error_literal (error, LOOM_ERROR, is_usage ? LOOM_ERROR_USAGE : first->code, text->str);
   return first == NULL;
 }

@@ -76,7 +76,7 @@ def body(t):
         s.key("Home", "Return")
         g = s.wait("the first page", lambda g: at(g, "Two spirals"), 3)
         t.ok(not done(g), "starting again goes back to the first page")
-        s.press_card("hidden")
+        s.select("hidden")
         s.wait("four units", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 3)
         t.ok(True, "and the graph to what it was")
 

@@ -1,3 +1,4 @@
+/* Prints texts and rectangles of all visible widgets, for the end-to-end tests. */
 #include "ui/window/studio-dump.h"
 
 #include <glib-unix.h>
@@ -61,10 +62,10 @@ words_of (GtkWidget *widget)
     return "Close";
   if (STUDIO_IS_TASK_VIEW (widget))
     return studio_task_view_get_description (STUDIO_TASK_VIEW (widget));
-  /* A menu or list that is open, whatever stands in it. */
+  /* A menu or list that is open, whatever it contains. */
   if (GTK_IS_POPOVER (widget))
     return "popover";
-  /* It covers what lies below it. */
+  /* It covers the widgets below it. */
   if (g_str_equal (gtk_widget_get_css_name (widget), "toast"))
     return "toast";
   return gtk_widget_get_tooltip_text (widget);
@@ -101,7 +102,7 @@ studio_dump_widgets (GtkNative *window)
   studio_dump_rect ("focus", G_OBJECT_TYPE_NAME (focus), focus, &rect);
 }
 
-/* The window that has the keyboard. The desktop's dialog for files is one that the application does not know. */
+/* The window with the keyboard. The desktop's file dialog is one that the application does not know. */
 static GtkWindow *
 active_window (GtkApplication *application)
 {
@@ -111,7 +112,7 @@ active_window (GtkApplication *application)
     {
       g_autoptr (GtkWindow) window = g_list_model_get_item (toplevels, i);
       if (gtk_widget_get_mapped (GTK_WIDGET (window)) && gtk_window_is_active (window))
-        return window; /* the list keeps it */
+        return window; /* the list holds a reference */
     }
   return gtk_application_get_active_window (application);
 }
@@ -128,7 +129,7 @@ dump_active (GtkApplication *application)
   studio_dump_end ();
 }
 
-/* A frame that is waited for; the window may go before it comes. */
+/* A pending frame. The window may be destroyed before the frame is drawn. */
 typedef struct
 {
   GtkApplication *application;

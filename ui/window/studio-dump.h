@@ -14,9 +14,9 @@ void studio_dump_end (void);
 void studio_dump_rect (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect);
 /* Prints every visible widget of a window that has text, and the one that has the focus as "focus", by its type. */
 void studio_dump_widgets (GtkNative *window);
-/* SIGUSR2 prints the geometry of the application's active window, then "geometry end". Unlike a key, a signal is
- * answered while a menu or a dialog has the keyboard, and adds no modifiers to a drag. The answer shows the state after
- * all input that the X server sent before the signal, and after the frame that this input led to. */
+/* SIGUSR2 prints the geometry of the application's active window, then "geometry end". Unlike a key, a signal also
+ * works while a menu or a dialog has the keyboard, and adds no modifiers to a drag. The output shows the state after
+ * all input that the X server sent before the signal, and after the next frame. */
 void studio_dump_on_signal (GtkApplication *application);
 
 G_END_DECLS

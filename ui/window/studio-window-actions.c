@@ -119,7 +119,7 @@ show_actions_cb (StudioWindow *self, GVariant *parameter)
   studio_action_list_open (self->action_list);
 }
 
-/* Of the page that is seen, and of what lies around it. While a tab is dragged out, a window has no page. */
+/* The text of the current page, and of the frame around it. While a tab is dragged out, a window has no page. */
 static void
 dump_geometry_cb (StudioWindow *self, GVariant *parameter)
 {

@@ -1,4 +1,5 @@
-#include "engine/data/loom-room.h"
+/* Finds the available memory of the system and of the control group, and compares it with the needs of a data set. */
+#include "engine/data/loom-memory-check.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ read_number (const char *path, const char *word)
 /* The bytes that this process may still allocate: the available memory of the system, within the limit of its control
  * group. G_MAXUINT64 if both are unknown. */
 static guint64
-room_left (void)
+available_memory (void)
 {
   guint64 available = read_number ("/proc/meminfo", "MemAvailable:");
   guint64 most = read_number ("/sys/fs/cgroup/memory.max", ""),
@@ -46,25 +47,25 @@ room_left (void)
 }
 
 gboolean
-loom_room_check_bytes (const char *name, guint64 bytes, double factor, const char *remedy, GError **error)
+loom_memory_check_bytes (const char *name, guint64 bytes, double factor, const char *remedy, GError **error)
 {
-  const guint64 room = room_left ();
+  const guint64 available = available_memory ();
   g_autofree char *has = NULL, *needs = NULL, *there = NULL;
 
-  if ((double)bytes * factor <= (double)room)
+  if ((double)bytes * factor <= (double)available)
     return TRUE;
   has = g_format_size (bytes);
   needs = g_format_size ((guint64)((double)bytes * factor));
-  there = g_format_size (room);
+  there = g_format_size (available);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %s and needs about %s of memory, but %s are free; %s.",
                name, has, needs, there, remedy);
   return FALSE;
 }
 
 gboolean
-loom_room_check (const char *path, double factor, const char *remedy, GError **error)
+loom_memory_check (const char *path, double factor, const char *remedy, GError **error)
 {
   GStatBuf info;
 
-  return g_stat (path, &info) != 0 || loom_room_check_bytes (path, (guint64)info.st_size, factor, remedy, error);
+  return g_stat (path, &info) != 0 || loom_memory_check_bytes (path, (guint64)info.st_size, factor, remedy, error);
 }
