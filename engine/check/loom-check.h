@@ -55,6 +55,7 @@ typedef struct
   guint n_pieces;    /* of the meaning: all; of these: */
   guint n_by_rule;   /* equal by structure */
   guint n_evaluated; /* equal on the operands tried */
+  guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
   guint n_too_large; /* not evaluated, over max_operations */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
   GPtrArray *faults; /* LoomCheckFault */
