@@ -558,11 +558,31 @@ report_refusal (const Meaning *m, const CheckRefusal *refusal)
                meant->origin != NULL ? " of " : "", meant->origin != NULL ? meant->origin : "", ought);
 }
 
+static gboolean
+belongs_to (const Meaning *m, const GArray *instrs, const char *origin)
+{
+  for (guint i = 0; i < instrs->len; i++)
+    if (g_strcmp0 (loom_plan_instr (m->plan, g_array_index (instrs, guint, i))->origin, origin) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The origin that LoomCheckOptions names, if a piece has it. */
+static const char *
+find_origin (const Meaning *m, const char *origin)
+{
+  for (guint i = 0; origin != NULL && i < m->pieces->pieces->len; i++)
+    if (belongs_to (m, m->pieces->pieces->pdata[i], origin))
+      return origin;
+  return NULL;
+}
+
 void
 check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
 {
   const LoomBackend *ref = loom_backend_ref ();
   LoomMessage message = { "" };
+  const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
@@ -577,6 +597,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       return;
     }
   m.pieces = check_pieces_new (plan);
+  origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
   for (guint i = 0; i < m.pieces->pieces->len && !(options->first_only && report->faults->len > 0); i++)
@@ -584,6 +605,8 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       const GArray *instrs = m.pieces->pieces->pdata[i];
       g_auto (Finding) f = { 0 };
 
+      if (origin != NULL && !belongs_to (&m, instrs, origin))
+        continue;
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }

@@ -45,6 +45,7 @@ typedef struct
                             operands for pieces that no rule proves */
   guint64 seed;          /* of the operands */
   gboolean first_only;   /* evaluates no piece after the first fault */
+  const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */
