@@ -414,6 +414,12 @@ loom_trainer_free (LoomTrainer *t)
 }
 
 void
+loom_trainer_set_last_step (LoomTrainer *t, gint64 step)
+{
+  t->max_steps = step;
+}
+
+void
 loom_trainer_set_observer (LoomTrainer *t, const LoomTrainerObserver *observer, gpointer data)
 {
   t->observer = observer != NULL ? *observer : (LoomTrainerObserver){ 0 };

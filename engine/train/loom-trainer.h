@@ -150,6 +150,10 @@ typedef enum
  * a checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
  * named where it first appeared; state is as before that step. */
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
+/* The next loom_trainer_run() ends as stopped after this step of the run, and the one after it continues: the steps are
+ * the same as those of a single run. 0: it goes to the end. To be called while nothing runs; before, it is as
+ * LoomTrainerOptions.steps says. */
+void loom_trainer_set_last_step (LoomTrainer *trainer, gint64 step);
 /* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
  * may be NULL). NULL when the failure belongs to no node, or there was none. */
 const char *loom_trainer_get_failed_node (const LoomTrainer *trainer, const char **port);

@@ -105,6 +105,10 @@ static const Rule rules[] = {
     { "engine/core/", "kernels/comm.h" },
     { NO_GUI_HEADERS, "libxml/", "cuda", "mpi" },
     { NO_GUI, "xml", "dnnl_", "cuda", "MPI_" } },
+  { "engine/api",
+    { "engine/loom.h" },
+    { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
+    { NO_GUI, "dnnl_", "cuda" } },
   { "engine", { "engine/" }, { NO_GUI_HEADERS, "cuda" }, { NULL } },
   { "ui/scene", { "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
   { "ui/layout", { "ui/scene/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
@@ -934,7 +938,8 @@ test_primitives_by_name (void)
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|node_kernel)";
   static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";
   static const char *const by_bytes = "memcmp \\([^;]*attrs";
-  /* A table of what each primitive does along the positions of a sequence, and the factory of the kernels of collectives. */
+  /* A table of what each primitive does along the positions of a sequence, and the factory of the kernels of
+   * collectives. */
   static const char *const by_table[] = { "loom-position-mixing.c", "plan-collective.c", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GRegex) names = g_regex_new (by_name, 0, 0, NULL);
