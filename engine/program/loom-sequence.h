@@ -1,5 +1,5 @@
 /* Detects whether a program treats each position of a sequence independently. Text generation then computes only the
- * new position for each token (engine/infer/predictor-generate.c) and keeps keys and values in a cache. */
+ * new position for each token (engine/infer/loom-generator.c) and keeps keys and values in a cache. */
 #pragma once
 
 #include "engine/program/loom-program.h"
