@@ -50,9 +50,7 @@ typedef struct
   gboolean is_rounding; /* a difference of roundings alone */
   guint instr, root;    /* of a difference; G_MAXUINT: none */
   char *text;           /* owned */
-  guint instr, root; /* of a difference; G_MAXUINT: none */
-  char *text;        /* owned */
-  gboolean is_alike; /* equal because another piece is */
+  gboolean is_alike;    /* equal because another piece is */
 } Finding;
 
 static void
@@ -587,7 +585,6 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
-                .seed = options->seed };
                 .seed = options->seed,
                 .equals = equals_new () };
 
