@@ -9,6 +9,7 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
+#include "engine/train/loom-snapshot.h"
 #include "engine/infer/loom-answer.h"
 
 G_BEGIN_DECLS
@@ -180,11 +181,6 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
  * where the run is (in an observer), or before it. */
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
-#define LOOM_SNAPSHOT_TIMES  "time:"
-#define LOOM_SNAPSHOT_TRACE  "trace:"
-#define LOOM_SNAPSHOT_NODES  "nodes:"
-#define LOOM_SNAPSHOT_LOSSES "losses:"
-#define LOOM_SNAPSHOT_RANKS  "ranks:"
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
  * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
  * run: it is answered between steps.
