@@ -1,5 +1,5 @@
 /* `gradloom generate`: samples text token by token from a trained language model. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* `gradloom predict`: applies a trained net to files. An unreadable file is one message, and the others are still
  * computed. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <math.h>
 #include <stdio.h>

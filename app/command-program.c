@@ -1,13 +1,13 @@
 /* `gradloom program` and `gradloom plan`: the two forms that a graph is compiled to.
  *
- * A listing for people, JSON for programs (app/listing-json.c). */
-#include "app/command.h"
-#include "app/listing-json.h"
-#include "app/listing-parameters.h"
-#include "app/listing-ranks.h"
-#include "app/listing.h"
-#include "app/plan-check.h"
-#include "app/plan-source.h"
+ * A listing for people, JSON for programs (app/shared/listing-json.c). */
+#include "app/commands.h"
+#include "app/shared/listing-json.h"
+#include "app/shared/listing-parameters.h"
+#include "app/shared/listing-ranks.h"
+#include "app/shared/listing.h"
+#include "app/shared/plan-check.h"
+#include "app/shared/plan-source.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
 /* `gradloom train` and `gradloom eval`: run a trainer and report to a terminal, a log or a program. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "app/train-launch.h"
-#include "app/train-signals.h"
+#include "app/shared/train-launch.h"
+#include "app/shared/train-signals.h"
 #include "app/train-view.h"
 
 /* ---- train ------------------------------------------------------------ */

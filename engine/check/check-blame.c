@@ -5,10 +5,13 @@
 static gboolean
 is_wrong (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
 {
+  const LoomCheckOptions none = { 0 };
+  LoomCheckOptions first = check != NULL ? *check : none;
   g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, options, NULL);
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
 
-  return plan != NULL && !loom_check_plan (plan, check, report);
+  first.first_only = TRUE;
+  return plan != NULL && !loom_check_plan (plan, &first, report);
 }
 
 static void

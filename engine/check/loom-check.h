@@ -41,8 +41,10 @@ typedef struct
 typedef struct
 {
   gboolean meaning;      /* evaluates pieces on ref in f64, which takes time */
-  double max_operations; /* pieces with more scalar operations are counted as too large; 0: 2e7 */
+  double max_operations; /* pieces with more scalar operations are counted as too large; 0: 2e7, and 1e9 with fewer
+                            operands for pieces that no rule proves */
   guint64 seed;          /* of the operands */
+  gboolean first_only;   /* evaluates no piece after the first fault */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */

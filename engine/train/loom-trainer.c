@@ -248,6 +248,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   g_autoptr (LoomTrainer) t = g_new0 (LoomTrainer, 1);
   g_autoptr (LoomGraph) read = NULL;
   g_autofree char *device = NULL;
+  LoomRunSettings settings;
 
   g_mutex_init (&t->inbox.lock);
   g_cond_init (&t->inbox.wake);
@@ -267,9 +268,12 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->notes = g_string_new (NULL);
   if (options->resume != NULL)
     {
-      read = trainer_read_run (options->resume, &device, &t->threads, &t->ranks, error);
+      read = loom_run_read (options->resume, &settings, error);
       if (read == NULL)
         return NULL;
+      device = settings.device;
+      t->threads = settings.threads;
+      t->ranks = settings.ranks;
       graph = read;
     }
   g_return_val_if_fail (graph != NULL, NULL);
@@ -407,6 +411,12 @@ loom_trainer_free (LoomTrainer *t)
   g_cond_clear (&t->inbox.wake);
   g_cond_clear (&t->inbox.answered);
   g_free (t);
+}
+
+void
+loom_trainer_set_last_step (LoomTrainer *t, gint64 step)
+{
+  t->max_steps = step;
 }
 
 void

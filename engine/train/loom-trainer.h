@@ -9,7 +9,7 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
-#include "engine/train/loom-predictor.h"
+#include "engine/infer/loom-answer.h"
 
 G_BEGIN_DECLS
 
@@ -17,29 +17,29 @@ typedef struct _LoomTrainer LoomTrainer;
 
 typedef struct
 {
-  const char *device;     /* NULL: the graph's, else "cpu" */
-  int threads;            /* 0: all */
-  gint64 epochs;          /* 0: the graph's */
-  gboolean no_epochs;     /* instead of any: initialise, evaluate and write the weights */
-  gint64 steps;           /* ends after so many of the run, with a checkpoint, where epochs are more; 0: no such end */
-  gint64 batch_size;      /* 0: the graph's */
-  gint64 samples;         /* so many different samples are trained on, as loom_dataset_keep() has it; 0: all */
-  double lr;              /* NaN: the graph's */
-  const char *precision;  /* "f32", "bf16", "f16"; NULL: the graph's */
-  gboolean tf32;          /* products of f32 may be rounded to TF32; FALSE: as the graph says */
-  const char *strategy;   /* of <parallel>; NULL: the graph's */
-  gint64 seed;            /* -1: the graph's */
-  const char *const *set; /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
-  const char *weights;    /* safetensors to begin from; NULL: the graph's; "": none */
-  const char *match;      /* patterns of what is taken from it; NULL: the graph's */
-  const char *out;        /* run folder; NULL: nothing is written */
-  const char *resume;     /* a run folder: graph, options and place come from its newest whole checkpoint.
-                           * a change of batch_size or seed, any set, and weights are then a USAGE error */
-  const char *costs_of;   /* a run folder whose cost table is taken; NULL: resume's, else the user's */
-  LoomComm *comm;         /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
-                           * Must outlive the trainer. Rank 0 writes what is written. */
-  const char *trace;      /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
-  gboolean trace_optional;   /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
+  const char *device;      /* NULL: the graph's, else "cpu" */
+  int threads;             /* 0: all */
+  gint64 epochs;           /* 0: the graph's */
+  gboolean no_epochs;      /* instead of any: initialise, evaluate and write the weights */
+  gint64 steps;            /* ends after so many of the run, with a checkpoint, where epochs are more; 0: no such end */
+  gint64 batch_size;       /* 0: the graph's */
+  gint64 samples;          /* so many different samples are trained on, as loom_dataset_keep() has it; 0: all */
+  double lr;               /* NaN: the graph's */
+  const char *precision;   /* "f32", "bf16", "f16"; NULL: the graph's */
+  gboolean tf32;           /* products of f32 may be rounded to TF32; FALSE: as the graph says */
+  const char *strategy;    /* of <parallel>; NULL: the graph's */
+  gint64 seed;             /* -1: the graph's */
+  const char *const *set;  /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
+  const char *weights;     /* safetensors to begin from; NULL: the graph's; "": none */
+  const char *match;       /* patterns of what is taken from it; NULL: the graph's */
+  const char *out;         /* run folder; NULL: nothing is written */
+  const char *resume;      /* a run folder: graph, options and place come from its newest whole checkpoint.
+                            * a change of batch_size or seed, any set, and weights are then a USAGE error */
+  const char *costs_of;    /* a run folder whose cost table is taken; NULL: resume's, else the user's */
+  LoomComm *comm;          /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
+                            * Must outlive the trainer. Rank 0 writes what is written. */
+  const char *trace;       /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
+  gboolean trace_optional; /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -57,8 +57,8 @@ typedef struct
 {
   gint64 step, epoch; /* finished steps; epoch from 1 */
   gint64 steps_per_epoch, total_steps;
-  double loss;       /* of this step's batch */
-  double epoch_loss; /* sample-weighted mean of this epoch so far */
+  double loss;         /* of this step's batch */
+  double epoch_loss;   /* sample-weighted mean of this epoch so far */
   gint64 recent_steps; /* up to this one, that recent_loss and metrics are of: see loom_train_recent_steps() */
   double recent_loss;  /* their sample-weighted mean */
   double lr, grad_norm;
@@ -131,23 +131,6 @@ typedef struct
  * their domain says; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
 
-#define LOOM_RUN_EVENTS "events.jsonl" /* in a run's folder: a line for each event, locked while it trains */
-#define LOOM_RUN_DATA "data.ini" /* in a run's folder: what loom_dataset_save() says */
-
-/* The folder that data paths of this graph file are relative to: its own, but for a run's graph.xml the folder of the
- * graph that was trained, which run.json keeps. */
-char *loom_run_data_folder (const char *graph_path);
-/* loom_graph_read_file() for a file or a run's folder, with that data folder. */
-LoomGraph *loom_run_read_graph (const char *path, LoomFaults *faults, GError **error);
-/* The weights that validation was computed from: the moving averages where the run keeps some, else the newest ones.
- * DATA where the run has no checkpoint yet. */
-char *loom_run_newest_weights (const char *folder, GError **error);
-/* The data set's vocabulary, names and normalisation become those that the run in a folder learnt with; one that kept
- * nothing changes nothing. */
-gboolean loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error);
-/* The table that the run in a folder chooses kernels by, and what it chose, of its newest checkpoint; NULL: there is
- * none. *note: a sentence about one that cannot be used, or NULL. */
-LoomCostTable *loom_run_costs (const char *folder, char **note);
 /* Notes for the user that are no errors (a damaged checkpoint was passed over, bits may differ), a
  * line each; NULL when there is nothing. */
 const char *loom_trainer_notes (const LoomTrainer *trainer);
@@ -167,6 +150,10 @@ typedef enum
  * a checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
  * named where it first appeared; state is as before that step. */
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
+/* The next loom_trainer_run() ends as stopped after this step of the run, and the one after it continues: the steps are
+ * the same as those of a single run. 0: it goes to the end. To be called while nothing runs; before, it is as
+ * LoomTrainerOptions.steps says. */
+void loom_trainer_set_last_step (LoomTrainer *trainer, gint64 step);
 /* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
  * may be NULL). NULL when the failure belongs to no node, or there was none. */
 const char *loom_trainer_get_failed_node (const LoomTrainer *trainer, const char **port);
@@ -193,9 +180,9 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
  * where the run is (in an observer), or before it. */
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
-#define LOOM_SNAPSHOT_TIMES "time:"
-#define LOOM_SNAPSHOT_TRACE "trace:"
-#define LOOM_SNAPSHOT_NODES "nodes:"
+#define LOOM_SNAPSHOT_TIMES  "time:"
+#define LOOM_SNAPSHOT_TRACE  "trace:"
+#define LOOM_SNAPSHOT_NODES  "nodes:"
 #define LOOM_SNAPSHOT_LOSSES "losses:"
 #define LOOM_SNAPSHOT_RANKS  "ranks:"
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,

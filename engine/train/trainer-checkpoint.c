@@ -23,17 +23,11 @@ io_error (GError **error, const char *what, const char *path)
   return FALSE;
 }
 
-#define WEIGHTS   "weights.safetensors"
-#define OPTIMIZER "optimizer.safetensors"
-#define STATE     "state.json"
-/* The table that the run's kernels are chosen by, and what was chosen: a resumed run takes both. */
-#define COSTS "costs.ini"
-
 /* A file of a checkpoint, or what an interrupted write of one left. */
 static gboolean
 is_part (const char *name)
 {
-  static const char *const parts[] = { WEIGHTS, OPTIMIZER, STATE, COSTS };
+  static const char *const parts[] = { LOOM_RUN_WEIGHTS, LOOM_RUN_OPTIMIZER, LOOM_RUN_STATE, LOOM_RUN_COSTS };
 
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
     if (g_str_has_prefix (name, parts[i]) && (name[strlen (parts[i])] == '\0' || g_str_has_suffix (name, ".tmp")))
@@ -55,45 +49,16 @@ remove_checkpoint (LoomFolder *checkpoints, const char *name)
     unlinkat (loom_folder_fd (checkpoints), name, AT_REMOVEDIR);
 }
 
-static int
-compare_steps (gconstpointer a, gconstpointer b)
-{
-  gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-  return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Leftovers of interrupted writes are removed if `clean`. */
-static GArray *
-list_steps (LoomFolder *checkpoints, gboolean clean)
-{
-  GArray *steps = g_array_new (FALSE, FALSE, sizeof (gint64));
-  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
-
-  for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    {
-      char *end;
-      gint64 step = g_ascii_strtoll (names[i], &end, 10);
-      if (g_ascii_isdigit (names[i][0]) && *end == 0)
-        g_array_append_val (steps, step);
-      else if (clean && g_str_has_prefix (names[i], ".new-"))
-        remove_checkpoint (checkpoints, names[i]);
-    }
-  g_array_sort (steps, compare_steps);
-  return steps;
-}
-
-GArray *
-trainer_checkpoint_steps (LoomFolder *checkpoints)
-{
-  return list_steps (checkpoints, FALSE);
-}
-
 static void
 prune (LoomTrainer *t, LoomFolder *checkpoints)
 {
-  g_autoptr (GArray) steps = list_steps (checkpoints, TRUE);
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+  g_auto (GStrv) names = loom_folder_names (checkpoints);
   guint epochs = 0;
 
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], ".new-"))
+      remove_checkpoint (checkpoints, names[i]); /* left by an interrupted write */
   for (guint i = 0; i < steps->len; i++)
     {
       gint64 step = g_array_index (steps, gint64, i);
@@ -142,17 +107,17 @@ copy_weights (LoomTrainer *t, LoomFolder *checkpoint, GError **error)
 
   /* A second name for the same bytes is the cheapest copy; files here are only ever replaced, never written into. */
   loom_folder_remove (t->files, fresh);
-  if (linkat (from, WEIGHTS, to, fresh, 0) == 0)
+  if (linkat (from, LOOM_RUN_WEIGHTS, to, fresh, 0) == 0)
     {
-      if (renameat (to, fresh, to, WEIGHTS) != 0)
+      if (renameat (to, fresh, to, LOOM_RUN_WEIGHTS) != 0)
         return io_error (error, "Cannot rename weights in", t->folder);
       loom_folder_remove (t->files, fresh); /* rename() leaves both when they were one file already */
       return TRUE;
     }
-  file = loom_folder_map (checkpoint, WEIGHTS, error);
+  file = loom_folder_map (checkpoint, LOOM_RUN_WEIGHTS, error);
   return file != NULL
-         && loom_folder_replace (t->files, WEIGHTS, g_mapped_file_get_contents (file), g_mapped_file_get_length (file),
-                                 error);
+         && loom_folder_replace (t->files, LOOM_RUN_WEIGHTS, g_mapped_file_get_contents (file),
+                                 g_mapped_file_get_length (file), error);
 }
 
 gboolean
@@ -168,47 +133,7 @@ write_costs (LoomTrainer *t, LoomFolder *folder, GError **error)
 {
   g_autofree char *text = loom_cost_table_to_text (loom_devices_costs (t->devices), TRUE);
 
-  return loom_folder_replace (folder, COSTS, text, strlen (text), error);
-}
-
-#define MAX_COSTS 64000000
-
-LoomCostTable *
-loom_run_costs (const char *run, char **note)
-{
-  g_autoptr (LoomFolder) folder = loom_folder_open (run, NULL);
-  g_autoptr (LoomFolder) checkpoints
-      = folder != NULL ? loom_folder_enter (folder, TRAINER_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (GArray) steps = trainer_checkpoint_steps (checkpoints);
-
-  *note = NULL;
-  for (guint i = 0; i < steps->len; i++)
-    {
-      g_autoptr (LoomFolder) checkpoint
-          = trainer_checkpoint_enter (checkpoints, g_array_index (steps, gint64, i), NULL);
-      g_autofree char *path = checkpoint != NULL ? loom_folder_path_of (checkpoint, COSTS) : NULL;
-      g_autofree char *text = NULL;
-      g_autoptr (GError) local = NULL;
-      LoomCostTable *table;
-
-      /* An older version of Gradloom kept none. */
-      if (checkpoint == NULL || !loom_folder_read (checkpoint, COSTS, MAX_COSTS, &text, NULL, NULL))
-        continue;
-      table = loom_cost_table_new_from_text (text, path, &local);
-      if (table != NULL)
-        return table;
-      if (*note == NULL)
-        *note = g_strdup_printf ("%s The run's last bits may differ.", local->message);
-    }
-  return NULL;
-}
-
-LoomFolder *
-trainer_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error)
-{
-  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step);
-
-  return loom_folder_enter (checkpoints, name, FALSE, error);
+  return loom_folder_replace (folder, LOOM_RUN_COSTS, text, strlen (text), error);
 }
 
 /* Writes the files of a checkpoint into a folder of another name, which is returned. */
@@ -221,9 +146,9 @@ write_parts (LoomTrainer *t, LoomFolder *checkpoints, const char *fresh, GError 
   folder = loom_folder_enter (checkpoints, fresh, TRUE, error);
   if (folder == NULL)
     return NULL;
-  if (!loom_state_save_weights (t->state, folder, WEIGHTS, error)
-      || !loom_state_save_optimizer (t->state, folder, OPTIMIZER, error)
-      || !trainer_state_write (t, folder, STATE, error) || !write_costs (t, folder, error)
+  if (!loom_state_save_weights (t->state, folder, LOOM_RUN_WEIGHTS, error)
+      || !loom_state_save_optimizer (t->state, folder, LOOM_RUN_OPTIMIZER, error)
+      || !trainer_state_write (t, folder, LOOM_RUN_STATE, error) || !write_costs (t, folder, error)
       || !loom_folder_sync (folder, error))
     return NULL;
   return g_steal_pointer (&folder);
@@ -241,7 +166,7 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
     return FALSE;
   if (t->events.fd >= 0 && fdatasync (t->events.fd) != 0)
     return io_error (error, "Cannot write events.jsonl in", t->folder);
-  checkpoints = loom_folder_enter (t->files, TRAINER_CHECKPOINTS, TRUE, error);
+  checkpoints = loom_folder_enter (t->files, LOOM_RUN_CHECKPOINTS, TRUE, error);
   if (checkpoints == NULL)
     return FALSE;
   path = loom_folder_path_of (checkpoints, name);

@@ -6,14 +6,14 @@
  * of steps gather in memory and are formatted when there are many, at epochs' ends and at checkpoints. */
 #include "engine/train/trainer-private.h"
 
+#include <json-glib/json-glib.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#define MAX_SAVED 256000000 /* bytes of a data.ini */
 
 static gboolean
 io_error (GError **error, const char *what, const char *path)
@@ -146,13 +146,10 @@ trainer_events_close (TrainerEvents *events)
 
 /* ---- the folder ------------------------------------------------------- */
 
-#define GRAPH    "graph.xml"
-#define SETTINGS "run.json"
-
 static gboolean
 holds_run (const char *folder)
 {
-  static const char *const marks[] = { GRAPH, SETTINGS };
+  static const char *const marks[] = { LOOM_RUN_GRAPH, LOOM_RUN_SETTINGS };
 
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     {
@@ -168,7 +165,8 @@ holds_run (const char *folder)
 static gboolean
 is_own (const char *name)
 {
-  static const char *const names[] = { TRAINER_CHECKPOINTS, LOOM_RUN_EVENTS, SETTINGS, "studio-unfinished", NULL };
+  static const char *const names[]
+      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_SETTINGS, "studio-unfinished", NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }
@@ -227,7 +225,7 @@ write_settings (LoomTrainer *t, GError **error)
 
   g_autoptr (JsonNode) root = json_builder_get_root (b);
   g_autofree char *text = json_to_string (root, TRUE);
-  return loom_folder_replace (t->files, SETTINGS, text, strlen (text), error);
+  return loom_folder_replace (t->files, LOOM_RUN_SETTINGS, text, strlen (text), error);
 }
 
 /* What other samples need to be read as these were, where there is something. */
@@ -245,7 +243,7 @@ write_graph (LoomTrainer *t, GError **error)
   gsize length;
   g_autofree char *text = loom_graph_write (t->graph, &length);
 
-  return loom_folder_replace (t->files, GRAPH, text, length, error) && loom_folder_sync (t->files, error);
+  return loom_folder_replace (t->files, LOOM_RUN_GRAPH, text, length, error) && loom_folder_sync (t->files, error);
 }
 
 static gboolean
@@ -269,7 +267,7 @@ trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
     return io_error (error, "Cannot create the folder", folder);
   if (!take_folder (t, folder, error))
     return FALSE;
-  checkpoints = loom_folder_enter (t->files, TRAINER_CHECKPOINTS, TRUE, error);
+  checkpoints = loom_folder_enter (t->files, LOOM_RUN_CHECKPOINTS, TRUE, error);
   /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
   return checkpoints != NULL && write_settings (t, error) && write_data (t, error) && write_graph (t, error);
 }
@@ -278,124 +276,4 @@ gboolean
 trainer_folder_open (LoomTrainer *t, const char *folder, gboolean changed, GError **error)
 {
   return take_folder (t, folder, error) && (!changed || (write_settings (t, error) && write_graph (t, error)));
-}
-
-char *
-loom_run_data_folder (const char *graph_path)
-{
-  g_autofree char *base = g_path_get_basename (graph_path), *folder = g_path_get_dirname (graph_path);
-  g_autofree char *settings_path = NULL;
-  g_autoptr (LoomFolder) files = g_str_equal (base, GRAPH) ? loom_folder_open (folder, NULL) : NULL;
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  TrainerJson json;
-  const char *data_folder;
-
-  /* A file of this name that happens to lie beside a graph, and is no run's, says nothing of it. */
-  if (files != NULL && trainer_json_root (parser, files, SETTINGS, &settings_path, &json, NULL)
-      && json_object_has_member (json.object, "data_folder")
-      && trainer_json_string (&json, "data_folder", &data_folder, NULL))
-    return g_strdup (data_folder);
-  return g_steal_pointer (&folder);
-}
-
-LoomGraph *
-loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
-{
-  gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
-  g_autofree char *graph_path = is_folder ? g_build_filename (path, GRAPH, NULL) : g_strdup (path);
-  g_autofree char *folder = NULL;
-  g_autoptr (LoomFolder) files = is_folder ? loom_folder_open (path, error) : NULL;
-
-  if (is_folder && files == NULL)
-    return NULL;
-  if (is_folder && !g_file_test (graph_path, G_FILE_TEST_EXISTS))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
-      return NULL;
-    }
-  LoomGraph *graph
-      = is_folder ? loom_graph_read_in (files, GRAPH, faults, error) : loom_graph_read_file (graph_path, faults, error);
-  if (graph == NULL)
-    return NULL;
-  folder = loom_run_data_folder (graph_path);
-  loom_graph_set_folder (graph, folder);
-  return graph;
-}
-
-gboolean
-loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error)
-{
-  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
-  g_autofree char *path = files != NULL ? loom_folder_path_of (files, LOOM_RUN_DATA) : NULL, *saved = NULL;
-
-  if (files == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
-    return TRUE;
-  if (!loom_folder_read (files, LOOM_RUN_DATA, MAX_SAVED, &saved, NULL, error))
-    return FALSE;
-  return loom_dataset_restore (dataset, saved, path, error);
-}
-
-char *
-loom_run_newest_weights (const char *folder, GError **error)
-{
-  static const char *const names[] = { "weights-ema.safetensors", "weights.safetensors" };
-  g_autofree char *weights = NULL;
-  g_autoptr (LoomFolder) files = loom_folder_open (folder, error);
-
-  if (files == NULL)
-    return NULL;
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_free (weights);
-      weights = loom_folder_path_of (files, names[i]);
-      if (!g_file_test (weights, G_FILE_TEST_EXISTS))
-        continue;
-      /* The path is opened like one that the user typed, so what it leads to is checked here. */
-      int fd = loom_folder_open_file (files, names[i], O_RDONLY, error);
-      if (fd < 0)
-        return NULL;
-      close (fd);
-      return g_steal_pointer (&weights);
-    }
-  g_autofree char *word = loom_text_shell_word (folder);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "There is no “%s”: this run has no checkpoint yet. Continue training with: gradloom train --resume %s",
-               weights, word);
-  return NULL;
-}
-
-LoomGraph *
-trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error)
-{
-  g_autofree char *graph_path = g_build_filename (folder, GRAPH, NULL);
-  g_autofree char *settings_path = NULL;
-  g_autoptr (LoomFolder) files = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  TrainerJson json;
-  const char *device_name, *data_folder;
-  gint64 n_threads, n_ranks = 1;
-
-  if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
-      return NULL;
-    }
-  g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
-  if (graph == NULL || !loom_faults_to_error (faults, graph_path, error))
-    return NULL;
-  files = loom_folder_open (folder, error);
-  if (files == NULL || !trainer_json_root (parser, files, SETTINGS, &settings_path, &json, error)
-      || !trainer_json_string (&json, "device", &device_name, error)
-      || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error)
-      || (json_object_has_member (json.object, "ranks")
-          && !trainer_json_int (&json, "ranks", 1, G_MAXINT, &n_ranks, error))
-      || (json_object_has_member (json.object, "data_folder")
-          && !json_object_get_null_member (json.object, "data_folder")
-          && !trainer_json_string (&json, "data_folder", &data_folder, error)))
-    return NULL;
-  *device = g_strdup (device_name);
-  *threads = (int)n_threads;
-  *ranks = (int)n_ranks;
-  return g_steal_pointer (&graph);
 }

@@ -4,7 +4,8 @@
  * nothing is committed and no random number is drawn. It is kept for the number of samples that was asked for last,
  * because a picture asks for the same number again and again. Where <train> keeps moving averages of the weights,
  * they answer, as they do in evaluations and in `gradloom predict`. */
-#include "engine/train/predictor-private.h"
+#include "engine/infer/loom-answer-port.h"
+#include "engine/infer/loom-answer.h"
 #include "engine/train/trainer-private.h"
 
 struct _TrainerAnswers
@@ -55,8 +56,8 @@ get_answers (LoomTrainer *t, GError **error)
 
   if (t->answers != NULL)
     return t->answers;
-  if (!predictor_find_output (t->net, t->spec, NULL, &output, error)
-      || !predictor_find_reading (t->net, &output, &input, NULL, error))
+  if (!loom_answer_find_output (t->net, t->spec, NULL, &output, error)
+      || !loom_answer_find_input (t->net, &output, &input, NULL, error))
     return NULL;
   t->answers = g_new0 (TrainerAnswers, 1);
   t->answers->output = output;
@@ -165,7 +166,7 @@ loom_trainer_predict (LoomTrainer *t, const LoomTensor *samples, LoomTrainerMome
   if (moment != NULL)
     *moment = (LoomTrainerMoment){ request.step, request.epoch, request.seconds };
   /* Found by the request, and the same for the trainer's whole life. */
-  return result ? predictor_answers (result, t->answers->name, t->answers->kind, t->answers->text,
+  return result ? loom_answers_new (result, t->answers->name, t->answers->kind, t->answers->text,
                                      (guint)samples->dim[0], error)
                 : NULL;
 }

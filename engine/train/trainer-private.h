@@ -10,12 +10,11 @@
 
 #include "engine/core/loom-text.h"
 #include "engine/data/loom-loader.h"
+#include "engine/infer/loom-run-files.h"
 #include "engine/train/loom-driver.h"
 #include "engine/train/loom-step.h"
 #include "engine/train/loom-trace.h"
 #include "engine/train/loom-trainer.h"
-
-#include <json-glib/json-glib.h>
 
 G_BEGIN_DECLS
 
@@ -71,8 +70,8 @@ typedef struct
   LoomExec *exec;
   gboolean averaged; /* an evaluation of the weights' moving averages */
   guint loss, finite, grad_norm;
-  gboolean tells; /* this rank's own loss, too */
-  int own;        /* it; -1: there is none */
+  gboolean tells;               /* this rank's own loss, too */
+  int own;                      /* it; -1: there is none */
   guint *term_sum, *term_count; /* outputs, for each term of the step's loss */
   guint *metric;
   guint n_feeds;
@@ -260,12 +259,12 @@ enum
 
 typedef struct
 {
-  int wanted;        /* of rank 0, or the only one: what it is asked for */
-  int on;            /* of all ranks alike: what the next step tells */
-  gint64 asked;      /* when losses were asked for last, in µs */
-  double own;        /* the loss of this rank's samples in the step; NaN: it has none of its own */
-  guint64 before;    /* bytes of the process as the trainer was made */
-  double *kept;      /* rows of losses that nobody has asked for yet, on rank 0; NULL: nobody ever has */
+  int wanted;     /* of rank 0, or the only one: what it is asked for */
+  int on;         /* of all ranks alike: what the next step tells */
+  gint64 asked;   /* when losses were asked for last, in µs */
+  double own;     /* the loss of this rank's samples in the step; NaN: it has none of its own */
+  guint64 before; /* bytes of the process as the trainer was made */
+  double *kept;   /* rows of losses that nobody has asked for yet, on rank 0; NULL: nobody ever has */
   guint n_kept;
   double *all;    /* room for a loss of each rank */
   int64_t *bytes; /* room for what each sends */
@@ -395,9 +394,6 @@ typedef struct
   TrainerPoint point[TRAINER_POINTS];
 } TrainerEvents;
 
-/* The graph of the run in a folder, with the folder that its data paths are relative to, what it ran on, and how many
- * ranks it began with. */
-LoomGraph *trainer_read_run (const char *folder, char **device, int *threads, int *ranks, GError **error);
 /* The folder of a new run: refuses one that holds a run already. */
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
 /* The folder of a resumed run; events are cut to the length that the checkpoint knew (t->place). Where options
@@ -410,31 +406,6 @@ gboolean trainer_event_write (LoomTrainer *t, LoomJson *json, GError **error);
 gboolean trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error);
 void trainer_events_close (TrainerEvents *events);
 
-/* ---- members of JSON files ---- */
-
-/* An object of a file; every reader below fails with DATA, naming the file and the member. */
-typedef struct
-{
-  const char *path; /* for sentences */
-  JsonObject *object;
-} TrainerJson;
-
-/* Also IO, where the file cannot be read. The parser owns what is read; path, which receives the file's path, is freed
- * after the last use of value. */
-gboolean trainer_json_root (JsonParser *parser, LoomFolder *folder, const char *name, char **path, TrainerJson *value,
-                            GError **error);
-gboolean
-trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error);
-/* Finite, or where it may be null, NaN for that. */
-gboolean
-trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_null, double *value, GError **error);
-/* A list of exactly n numbers; null is NaN. */
-gboolean trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double *value, GError **error);
-gboolean trainer_json_string (const TrainerJson *json, const char *name, const char **value, GError **error);
-gboolean trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *value, GError **error);
-/* A list of exactly n objects. */
-gboolean trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonArray **value, GError **error);
-
 /* ---- checkpoints ---- */
 
 /* Writes state.json. */
@@ -443,11 +414,6 @@ gboolean trainer_state_write (LoomTrainer *t, LoomFolder *folder, const char *na
 gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
 /* The weights, or their moving averages where there are some, as a file of the run's folder, if it has one. */
 gboolean trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error);
-#define TRAINER_CHECKPOINTS "checkpoints" /* in a run's folder */
-/* The steps of the checkpoints in that folder, gint64, the newest first; of NULL none. (transfer full) */
-GArray *trainer_checkpoint_steps (LoomFolder *checkpoints);
-/* The folder of one of them. (transfer full) */
-LoomFolder *trainer_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error);
 /* Restores the newest whole one; where there is none, the run begins anew and t->place stays as it is. */
 gboolean trainer_restore (LoomTrainer *t, const char *folder, GError **error);
 
@@ -604,15 +570,15 @@ struct _LoomTrainer
   char *device;
   int threads;
   char *data_folder;
-  char *folder; /* the run's; NULL: nothing is written */
-  LoomFolder *files; /* the same, through which its files are reached */
-  LoomComm *comm;    /* NULL: it is the only rank */
-  LoomMesh mesh;     /* of its ranks */
-  gboolean keeps;    /* the run is written, by this rank or another */
+  char *folder;            /* the run's; NULL: nothing is written */
+  LoomFolder *files;       /* the same, through which its files are reached */
+  LoomComm *comm;          /* NULL: it is the only rank */
+  LoomMesh mesh;           /* of its ranks */
+  gboolean keeps;          /* the run is written, by this rank or another */
   gboolean checkpoint_due; /* of rank 0: all are to write one before the next step */
   TrainerServer *server;   /* NULL: there is none */
-  GArray *set_since; /* of rank 0: what the others have not heard of */
-  int ranks;         /* with parts of a batch, when the run began: its batch size is so many times that of <train> */
+  GArray *set_since;       /* of rank 0: what the others have not heard of */
+  int ranks; /* with parts of a batch, when the run began: its batch size is so many times that of <train> */
 
   LoomDataset *dataset;
   char *port_name[LOOM_DATASET_MAX_PORTS]; /* "data.x": what the program calls it */

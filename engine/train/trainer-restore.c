@@ -1,6 +1,8 @@
 /* Reads a checkpoint: state.json is checked whole, into a place of its own, before anything of the run changes. */
 #include "engine/train/trainer-private.h"
 
+#include "engine/infer/loom-run-json.h"
+
 #include <math.h>
 
 void
@@ -12,35 +14,35 @@ trainer_place_clear (TrainerPlace *place)
 
 /* Where patience was edited into a run's graph, watching begins there. */
 static gboolean
-read_watch (LoomTrainer *t, const TrainerJson *json, LoomTrainerWatch *watch, GError **error)
+read_watch (LoomTrainer *t, const LoomRunJson *json, LoomTrainerWatch *watch, GError **error)
 {
-  TrainerJson object;
+  LoomRunJson object;
   gint64 over;
 
   *watch = (LoomTrainerWatch){ .best = NAN };
   if (!t->spec->keep_best || !json_object_has_member (json->object, "early_stopping"))
     return TRUE;
-  if (!trainer_json_object (json, "early_stopping", &object, error)
-      || !trainer_json_double (&object, "best", TRUE, &watch->best, error)
-      || !trainer_json_int (&object, "best_epoch", 0, G_MAXINT64, &watch->best_epoch, error)
-      || !trainer_json_int (&object, "bad", 0, G_MAXINT64, &watch->epochs_since_best, error)
-      || !trainer_json_int (&object, "over", 0, 1, &over, error))
+  if (!loom_run_json_object (json, "early_stopping", &object, error)
+      || !loom_run_json_double (&object, "best", TRUE, &watch->best, error)
+      || !loom_run_json_int (&object, "best_epoch", 0, G_MAXINT64, &watch->best_epoch, error)
+      || !loom_run_json_int (&object, "bad", 0, G_MAXINT64, &watch->epochs_since_best, error)
+      || !loom_run_json_int (&object, "over", 0, 1, &over, error))
     return FALSE;
   watch->patience_exhausted = over != 0;
   return TRUE;
 }
 
 static gboolean
-read_progress (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
+read_progress (LoomTrainer *t, const LoomRunJson *json, TrainerPlace *p, GError **error)
 {
   const gint64 many = (gint64)1 << 52;
 
-  if (!trainer_json_int (json, "step", 0, many, &p->step, error)
-      || !trainer_json_int (json, "epoch", 0, many, &p->epoch, error)
-      || !trainer_json_int (json, "place", 0, t->steps_per_epoch, &p->batch, error)
-      || !trainer_json_int (json, "events_length", 0, G_MAXINT64, &p->events_length, error)
-      || !trainer_json_double (json, "loss_sum", TRUE, &p->loss_sum, error)
-      || !trainer_json_double (json, "sample_sum", FALSE, &p->sample_sum, error))
+  if (!loom_run_json_int (json, "step", 0, many, &p->step, error)
+      || !loom_run_json_int (json, "epoch", 0, many, &p->epoch, error)
+      || !loom_run_json_int (json, "place", 0, t->steps_per_epoch, &p->batch, error)
+      || !loom_run_json_int (json, "events_length", 0, G_MAXINT64, &p->events_length, error)
+      || !loom_run_json_double (json, "loss_sum", TRUE, &p->loss_sum, error)
+      || !loom_run_json_double (json, "sample_sum", FALSE, &p->sample_sum, error))
     return FALSE;
   if (p->epoch > many / t->steps_per_epoch || p->step != p->epoch * t->steps_per_epoch + p->batch)
     {
@@ -56,30 +58,30 @@ read_progress (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError 
 
 /* Accuracy was one sum, over all that its weight counts, before it left out targets that losses ignore. */
 static gboolean
-read_statistics (const TrainerJson *one, guint size, double *total, GError **error)
+read_statistics (const LoomRunJson *one, guint size, double *total, GError **error)
 {
   if (size == 1)
-    return trainer_json_double (one, "sum", TRUE, total, error);
+    return loom_run_json_double (one, "sum", TRUE, total, error);
   if (size == 2 && json_object_has_member (one->object, "sum"))
-    return trainer_json_double (one, "sum", TRUE, &total[0], error)
-           && trainer_json_double (one, "weight", FALSE, &total[1], error);
-  return trainer_json_doubles (one, "statistics", size, total, error);
+    return loom_run_json_double (one, "sum", TRUE, &total[0], error)
+           && loom_run_json_double (one, "weight", FALSE, &total[1], error);
+  return loom_run_json_doubles (one, "statistics", size, total, error);
 }
 
 static gboolean
-read_metrics (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
+read_metrics (LoomTrainer *t, const LoomRunJson *json, TrainerPlace *p, GError **error)
 {
   TrainerMetrics *m = trainer_metrics_new (t->spec, ((TrainerPlan *)t->plans->pdata[0])->step);
   JsonArray *list;
 
   p->metrics = m;
-  if (!trainer_json_objects (json, "metrics", m->n, &list, error))
+  if (!loom_run_json_objects (json, "metrics", m->n, &list, error))
     return FALSE;
   for (guint i = 0; i < m->n; i++)
     {
-      TrainerJson one = { json->path, json_array_get_object_element (list, i) };
+      LoomRunJson one = { json->path, json_array_get_object_element (list, i) };
       if (!read_statistics (&one, m->size[i], m->total + m->at[i], error)
-          || !trainer_json_double (&one, "weight", FALSE, &m->weight[i], error))
+          || !loom_run_json_double (&one, "weight", FALSE, &m->weight[i], error))
         return FALSE;
     }
   return TRUE;
@@ -87,16 +89,16 @@ read_metrics (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError *
 
 /* Order and size of batches come from these two, so a run cannot be resumed with others. */
 static gboolean
-check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
+check_same_run (LoomTrainer *t, const LoomRunJson *json, GError **error)
 {
   gint64 batch_size, seed, accumulate = 1, left_out = 0;
 
-  if (!trainer_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
-      || !trainer_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error)
+  if (!loom_run_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
+      || !loom_run_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error)
       || (json_object_has_member (json->object, "accumulate")
-          && !trainer_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error))
+          && !loom_run_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error))
       || (json_object_has_member (json->object, "left_out")
-          && !trainer_json_int (json, "left_out", 0, G_MAXINT64, &left_out, error)))
+          && !loom_run_json_int (json, "left_out", 0, G_MAXINT64, &left_out, error)))
     return FALSE;
   if (left_out != t->left_out)
     {
@@ -126,19 +128,19 @@ check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
 
 /* A device of the same name may be another card, or have other libraries. */
 static void
-note_devices (LoomTrainer *t, const TrainerJson *json)
+note_devices (LoomTrainer *t, const LoomRunJson *json)
 {
   const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
-  TrainerJson devices;
+  LoomRunJson devices;
 
-  if (!json_object_has_member (json->object, "devices") || !trainer_json_object (json, "devices", &devices, NULL))
+  if (!json_object_has_member (json->object, "devices") || !loom_run_json_object (json, "devices", &devices, NULL))
     return;
   for (guint i = 0; i < loom_plan_n_devices (plan); i++)
     {
       const LoomPlanDevice *d = loom_plan_device (plan, i);
       const char *before;
 
-      if (json_object_has_member (devices.object, d->name) && trainer_json_string (&devices, d->name, &before, NULL)
+      if (json_object_has_member (devices.object, d->name) && loom_run_json_string (&devices, d->name, &before, NULL)
           && !g_str_equal (before, d->cost_key))
         trainer_note (t, "%s is “%s”, but was “%s” before: the run's last bits may differ.", d->name, d->cost_key,
                       before);
@@ -146,21 +148,21 @@ note_devices (LoomTrainer *t, const TrainerJson *json)
 }
 
 static void
-note_differences (LoomTrainer *t, const TrainerJson *json)
+note_differences (LoomTrainer *t, const LoomRunJson *json)
 {
   const char *costs = loom_cost_table_hash (loom_devices_costs (t->devices)), *before, *device;
   gint64 threads;
 
   /* The run's own table is gone, or cannot be read. */
-  if (json_object_has_member (json->object, "cost_table") && trainer_json_string (json, "cost_table", &before, NULL)
+  if (json_object_has_member (json->object, "cost_table") && loom_run_json_string (json, "cost_table", &before, NULL)
       && !g_str_equal (before, costs))
     trainer_note (
         t,
         "the run continues with cost table %s, because its own (%s) is not in its checkpoint: other kernels may be "
         "chosen, and its last bits may differ.",
         costs, before);
-  if (!trainer_json_string (json, "device", &device, NULL)
-      || !trainer_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
+  if (!loom_run_json_string (json, "device", &device, NULL)
+      || !loom_run_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
     return;
   if (!g_str_equal (device, t->device))
     trainer_note (t, "the run continues on %s, not on %s as before: its last bits may differ.", t->device, device);
@@ -174,28 +176,28 @@ note_differences (LoomTrainer *t, const TrainerJson *json)
 
 /* The rates that schedules start from, and the state of "plateau". */
 static gboolean
-read_rates (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
+read_rates (LoomTrainer *t, const LoomRunJson *json, TrainerPlace *p, GError **error)
 {
   const gint64 many = (gint64)1 << 52;
-  TrainerJson hyper, plateau;
+  LoomRunJson hyper, plateau;
 
   p->group_lr = g_new0 (double, t->rates.n_groups + 1);
-  if (!trainer_json_object (json, "hyper", &hyper, error)
-      || !trainer_json_double (&hyper, "base_lr", FALSE, &p->base_lr, error))
+  if (!loom_run_json_object (json, "hyper", &hyper, error)
+      || !loom_run_json_double (&hyper, "base_lr", FALSE, &p->base_lr, error))
     return FALSE;
   for (guint i = 0; i < t->rates.n_groups; i++)
     {
       g_autofree char *base = g_strconcat ("base_", t->rates.group[i].slot_name, NULL);
-      if (!trainer_json_double (&hyper, base, FALSE, &p->group_lr[i], error))
+      if (!loom_run_json_double (&hyper, base, FALSE, &p->group_lr[i], error))
         return FALSE;
     }
   if (t->spec->schedule.klass == NULL || !t->spec->schedule.klass->watches_loss)
     return TRUE;
-  return trainer_json_object (json, "plateau", &plateau, error)
-         && trainer_json_double (&plateau, "best", TRUE, &p->plateau.best, error)
-         && trainer_json_int (&plateau, "bad", 0, many, &p->plateau.bad, error)
-         && trainer_json_int (&plateau, "cooldown", 0, many, &p->plateau.cooldown, error)
-         && trainer_json_int (&plateau, "reductions", 0, many, &p->plateau.reductions, error);
+  return loom_run_json_object (json, "plateau", &plateau, error)
+         && loom_run_json_double (&plateau, "best", TRUE, &p->plateau.best, error)
+         && loom_run_json_int (&plateau, "bad", 0, many, &p->plateau.bad, error)
+         && loom_run_json_int (&plateau, "cooldown", 0, many, &p->plateau.cooldown, error)
+         && loom_run_json_int (&plateau, "reductions", 0, many, &p->plateau.reductions, error);
 }
 
 /* From here on the run is at another place. */
@@ -213,15 +215,15 @@ take_place (LoomTrainer *t, TrainerPlace *place)
 static gboolean
 restore_from (LoomTrainer *t, LoomFolder *checkpoints, gint64 step, GError **error)
 {
-  g_autoptr (LoomFolder) folder = trainer_checkpoint_enter (checkpoints, step, error);
+  g_autoptr (LoomFolder) folder = loom_run_checkpoint_enter (checkpoints, step, error);
   g_autofree char *state = NULL;
   g_autoptr (JsonParser) parser = json_parser_new ();
   g_auto (TrainerPlace) place = { .plateau = LOOM_PLATEAU_INIT };
-  TrainerJson json;
+  LoomRunJson json;
   gint64 version;
 
-  if (folder == NULL || !trainer_json_root (parser, folder, "state.json", &state, &json, error)
-      || !trainer_json_int (&json, "version", 0, G_MAXINT64, &version, error))
+  if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_RUN_STATE, &state, &json, error)
+      || !loom_run_json_int (&json, "version", 0, G_MAXINT64, &version, error))
     return FALSE;
   if (version != 1)
     {
@@ -231,8 +233,8 @@ restore_from (LoomTrainer *t, LoomFolder *checkpoints, gint64 step, GError **err
   if (!check_same_run (t, &json, error) || !read_progress (t, &json, &place, error)
       || !read_metrics (t, &json, &place, error) || !read_watch (t, &json, &place.watch, error)
       || !read_rates (t, &json, &place, error)
-      || !loom_state_load_weights_in (t->state, folder, "weights.safetensors", error)
-      || !loom_state_load_optimizer (t->state, folder, "optimizer.safetensors", error))
+      || !loom_state_load_weights_in (t->state, folder, LOOM_RUN_WEIGHTS, error)
+      || !loom_state_load_optimizer (t->state, folder, LOOM_RUN_OPTIMIZER, error))
     return FALSE;
   take_place (t, &place);
   note_differences (t, &json);
@@ -249,10 +251,10 @@ trainer_restore (LoomTrainer *t, const char *run, GError **error)
 
   if (folder == NULL)
     return FALSE;
-  checkpoints = loom_folder_enter (folder, TRAINER_CHECKPOINTS, TRUE, error);
+  checkpoints = loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, TRUE, error);
   if (checkpoints == NULL)
     return FALSE;
-  steps = trainer_checkpoint_steps (checkpoints);
+  steps = loom_run_checkpoint_steps (checkpoints);
 
   for (guint i = 0; i < steps->len; i++)
     {

@@ -1,6 +1,8 @@
 /* Writes a checkpoint's state.json: the place between two steps, and all that is in no slot of the state. */
 #include "engine/train/trainer-private.h"
 
+#include <json-glib/json-glib.h>
+
 #include "engine/core/loom-atomic-file.h"
 #include "engine/recipe/loom-attributes.h"
 

@@ -1,6 +1,6 @@
 /* What `gradloom plan --check` prints of wrong plans: the number of faults with the plan's name, the first of them, the
  * number of the others, and the same as JSON. */
-#include "app/plan-check.h"
+#include "app/shared/plan-check.h"
 #include "engine/plan/plan-private.h"
 #include "tests/test-program.h"
 
