@@ -105,6 +105,16 @@ test_pool_in_loop (void)
   g_assert_true (check (path, "--check"));
 }
 
+/* A branch keeps its activation for the gradient in plain layout, also if the convolution makes it in NHWC. */
+static void
+test_conv_in_branch (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "conv-in-branch.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -119,5 +129,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/examples/two-groups", test_two_groups);
   g_test_add_func ("/check/examples/two-types", test_two_types);
   g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
+  g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
   return g_test_run ();
 }
