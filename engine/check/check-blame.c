@@ -39,18 +39,22 @@ list_passes (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options
   return names;
 }
 
-/* Of the passes that always run: layouts and the reuse of memory can be switched off. */
+/* Of the passes that always run, the work of these can be switched off: the latest first, since each needs what the
+ * ones before it have made. Without the others there is no plan. */
 static const char *
 blame_other (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
 {
   LoomPlanOptions fewer = *options;
 
-  fewer.no_layout = TRUE;
-  if (!is_wrong (program, devices, &fewer, check, NULL))
-    return "layouts";
   fewer.no_reuse = TRUE;
   if (!is_wrong (program, devices, &fewer, check, NULL))
     return "memory";
+  fewer.no_sends = TRUE;
+  if (!is_wrong (program, devices, &fewer, check, NULL))
+    return "device copies";
+  fewer.no_layout = TRUE;
+  if (!is_wrong (program, devices, &fewer, check, NULL))
+    return "layouts";
   return "program";
 }
 

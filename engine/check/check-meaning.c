@@ -4,7 +4,9 @@
  * call is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own
  * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
  * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
- * difference counts only if it is still there in the piece with its neighbours. */
+ * difference counts only if it is still there in the piece with its neighbours. Of pieces that are alike, as in a
+ * network of equal layers, the first is evaluated. */
+#include "engine/check/check-alike.h"
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
 #include "engine/check/check-operands.h"
@@ -28,6 +30,7 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
+  GHashTable *equals;
 } Meaning;
 
 typedef enum
@@ -47,6 +50,7 @@ typedef struct
   gboolean is_rounding; /* a difference of roundings alone */
   guint instr, root;    /* of a difference; G_MAXUINT: none */
   char *text;           /* owned */
+  gboolean is_alike;    /* equal because another piece is */
 } Finding;
 
 static void
@@ -414,6 +418,40 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
     f->outcome = OUTCOME_UNCHECKED;
 }
 
+/* ---- pieces that are alike ---------------------------------------------------------------------- */
+
+/* The pieces that were evaluated and found equal, in lists by hash. */
+static GHashTable *
+equals_new (void)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+}
+
+static gboolean
+is_like_an_equal (const Meaning *m, const CheckPiece *piece)
+{
+  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+take_equal (const Meaning *m, CheckPiece *piece)
+{
+  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
+  GPtrArray *list = g_hash_table_lookup (m->equals, key);
+
+  if (list == NULL)
+    {
+      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
+      g_hash_table_insert (m->equals, key, list);
+    }
+  g_ptr_array_add (list, piece);
+}
+
 /* ---- pieces that grow --------------------------------------------------------------------------- */
 
 static void
@@ -429,7 +467,20 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       examine (m, wider, growth + 1, f);
       return;
     }
+  if (is_like_an_equal (m, piece))
+    {
+      f->outcome = OUTCOME_EQUAL;
+      f->instr = f->root = G_MAXUINT;
+      f->is_local = check_steps_are_local (m->pieces->program, piece->steps);
+      f->is_alike = TRUE;
+      return;
+    }
   evaluate (m, piece, f);
+  if (f->outcome == OUTCOME_EQUAL)
+    {
+      take_equal (m, g_steal_pointer (&piece));
+      return;
+    }
   if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
   /* The number may be one that a pass reused, or the operands may be related. */
@@ -465,6 +516,7 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
     {
     case OUTCOME_EQUAL:
       r->n_evaluated++;
+      r->n_alike += f->is_alike;
       return;
     case OUTCOME_BY_RULE:
       r->n_by_rule++;
@@ -533,10 +585,14 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
-                .seed = options->seed };
+                .seed = options->seed,
+                .equals = equals_new () };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    return;
+    {
+      g_hash_table_unref (m.equals);
+      return;
+    }
   m.pieces = check_pieces_new (plan);
   origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
@@ -551,6 +607,7 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
+  g_hash_table_unref (m.equals);
   check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

@@ -56,6 +56,7 @@ typedef struct
   guint n_pieces;    /* of the meaning: all; of these: */
   guint n_by_rule;   /* equal by structure */
   guint n_evaluated; /* equal on the operands tried */
+  guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
   guint n_too_large; /* not evaluated, over max_operations */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
   GPtrArray *faults; /* LoomCheckFault */
@@ -64,8 +65,11 @@ typedef struct
 LoomCheckReport *loom_check_report_new (void);
 void loom_check_report_free (LoomCheckReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckReport, loom_check_report_free)
-/* "plan checked: 12 instructions, …", or one line "check: RULE: TEXT" for each fault. (transfer full) */
+/* "plan checked: 12 instructions, …", or a line "check: RULE: TEXT" for each of the first faults, and a last line with
+ * the number of the others. (transfer full) */
 char *loom_check_report_print (const LoomCheckReport *report);
+/* Adds the counts of other to report and moves its faults there. */
+void loom_check_report_add (LoomCheckReport *report, LoomCheckReport *other);
 
 /* Checks a plan with the plans of its bodies. Runs kernels only for the meaning, on memory of its own; the state of a
  * run is not touched. TRUE if nothing is wrong. */

@@ -1,5 +1,5 @@
 /* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
@@ -69,7 +69,7 @@ test_several (void)
         value = look (alone, ports[i]);
         assert_near (ports[i], value, beside);
         g_assert_null (loom_trainer_snapshot (all, "nothing", NULL, &error));
-        g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+        g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
       }
   for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
     {

@@ -1,0 +1,31 @@
+/* The programs compiled from a graph, for `check`, `program` and `plan`.
+ *
+ * For a graph with a <train> this is its training step. For any other graph it computes its unread outputs and, if one
+ * of them is a scalar, its gradients. */
+#pragma once
+
+#include "engine/loom-run.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomNet *net;         /* of open ends */
+  LoomStep *step;       /* of <train> */
+  LoomProgram *program; /* borrowed from the step, if there is one */
+  LoomStep *keeping;    /* the step without recomputation, if the graph has any */
+  char *device;         /* <train>'s; NULL: cpu */
+  gboolean strict_devices;
+} Listing;
+
+void listing_clear (Listing *l);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Listing, listing_clear)
+
+/* l begins zeroed. What nothing reads, with every symbol bound: SHAPE error where one is not. */
+gboolean
+listing_build_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gradients, Listing *l, GError **error);
+/* One step of <train>. */
+gboolean listing_build_step (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, gboolean training, Listing *l,
+                             GError **error);
+
+G_END_DECLS
