@@ -260,9 +260,12 @@ note_crossing (const Pipeline *self, guint i, gboolean *crosses, GError **error)
 
       if (maker == NULL)
         continue;
-      if (crosses[v] && instr->region == LOOM_REGION_FORWARD)
+      if (instr->region == LOOM_REGION_FORWARD
+          && (crosses[v]
+              || (maker->region == LOOM_REGION_BACKWARD && self->owner[v] != PIPELINE_EVERYWHERE
+                  && self->owner[v] != self->stage[i])))
         return pipeline_fault (error,
-                               "The forward pass of “%s” reads a gradient that several stages compute, so their passes "
+                               "The forward pass of “%s” reads a gradient that other stages compute, so their passes "
                                "wait for each other. Give all nodes of this gradient the same stage.",
                                pipeline_name_of (instr));
       crossing = crossing || crosses[v]

@@ -309,7 +309,19 @@ test_gradient_inside (void)
                      NODE ("sum", "sum", "") NODE ("slope", "gradient", "") NODE ("loss", "mean", "")
                          WIRE ("data.x", "l0") WIRE ("l0", "l1") WIRE ("l1", "square") WIRE ("square", "sum")
                              WIRE ("sum", "slope.of") WIRE ("data.x", "slope.wrt") WIRE ("slope", "loss") TWO_STAGES,
-                 "reads a gradient that several stages compute");
+                 "reads a gradient that other stages compute");
+}
+
+/* A gradient that the first stage computes alone, in its backward pass, and that the forward pass of the second reads.
+ */
+static void
+test_gradient_before (void)
+{
+  refuse_stages (GRAPH DATA LINEAR ("l0", "5", "") NODE ("square", "square", "") NODE ("sum", "sum", "")
+                     NODE ("slope", "gradient", "") LINEAR ("l1", "4", "stage=\"1\"") NODE ("loss", "mean", "")
+                         WIRE ("data.x", "l0") WIRE ("l0", "square") WIRE ("square", "sum") WIRE ("sum", "slope.of")
+                             WIRE ("l0", "slope.wrt") WIRE ("slope", "l1") WIRE ("l1", "loss") TWO_STAGES,
+                 "“l1” reads a gradient that other stages compute");
 }
 
 TEST_FILE (argc, argv)
@@ -327,5 +339,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/stages/refused", test_refused);
   g_test_add_func ("/stages/comes-late", test_comes_late);
   g_test_add_func ("/stages/gradient-inside", test_gradient_inside);
+  g_test_add_func ("/stages/gradient-before", test_gradient_before);
   return g_test_run ();
 }
