@@ -12,7 +12,8 @@
  *
  * It prints TAP, a line for each primitive followed by every failure. Each primitive has a process of its own, and
  * one that ends early (a fault on the device, a stop of the emulator) is begun again after the sample at which it
- * ended, so that no failure hides another. */
+ * ended, so that no failure hides another. Two such processes run at a time: these tests take longer than all others,
+ * and the last of them would leave a processor idle. */
 #include "kernels/primitives.h"
 #include "tests/kernels/kernel-harness.h"
 #include "tests/test-program.h"
@@ -24,6 +25,7 @@
 #define NO_DEVICE  77
 #define MAX_DEATHS 50 /* of one primitive */
 #define PART       64 /* samples */
+#define CHILDREN   2  /* at a time */
 
 /* Reads `text`, "PRIMITIVE" or "PRIMITIVE:K/N". */
 typedef struct
@@ -232,10 +234,24 @@ indent (GString *report, const char *words)
       g_string_append_printf (report, "#   %s\n", lines[i]);
 }
 
-/* Prints the primitive's line and its failures; returns whether there are none. */
-static gboolean
-check_primitive (const char *program, const char *path, const char *primitive, int number, gboolean quick)
+/* One primitive's samples, checked by a process of its own in a thread of the pool that waits for it. */
+typedef struct
 {
+  const char *program, *path, *primitive;
+  int number; /* of its line */
+  gboolean quick;
+  GMutex lock; /* of what follows */
+  GCond ended;
+  char *text; /* its line and its failures; NULL until it has ended */
+  gboolean good;
+} Check;
+
+static void
+check_primitive (gpointer data, gpointer unused)
+{
+  Check *check = data;
+  const char *program = check->program, *path = check->path, *primitive = check->primitive;
+  const gboolean quick = check->quick;
   g_autoptr (GString) report = g_string_new (NULL);
   Sum sum = { 0 };
   guint from = 0;
@@ -265,10 +281,58 @@ check_primitive (const char *program, const char *path, const char *primitive, i
         sum.failures++;
         g_string_append_printf (report, "# no kernel for %s of %s\n", primitive, loom_dtype_name (types[t]));
       }
-  printf ("%s %d - %s: %u runs, %u failures%s\n%s", sum.failures == 0 ? "ok" : "not ok", number, primitive, sum.runs,
-          sum.failures, sum.declined > 0 ? ", not taken in channels-last layout or as one call" : "", report->str);
-  fflush (stdout);
-  return sum.failures == 0;
+  g_mutex_lock (&check->lock);
+  check->good = sum.failures == 0;
+  check->text = g_strdup_printf (
+      "%s %d - %s: %u runs, %u failures%s\n%s", check->good ? "ok" : "not ok", check->number, primitive, sum.runs,
+      sum.failures, sum.declined > 0 ? ", not taken in channels-last layout or as one call" : "", report->str);
+  g_cond_signal (&check->ended);
+  g_mutex_unlock (&check->lock);
+}
+
+/* Prints the lines of all primitives in their order; returns whether there are no failures. */
+static gboolean
+check_primitives (const char *program, const char *path, const GPtrArray *primitives, gboolean quick)
+{
+  g_autofree Check *checks = g_new0 (Check, primitives->len);
+  g_autoptr (GError) error = NULL;
+  GThreadPool *pool = g_thread_pool_new (check_primitive, NULL, CHILDREN, FALSE, &error);
+  gboolean good = TRUE;
+
+  if (pool == NULL || error != NULL)
+    g_error ("%s", error->message);
+  printf ("1..%u\n", primitives->len);
+  for (guint i = 0; i < primitives->len; i++)
+    {
+      checks[i].program = program;
+      checks[i].path = path;
+      checks[i].primitive = g_ptr_array_index (primitives, i);
+      checks[i].number = (int)i + 1;
+      checks[i].quick = quick;
+      g_mutex_init (&checks[i].lock);
+      g_cond_init (&checks[i].ended);
+    }
+  for (guint i = 0; i < primitives->len; i++)
+    if (!g_thread_pool_push (pool, &checks[i], &error))
+      g_error ("%s", error->message);
+  for (guint i = 0; i < primitives->len; i++)
+    {
+      g_mutex_lock (&checks[i].lock);
+      while (checks[i].text == NULL)
+        g_cond_wait (&checks[i].ended, &checks[i].lock);
+      g_mutex_unlock (&checks[i].lock);
+      fputs (checks[i].text, stdout);
+      fflush (stdout);
+      good = good && checks[i].good;
+    }
+  g_thread_pool_free (pool, FALSE, TRUE);
+  for (guint i = 0; i < primitives->len; i++)
+    {
+      g_free (checks[i].text);
+      g_mutex_clear (&checks[i].lock);
+      g_cond_clear (&checks[i].ended);
+    }
+  return good;
 }
 
 /* Every primitive, in the order of its first sample; those without one come last. */
@@ -328,7 +392,6 @@ TEST_FILE (argc, argv)
   g_autoptr (GPtrArray) samples = NULL, primitives = NULL;
   LoomMessage message = { "" };
   gboolean quick;
-  int failed = 0;
 
   /* Arguments with which the program starts itself: MODULE PRIMITIVE NUMBER [quick]. */
   if (argc >= 4 && g_ascii_isdigit (argv[3][0]))
@@ -369,8 +432,5 @@ TEST_FILE (argc, argv)
       printf ("1..0 # SKIP %s\n", message.text);
       return 0;
     }
-  printf ("1..%u\n", primitives->len);
-  for (guint i = 0; i < primitives->len; i++)
-    failed += !check_primitive (argv[0], argv[1], g_ptr_array_index (primitives, i), (int)i + 1, quick);
-  return failed != 0;
+  return !check_primitives (argv[0], argv[1], primitives, quick);
 }

@@ -241,6 +241,22 @@ written_behind_test (void)
                         : "*something wrote * bytes behind the end of memory of 12 bytes*");
 }
 
+/* Memory that was given back is compared as it leaves those pieces of the last 64 MiB that are kept. */
+static void
+written_after_test (void)
+{
+  test_found (
+      [] {
+        float *x = test_memory (9);
+
+        cudaFree (x);
+        x[7] = 1;
+        cudaFree (test_memory (17 << 20));
+        cudaFree (test_memory (1));
+      },
+      "*something wrote byte 28 of memory of 36 bytes after it was given back*");
+}
+
 #endif
 
 static void
@@ -738,6 +754,7 @@ main (int argc, char **argv)
 #if !defined(__SANITIZE_ADDRESS__)
   g_test_add_func ("/emulator/memory/given-back", given_back_test);
   g_test_add_func ("/emulator/memory/written-behind", written_behind_test);
+  g_test_add_func ("/emulator/memory/written-after", written_after_test);
 #endif
 #if defined(__SANITIZE_ADDRESS__)
   g_test_add_func ("/emulator/memory/host-reads", host_reads_test);
