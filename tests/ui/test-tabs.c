@@ -541,6 +541,37 @@ activate_cb (void)
   g_application_quit (G_APPLICATION (application));
 }
 
+/* ---- a busy program -------------------------------------------------------------------------- */
+
+static gboolean
+redraw_cb (gpointer data)
+{
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+destroyed_cb (GtkWidget *widget, gboolean *destroyed)
+{
+  *destroyed = TRUE;
+}
+
+/* A window closes with its last page also while frames follow each other without a pause. */
+static void
+test_close_busy (void)
+{
+  StudioWindow *window = new_window ();
+  const guint redraw = g_idle_add_full (GDK_PRIORITY_REDRAW, redraw_cb, NULL, NULL);
+  gboolean destroyed = FALSE;
+
+  g_signal_connect (window, "destroy", G_CALLBACK (destroyed_cb), &destroyed);
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (window), "win.close-tab", NULL));
+  for (int i = 0; i < 1000 && !destroyed; i++)
+    g_main_context_iteration (NULL, FALSE);
+  g_assert_true (destroyed);
+  g_source_remove (redraw);
+  settle (60);
+}
+
 TEST_FILE (argc, argv)
 {
   g_autofree char *home = g_dir_make_tmp ("gradloom-tabs-XXXXXX", NULL);
@@ -561,6 +592,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tabs/outside", test_outside);
   g_test_add_func ("/tabs/ask-once", test_ask_once);
   g_test_add_func ("/tabs/close-others", test_close_others);
+  g_test_add_func ("/tabs/close-busy", test_close_busy);
   application = GTK_APPLICATION (studio_application_new ());
   g_signal_connect (application, "activate", G_CALLBACK (activate_cb), NULL);
   g_application_run (G_APPLICATION (application), 0, NULL);

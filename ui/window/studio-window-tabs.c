@@ -207,7 +207,7 @@ close_empty_cb (gpointer data)
 }
 
 /* The window closes with its last page, whether that was closed or moved. AdwTabView is still busy in this callback, so
- * the window is destroyed afterwards. */
+ * the window is destroyed afterwards, but before the next frame: windows that redraw without a pause would keep it. */
 static void
 detached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self)
 {
@@ -216,7 +216,7 @@ detached_cb (AdwTabView *view, AdwTabPage *tab, int position, StudioWindow *self
     return;
   update_tab_actions (self);
   if (adw_tab_view_get_n_pages (view) == 0)
-    g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, close_empty_cb, g_object_ref (self), g_object_unref);
+    g_idle_add_full (G_PRIORITY_HIGH_IDLE, close_empty_cb, g_object_ref (self), g_object_unref);
 }
 
 static AdwTabView *
