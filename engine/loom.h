@@ -18,6 +18,7 @@
 #include "engine/data/loom-samples.h"
 #include "engine/dist/loom-dist.h"
 #include "engine/dist/loom-launcher.h"
+#include "engine/graph/loom-edit.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/graph/loom-modules.h"
