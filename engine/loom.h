@@ -17,6 +17,7 @@
 #include "engine/data/loom-csv-guess.h"
 #include "engine/diff/loom-diff.h"
 #include "engine/dist/loom-dist.h"
+#include "engine/graph/loom-edit.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/graph/loom-modules.h"

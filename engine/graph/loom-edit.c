@@ -5,20 +5,13 @@
  * the root's first), because those are the same in a file that is read again after
  * the program died, while serials are not. */
 #include "engine/graph/graph-private.h"
+#include "engine/graph/loom-edit.h"
 
 #include <string.h>
 
-typedef enum
-{
-  EDIT_INSERT,
-  EDIT_REMOVE,
-  EDIT_SET,
-  EDIT_TEXT
-} EditKind;
-
 struct _LoomEdit
 {
-  EditKind kind;
+  LoomEditKind kind;
   guint64 serial; /* of the parent for an insertion, else of the element itself */
   guint index;
   LoomElement *element; /* to be inserted; owned */
@@ -33,7 +26,7 @@ loom_edit_insert (const LoomElement *parent, guint index, LoomElement *element)
   g_return_val_if_fail (parent != NULL && element != NULL && element->parent == NULL, NULL);
 
   edit = g_new0 (LoomEdit, 1);
-  edit->kind = EDIT_INSERT;
+  edit->kind = LOOM_EDIT_INSERT;
   edit->serial = parent->serial;
   edit->index = index;
   edit->element = element;
@@ -48,7 +41,7 @@ loom_edit_remove (const LoomElement *element)
   g_return_val_if_fail (element != NULL && element->parent != NULL, NULL);
 
   edit = g_new0 (LoomEdit, 1);
-  edit->kind = EDIT_REMOVE;
+  edit->kind = LOOM_EDIT_REMOVE;
   edit->serial = element->serial;
   return edit;
 }
@@ -61,7 +54,7 @@ loom_edit_set (const LoomElement *element, const char *attribute, const char *va
   g_return_val_if_fail (element != NULL && attribute != NULL, NULL);
 
   edit = g_new0 (LoomEdit, 1);
-  edit->kind = EDIT_SET;
+  edit->kind = LOOM_EDIT_SET;
   edit->serial = element->serial;
   edit->index = G_MAXUINT;
   edit->attribute = g_strdup (attribute);
@@ -77,7 +70,7 @@ loom_edit_set_text (const LoomElement *element, const char *text)
   g_return_val_if_fail (element != NULL, NULL);
 
   edit = g_new0 (LoomEdit, 1);
-  edit->kind = EDIT_TEXT;
+  edit->kind = LOOM_EDIT_TEXT;
   edit->serial = element->serial;
   edit->value = g_strdup (text);
   return edit;
@@ -107,6 +100,36 @@ loom_edit_free (LoomEdit *edit)
   g_free (edit->attribute);
   g_free (edit->value);
   g_free (edit);
+}
+
+LoomEditKind
+loom_edit_kind (const LoomEdit *edit)
+{
+  return edit->kind;
+}
+
+guint64
+loom_edit_serial (const LoomEdit *edit)
+{
+  return edit->serial;
+}
+
+const LoomElement *
+loom_edit_element (const LoomEdit *edit)
+{
+  return edit->element;
+}
+
+const char *
+loom_edit_attribute (const LoomEdit *edit)
+{
+  return edit->attribute;
+}
+
+const char *
+loom_edit_value (const LoomEdit *edit)
+{
+  return edit->value;
 }
 
 static int
@@ -156,23 +179,23 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
   /* The edit turns into its own inverse: nothing is allocated but what is really new. */
   switch (edit->kind)
     {
-    case EDIT_INSERT:
+    case LOOM_EDIT_INSERT:
       {
         LoomElement *child = g_steal_pointer (&edit->element);
 
         loom_element_attach (e, edit->index, child);
         loom_graph_register (graph, child);
         loom_graph_rebuild_duplicates (child->parent);
-        edit->kind = EDIT_REMOVE;
+        edit->kind = LOOM_EDIT_REMOVE;
         edit->serial = child->serial;
       }
       break;
-    case EDIT_REMOVE:
+    case LOOM_EDIT_REMOVE:
       {
         LoomElement *parent = e->parent;
 
         loom_graph_unregister (graph, e);
-        edit->kind = EDIT_INSERT;
+        edit->kind = LOOM_EDIT_INSERT;
         edit->index = e->index;
         edit->serial = parent->serial;
         edit->element = e;
@@ -180,10 +203,10 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
         loom_graph_rebuild_duplicates (parent);
       }
       break;
-    case EDIT_SET:
+    case LOOM_EDIT_SET:
       apply_set (e, edit);
       break;
-    case EDIT_TEXT:
+    case LOOM_EDIT_TEXT:
       {
         char *old = g_strdup (e->text);
 
@@ -269,24 +292,24 @@ loom_edit_to_line (const LoomGraph *graph, const LoomEdit *edit)
   line = g_string_new (NULL);
   switch (edit->kind)
     {
-    case EDIT_INSERT:
+    case LOOM_EDIT_INSERT:
       g_string_append (line, "insert");
       put_path (line, e);
       put_number (line, edit->index);
       put_tree (line, edit->element);
       break;
-    case EDIT_REMOVE:
+    case LOOM_EDIT_REMOVE:
       g_string_append (line, "remove");
       put_path (line, e);
       break;
-    case EDIT_SET:
+    case LOOM_EDIT_SET:
       g_string_append (line, "set");
       put_path (line, e);
       put_number (line, edit->index);
       put_field (line, edit->attribute);
       put_optional (line, edit->value);
       break;
-    case EDIT_TEXT:
+    case LOOM_EDIT_TEXT:
       g_string_append (line, "text");
       put_path (line, e);
       put_optional (line, edit->value);

@@ -106,6 +106,8 @@ struct _StudioCanvas
   char *scope_path;        /* that the view belongs to */
   GHashTable *views;       /* scope path → StudioView */
   GHashTable *disabled;    /* names of actions that would do nothing now */
+  guint synced_scene;      /* the id of the scene that the cards were made from; 0: of none */
+  gboolean reselect;       /* the selection changed while the cards were those of an earlier graph */
 };
 
 extern guint studio_canvas_signals[];

@@ -140,20 +140,31 @@ make_nodes (StudioCanvas *self, const StudioScene *scene)
 }
 
 static void
-sync_scene (StudioCanvas *self)
+select_cards (StudioCanvas *self, const StudioScene *scene)
 {
-  StudioScene *scene = studio_document_get_scene (self->document);
-  double dx = self->shift_dx, dy = self->shift_dy;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
+      gboolean selected = studio_document_is_selected (self->document, scene->item[i].serial);
+
+      if (node == NULL)
+        continue;
+      studio_node_update (node, scene, i, selected);
+      gtk_accessible_update_state (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);
+    }
+}
+
+/* Makes the cards of a scene, and removes those that it does not have. */
+static void
+sync_cards (StudioCanvas *self, StudioScene *scene)
+{
   guint64 focused = 0;
   g_autofree char *description = NULL, *nodes = NULL, *wires = NULL;
 
-  self->stale = FALSE;
   studio_routes_set_right_angles (scene->routes, self->right_angles);
   studio_scene_set_shapes (scene, self->shapes);
   studio_scene_mark_missing_devices (scene, (const char *const *)self->devices);
   studio_scene_set_stages (scene, self->stages);
-  self->shift_dx = self->shift_dy = 0;
-  studio_canvas_forget_moving (self);
   if (is_much_new (self, scene))
     {
       focused = studio_canvas_focused (self) != NULL ? self->last_focus : 0;
@@ -166,9 +177,6 @@ sync_scene (StudioCanvas *self)
     studio_node_update_accessible (studio_canvas_node (self, scene->item[i].serial), scene,
                                    studio_document_is_selected (self->document, scene->item[i].serial));
   remove_gone (self, scene);
-  sync_annotations (self, scene);
-  if (dx != 0 || dy != 0)
-    studio_canvas_shift (self, dx, dy);
   nodes = g_strdup_printf (ngettext ("%u node", "%u nodes", scene->n_items), scene->n_items);
   wires = g_strdup_printf (ngettext ("%u wire", "%u wires", scene->n_links), scene->n_links);
   description = g_strdup_printf ("%s, %s", nodes, wires);
@@ -176,6 +184,27 @@ sync_scene (StudioCanvas *self)
   if (self->times != NULL)
     studio_measure_set_times (scene, self->times);
   studio_canvas_read_samples (self, scene);
+  self->synced_scene = scene->id;
+}
+
+static void
+sync_scene (StudioCanvas *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  double dx = self->shift_dx, dy = self->shift_dy;
+
+  self->stale = FALSE;
+  self->shift_dx = self->shift_dy = 0;
+  studio_canvas_forget_moving (self);
+  /* In a scene that is there already only positions are others. */
+  if (scene->id != self->synced_scene)
+    sync_cards (self, scene);
+  else if (self->reselect)
+    select_cards (self, scene);
+  self->reselect = FALSE;
+  sync_annotations (self, scene);
+  if (dx != 0 || dy != 0)
+    studio_canvas_shift (self, dx, dy);
   studio_canvas_update_actions (self);
   studio_canvas_light_wires (self);
   studio_canvas_place_again (self);
@@ -204,6 +233,10 @@ static void
 changed_cb (StudioCanvas *self)
 {
   studio_canvas_drop_glide (self);
+  /* The scene has the positions of the graph again, so a drag has nothing to take back. */
+  self->shift_dx = self->shift_dy = 0;
+  self->bent = NULL;
+  studio_canvas_forget_moving (self);
   /* A wire that is being drawn holds indices into the scene that is gone. */
   studio_canvas_end_gesture (self);
   self->stale = TRUE;
@@ -236,18 +269,17 @@ net_changed_cb (StudioCanvas *self)
 static void
 selection_changed_cb (StudioCanvas *self)
 {
-  StudioScene *scene = studio_canvas_scene (self);
+  StudioScene *scene;
 
-  for (guint i = 0; i < scene->n_items; i++)
+  /* Cards are made with their selection, once for several changes. */
+  if (self->stale)
     {
-      StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
-      gboolean selected = studio_document_is_selected (self->document, scene->item[i].serial);
-
-      if (node == NULL)
-        continue;
-      studio_node_update (node, scene, i, selected);
-      gtk_accessible_update_state (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);
+      self->reselect = TRUE;
+      studio_canvas_update_actions (self);
+      return;
     }
+  scene = studio_canvas_scene (self);
+  select_cards (self, scene);
   sync_annotations (self, scene);
   studio_canvas_update_actions (self);
   studio_canvas_redraw_wires (self);

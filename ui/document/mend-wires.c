@@ -4,7 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 
 /* The wires into a node, in the order of the file. */
 static GPtrArray *
@@ -194,7 +194,8 @@ mend_try_modules (const MendPatient *patient, guint at, GHashTable *read)
     {
       const LoomElement *e = loom_element_child (scope, i);
       const char *name = loom_node_module (e);
-      const LoomElement *module = name != NULL ? loom_graph_find_module (patient->document->graph, name) : NULL;
+      const LoomElement *module
+          = name != NULL ? loom_graph_find_module (studio_document_get_graph (patient->document), name) : NULL;
 
       for (guint k = 0; module != NULL && k < loom_element_n_children (module); k++)
         if (patient->mends->len < MEND_MOST
@@ -208,7 +209,7 @@ mend_try_modules (const MendPatient *patient, guint at, GHashTable *read)
 gboolean
 mend_cut (StudioDocument *document, const StudioMend *mend)
 {
-  LoomElement *wire = loom_graph_by_serial (document->graph, mend->from);
+  LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (document), mend->from);
 
   if (wire == NULL)
     return FALSE;

@@ -1,13 +1,13 @@
 /* Copies a selection as a small graph file, and pastes such a text in one transaction. */
-#include "ui/document/studio-loops.h"
 #include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-loops.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/document-edit.h"
 #include "ui/scene/studio-geometry.h"
-#include "ui/document/studio-document-private.h"
 
 /* Appends the module called name, after those that it uses itself. */
 static void
@@ -42,10 +42,10 @@ copy_selected (StudioDocument *document)
   for (guint i = 0; i < scene->n_items; i++)
     if (studio_document_is_selected (document, scene->item[i].serial) && scene->item[i].is_module)
       {
-        const LoomElement *e = loom_graph_by_serial (document->graph, scene->item[i].serial);
+        const LoomElement *e = loom_graph_by_serial (studio_document_get_graph (document), scene->item[i].serial);
 
         for (guint k = 0; k < loom_node_n_modules (e); k++)
-          collect_module (document->graph, loom_node_nth_module (e, k), seen, modules);
+          collect_module (studio_document_get_graph (document), loom_node_nth_module (e, k), seen, modules);
       }
   for (guint i = 0; i < modules->len; i++)
     APPEND (loom_element_copy (modules->pdata[i]));
@@ -57,7 +57,7 @@ copy_selected (StudioDocument *document)
       if (!studio_document_is_selected (document, item->serial))
         continue;
       n++;
-      APPEND (loom_element_copy (loom_graph_by_serial (document->graph, item->serial)));
+      APPEND (loom_element_copy (loom_graph_by_serial (studio_document_get_graph (document), item->serial)));
       g_ascii_formatd (x, sizeof x, "%.10g", item->x);
       g_ascii_formatd (y, sizeof y, "%.10g", item->y);
       loom_element_append_detached (layout, loom_element_new (LOOM_TAG_PLACE, "node", item->id, "x", x, "y", y, NULL));
@@ -66,8 +66,8 @@ copy_selected (StudioDocument *document)
     if (studio_document_is_selected (document, scene->annotation[r].serial))
       {
         n++;
-        loom_element_append_detached (
-            layout, loom_element_copy (loom_graph_by_serial (document->graph, scene->annotation[r].serial)));
+        loom_element_append_detached (layout, loom_element_copy (loom_graph_by_serial (
+                                                  studio_document_get_graph (document), scene->annotation[r].serial)));
       }
   if (n == 0)
     {
@@ -78,7 +78,7 @@ copy_selected (StudioDocument *document)
     if (studio_document_is_selected (document, scene->item[scene->link[l].from].serial)
         && studio_document_is_selected (document, scene->item[scene->link[l].to].serial))
       {
-        LoomElement *wire = loom_graph_by_serial (document->graph, scene->link[l].serial);
+        LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (document), scene->link[l].serial);
         g_autofree char *points = studio_points_format (scene->link[l].point, scene->link[l].n_points);
 
         APPEND (loom_element_copy (wire));
@@ -95,14 +95,16 @@ copy_selected (StudioDocument *document)
 char *
 studio_clipboard_copy (StudioDocument *document)
 {
-  const guint n = document->selection->len;
+  const guint n = studio_document_n_selected (document);
   g_autofree guint64 *before = NULL;
   char *text;
 
   if (studio_scene_n_frames (studio_document_get_scene (document)) == 0 || !studio_document_selects_frame (document))
     return copy_selected (document);
   /* The nodes that a collapsed frame stands for are copied with the frame, which is closed again at once. */
-  before = g_memdup2 (document->selection->data, n * sizeof (guint64));
+  before = g_new (guint64, n);
+  for (guint i = 0; i < n; i++)
+    before[i] = studio_document_get_selected (document, i);
   studio_document_begin (document, _ ("Copy"));
   g_ptr_array_unref (studio_document_open_selected (document));
   text = copy_selected (document);
@@ -119,7 +121,7 @@ studio_clipboard_copy_module (StudioDocument *document, const char *module)
   g_autoptr (LoomGraph) copy = loom_graph_new (module);
   LoomElement *root = loom_graph_root (copy);
 
-  collect_module (document->graph, module, seen, modules);
+  collect_module (studio_document_get_graph (document), module, seen, modules);
   if (modules->len == 0)
     return NULL;
   for (guint i = 0; i < modules->len; i++)
@@ -188,7 +190,7 @@ paste_modules (StudioDocument *document, LoomElement *root, GHashTable *names)
       copy = loom_element_copy (module);
       rename_modules (copy, names);
       free_name = g_strdup (name);
-      for (guint k = 2; (there = loom_graph_find_module (document->graph, free_name)) != NULL; k++)
+      for (guint k = 2; (there = loom_graph_find_module (studio_document_get_graph (document), free_name)) != NULL; k++)
         {
           if (same_tree (copy, there, TRUE))
             break;
@@ -203,7 +205,7 @@ paste_modules (StudioDocument *document, LoomElement *root, GHashTable *names)
           continue;
         }
       loom_element_set_detached (copy, "name", free_name);
-      studio_document_insert (document, loom_graph_root (document->graph), copy);
+      studio_document_insert (document, loom_graph_root (studio_document_get_graph (document)), copy);
     }
 }
 
@@ -233,7 +235,7 @@ may_stand_here (StudioDocument *document, const char *module, const char *called
   const LoomElement *scope = studio_document_get_scope (document);
 
   if (loom_element_tag (scope) != LOOM_TAG_MODULE
-      || !module_reaches (document->graph, module, loom_element_get (scope, "name"), 0))
+      || !module_reaches (studio_document_get_graph (document), module, loom_element_get (scope, "name"), 0))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
                _ ("Module %s cannot be pasted here because it would contain itself. Leave the module first."), called);

@@ -6,12 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/document-edit.h"
+
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-arrange.h"
 #include "ui/document/studio-library.h"
-#include "ui/scene/studio-flow.h"
-#include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
+#include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-geometry.h"
 
 #define GAP 64.0 /* between a card and the one behind it */
@@ -67,7 +68,8 @@ fresh_init (Fresh *fresh, StudioDocument *self, const char *name, gboolean is_mo
   if (fresh->library == NULL)
     fresh->name = g_strdup (name);
   if (is_module)
-    fresh->module = loom_graph_find_module (fresh->library != NULL ? fresh->library : self->graph, fresh->name);
+    fresh->module = loom_graph_find_module (fresh->library != NULL ? fresh->library : studio_document_get_graph (self),
+                                            fresh->name);
   if (fresh->op == NULL && fresh->module == NULL)
     return FALSE;
   studio_document_get_net (self);
@@ -297,7 +299,7 @@ insert_behind (Fresh *fresh, const StudioItem *item)
   for (guint l = item->output[fresh->output].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
     {
       const StudioLink *link = &scene->link[l];
-      const LoomElement *wire = loom_graph_by_serial (fresh->document->graph, link->serial);
+      const LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (fresh->document), link->serial);
 
       if (wire == NULL || loom_element_tag (wire) != LOOM_TAG_WIRE
           || !would_take (fresh, &scene->item[link->to], link->input))
@@ -568,7 +570,8 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
       join_targets (fresh);
       g_array_append_val (fresh->gone, place->serial);
       add_wire (fresh, main_output_end (fresh),
-                g_strdup (loom_element_get (loom_graph_by_serial (fresh->document->graph, place->serial), "to")));
+                g_strdup (loom_element_get (
+                    loom_graph_by_serial (studio_document_get_graph (fresh->document), place->serial), "to")));
       return TRUE;
     }
   return FALSE;
@@ -614,7 +617,8 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
     }
   serial = loom_element_serial (studio_document_insert (self, scope, g_steal_pointer (&fresh->node)));
   for (guint i = 0; i < fresh->gone->len; i++)
-    studio_document_remove_element (self, loom_graph_by_serial (self->graph, g_array_index (fresh->gone, guint64, i)));
+    studio_document_remove_element (
+        self, loom_graph_by_serial (studio_document_get_graph (self), g_array_index (fresh->gone, guint64, i)));
   for (guint i = 0; i < fresh->from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));

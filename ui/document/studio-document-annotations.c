@@ -1,5 +1,5 @@
 /* Frames and notes of the layout: adding them, and what moves when they move. */
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Commands that put cards, frames and notes elsewhere: moving, arranging, aligning. Each is one transaction. */
 #include "ui/document/studio-document-arrange.h"
 
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -40,7 +40,7 @@ move_each (StudioDocument *self, const char *name, const double *dx, const doubl
   for (guint r = 0; r < scene->n_annotations; r++)
     {
       guint k = scene->n_items + r;
-      LoomElement *e = loom_graph_by_serial (self->graph, scene->annotation[r].serial);
+      LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self), scene->annotation[r].serial);
       g_autofree char *x = studio_document_coordinate (scene->annotation[r].x + dx[k]);
       g_autofree char *y = studio_document_coordinate (scene->annotation[r].y + dy[k]);
 
@@ -107,7 +107,7 @@ studio_document_arrange (StudioDocument *self, double width, double height, Stud
   /* A direction is one of the whole. */
   is_part = n > 1 && n < scene->n_items && direction == STUDIO_LAYOUT_AUTOMATIC;
   layout = studio_layout_new (scene, is_part ? chosen : NULL, width, height, direction);
-  edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
+  edits = studio_layout_edits (studio_document_get_graph (self), studio_document_get_scope (self), scene, layout);
   studio_document_begin (self, _ (names[is_part ? STUDIO_LAYOUT_KEEP : direction]));
   for (guint i = 0; i < edits->len; i++)
     studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));

@@ -1,14 +1,14 @@
 /* The commands that change the graph: each is one transaction, and leaves a graph without torn wires. */
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
-#include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-#include "ui/layout/studio-layout.h"
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-add.h"
+#include "ui/layout/studio-layout.h"
 
 /* ---- helpers ------------------------------------------------------------ */
 
@@ -51,7 +51,7 @@ ensure_child (StudioDocument *self, LoomElement *parent, LoomTag tag)
 LoomElement *
 studio_document_ensure (StudioDocument *self, LoomTag tag)
 {
-  return ensure_child (self, loom_graph_root (self->graph), tag);
+  return ensure_child (self, loom_graph_root (studio_document_get_graph (self)), tag);
 }
 
 void
@@ -118,17 +118,13 @@ note_bridges (StudioDocument *self, const StudioScene *scene)
   for (guint l = 0; l < scene->n_links; l++)
     {
       const StudioLink *link = &scene->link[l];
-      StudioBridge bridge;
       guint from, output;
 
       if (!is_going (self, scene, link->from) || is_going (self, scene, link->to)
           || !source_of (self, scene, link->from, &from, &output))
         continue;
-      bridge.from = scene->item[from].serial;
-      bridge.output = scene->item[from].output[output].name;
-      bridge.to = scene->item[link->to].serial;
-      bridge.input = scene->item[link->to].input[link->input].name;
-      g_array_append_val (self->bridges, bridge);
+      studio_document_note_bridge (self, scene->item[from].serial, scene->item[from].output[output].name,
+                                   scene->item[link->to].serial, scene->item[link->to].input[link->input].name);
     }
 }
 
@@ -150,7 +146,7 @@ delete_selected (StudioDocument *self)
       if (studio_document_is_selected (self, link->serial) || is_going (self, scene, link->from)
           || is_going (self, scene, link->to))
         {
-          g_ptr_array_add (gone, loom_graph_by_serial (self->graph, link->serial));
+          g_ptr_array_add (gone, loom_graph_by_serial (studio_document_get_graph (self), link->serial));
           n_wires++;
           if (!is_going (self, scene, link->to))
             g_hash_table_add (thin, g_strdup (scene->item[link->to].id));
@@ -167,12 +163,12 @@ delete_selected (StudioDocument *self)
       place = loom_scope_find_place (scope, only);
       if (place != NULL)
         g_ptr_array_add (gone, place);
-      g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->item[i].serial));
+      g_ptr_array_add (gone, loom_graph_by_serial (studio_document_get_graph (self), scene->item[i].serial));
     }
   for (guint r = 0; r < scene->n_annotations; r++)
     if (studio_document_is_selected (self, scene->annotation[r].serial))
       {
-        g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->annotation[r].serial));
+        g_ptr_array_add (gone, loom_graph_by_serial (studio_document_get_graph (self), scene->annotation[r].serial));
         n_annotations++;
       }
   if (gone->len == 0)
@@ -291,7 +287,7 @@ studio_document_set_element_attribute (StudioDocument *self, LoomElement *elemen
   studio_document_edit (self, loom_edit_set (element, attribute, value));
   if (op != NULL && op->variants != NULL && strcmp (attribute, op->params->name) == 0)
     drop_other_params (self, element, op);
-  if (self->depth == 1)
+  if (studio_document_is_outermost (self))
     studio_document_merge (self, key);
   studio_document_end (self);
 }
@@ -299,7 +295,7 @@ studio_document_set_element_attribute (StudioDocument *self, LoomElement *elemen
 void
 studio_document_set_attribute (StudioDocument *self, guint64 serial, const char *attribute, const char *value)
 {
-  LoomElement *e = loom_graph_by_serial (self->graph, serial);
+  LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self), serial);
 
   if (e != NULL)
     studio_document_set_element_attribute (self, e, attribute, value);
@@ -358,7 +354,8 @@ rename_in (StudioDocument *self, LoomElement *parent, const char *old, const cha
       LoomElement *e = loom_element_child (parent, i);
       const LoomTag tag = loom_element_tag (e);
 
-      if (tag == LOOM_TAG_LAYOUT || (tag == LOOM_TAG_VIEW && parent != loom_graph_root (self->graph)))
+      if (tag == LOOM_TAG_LAYOUT
+          || (tag == LOOM_TAG_VIEW && parent != loom_graph_root (studio_document_get_graph (self))))
         rename_in (self, e, old, id);
       else if (tag == LOOM_TAG_FRAME)
         rename_listed (self, e, old, id);
@@ -484,8 +481,8 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
   if (loom_element_tag (scope) == LOOM_TAG_MODULE
       && (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT) || loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT)))
     {
-      rename_instance_ports (self, loom_graph_root (self->graph), loom_element_get (scope, "name"), old, id,
-                             loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT));
+      rename_instance_ports (self, loom_graph_root (studio_document_get_graph (self)), loom_element_get (scope, "name"),
+                             old, id, loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT));
       if (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT))
         rename_carried (self, scope, old, id);
     }

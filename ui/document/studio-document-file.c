@@ -18,7 +18,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
 {
   guint n_before;
 
-  self->saving = NULL;
+  studio_document_set_saving (self, NULL);
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
   g_clear_pointer (&self->net, loom_net_free);
@@ -36,14 +36,14 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
     }
   studio_document_guard (self);
   n_before = studio_document_begin_history (self, path);
-  g_array_set_size (self->scope, 0);
-  g_array_set_size (self->selection, 0);
-  studio_document_rebuild_selected (self);
+  scope_path_leave_to (self->scope, 0);
+  selection_set (self->selection, NULL, 0);
   g_array_set_size (self->bridges, 0);
-  g_free (self->saved_text);
-  self->saved_text = loom_graph_write (graph, NULL);
+  saved_content_set (self->saved, loom_graph_write (graph, NULL));
+  self->reported_edited = FALSE;
   studio_document_note_disk (self, digest);
   studio_document_forget_derived (self);
+  self->reach = EDIT_REACH_ALL;
   /* All parts are of the new graph now, and may be asked for. */
   g_signal_emit_by_name (self, "history-changed", 0, n_before, 1);
   studio_document_changed (self);
@@ -80,7 +80,7 @@ studio_document_open (StudioDocument *self, const char *path, GError **error)
 
   if (graph == NULL)
     return FALSE;
-  adopt (self, graph, faults, g_bytes_new (text, length), absolute, studio_document_digest (text, length));
+  adopt (self, graph, faults, g_bytes_new (text, length), absolute, studio_file_watch_digest_of (text, length));
   return TRUE;
 }
 
@@ -98,11 +98,9 @@ studio_document_reset (StudioDocument *self)
 void
 studio_document_note_saved (StudioDocument *self)
 {
-  g_free (self->saved_text);
-  self->saved_text = loom_graph_write (self->graph, NULL);
-  self->saved_step = studio_document_last_step (self);
-  self->edited = FALSE;
-  self->edited_valid = TRUE;
+  saved_content_set (self->saved, loom_graph_write (self->graph, NULL));
+  self->saved_step = undo_log_last_step (self->log);
+  self->reported_edited = FALSE;
   studio_document_end_merge (self);
   if (self->journal != NULL)
     studio_journal_saved (self->journal, self->path);
@@ -136,14 +134,8 @@ studio_document_dup_title (StudioDocument *self)
 gboolean
 studio_document_is_edited (StudioDocument *self)
 {
-  if (!self->edited_valid)
-    {
-      g_autofree char *text = loom_graph_write (self->graph, NULL);
-
-      self->edited = strcmp (text, self->saved_text) != 0;
-      self->edited_valid = TRUE;
-    }
-  return self->edited || self->disk == STUDIO_DISK_GONE;
+  return saved_content_differs (self->saved, self->graph)
+         || studio_file_watch_get_state (self->watch) == STUDIO_DISK_GONE;
 }
 
 gboolean
@@ -159,7 +151,7 @@ studio_document_keep_journal (StudioDocument *self, const char *folder, GError *
 {
   g_autofree char *standard = folder == NULL ? studio_journal_default_folder () : g_strdup (folder);
 
-  g_return_val_if_fail (self->undo->len == 0 && self->redo->len == 0, FALSE);
+  g_return_val_if_fail (studio_document_n_history (self) == 1, FALSE);
   if (g_mkdir_with_parents (standard, 0700) != 0)
     {
       int code = errno;
@@ -201,7 +193,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   /* The file's content when Studio ended is known: the text that editing began with, or what was saved last, if that
    * was before another crash. */
   if (content->path != NULL)
-    digest = content->digest != NULL ? g_strdup (content->digest) : studio_document_digest (base, length);
+    digest = content->digest != NULL ? g_strdup (content->digest) : studio_file_watch_digest_of (base, length);
   adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, digest);
 
   if (content->n_saved > 0)
@@ -235,7 +227,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
 void
 studio_document_close (StudioDocument *self)
 {
-  self->saving = NULL;
+  studio_document_set_saving (self, NULL);
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
   self->wants_journal = FALSE;

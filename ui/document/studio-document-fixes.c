@@ -1,13 +1,21 @@
 /* Fixes for faults, offered on their cards: an attribute's value or name that the engine gives, a wire across deleted
  * nodes, or a wire to a name that a formula no longer has. */
-#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
-#include "ui/document/studio-trials.h"
+#include "ui/document/studio-loops.h"
 #include "ui/document/studio-mend.h"
+#include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
 #include <time.h>
+
+void
+studio_document_note_bridge (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input)
+{
+  const StudioBridge bridge = { from, to, output, input };
+
+  g_array_append_val (self->bridges, bridge);
+}
 
 const StudioBridge *
 studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port)
@@ -178,6 +186,12 @@ studio_trials_clock (void)
 
   clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
   return now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+gboolean
+studio_document_has_unlimited_trials (StudioDocument *self)
+{
+  return self->trials_unlimited;
 }
 
 void

@@ -3,8 +3,8 @@
  * The frame's attribute "collapsed" lists the nodes that it stands for: what lies within its border would not do,
  * because cards may be put where the frame is while it is closed. Notes and frames within have no names; they are
  * marked "hidden", and lie within the border as they did. */
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-document-arrange.h"
-#include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 static LoomElement *
 frame_at (StudioDocument *self, guint64 serial)
 {
-  LoomElement *e = loom_graph_by_serial (self->graph, serial);
+  LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self), serial);
 
   return e != NULL && loom_element_tag (e) == LOOM_TAG_FRAME ? e : NULL;
 }
@@ -63,14 +63,15 @@ append_nodes (const StudioScene *scene, const LoomElement *frame, const StudioIt
 static void
 hide (StudioDocument *self, const StudioScene *scene, guint annotation, GPtrArray *hidden)
 {
-  g_ptr_array_add (hidden, loom_graph_by_serial (self->graph, scene->annotation[annotation].serial));
+  g_ptr_array_add (hidden,
+                   loom_graph_by_serial (studio_document_get_graph (self), scene->annotation[annotation].serial));
 }
 
 /* FALSE: there is no card within. */
 static gboolean
 collapse (StudioDocument *self, const StudioScene *scene, const StudioAnnotation *frame)
 {
-  LoomElement *element = loom_graph_by_serial (self->graph, frame->serial);
+  LoomElement *element = loom_graph_by_serial (studio_document_get_graph (self), frame->serial);
   g_autoptr (GString) ids = g_string_new (NULL);
   g_autoptr (GPtrArray) hidden = g_ptr_array_new ();
 
@@ -80,9 +81,9 @@ collapse (StudioDocument *self, const StudioScene *scene, const StudioAnnotation
 
       if (!studio_geometry_is_within (frame, item->x, item->y, item->width, item->height))
         continue;
-      append_nodes (scene, loom_graph_by_serial (self->graph, item->serial), item, ids);
+      append_nodes (scene, loom_graph_by_serial (studio_document_get_graph (self), item->serial), item, ids);
       if (item->is_frame)
-        g_ptr_array_add (hidden, loom_graph_by_serial (self->graph, item->serial));
+        g_ptr_array_add (hidden, loom_graph_by_serial (studio_document_get_graph (self), item->serial));
     }
   if (ids->len == 0)
     return FALSE;
@@ -238,7 +239,7 @@ studio_document_selected_nodes (StudioDocument *self)
 
   for (guint i = 0; i < scene->n_items; i++)
     {
-      LoomElement *e = loom_graph_by_serial (self->graph, scene->item[i].serial);
+      LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self), scene->item[i].serial);
       const char *list = scene->item[i].is_frame ? loom_element_get (e, "collapsed") : NULL;
       g_auto (GStrv) ids = g_strsplit (list != NULL ? list : "", " ", -1);
 

@@ -1,6 +1,6 @@
 /* Groups a selection into a module in place: ports are worked out from the wires that cross its border, arguments from
  * the names in the formulas that go inside. What is computed stays the same. */
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -48,10 +48,11 @@ find_border (GArray *borders, guint item, guint port)
 
 /* Whether a wire begins at a weight of the item and not at one of its outputs. */
 static gboolean
-is_weight_way (const StudioDocument *document, const StudioItem *item, guint port)
+is_weight_way (StudioDocument *document, const StudioItem *item, guint port)
 {
   const char *name = item->output[port].name;
-  const LoomElement *module = item->is_module ? loom_graph_find_module (document->graph, item->kind) : NULL;
+  const LoomElement *module
+      = item->is_module ? loom_graph_find_module (studio_document_get_graph (document), item->kind) : NULL;
 
   if (item->op != NULL && !item->is_module)
     return loom_op_weight_index (item->op, name) >= 0;
@@ -68,7 +69,8 @@ check_members (Grouping *g, GError **error)
 
   for (guint i = 0; i < g->scene->n_items; i++)
     {
-      const LoomElement *node = loom_graph_by_serial (g->document->graph, g->scene->item[i].serial);
+      const LoomElement *node
+          = loom_graph_by_serial (studio_document_get_graph (g->document), g->scene->item[i].serial);
 
       if (!g->inside[i])
         continue;
@@ -223,7 +225,8 @@ add_arguments (Grouping *g)
       for (guint i = 0; name != NULL && i < g->scene->n_items && !used; i++)
         {
           const LoomElement *node
-              = g->inside[i] ? loom_graph_by_serial (g->document->graph, g->scene->item[i].serial) : NULL;
+              = g->inside[i] ? loom_graph_by_serial (studio_document_get_graph (g->document), g->scene->item[i].serial)
+                             : NULL;
 
           for (guint a = 0; node != NULL && a < loom_element_n_attributes (node) && !used; a++)
             {
@@ -249,7 +252,7 @@ add_member_wires (Grouping *g)
   for (guint l = 0; l < g->scene->n_links; l++)
     {
       const StudioLink *link = &g->scene->link[l];
-      const LoomElement *wire = loom_graph_by_serial (g->document->graph, link->serial);
+      const LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (g->document), link->serial);
 
       if (!g->inside[link->to])
         continue;
@@ -306,7 +309,7 @@ add_routes (Grouping *g, LoomElement *layout)
       for (guint l = 0; loom_element_tag (e) == LOOM_TAG_ROUTE && l < g->scene->n_links; l++)
         {
           const StudioLink *link = &g->scene->link[l];
-          const LoomElement *wire = loom_graph_by_serial (g->document->graph, link->serial);
+          const LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (g->document), link->serial);
 
           if (g->inside[link->from] && g->inside[link->to]
               && g_strcmp0 (loom_element_get (e, "from"), loom_element_get (wire, "from")) == 0
@@ -336,8 +339,9 @@ add_layout (Grouping *g)
                   top + i * (STUDIO_CARD_HEIGHT + STUDIO_GRID));
   for (guint r = 0; r < g->scene->n_annotations; r++)
     if (studio_document_is_selected (g->document, g->scene->annotation[r].serial))
-      loom_element_append_detached (
-          layout, loom_element_copy (loom_graph_by_serial (g->document->graph, g->scene->annotation[r].serial)));
+      loom_element_append_detached (layout,
+                                    loom_element_copy (loom_graph_by_serial (studio_document_get_graph (g->document),
+                                                                             g->scene->annotation[r].serial)));
   add_routes (g, layout);
   loom_element_append_detached (g->module, layout);
 }
@@ -351,8 +355,8 @@ build_module (Grouping *g)
   add_ports (g, g->inputs, LOOM_ROLE_MODULE_INPUT);
   for (guint i = 0; i < g->scene->n_items; i++)
     if (g->inside[i])
-      loom_element_append_detached (
-          g->module, loom_element_copy (loom_graph_by_serial (g->document->graph, g->scene->item[i].serial)));
+      loom_element_append_detached (g->module, loom_element_copy (loom_graph_by_serial (
+                                                   studio_document_get_graph (g->document), g->scene->item[i].serial)));
   add_ports (g, g->outputs, LOOM_ROLE_MODULE_OUTPUT);
   add_member_wires (g);
   add_layout (g);
@@ -419,7 +423,7 @@ turn_leaving_wires (Grouping *g)
   for (guint l = 0; l < g->scene->n_links; l++)
     {
       const StudioLink *link = &g->scene->link[l];
-      LoomElement *wire = loom_graph_by_serial (g->document->graph, link->serial);
+      LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (g->document), link->serial);
       guint b = find_border (g->outputs, link->from, link->output);
       g_autofree char *from = NULL;
 
@@ -457,7 +461,7 @@ remove_members (Grouping *g)
   for (guint l = 0; l < g->scene->n_links; l++)
     if (g->inside[g->scene->link[l].to])
       {
-        LoomElement *wire = loom_graph_by_serial (self->graph, g->scene->link[l].serial);
+        LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (self), g->scene->link[l].serial);
 
         studio_document_forget_route (self, wire);
         studio_document_remove_element (self, wire);
@@ -469,18 +473,20 @@ remove_members (Grouping *g)
       if (place != NULL)
         studio_document_remove_element (self, place);
       if (g->inside[i])
-        studio_document_remove_element (self, loom_graph_by_serial (self->graph, g->scene->item[i].serial));
+        studio_document_remove_element (
+            self, loom_graph_by_serial (studio_document_get_graph (self), g->scene->item[i].serial));
     }
   for (guint r = 0; r < g->scene->n_annotations; r++)
     if (studio_document_is_selected (self, g->scene->annotation[r].serial))
-      studio_document_remove_element (self, loom_graph_by_serial (self->graph, g->scene->annotation[r].serial));
+      studio_document_remove_element (
+          self, loom_graph_by_serial (studio_document_get_graph (self), g->scene->annotation[r].serial));
 }
 
 static void
 exchange (Grouping *g)
 {
   StudioDocument *self = g->document;
-  LoomElement *root = loom_graph_root (self->graph);
+  LoomElement *root = loom_graph_root (studio_document_get_graph (self));
   /* A module stands before the one that uses it, as one reads them. */
   guint index = g->scope != root ? loom_element_index (g->scope) : loom_element_place_for (root, LOOM_TAG_MODULE);
   double x = g->bounds.x + g->bounds.width / 2 - STUDIO_CARD_WIDTH / 2;
@@ -521,7 +527,7 @@ free_module_name (StudioDocument *self, const char *wanted)
 {
   char *name = g_strdup (wanted);
 
-  for (guint k = 2; loom_graph_find_module (self->graph, name) != NULL; k++)
+  for (guint k = 2; loom_graph_find_module (studio_document_get_graph (self), name) != NULL; k++)
     {
       g_free (name);
       name = g_strdup_printf ("%s_%u", wanted, k);

@@ -1,7 +1,7 @@
 /* Paths that <train>, <view> and <lesson> keep: they follow when nodes get another name or another place in the tree of
  * modules. */
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
-#include "ui/document/studio-document-private.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ static char *
 walk_path (StudioDocument *self, const char *path, const LoomElement *scope, StudioPathStep step, gpointer data)
 {
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
-  const LoomElement *at = loom_graph_root (self->graph);
+  const LoomElement *at = loom_graph_root (studio_document_get_graph (self));
   g_autoptr (GString) s = g_string_new (NULL);
   gboolean changed = FALSE;
 
@@ -65,7 +65,7 @@ walk_path (StudioDocument *self, const char *path, const LoomElement *scope, Stu
       if (used == 2)
         module = loom_node_module_at (node, part[i + 1]);
       i += used - 1;
-      at = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
+      at = module != NULL ? loom_graph_find_module (studio_document_get_graph (self), module) : NULL;
     }
   return changed ? g_string_free (g_steal_pointer (&s), FALSE) : NULL;
 }
@@ -118,7 +118,7 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
   gsize at = 0;
 
-  *found = (StudioPathScope){ .scope = loom_graph_root (self->graph) };
+  *found = (StudioPathScope){ .scope = loom_graph_root (studio_document_get_graph (self)) };
   for (guint i = 0; found->scope != NULL && path[0] != '\0' && part[i] != NULL; i++)
     {
       if (found->instance != NULL && loom_node_is_copy (found->instance, part[i]))
@@ -126,7 +126,7 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
           const char *module = loom_node_module_at (found->instance, part[i]);
 
           found->copy = (guint)MIN (g_ascii_strtoull (part[i], NULL, 10), G_MAXUINT);
-          found->scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
+          found->scope = module != NULL ? loom_graph_find_module (studio_document_get_graph (self), module) : NULL;
         }
       else
         {
@@ -136,7 +136,7 @@ find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
           found->instance = node;
           found->copy = 0;
           found->n_around = at > 0 ? at - 1 : 0;
-          found->scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
+          found->scope = module != NULL ? loom_graph_find_module (studio_document_get_graph (self), module) : NULL;
         }
       at += strlen (part[i]) + 1;
     }
@@ -168,7 +168,7 @@ map_in (Mapping *m, LoomElement *parent)
       /* Before its scope gets another path, by which it is found. */
       if (tag == LOOM_TAG_SLIDE)
         map_slide (m, e);
-      if (tag == LOOM_TAG_PAGE && m->change->scope == loom_graph_root (m->document->graph))
+      if (tag == LOOM_TAG_PAGE && m->change->scope == loom_graph_root (studio_document_get_graph (m->document)))
         map_words (m, e, "spotlight", map_name);
       for (guint p = 0; p < G_N_ELEMENTS (places); p++)
         for (guint a = 0; tag == places[p].tag && places[p].attributes[a] != NULL; a++)
@@ -189,5 +189,5 @@ studio_document_map_paths (StudioDocument *self, const StudioPathChange *change,
 {
   Mapping m = { .document = self, .change = change, .data = data };
 
-  map_in (&m, loom_graph_root (self->graph));
+  map_in (&m, loom_graph_root (studio_document_get_graph (self)));
 }

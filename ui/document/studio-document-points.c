@@ -1,5 +1,5 @@
 /* Points that the user leads a wire through: a <route> of the layout, which names its wire by its ends. */
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -52,7 +52,7 @@ studio_document_put_points (StudioDocument *self, LoomElement *wire, const Studi
 static void
 change (StudioDocument *self, const StudioLink *link, const char *name, const StudioPoint *point, guint n)
 {
-  LoomElement *wire = loom_graph_by_serial (self->graph, link->serial);
+  LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (self), link->serial);
 
   studio_document_begin (self, name);
   studio_document_put_points (self, wire, point, n);
@@ -167,6 +167,7 @@ studio_document_shift_points (StudioDocument *self, const double *dx, const doub
       point = g_memdup2 (link->point, link->n_points * sizeof *point);
       for (guint k = 0; k < link->n_points; k++)
         point[k] = (StudioPoint){ point[k].x + dx[link->from], point[k].y + dy[link->from] };
-      studio_document_put_points (self, loom_graph_by_serial (self->graph, link->serial), point, link->n_points);
+      studio_document_put_points (self, loom_graph_by_serial (studio_document_get_graph (self), link->serial), point,
+                                  link->n_points);
     }
 }

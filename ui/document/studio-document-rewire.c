@@ -1,5 +1,5 @@
 /* Commands on several wires at once: cutting, moving all of an output, and dissolving nodes out of their wires. */
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
@@ -14,7 +14,7 @@ studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)
   studio_document_begin (self, name);
   for (guint i = 0; i < n; i++)
     {
-      LoomElement *e = loom_graph_by_serial (self->graph, wires[i]);
+      LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self), wires[i]);
 
       if (e != NULL && loom_element_tag (e) == LOOM_TAG_WIRE)
         studio_document_remove_wire (self, e);
@@ -62,7 +62,7 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
   studio_document_begin (self, name);
   for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
     {
-      LoomElement *wire = loom_graph_by_serial (self->graph, scene->link[l].serial);
+      LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (self), scene->link[l].serial);
 
       studio_document_forget_route (self, wire);
       studio_document_put (self, wire, "from", text);
@@ -117,7 +117,7 @@ studio_document_dup_moving_refusal (StudioDocument *self, guint64 from, const ch
                               scene->item[t].id, scene->item[scene->link[l].to].id);
   if (!scene->item[t].output[p].typed)
     return NULL;
-  trial = loom_graph_copy (self->graph);
+  trial = loom_graph_copy (studio_document_get_graph (self));
   return try_moving (trial, scene, before, f, o, t, p);
 }
 
@@ -144,10 +144,10 @@ studio_document_movable_ports (StudioDocument *self, guint64 from, guint output,
 
         *it = !circle[i];
         if (!*it || (i == f && p == output) || !scene->item[i].output[p].typed
-            || (!self->trials_unlimited && studio_trials_clock () - start > budget))
+            || (!studio_document_has_unlimited_trials (self) && studio_trials_clock () - start > budget))
           continue;
         if (trial == NULL)
-          trial = loom_graph_copy (self->graph);
+          trial = loom_graph_copy (studio_document_get_graph (self));
         sentence = try_moving (trial, scene, before, f, output, i, p);
         *it = sentence == NULL;
       }
@@ -218,7 +218,7 @@ static void
 give_back_refused (StudioDocument *self, const StudioScene *scene, const LoomFaults *before, GArray *rewired)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (self->graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (studio_document_get_graph (self), NULL, faults);
 
   for (guint i = 0; i < rewired->len; i++)
     {
@@ -255,7 +255,7 @@ dissolve_selected (StudioDocument *self)
     {
       const StudioLink *link = &scene->link[l];
       guint from = link->from, output = link->output;
-      LoomElement *wire = loom_graph_by_serial (self->graph, link->serial);
+      LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (self), link->serial);
       g_autofree char *text = NULL;
       Rewired r = { wire, NULL, link->to };
 

@@ -28,7 +28,7 @@ save_new (StudioDocument *self, const char *path)
 
   save->path = g_canonicalize_filename (path != NULL ? path : self->path, NULL);
   save->text = loom_graph_write (self->graph, &save->length);
-  save->step = studio_document_last_step (self);
+  save->step = undo_log_last_step (self->log);
   /* Text typed from now on is a step of its own, which is not in the file. */
   studio_document_end_merge (self);
   return save;
@@ -55,10 +55,8 @@ note_saved (StudioDocument *self, const Save *save)
       studio_document_note_saved (self);
       return;
     }
-  g_free (self->saved_text);
-  self->saved_text = g_strdup (save->text);
+  saved_content_set_earlier (self->saved, g_strdup (save->text));
   self->saved_step = save->step;
-  self->edited_valid = FALSE;
   studio_document_end_merge (self);
   g_signal_emit_by_name (self, "file-changed");
 }
@@ -72,13 +70,14 @@ note_written (StudioDocument *self, const Save *save)
   was_new = self->path == NULL;
   g_free (self->path);
   self->path = g_strdup (save->path);
-  studio_document_note_disk (self, studio_document_digest (save->text, save->length));
+  studio_document_note_disk (self, studio_file_watch_digest_of (save->text, save->length));
   self->n_dropped = 0;
   folder = loom_run_data_folder (self->path);
   if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
     {
       /* Relative data paths mean something else now. */
       loom_graph_set_folder (self->graph, folder);
+      self->reach = EDIT_REACH_ALL;
       studio_document_changed (self);
     }
   /* Paths of a graph that had no file were chosen here. */
@@ -128,7 +127,7 @@ studio_document_save_async (StudioDocument *self, const char *path, GAsyncReadyC
   g_autoptr (GTask) task = g_task_new (NULL, NULL, callback, data);
 
   g_return_if_fail (self->saving == NULL && (path != NULL || self->path != NULL));
-  self->saving = task;
+  studio_document_set_saving (self, task);
   g_task_set_task_data (task, save_new (self, path), save_free);
   g_task_run_in_thread (task, write_thread);
 }
@@ -140,7 +139,7 @@ studio_document_save_finish (StudioDocument *self, GAsyncResult *result, GError 
   gboolean ours = self->saving == task, done = g_task_propagate_boolean (task, error);
 
   if (ours)
-    self->saving = NULL;
+    studio_document_set_saving (self, NULL);
   if (ours && done)
     note_written (self, g_task_get_task_data (task));
   return done;

@@ -1,31 +1,20 @@
 /* The document's scopes (which module one is in), and what it has in common with a run. */
-#include "ui/document/studio-loops.h"
 #include "ui/document/studio-document-private.h"
+#include "ui/document/studio-loops.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
 
-static StudioScopeEntry *
-innermost (StudioDocument *self)
-{
-  return self->scope->len > 0 ? &g_array_index (self->scope, StudioScopeEntry, self->scope->len - 1) : NULL;
-}
-
 LoomElement *
 studio_document_get_scope (StudioDocument *self)
 {
-  StudioScopeEntry *entry = innermost (self);
-  LoomElement *module = entry != NULL ? loom_graph_by_serial (self->graph, entry->module) : NULL;
-
-  return module != NULL ? module : loom_graph_root (self->graph);
+  return scope_path_element (self->scope, self->graph);
 }
 
 const char *
 studio_document_get_scope_path (StudioDocument *self)
 {
-  StudioScopeEntry *entry = innermost (self);
-
-  return entry != NULL ? entry->path : "";
+  return scope_path_text (self->scope);
 }
 
 LoomElement *
@@ -52,8 +41,7 @@ static void
 scope_moved (StudioDocument *self)
 {
   studio_document_refresh_scene (self);
-  g_array_set_size (self->selection, 0);
-  g_hash_table_remove_all (self->selected);
+  selection_set (self->selection, NULL, 0);
   g_signal_emit_by_name (self, "scope-changed");
   g_signal_emit_by_name (self, "selection-changed");
 }
@@ -69,22 +57,15 @@ studio_document_enter_body (StudioDocument *self, guint64 serial, guint body)
 {
   LoomElement *e = studio_document_node (self, serial), *module;
   const char *name = e != NULL ? loom_node_nth_module (e, body) : NULL;
-  gboolean is_numbered = e != NULL && loom_node_numbers_modules (e);
-  StudioScopeEntry entry;
+  g_autofree char *path = NULL, *body_path = NULL;
 
   module = name != NULL ? loom_graph_find_module (self->graph, name) : NULL;
-  if (module == NULL || self->depth > 0)
+  if (module == NULL || studio_document_is_editing (self))
     return FALSE;
-  entry.module = loom_element_serial (module);
-  entry.instance = serial;
-  entry.path = studio_document_dup_node_path (self, serial);
-  if (is_numbered)
-    {
-      g_autofree char *node = entry.path;
-
-      entry.path = g_strdup_printf ("%s.%u", node, body);
-    }
-  g_array_append_val (self->scope, entry);
+  path = studio_document_dup_node_path (self, serial);
+  if (loom_node_numbers_modules (e))
+    body_path = g_strdup_printf ("%s.%u", path, body);
+  scope_path_enter (self->scope, loom_element_serial (module), serial, body_path != NULL ? body_path : path);
   scope_moved (self);
   return TRUE;
 }
@@ -94,10 +75,10 @@ studio_document_leave_to (StudioDocument *self, guint depth)
 {
   guint64 instance;
 
-  if (depth >= self->scope->len || self->depth > 0)
+  if (depth >= scope_path_depth (self->scope) || studio_document_is_editing (self))
     return;
-  instance = g_array_index (self->scope, StudioScopeEntry, depth).instance;
-  g_array_set_size (self->scope, depth);
+  instance = scope_path_level (self->scope, depth).instance;
+  scope_path_leave_to (self->scope, depth);
   scope_moved (self);
   studio_document_select_only (self, instance);
 }
@@ -105,14 +86,14 @@ studio_document_leave_to (StudioDocument *self, guint depth)
 void
 studio_document_leave (StudioDocument *self)
 {
-  if (self->scope->len > 0)
-    studio_document_leave_to (self, self->scope->len - 1);
+  if (scope_path_depth (self->scope) > 0)
+    studio_document_leave_to (self, scope_path_depth (self->scope) - 1);
 }
 
 guint
 studio_document_scope_depth (StudioDocument *self)
 {
-  return self->scope->len;
+  return scope_path_depth (self->scope);
 }
 
 char *
@@ -120,9 +101,9 @@ studio_document_dup_scope_name (StudioDocument *self, guint depth)
 {
   LoomElement *module;
 
-  if (depth == 0 || depth > self->scope->len)
+  if (depth == 0 || depth > scope_path_depth (self->scope))
     return studio_document_dup_title (self);
-  module = loom_graph_by_serial (self->graph, g_array_index (self->scope, StudioScopeEntry, depth - 1).module);
+  module = loom_graph_by_serial (self->graph, scope_path_level (self->scope, depth - 1).module);
   return g_strdup (module != NULL ? loom_element_get (module, "name") : NULL);
 }
 
@@ -152,15 +133,17 @@ studio_document_module_uses (StudioDocument *self, const char *module)
 gboolean
 studio_document_make_unique (StudioDocument *self)
 {
-  StudioScopeEntry *entry = innermost (self);
+  const guint depth = scope_path_depth (self->scope);
   LoomElement *module, *instance, *copy;
+  ScopeLevel level;
   g_autofree char *name = NULL, *step = NULL, *list = NULL;
   const char *old;
 
-  if (entry == NULL)
+  if (depth == 0)
     return FALSE;
-  module = loom_graph_by_serial (self->graph, entry->module);
-  instance = loom_graph_by_serial (self->graph, entry->instance);
+  level = scope_path_level (self->scope, depth - 1);
+  module = loom_graph_by_serial (self->graph, level.module);
+  instance = loom_graph_by_serial (self->graph, level.instance);
   old = loom_element_get (module, "name");
   if (studio_document_module_uses (self, old) < 2)
     return FALSE;
@@ -174,15 +157,14 @@ studio_document_make_unique (StudioDocument *self)
   copy = loom_element_copy (module);
   loom_element_set_detached (copy, "name", name);
   step = g_strdup_printf (_ ("Make %s unique"), old);
-  g_array_set_size (self->selection, 0);
-  g_hash_table_remove_all (self->selected);
+  selection_set (self->selection, NULL, 0);
   studio_document_begin (self, step);
   studio_document_edit (self, loom_edit_insert (loom_graph_root (self->graph), loom_element_index (module) + 1, copy));
-  /* The place to stand on is exchanged before anybody is told. */
-  entry->module = loom_element_serial (loom_graph_find_module (self->graph, name));
+  /* The shown scope is exchanged before any signal. */
+  scope_path_replace_module (self->scope, loom_element_serial (loom_graph_find_module (self->graph, name)));
   /* Of several modules its path ends with the number of the one that is shown. */
   list = loom_node_rename_module (
-      instance, loom_node_numbers_modules (instance) ? (guint)atoi (strrchr (entry->path, '.') + 1) : 0, name);
+      instance, loom_node_numbers_modules (instance) ? (guint)atoi (strrchr (level.path, '.') + 1) : 0, name);
   studio_document_edit (self, loom_edit_set (instance, loom_node_module_attribute (instance), list));
   studio_document_end (self);
   g_signal_emit_by_name (self, "scope-changed");
@@ -217,10 +199,11 @@ argument_cb (const char *name, LoomNumber *number, gpointer data)
 static gboolean
 find_argument (StudioDocument *self, guint depth, const char *name, char **value)
 {
-  const StudioScopeEntry *entry
-      = depth > 0 && depth <= self->scope->len ? &g_array_index (self->scope, StudioScopeEntry, depth - 1) : NULL;
-  const LoomElement *module = entry != NULL ? loom_graph_by_serial (self->graph, entry->module) : NULL;
-  const LoomElement *instance = entry != NULL ? loom_graph_by_serial (self->graph, entry->instance) : NULL;
+  const ScopeLevel level = depth > 0 && depth <= scope_path_depth (self->scope)
+                               ? scope_path_level (self->scope, depth - 1)
+                               : (ScopeLevel){ 0 };
+  const LoomElement *module = loom_graph_by_serial (self->graph, level.module);
+  const LoomElement *instance = loom_graph_by_serial (self->graph, level.instance);
 
   *value = NULL;
   for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
@@ -246,19 +229,16 @@ find_argument (StudioDocument *self, guint depth, const char *name, char **value
 gboolean
 studio_document_find_argument (StudioDocument *self, const char *name, char **value)
 {
-  return find_argument (self, self->scope->len, name, value);
+  return find_argument (self, scope_path_depth (self->scope), name, value);
 }
 
 gboolean
 studio_document_reveal (StudioDocument *self, const char *path)
 {
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
-  g_autoptr (GArray) wanted = g_array_new (FALSE, TRUE, sizeof (StudioScopeEntry));
+  g_autoptr (ScopePath) wanted = scope_path_new ();
   LoomElement *scope = loom_graph_root (self->graph), *node = NULL;
   g_autofree char *at = g_strdup ("");
-  gboolean same;
-
-  g_array_set_clear_func (wanted, (GDestroyNotify)studio_scope_entry_clear);
   for (guint i = 0; part[i] != NULL; i++)
     {
       const char *module, *copy = NULL;
@@ -283,19 +263,14 @@ studio_document_reveal (StudioDocument *self, const char *path)
       scope = module != NULL ? loom_graph_find_module (self->graph, module) : NULL;
       if (scope == NULL)
         return FALSE;
-      g_array_append_vals (
-          wanted, &(StudioScopeEntry){ loom_element_serial (scope), loom_element_serial (node), g_strdup (at) }, 1);
+      scope_path_enter (wanted, loom_element_serial (scope), loom_element_serial (node), at);
     }
   if (node == NULL)
     return FALSE;
 
-  same = wanted->len == self->scope->len;
-  for (guint i = 0; same && i < wanted->len; i++)
-    same = g_array_index (wanted, StudioScopeEntry, i).instance
-           == g_array_index (self->scope, StudioScopeEntry, i).instance;
-  if (!same)
+  if (!scope_path_equal (wanted, self->scope))
     {
-      g_array_unref (self->scope);
+      scope_path_free (self->scope);
       self->scope = g_steal_pointer (&wanted);
       scope_moved (self);
     }
@@ -310,124 +285,41 @@ void
 studio_document_mark_run (StudioDocument *self)
 {
   studio_document_unmark_run (self);
-  self->run_graph = loom_graph_freeze (self->graph);
-  self->run_hash = g_strdup (studio_document_hash (self));
-  self->run_steps = g_array_new (FALSE, FALSE, sizeof (guint64));
-  self->run_meaning = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  for (guint i = 0; i < self->undo->len; i++)
-    g_array_append_val (self->run_steps, ((StudioStep *)g_ptr_array_index (self->undo, i))->id);
-  /* A step that had begun before the run may not swallow what comes after. */
-  studio_document_end_merge (self);
+  self->run = run_version_new (self->graph, studio_document_hash (self), self->log);
+  /* A step that had begun before the run may not contain what comes after. */
+  undo_log_end_merge (self->log);
 }
 
-static void
-forget_run_fault (StudioDocument *self)
+void
+studio_document_unmark_run (StudioDocument *self)
 {
-  g_clear_pointer (&self->run_fault_node, g_free);
-  g_clear_pointer (&self->run_fault_port, g_free);
-  g_clear_pointer (&self->run_fault_message, g_free);
+  g_clear_pointer (&self->run, run_version_free);
 }
 
 void
 studio_document_set_run_fault (StudioDocument *self, const char *code, const char *node, const char *port,
                                const char *message)
 {
-  if (node == NULL && self->run_fault_node == NULL)
+  LoomErrorCode number = LOOM_ERROR_DATA;
+
+  if (self->run == NULL || (node == NULL && !run_version_has_fault (self->run)))
     return;
-  forget_run_fault (self);
-  if (node != NULL)
-    {
-      self->run_fault_node = g_strdup (node);
-      self->run_fault_port = port != NULL && *port != '\0' ? g_strdup (port) : NULL;
-      self->run_fault_message = g_strdup (message);
-      self->run_fault_code = LOOM_ERROR_DATA;
-      for (int c = 0; c <= LOOM_ERROR_OUTSIDE; c++)
-        if (g_strcmp0 (loom_error_code_name (c), code) == 0)
-          self->run_fault_code = c;
-    }
+  for (int c = 0; c <= LOOM_ERROR_OUTSIDE; c++)
+    if (g_strcmp0 (loom_error_code_name (c), code) == 0)
+      number = c;
+  run_version_set_fault (self->run, number, node, port, message);
   self->net_valid = FALSE;
   studio_document_infer (self);
-}
-
-void
-studio_document_unmark_run (StudioDocument *self)
-{
-  forget_run_fault (self);
-  g_clear_pointer (&self->run_graph, loom_graph_unref);
-  g_clear_pointer (&self->run_hash, g_free);
-  g_clear_pointer (&self->run_steps, g_array_unref);
-  g_clear_pointer (&self->run_meaning, g_hash_table_unref);
 }
 
 guint
 studio_document_run_changes (StudioDocument *self)
 {
-  guint common = 0, changes = 0;
-
-  if (self->run_graph == NULL || strcmp (self->run_hash, studio_document_hash (self)) == 0)
-    return 0;
-  while (common < self->run_steps->len && common < self->undo->len
-         && g_array_index (self->run_steps, guint64, common)
-                == ((StudioStep *)g_ptr_array_index (self->undo, common))->id)
-    common++;
-  for (guint i = common; i < self->undo->len; i++)
-    changes += g_hash_table_lookup (self->run_meaning, &((StudioStep *)g_ptr_array_index (self->undo, i))->id) != NULL;
-  for (guint i = common; i < self->run_steps->len; i++)
-    changes += g_hash_table_lookup (self->run_meaning, &g_array_index (self->run_steps, guint64, i)) != NULL;
-  /* The hashes differ, so there is a change even where typing was joined into one step. */
-  return MAX (changes, 1);
-}
-
-static gboolean
-same_attributes (const LoomElement *a, const LoomElement *b)
-{
-  if (loom_element_n_attributes (a) != loom_element_n_attributes (b))
-    return FALSE;
-  for (guint i = 0; i < loom_element_n_attributes (a); i++)
-    {
-      const char *name, *value;
-
-      loom_element_attribute (a, i, &name, &value);
-      if (g_strcmp0 (loom_element_get (b, name), value) != 0)
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* The wires that end in a node, as one text, for comparison. */
-static char *
-incoming (const LoomElement *node)
-{
-  const LoomElement *scope = loom_element_parent (node);
-  const char *id = loom_element_get (node, "id");
-  GString *s = g_string_new (NULL);
-
-  for (guint i = 0; i < loom_element_n_children (scope); i++)
-    {
-      const LoomElement *e = loom_element_child (scope, i);
-      const char *to = loom_element_tag (e) == LOOM_TAG_WIRE ? loom_element_get (e, "to") : NULL;
-      g_autofree char *to_id = NULL, *port = NULL;
-
-      if (to != NULL && loom_end_split (to, &to_id, &port) && g_strcmp0 (to_id, id) == 0)
-        g_string_append_printf (s, "%s>%s;", loom_element_get (e, "from"), to);
-    }
-  return g_string_free (s, FALSE);
+  return self->run ! = NULL ? run_version_n_changes (self->run, studio_document_hash (self), self->log) : 0;
 }
 
 gboolean
 studio_document_run_has (StudioDocument *self, const char *path)
 {
-  LoomElement *then, *now;
-  g_autofree char *a = NULL, *b = NULL;
-
-  if (self->run_graph == NULL)
-    return FALSE;
-  then = loom_graph_find_path (self->run_graph, path, NULL);
-  now = loom_graph_find_path (self->graph, path, NULL);
-  if (then == NULL || now == NULL || loom_element_serial (then) != loom_element_serial (now)
-      || !same_attributes (then, now))
-    return FALSE;
-  a = incoming (then);
-  b = incoming (now);
-  return strcmp (a, b) == 0;
+  return self->run ! = NULL && run_version_has (self->run, self->graph, path);
 }

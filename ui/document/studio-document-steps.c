@@ -1,38 +1,8 @@
-/* Transactions, and the steps that they become.
- *
- * Undo keeps inverse primitives instead of copies of the graph, so a step costs what it changed. The steps that were
- * undone lie in a second stack, whose top comes next; both together are the history (studio-document-history.c). */
+/* Transactions and undo of a document: the log (undo-log.h) together with journal, run and signals. */
 #include "ui/document/studio-document-history.h"
 #include "ui/document/studio-document-private.h"
 
 #include <string.h>
-
-/* Typing that pauses for longer than this begins a step of its own. The main loop is idle during a pause: while input
- * waits to be handled, a stall of the program or of the machine is none. */
-#define PAUSE_MS 1000
-
-void
-studio_step_free (StudioStep *step)
-{
-  g_free (step->name);
-  g_free (step->key);
-  for (guint i = 0; i < step->inverses->len; i++)
-    if (step->inverses->pdata[i] != NULL)
-      loom_edit_free (step->inverses->pdata[i]);
-  g_ptr_array_unref (step->inverses);
-  g_free (step);
-}
-
-static StudioStep *
-step_new (StudioDocument *self, const char *name)
-{
-  StudioStep *step = g_new0 (StudioStep, 1);
-
-  step->id = ++self->last_step_id;
-  step->name = g_strdup (name);
-  step->inverses = g_ptr_array_new ();
-  return step;
-}
 
 /* ---- transactions ------------------------------------------------------- */
 
@@ -53,13 +23,15 @@ journal_start (StudioDocument *self)
       g_message ("No journal is written: %s", error->message);
       self->wants_journal = FALSE;
     }
-  else if (self->disk_digest != NULL)
-    studio_journal_note_file (self->journal, self->disk_digest);
+  else if (studio_file_watch_get_digest (self->watch) != NULL)
+    studio_journal_note_file (self->journal, studio_file_watch_get_digest (self->watch));
 }
 
-static LoomEdit *
-apply (StudioDocument *self, LoomEdit *edit)
+LoomEdit *
+studio_document_apply (LoomEdit *edit, gpointer data)
 {
+  StudioDocument *self = data;
+
   journal_start (self);
   if (self->journal != NULL)
     {
@@ -67,260 +39,198 @@ apply (StudioDocument *self, LoomEdit *edit)
 
       studio_journal_append (self->journal, line);
     }
-  return loom_graph_apply (self->graph, edit);
+  edit = loom_graph_apply (self->graph, edit);
+  self->reach = MAX (self->reach, edit_reach_of (self->graph, edit));
+  saved_content_note (self->saved, self->graph, edit);
+  return edit;
+}
+
+static void
+commit (StudioDocument *self, const char *name)
+{
+  if (self->journal != NULL)
+    studio_journal_commit (self->journal, name);
+}
+
+gboolean
+studio_document_is_editing (StudioDocument *self)
+{
+  return undo_log_depth (self->log) > 0;
+}
+
+gboolean
+studio_document_is_outermost (StudioDocument *self)
+{
+  return undo_log_depth (self->log) == 1;
 }
 
 void
 studio_document_begin (StudioDocument *self, const char *name)
 {
   g_return_if_fail (STUDIO_IS_DOCUMENT (self));
-  if (self->depth++ == 0)
-    self->open = step_new (self, name);
+  undo_log_begin (self->log, name);
 }
 
 void
 studio_document_edit (StudioDocument *self, LoomEdit *edit)
 {
-  g_return_if_fail (self->open != NULL);
-  g_ptr_array_add (self->open->inverses, apply (self, edit));
+  undo_log_edit (self->log, edit);
 }
 
 void
 studio_document_merge (StudioDocument *self, const char *key)
 {
-  g_return_if_fail (self->open != NULL);
-  g_free (self->open->key);
-  self->open->key = g_strdup (key);
+  undo_log_merge (self->log, key, FALSE);
 }
 
 void
 studio_document_merge_visit (StudioDocument *self, const char *key)
 {
-  studio_document_merge (self, key);
-  self->open->is_visit = TRUE;
+  undo_log_merge (self->log, key, TRUE);
 }
 
 void
 studio_document_end_merge (StudioDocument *self)
 {
   g_return_if_fail (STUDIO_IS_DOCUMENT (self));
-  g_clear_handle_id (&self->pause, g_source_remove);
-  g_clear_pointer (&self->merge_key, g_free);
-}
-
-static gboolean
-pause_cb (gpointer data)
-{
-  StudioDocument *self = data;
-
-  self->pause = 0;
-  studio_document_end_merge (self);
-  return G_SOURCE_REMOVE;
-}
-
-/* Lets the next steps of this key be merged with this one until typing pauses. */
-static void
-begin_merge (StudioDocument *self, const StudioStep *step)
-{
-  studio_document_end_merge (self);
-  self->merge_key = g_strdup (step->key);
-  if (step->key != NULL && !step->is_visit)
-    self->pause = g_timeout_add_full (G_PRIORITY_HIGH_IDLE, PAUSE_MS, pause_cb, self, NULL);
+  undo_log_end_merge (self->log);
 }
 
 static void
-tell_history (StudioDocument *self, guint position, guint removed, guint added)
+report_history (StudioDocument *self, guint position, guint removed, guint added)
 {
   g_signal_emit_by_name (self, "history-changed", position, removed, added);
 }
 
+/* before: the hash before the step, or NULL if it is not known. */
+
 static void
-note_meaning (StudioDocument *self, guint64 id, const char *before)
+note_meaning (StudioDocument *self, guint64 step, const char *before)
 {
-  if (self->run_graph == NULL || before == NULL)
-    return;
-  g_hash_table_insert (self->run_meaning, g_memdup2 (&id, sizeof id),
-                       GINT_TO_POINTER (strcmp (before, studio_document_hash (self)) != 0));
+  if (self->run != NULL && before != NULL)
+    run_version_note_step (self->run, step, strcmp (before, studio_document_hash (self)) != 0);
 }
 
 void
 studio_document_end (StudioDocument *self)
 {
-  StudioStep *step, *last;
-  g_autofree char *before = NULL;
-  guint undone = self->redo->len;
+  g_autofree char *name = g_strdup (undo_log_name (self->log)), *before = NULL;
+  UndoLogChange change;
 
-  g_return_if_fail (self->depth > 0);
-  if (--self->depth > 0)
+  if (!undo_log_end (self->log, &change) || change.step == 0)
     return;
-  step = g_steal_pointer (&self->open);
-  if (step->inverses->len == 0)
-    {
-      studio_step_free (step);
-      return;
-    }
-  if (self->journal != NULL)
-    studio_journal_commit (self->journal, step->name);
-  if (self->run_graph != NULL)
+  commit (self, name);
+  if (self->run != NULL)
     before = g_strdup (self->hash);
-  step->made = g_get_real_time ();
-  g_ptr_array_set_size (self->redo, 0);
+  report_history (self, change.position, change.n_removed, change.n_added);
 
-  last = self->undo->len > 0 ? g_ptr_array_index (self->undo, self->undo->len - 1) : NULL;
-  if (last != NULL && step->key != NULL && g_strcmp0 (self->merge_key, step->key) == 0
-      && g_strcmp0 (last->key, step->key) == 0)
-    {
-      for (guint i = 0; i < step->inverses->len; i++)
-        g_ptr_array_add (last->inverses, g_steal_pointer (&step->inverses->pdata[i]));
-      last->made = step->made;
-      studio_step_free (step);
-      step = last;
-      tell_history (self, self->undo->len, 1 + undone, 1);
-    }
-  else
-    {
-      g_ptr_array_add (self->undo, step);
-      tell_history (self, self->undo->len, undone, 1);
-    }
-  begin_merge (self, step);
-
-  g_clear_pointer (&self->hash, g_free);
-  note_meaning (self, step->id, before);
+  /* The hash leaves positions out. */
+  if (self->reach == EDIT_REACH_ALL)
+    g_clear_pointer (&self->hash, g_free);
+  note_meaning (self, change.step, before);
   studio_document_changed (self);
-  if (self->run_graph != NULL)
+  if (self->run != NULL)
     studio_document_hash (self);
 }
 
 guint
 studio_document_n_steps (StudioDocument *self)
 {
-  return self->undo->len;
+  return undo_log_n_done (self->log);
+}
+
+static void
+folded_cb (guint64 gone, guint64 into, gpointer data)
+{
+  StudioDocument *self = data;
+
+  if (self->run != NULL)
+    run_version_fold (self->run, gone, into);
 }
 
 void
 studio_document_fold (StudioDocument *self, guint n)
 {
-  guint before = self->undo->len;
-
-  g_return_if_fail (self->depth == 0);
-  if (before <= n + 1)
+  const guint before = undo_log_n_done (self->log);
+  if (!undo_log_fold (self->log, n, folded_cb, self))
     return;
-  while (self->undo->len > n + 1)
-    {
-      StudioStep *step = g_ptr_array_steal_index (self->undo, self->undo->len - 1);
-      StudioStep *into = g_ptr_array_index (self->undo, self->undo->len - 1);
-
-      for (guint i = 0; i < step->inverses->len; i++)
-        g_ptr_array_add (into->inverses, g_steal_pointer (&step->inverses->pdata[i]));
-      if (self->run_graph != NULL && GPOINTER_TO_INT (g_hash_table_lookup (self->run_meaning, &step->id)))
-        g_hash_table_insert (self->run_meaning, g_memdup2 (&into->id, sizeof into->id), GINT_TO_POINTER (TRUE));
-      studio_step_free (step);
-    }
-  studio_document_end_merge (self);
-  tell_history (self, n + 1, before - n, 1);
+  report_history (self, n + 1, before - n, 1);
   /* The step that undo would take back has another name now. */
   studio_document_changed (self);
-}
-
-static void
-take_back (StudioDocument *self, StudioStep *step, GPtrArray *redo)
-{
-  for (guint i = step->inverses->len; i-- > 0;)
-    {
-      LoomEdit *again = apply (self, g_steal_pointer (&step->inverses->pdata[i]));
-
-      if (redo != NULL)
-        g_ptr_array_add (redo, again);
-      else
-        loom_edit_free (again);
-    }
 }
 
 void
 studio_document_cancel (StudioDocument *self)
 {
-  StudioStep *step;
-
-  g_return_if_fail (self->depth > 0);
-  step = g_steal_pointer (&self->open);
-  self->depth = 0;
-  take_back (self, step, NULL);
-  if (self->journal != NULL)
-    studio_journal_commit (self->journal, "Cancel");
-  studio_step_free (step);
+  undo_log_cancel (self->log);
+  commit (self, "Cancel");
   studio_document_changed (self);
 }
 
-/* Whether a step changed the meaning is known of those that were made while there was a run. Judging the others, when
- * one goes over them, takes a hash of the graph each: of many at once, all count as changes. */
-#define MAX_JUDGED 200
+/* ---- undo --------------------------------------------------------------- */
 
-/* Takes back the last n steps of one stack and puts them on the other. Nobody is told before the last. */
+/* Whether a step changed the meaning is known of those that were made while there was a run. For the others it takes a
+ * hash of the graph each: of more at once, all count as changes. */
+#define MAX_COMPARED 200
+
+/* Steps over n steps, and emits signals once. */
 static gboolean
-step_over (StudioDocument *self, GPtrArray *from, GPtrArray *to, guint n)
+step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
 {
-  gboolean judge = self->run_graph != NULL && n <= MAX_JUDGED;
-
-  if (self->depth > 0 || n == 0 || from->len < n)
-    return FALSE;
+  const gboolean compares = self->run != NULL && n <= MAX_COMPARED;
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *before = judge ? g_strdup (studio_document_hash (self)) : NULL;
-      StudioStep *step = g_ptr_array_steal_index (from, from->len - 1), *other = step_new (self, step->name);
+      g_autofree char *before = compares ? g_strdup (studio_document_hash (self)) : NULL;
+      const guint64 id = step (self->log);
 
-      other->id = step->id;
-      other->made = step->made;
-      take_back (self, step, other->inverses);
-      if (self->journal != NULL)
-        studio_journal_commit (self->journal, step->name);
-      g_ptr_array_add (to, other);
+      commit (self, step = = undo_log_undo ? undo_log_redo_name (self->log) : undo_log_undo_name (self->log));
       g_clear_pointer (&self->hash, g_free);
-      if (judge)
-        note_meaning (self, step->id, before);
-      else if (self->run_graph != NULL && !g_hash_table_contains (self->run_meaning, &step->id))
-        g_hash_table_insert (self->run_meaning, g_memdup2 (&step->id, sizeof step->id), GINT_TO_POINTER (TRUE));
-      studio_step_free (step);
+      if (compares)
+        note_meaning (self, id, before);
+      else if (self->run != NULL && !run_version_knows_step (self->run, id))
+        run_version_note_step (self->run, id, TRUE);
     }
-  studio_document_end_merge (self);
   studio_document_changed (self);
   return TRUE;
+}
+
+static gboolean
+can_step (StudioDocument *self, guint n, guint most)
+{
+  return !studio_document_is_editing (self) && n > 0 && n <= most;
 }
 
 gboolean
 studio_document_undo (StudioDocument *self)
 {
-  return step_over (self, self->undo, self->redo, 1);
+  return can_step (self, 1, undo_log_n_done (self->log)) && step_over (self, undo_log_undo, 1);
 }
 
 gboolean
 studio_document_redo (StudioDocument *self)
 {
-  return step_over (self, self->redo, self->undo, 1);
+  return can_step (self, 1, undo_log_n_undone (self->log)) && step_over (self, undo_log_redo, 1);
 }
 
 gboolean
 studio_document_jump (StudioDocument *self, guint position)
 {
-  guint now = self->undo->len;
+  const guint now = undo_log_n_done (self->log);
 
-  return position < now ? step_over (self, self->undo, self->redo, now - position)
-                        : step_over (self, self->redo, self->undo, position - now);
-}
-
-static const char *
-top_name (GPtrArray *steps)
-{
-  return steps->len > 0 ? ((StudioStep *)g_ptr_array_index (steps, steps->len - 1))->name : NULL;
+  if (position < now)
+    return can_step (self, now - position, now) && step_over (self, undo_log_undo, now - position);
+  return can_step (self, position - now, undo_log_n_undone (self->log))
+         && step_over (self, undo_log_redo, position - now);
 }
 
 const char *
 studio_document_undo_name (StudioDocument *self)
 {
-  return top_name (self->undo);
+  return undo_log_undo_name (self->log);
 }
 
 const char *
 studio_document_redo_name (StudioDocument *self)
 {
-  return top_name (self->redo);
+  return undo_log_redo_name (self->log);
 }

@@ -1,6 +1,6 @@
 /* Changes what nodes are while their wires stay: muting them, and giving one another operator. */
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-loops.h"
-#include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -198,7 +198,7 @@ turn_inputs (StudioDocument *self, const StudioScene *scene, guint at, const Loo
 
       if (item->input[p].n_links == 0)
         continue;
-      wire = loom_graph_by_serial (self->graph, scene->link[item->input[p].link].serial);
+      wire = loom_graph_by_serial (studio_document_get_graph (self), scene->link[item->input[p].link].serial);
       place = item->input[p].weight && loom_op_weight_index (op, item->input[p].name) < 0
                   ? NULL
                   : place_for (op, item->input[p].name, taken);
@@ -222,7 +222,7 @@ turn_outputs (StudioDocument *self, const StudioScene *scene, guint at, const Lo
   for (guint l = 0; l < scene->n_links; l++)
     {
       const StudioLink *link = &scene->link[l];
-      LoomElement *wire = loom_graph_by_serial (self->graph, link->serial);
+      LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (self), link->serial);
       const char *name = link->from == at ? item->output[link->output].name : NULL;
       guint n = loom_op_count_ports (op->outputs);
       g_autofree char *from = NULL;
@@ -277,7 +277,7 @@ studio_document_swap (StudioDocument *self, guint64 serial, const char *name)
   StudioScene *scene = studio_document_get_scene (self);
   guint i = studio_scene_find (scene, serial);
   const LoomOp *op = loom_op (name);
-  LoomElement *node = loom_graph_by_serial (self->graph, serial);
+  LoomElement *node = loom_graph_by_serial (studio_document_get_graph (self), serial);
   g_autofree char *step = NULL, *id = NULL;
 
   if (i == STUDIO_NO_ITEM || op == NULL || scene->item[i].is_module || op == scene->item[i].op)

@@ -1,6 +1,6 @@
 /* Puts what module instances hold in their place: arguments are filled in, copies of a repeat stand in a row. What is
  * computed stays the same. */
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
@@ -422,7 +422,7 @@ turn_leaving_wires (Ungrouping *u)
   for (guint l = 0; l < u->scene->n_links; l++)
     {
       const StudioLink *link = &u->scene->link[l];
-      LoomElement *wire = loom_graph_by_serial (u->document->graph, link->serial);
+      LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (u->document), link->serial);
       g_autofree char *from = NULL;
 
       if (link->from != at)
@@ -448,7 +448,7 @@ remove_instance (Ungrouping *u)
   for (guint l = 0; l < u->scene->n_links; l++)
     if (u->scene->link[l].to == at)
       {
-        LoomElement *wire = loom_graph_by_serial (self->graph, u->scene->link[l].serial);
+        LoomElement *wire = loom_graph_by_serial (studio_document_get_graph (self), u->scene->link[l].serial);
 
         studio_document_forget_route (self, wire);
         studio_document_remove_element (self, wire);
@@ -495,7 +495,7 @@ put_in (Ungrouping *u)
   for (guint copy = 0; copy < u->n_copies; copy++)
     insert_wires (u, copy);
   insert_annotations (u, u->dx, u->dy);
-  if (!is_named (loom_graph_root (self->graph), loom_element_get (u->module, "name")))
+  if (!is_named (loom_graph_root (studio_document_get_graph (self)), loom_element_get (u->module, "name")))
     studio_document_remove_element (self, u->module);
 }
 
@@ -548,12 +548,12 @@ ungroup (StudioDocument *self, guint64 serial, GPtrArray *members, GError **erro
   i = studio_scene_find (u.scene, serial);
   u.item = &u.scene->item[i];
   u.scope = studio_document_get_scope (self);
-  u.instance = loom_graph_by_serial (self->graph, serial);
-  u.module = loom_graph_find_module (self->graph, u.item->kind);
+  u.instance = loom_graph_by_serial (studio_document_get_graph (self), serial);
+  u.module = loom_graph_find_module (studio_document_get_graph (self), u.item->kind);
   u.n_copies = count_copies (u.instance, u.item->id, error);
   if (u.n_copies == 0)
     return FALSE;
-  u.inner = studio_scene_new (self->graph, u.module, "", NULL, NULL, NULL, NULL);
+  u.inner = studio_scene_new (studio_document_get_graph (self), u.module, "", NULL, NULL, NULL, NULL);
   u.taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   u.arguments = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   u.ids = g_new0 (GHashTable *, u.n_copies);
@@ -562,8 +562,9 @@ ungroup (StudioDocument *self, guint64 serial, GPtrArray *members, GError **erro
   u.feeds = g_new0 (char *, u.item->n_inputs + 1);
   for (guint p = 0; p < u.item->n_inputs; p++)
     if (u.item->input[p].n_links > 0)
-      u.feeds[p] = g_strdup (
-          loom_element_get (loom_graph_by_serial (self->graph, u.scene->link[u.item->input[p].link].serial), "from"));
+      u.feeds[p] = g_strdup (loom_element_get (
+          loom_graph_by_serial (studio_document_get_graph (self), u.scene->link[u.item->input[p].link].serial),
+          "from"));
   collect_arguments (&u);
   choose_ids (&u);
   put_in (&u);
@@ -593,7 +594,7 @@ studio_document_ungroup_selection (StudioDocument *self, GError **error)
     /* A loop's body has no one place: it stands for all steps. */
     if (scene->item[i].is_module && scene->item[i].op == NULL
         && studio_document_is_selected (self, scene->item[i].serial)
-        && loom_graph_find_module (self->graph, scene->item[i].kind) != NULL)
+        && loom_graph_find_module (studio_document_get_graph (self), scene->item[i].kind) != NULL)
       {
         g_array_append_val (wanted, scene->item[i].serial);
         g_free (step);

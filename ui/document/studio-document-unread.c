@@ -5,7 +5,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-fit.h"
 
 #define MOST_INPUTS 16
@@ -61,9 +61,9 @@ is_wanted (const LoomTrainSpec *spec, guint node)
 }
 
 static gboolean
-is_watched (const StudioDocument *self, const char *path)
+is_watched (StudioDocument *self, const char *path)
 {
-  const LoomElement *view = loom_element_find (loom_graph_root (self->graph), LOOM_TAG_VIEW);
+  const LoomElement *view = loom_element_find (loom_graph_root (studio_document_get_graph (self)), LOOM_TAG_VIEW);
   const gsize length = strlen (path);
 
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
@@ -79,9 +79,9 @@ is_watched (const StudioDocument *self, const char *path)
 /* The input that the node would have to feed to stand in between, where that is clear: the other reader of what it
  * reads itself. NULL: it is not. */
 static const LoomNetNode *
-find_place (const StudioDocument *self, guint at, guint *input)
+find_place (StudioDocument *self, guint at, guint *input)
 {
-  const LoomNetNode *node = loom_net_node (self->net, at), *reader;
+  const LoomNetNode *node = loom_net_node (studio_document_peek_net (self), at), *reader;
   const LoomType *type[MOST_INPUTS] = { NULL };
   const LoomNetSource *source = NULL;
   StudioFitAnswer answer;
@@ -93,13 +93,16 @@ find_place (const StudioDocument *self, guint at, guint *input)
           return NULL;
         source = &node->input[k];
       }
-  reader = source != NULL ? only_reader (self->net, source->node, source->output, at, input) : NULL;
+  reader
+      = source != NULL ? only_reader (studio_document_peek_net (self), source->node, source->output, at, input) : NULL;
   if (reader == NULL || !is_in_root (reader) || reader->op == NULL || *input >= MOST_INPUTS
       || reader->n_inputs > MOST_INPUTS || (reader->input_spec[0].flags & LOOM_PORT_VARIADIC))
     return NULL;
   for (guint k = 0; k < reader->n_inputs; k++)
-    if (reader->input[k].node != G_MAXUINT && loom_net_node (self->net, reader->input[k].node)->typed)
-      type[k] = &loom_net_node (self->net, reader->input[k].node)->output[reader->input[k].output];
+    if (reader->input[k].node != G_MAXUINT
+        && loom_net_node (studio_document_peek_net (self), reader->input[k].node)->typed)
+      type[k]
+          = &loom_net_node (studio_document_peek_net (self), reader->input[k].node)->output[reader->input[k].output];
   type[*input] = &node->output[0];
   studio_fit_ask (reader->element, type, reader->n_inputs, &answer);
   studio_fit_answer_clear (&answer);
@@ -118,15 +121,15 @@ is_to_be_read (const LoomNetNode *node)
 void
 studio_document_note_unread (StudioDocument *self, const LoomTrainSpec *spec, LoomFaults *faults)
 {
-  const guint n = loom_net_n_nodes (self->net);
+  const guint n = loom_net_n_nodes (studio_document_peek_net (self));
   g_autofree gboolean *read = g_new0 (gboolean, n + 1);
 
   for (guint i = 0; i < n; i++)
-    for (guint k = 0; k < loom_net_node (self->net, i)->n_inputs; k++)
-      read[MIN (loom_net_node (self->net, i)->input[k].node, n)] = TRUE;
+    for (guint k = 0; k < loom_net_node (studio_document_peek_net (self), i)->n_inputs; k++)
+      read[MIN (loom_net_node (studio_document_peek_net (self), i)->input[k].node, n)] = TRUE;
   for (guint i = 0; i < n; i++)
     {
-      const LoomNetNode *node = loom_net_node (self->net, i);
+      const LoomNetNode *node = loom_net_node (studio_document_peek_net (self), i);
 
       if (read[i] || !is_to_be_read (node) || is_wanted (spec, i) || is_watched (self, node->path))
         continue;
@@ -141,13 +144,13 @@ gboolean
 studio_document_can_insert_unread (StudioDocument *self, const LoomFault *fault)
 {
   guint input;
-  int at = self->net_valid && fault->is_warning && fault->code == LOOM_ERROR_SCHEMA && fault->node != NULL
-                   && fault->port == NULL && fault->fix_attribute == NULL
-               ? loom_net_find (self->net, fault->node)
+  int at = studio_document_has_net (self) && fault->is_warning && fault->code == LOOM_ERROR_SCHEMA
+                   && fault->node != NULL && fault->port == NULL && fault->fix_attribute == NULL
+               ? loom_net_find (studio_document_peek_net (self), fault->node)
                : -1;
 
-  return at >= 0 && loom_net_node (self->net, (guint)at)->typed && !is_read (self->net, (guint)at)
-         && find_place (self, (guint)at, &input) != NULL;
+  return at >= 0 && loom_net_node (studio_document_peek_net (self), (guint)at)->typed
+         && !is_read (studio_document_peek_net (self), (guint)at) && find_place (self, (guint)at, &input) != NULL;
 }
 
 gboolean
@@ -157,8 +160,9 @@ studio_document_insert_unread (StudioDocument *self, const LoomFault *fault)
 
   if (!studio_document_can_insert_unread (self, fault))
     return FALSE;
-  const guint at = (guint)loom_net_find (self->net, fault->node);
-  const LoomNetNode *node = loom_net_node (self->net, at), *reader = find_place (self, at, &input);
+  const guint at = (guint)loom_net_find (studio_document_peek_net (self), fault->node);
+  const LoomNetNode *node = loom_net_node (studio_document_peek_net (self), at),
+                    *reader = find_place (self, at, &input);
   g_autofree char *step = g_strdup_printf (_ ("Insert %s"), node->path);
   gboolean done;
 

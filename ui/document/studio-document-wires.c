@@ -1,5 +1,5 @@
 /* Commands on wires: joining, moving an end, taking away, and which ports could take one. */
-#include "ui/document/studio-document-private.h"
+#include "ui/document/document-edit.h"
 #include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
@@ -161,7 +161,7 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
 
   studio_document_begin (self, name);
   if (old != 0)
-    studio_document_remove_element (self, loom_graph_by_serial (self->graph, old));
+    studio_document_remove_element (self, loom_graph_by_serial (studio_document_get_graph (self), old));
   serial = loom_element_serial (studio_document_insert (self, scope, wire));
   studio_document_end (self);
   return serial;
@@ -262,15 +262,15 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
           *it = !circle[i];
           if (from_output && p >= item->n_inputs)
             {
-              *it = *it && ties (self->net, item, p, &scene->item[fixed].output[port]);
+              *it = *it && ties (studio_document_peek_net (self), item, p, &scene->item[fixed].output[port]);
               continue;
             }
           if (!*it || !scene->item[from].output[output].typed
               || studio_document_find_refusal (faults, scene->item[to].path) != NULL
-              || (!self->trials_unlimited && studio_trials_clock () - start > budget))
+              || (!studio_document_has_unlimited_trials (self) && studio_trials_clock () - start > budget))
             continue;
           if (trial == NULL)
-            trial = loom_graph_copy (self->graph);
+            trial = loom_graph_copy (studio_document_get_graph (self));
           sentence = try_link (trial, scene, scope, from, output, to, input);
           *it = sentence == NULL;
         }
@@ -294,9 +294,10 @@ studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *out
   scene = studio_document_get_scene (self);
   if (!scene->item[f].output[o].typed || studio_document_find_refusal (faults, scene->item[t].path) != NULL)
     return NULL;
-  if (i >= scene->item[t].n_inputs && ties (self->net, &scene->item[t], i, &scene->item[f].output[o]))
+  if (i >= scene->item[t].n_inputs
+      && ties (studio_document_peek_net (self), &scene->item[t], i, &scene->item[f].output[o]))
     return NULL;
-  trial = loom_graph_copy (self->graph);
+  trial = loom_graph_copy (studio_document_get_graph (self));
   return try_link (trial, scene, scope, f, o, t, i);
 }
 
@@ -321,7 +322,7 @@ studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const
   studio_document_begin (self, _ ("Move wire"));
   made = studio_document_connect (self, from, output, to, input, error);
   if (made != 0)
-    studio_document_remove_wire (self, loom_graph_by_serial (self->graph, wire));
+    studio_document_remove_wire (self, loom_graph_by_serial (studio_document_get_graph (self), wire));
   studio_document_end (self);
   return made;
 }
@@ -329,7 +330,7 @@ studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const
 void
 studio_document_disconnect (StudioDocument *self, guint64 wire)
 {
-  LoomElement *e = loom_graph_by_serial (self->graph, wire);
+  LoomElement *e = loom_graph_by_serial (studio_document_get_graph (self), wire);
 
   if (e == NULL || loom_element_tag (e) != LOOM_TAG_WIRE)
     return;

@@ -1,7 +1,4 @@
-/* The document's core: inference and selection.
- *
- * Transactions and undo stand in studio-document-steps.c, files and the journal in studio-document-file.c, commands in
- * studio-document-commands.c and -wires.c, scopes and the comparison with a run in studio-document-scope.c. */
+/* The document's core: inference, scene, selection, and the order in which its parts are called. */
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 #include "ui/scene/studio-partitions.h"
@@ -116,10 +113,8 @@ studio_document_infer (StudioDocument *self)
   self->net = loom_net_new (self->graph, NULL, faults);
   judge_torn (self, faults);
   judge_training (self, faults);
-  if (self->run_fault_node != NULL && studio_document_run_has (self, self->run_fault_node))
-    loom_faults_add (faults, self->run_fault_code, 0, self->run_fault_node, self->run_fault_port, "%s",
-                     self->run_fault_message);
-  self->net_version = loom_graph_version (self->graph);
+  if (self->run != NULL)
+    run_version_add_fault (self->run, self->graph, faults);
   self->net_valid = TRUE;
   same = same_faults (self->faults, faults);
   g_clear_pointer (&self->faults, loom_faults_free);
@@ -134,12 +129,13 @@ static gboolean
 idle_cb (gpointer data)
 {
   StudioDocument *self = data;
-  gboolean was = self->edited, was_valid = self->edited_valid;
+  gboolean was = self->reported_edited;
 
   self->idle = 0;
   g_object_ref (self);
   studio_document_infer (self);
-  if (!was_valid && studio_document_is_edited (self) != was)
+  self->reported_edited = saved_content_differs (self->saved, self->graph);
+  if (self->reported_edited != was)
     g_signal_emit (self, signals[FILE_CHANGED], 0);
   g_object_unref (self);
   return G_SOURCE_REMOVE;
@@ -151,16 +147,29 @@ void
 studio_document_forget_derived (StudioDocument *self)
 {
   self->net_valid = FALSE;
-  self->edited_valid = FALSE;
   studio_document_refresh_scene (self);
   g_clear_pointer (&self->hash, g_free);
   prune (self);
 }
 
+/* After edits that only moved things: the net and the words on the cards are as they were. */
+static void
+reread_positions (StudioDocument *self)
+{
+  if (self->scene == NULL)
+    return;
+  studio_scene_reread_positions (self->scene, self->graph, studio_document_get_scope (self));
+  studio_layout_fill (self->scene);
+}
+
 void
 studio_document_changed (StudioDocument *self)
 {
-  studio_document_forget_derived (self);
+  if (self->reach == EDIT_REACH_ALL)
+    studio_document_forget_derived (self);
+  else
+    reread_positions (self);
+  self->reach = EDIT_REACH_NOTHING;
   /* Before the frame is drawn, so that shapes and wires are of one version. */
   if (self->idle == 0)
     self->idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE + 5, idle_cb, self, NULL);
@@ -191,6 +200,12 @@ LoomNet *
 studio_document_peek_net (StudioDocument *self)
 {
   return self->net;
+}
+
+gboolean
+studio_document_has_net (StudioDocument *self)
+{
+  return self->net_valid;
 }
 
 StudioScene *
@@ -232,51 +247,35 @@ studio_document_hash (StudioDocument *self)
 
 /* ---- selection ---------------------------------------------------------- */
 
-/* The set beside the list: the canvas asks about every card and wire in each frame. */
-void
-studio_document_rebuild_selected (StudioDocument *self)
+static void
+emit_selected (StudioDocument *self, gboolean changed)
 {
-  g_hash_table_remove_all (self->selected);
-  for (guint i = 0; i < self->selection->len; i++)
-    g_hash_table_add (self->selected, g_memdup2 (&g_array_index (self->selection, guint64, i), sizeof (guint64)));
-}
-
-static guint
-selection_index (StudioDocument *self, guint64 serial)
-{
-  for (guint i = 0; i < self->selection->len; i++)
-    if (g_array_index (self->selection, guint64, i) == serial)
-      return i;
-  return G_MAXUINT;
+  if (changed)
+    g_signal_emit (self, signals[SELECTION_CHANGED], 0);
 }
 
 gboolean
 studio_document_is_selected (StudioDocument *self, guint64 serial)
 {
-  return g_hash_table_contains (self->selected, &serial);
+  return selection_has (self->selection, serial);
 }
 
 guint
 studio_document_n_selected (StudioDocument *self)
 {
-  return self->selection->len;
+  return selection_n (self->selection);
 }
 
 guint64
 studio_document_get_selected (StudioDocument *self, guint i)
 {
-  return i < self->selection->len ? g_array_index (self->selection, guint64, i) : 0;
+  return selection_get (self->selection, i);
 }
 
 void
 studio_document_select (StudioDocument *self, const guint64 *serials, guint n)
 {
-  if (n == self->selection->len && (n == 0 || memcmp (serials, self->selection->data, n * sizeof *serials) == 0))
-    return;
-  g_array_set_size (self->selection, 0);
-  if (n > 0)
-    g_array_append_vals (self->selection, serials, n);
-  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+  emit_selected (self, selection_set (self->selection, serials, n));
 }
 
 void
@@ -288,15 +287,7 @@ studio_document_select_only (StudioDocument *self, guint64 serial)
 void
 studio_document_set_selected (StudioDocument *self, guint64 serial, gboolean selected)
 {
-  guint i = selection_index (self, serial);
-
-  if (selected == (i != G_MAXUINT))
-    return;
-  if (selected)
-    g_array_append_val (self->selection, serial);
-  else
-    g_array_remove_index (self->selection, i);
-  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+  emit_selected (self, selection_put (self->selection, serial, selected));
 }
 
 void
@@ -310,43 +301,23 @@ studio_document_select_all (StudioDocument *self)
   studio_document_select (self, all, scene->n_items);
 }
 
-/* Drops what is no more from the selection and the scope. */
+/* Leaves scopes and deselects elements that the graph does not have any more. */
 static void
 prune (StudioDocument *self)
 {
-  gboolean dropped = FALSE, left = FALSE;
-
-  for (guint i = 0; i < self->scope->len; i++)
-    {
-      StudioScopeEntry *entry = &g_array_index (self->scope, StudioScopeEntry, i);
-
-      if (loom_graph_by_serial (self->graph, entry->module) == NULL
-          || loom_graph_by_serial (self->graph, entry->instance) == NULL)
-        {
-          g_array_set_size (self->scope, i);
-          left = TRUE;
-          break;
-        }
-    }
-  for (guint i = self->selection->len; i-- > 0;)
-    if (loom_graph_by_serial (self->graph, g_array_index (self->selection, guint64, i)) == NULL)
-      {
-        g_array_remove_index (self->selection, i);
-        dropped = TRUE;
-      }
-  studio_document_rebuild_selected (self);
+  const gboolean left = scope_path_prune (self->scope, self->graph);
+  const gboolean dropped = selection_prune (self->selection, self->graph);
   if (left)
     g_signal_emit (self, signals[SCOPE_CHANGED], 0);
-  if (dropped)
-    g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+  emit_selected (self, dropped);
 }
 
 /* ---- object ------------------------------------------------------------- */
 
-void
-studio_scope_entry_clear (StudioScopeEntry *entry)
+static void
+file_changed (StudioDocument *self)
 {
-  g_clear_pointer (&entry->path, g_free);
+  g_signal_emit (self, signals[FILE_CHANGED], 0);
 }
 
 static void
@@ -363,19 +334,16 @@ studio_document_finalize (GObject *object)
   g_clear_pointer (&self->net, loom_net_free);
   g_clear_pointer (&self->faults, loom_faults_free);
   g_clear_pointer (&self->grammar, loom_faults_free);
-  g_ptr_array_unref (self->undo);
-  g_ptr_array_unref (self->redo);
-  g_array_unref (self->scope);
-  g_array_unref (self->selection);
-  g_hash_table_unref (self->selected);
+  undo_log_free (self->log);
+  scope_path_free (self->scope);
+  selection_free (self->selection);
   g_array_unref (self->bridges);
   g_clear_pointer (&self->graph, loom_graph_unref);
   g_clear_pointer (&self->base, g_bytes_unref);
-  studio_document_unwatch (self);
+  g_signal_handlers_disconnect_by_data (self->watch, self);
+  g_object_unref (self->watch);
   g_free (self->path);
-  studio_document_end_merge (self);
-  g_free (self->begun_with);
-  g_free (self->saved_text);
+  saved_content_free (self->saved);
   g_free (self->hash);
   g_free (self->journal_folder);
   G_OBJECT_CLASS (studio_document_parent_class)->finalize (object);
@@ -398,13 +366,12 @@ studio_document_class_init (StudioDocumentClass *klass)
 static void
 studio_document_init (StudioDocument *self)
 {
-  self->undo = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_step_free);
-  self->redo = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_step_free);
-  self->scope = g_array_new (FALSE, TRUE, sizeof (StudioScopeEntry));
-  g_array_set_clear_func (self->scope, (GDestroyNotify)studio_scope_entry_clear);
-  self->selection = g_array_new (FALSE, FALSE, sizeof (guint64));
-  self->selected = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_signal_connect (self, "selection-changed", G_CALLBACK (studio_document_rebuild_selected), NULL);
+  self->log = undo_log_new (studio_document_apply, self);
+  self->scope = scope_path_new ();
+  self->selection = selection_new ();
+  self->saved = saved_content_new ();
+  self->watch = studio_file_watch_new ();
+  g_signal_connect_swapped (self->watch, "notify", G_CALLBACK (file_changed), self);
   self->bridges = g_array_new (FALSE, FALSE, sizeof (StudioBridge));
   studio_document_reset (self);
 }

@@ -9,6 +9,7 @@
 #include <gio/gio.h>
 
 #include "engine/loom.h"
+#include "ui/document/studio-file-watch.h"
 #include "ui/scene/studio-scene.h"
 
 G_BEGIN_DECLS
@@ -58,13 +59,6 @@ gboolean studio_document_is_edited (StudioDocument *self);
 gboolean studio_document_is_empty (StudioDocument *self); /* no nodes at all */
 
 /* ---- the file as others change it ------------------------------------- */
-
-typedef enum
-{
-  STUDIO_DISK_SAME,    /* as it was read or written last; also without a path */
-  STUDIO_DISK_CHANGED, /* another content, or it cannot be read any more */
-  STUDIO_DISK_GONE     /* deleted or moved away */
-} StudioDiskState;
 
 /* The file's state as far as it is known; "file-changed" tells when it changes. */
 StudioDiskState studio_document_get_disk (StudioDocument *self);

@@ -3,8 +3,9 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/document/document-edit.h"
+
 #include "ui/document/studio-clipboard.h"
-#include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 
 #define GAP 72.0 /* between the cards that are there and the example */
@@ -62,7 +63,7 @@ studio_example_insert (StudioDocument *document, const LoomOp *op, GError **erro
   studio_document_begin (document, step);
   done = studio_clipboard_paste (document, text, empty ? 0 : all.x, empty ? 0 : all.y + all.height + GAP, error);
   /* A paste that may not be has taken back all edits, and ended the step. */
-  if (document->depth > 0)
+  if (studio_document_is_editing (document))
     studio_document_end (document);
   return done;
 }

@@ -4,8 +4,9 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/document/document-edit.h"
+
 #include "ui/document/studio-clipboard.h"
-#include "ui/document/studio-document-private.h"
 
 #define RESOURCES "/org/gradloom/Studio/library"
 

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/document/document-edit.h"
+
 #include "ui/document/mend-private.h"
 #include "ui/document/studio-document-add.h"
-#include "ui/document/studio-document-private.h"
 #include "ui/scene/studio-routes.h"
 
 void
@@ -348,7 +349,7 @@ try_value_asked (const MendPatient *patient)
 static gboolean
 meet (MendPatient *patient)
 {
-  int at = patient->document->net_valid && patient->fault->node != NULL
+  int at = studio_document_has_net (patient->document) && patient->fault->node != NULL
                ? loom_net_find (patient->net, patient->fault->node)
                : -1;
 
@@ -383,7 +384,7 @@ GPtrArray *
 studio_document_mends (StudioDocument *self, const LoomFault *fault, guint64 serial)
 {
   g_autofree char *own = studio_document_own_fix (fault, serial, self);
-  MendPatient patient = { .document = self, .net = self->net, .fault = fault, .serial = serial };
+  MendPatient patient = { .document = self, .net = studio_document_peek_net (self), .fault = fault, .serial = serial };
 
   patient.mends = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_mend_free);
   if (own != NULL)

@@ -18,6 +18,8 @@ struct _StudioOutlineRow
   guint order;
   char *path, *title, *shape, *fault, *search;
   gboolean is_warning;
+  gboolean typed;
+  LoomShape output; /* that `shape` writes, if it is typed */
 };
 
 G_DEFINE_FINAL_TYPE (StudioOutlineRow, studio_outline_row, G_TYPE_OBJECT)
@@ -46,14 +48,6 @@ studio_outline_row_init (StudioOutlineRow *row)
 {
 }
 
-static gboolean
-same_row (const StudioOutlineRow *a, const StudioOutlineRow *b)
-{
-  return a->order == b->order && a->is_warning == b->is_warning && strcmp (a->path, b->path) == 0
-         && g_strcmp0 (a->title, b->title) == 0 && strcmp (a->shape, b->shape) == 0
-         && g_strcmp0 (a->fault, b->fault) == 0;
-}
-
 /* ---- the list --------------------------------------------------------------- */
 
 struct _StudioOutline
@@ -74,6 +68,18 @@ G_DEFINE_FINAL_TYPE (StudioOutline, studio_outline, GTK_TYPE_WIDGET)
 
 static guint activated_signal;
 
+static gboolean
+has_shape (const LoomNetNode *node)
+{
+  return node->typed && node->n_outputs > 0;
+}
+
+static const char *
+title_of (const LoomNetNode *node)
+{
+  return node->op != NULL ? node->op->title : _ ("unknown");
+}
+
 static StudioOutlineRow *
 make_row (const LoomNet *net, guint i, GHashTable *faults)
 {
@@ -84,13 +90,30 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
 
   row->order = i + 1;
   row->path = g_strdup (node->path);
-  row->title = g_strdup (node->op != NULL ? node->op->title : _ ("unknown"));
-  row->shape = node->typed && node->n_outputs > 0 ? loom_shape_to_string (&node->output[0].shape) : g_strdup ("");
+  row->title = g_strdup (title_of (node));
+  row->typed = has_shape (node);
+  if (row->typed)
+    row->output = node->output[0].shape;
+  row->shape = row->typed ? loom_shape_to_string (&row->output) : g_strdup ("");
   row->fault = fault != NULL ? g_strdup (fault->message) : NULL;
   row->is_warning = fault != NULL && (fault->is_warning || fault->is_todo);
   search = g_strdup_printf ("%s %s %s %s", row->path, row->title, row->shape, row->fault != NULL ? row->fault : "");
   row->search = g_utf8_casefold (search, -1);
   return row;
+}
+
+/* Whether the row at this position is as make_row() would make it now. */
+static gboolean
+is_current (StudioOutline *self, guint at, const LoomNet *net, GHashTable *faults)
+{
+  g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), at);
+  const LoomNetNode *node = loom_net_node (net, at);
+  const LoomFault *fault = g_hash_table_lookup (faults, node->path);
+
+  return row->order == at + 1 && row->is_warning == (fault != NULL && (fault->is_warning || fault->is_todo))
+         && strcmp (row->path, node->path) == 0 && strcmp (row->title, title_of (node)) == 0
+         && row->typed == has_shape (node) && (!row->typed || loom_shape_equal (&row->output, &node->output[0].shape))
+         && g_strcmp0 (row->fault, fault != NULL ? fault->message : NULL) == 0;
 }
 
 static void
@@ -125,7 +148,7 @@ fill (StudioOutline *self)
   LoomNet *net = studio_document_get_net (self->document);
   LoomFaults *list = studio_document_get_faults (self->document);
   g_autoptr (GHashTable) faults = g_hash_table_new (g_str_hash, g_str_equal);
-  guint n = loom_net_n_nodes (net), old = g_list_model_get_n_items (G_LIST_MODEL (self->rows)), same = 0;
+  guint n = loom_net_n_nodes (net), old = g_list_model_get_n_items (G_LIST_MODEL (self->rows)), same = 0, end = n;
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
 
   for (guint f = loom_faults_length (list); f-- > 0;)
@@ -136,20 +159,17 @@ fill (StudioOutline *self)
       if (fault->node != NULL && (there == NULL || !fault->is_warning || there->is_warning))
         g_hash_table_insert (faults, fault->node, (gpointer)fault);
     }
-  for (guint i = 0; i < n; i++)
-    g_ptr_array_add (rows, make_row (net, i, faults));
-  while (same < n && same < old)
-    {
-      g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), same);
-
-      if (!same_row (row, rows->pdata[same]))
-        break;
-      same++;
-    }
+  while (same < n && same < old && is_current (self, same, net, faults))
+    same++;
   if (same == n && same == old)
     return;
+  /* Rows have numbers, so those after one that came or went differ. */
+  while (n == old && end > same && is_current (self, end - 1, net, faults))
+    end--;
+  for (guint i = same; i < end; i++)
+    g_ptr_array_add (rows, make_row (net, i, faults));
   self->selecting = TRUE;
-  g_list_store_splice (self->rows, same, old - same, rows->pdata + same, n - same);
+  g_list_store_splice (self->rows, same, old - same - (n - end), rows->pdata, end - same);
   self->selecting = FALSE;
   follow_document (self);
 }

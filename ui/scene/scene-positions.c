@@ -5,6 +5,7 @@
 
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-routes.h"
 
 static const LoomElement *
 frame_of (const LoomElement *scope, const StudioItem *item)
@@ -152,6 +153,40 @@ add_annotations (StudioScene *scene, const LoomElement *scope)
             annotation->height = number (e, "height", 48);
           }
       }
+}
+
+static void
+clear_annotations (StudioScene *scene)
+{
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      g_free (scene->annotation[i].text);
+      g_free (scene->annotation[i].color);
+    }
+  g_clear_pointer (&scene->annotation, g_free);
+  scene->n_annotations = 0;
+}
+
+void
+studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
+{
+  for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
+    {
+      scene->item[i].y = 0;
+      scene->item[i].is_placed = FALSE;
+    }
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      g_clear_pointer (&scene->link[l].point, g_free);
+      scene->link[l].n_points = 0;
+    }
+  clear_annotations (scene);
+  add_places (scene, scope);
+  add_annotations (scene, scope);
+  add_routes (scene, graph, scope);
+  studio_geometry_place_faults (scene);
+  /* Every shape label is placed again, as in a new scene. */
+  studio_scene_set_routes (scene, studio_scene_steal_routes (scene));
 }
 
 void

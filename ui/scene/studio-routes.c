@@ -9,19 +9,19 @@
 #define PIN_GAP     24.0 /* between what hangs on a card and the next card: a wire passes there */
 #define ROUND       28.0 /* of corners, where wires are curved */
 #define ROUND_RIGHT 6.0
-#define MANY_DIRTY  400u /* changed places, from which on all is looked for again */
-#define LEAST_AHEAD 20.0 /* a curve to an input nearer than this would turn back on itself */
-#define STRAIGHT    3.0  /* a curve that rises no more than this is a level line */
+#define MANY_DIRTY  400u                           /* changed places, from which on all is looked for again */
+#define LEAST_AHEAD 20.0                           /* a curve to an input nearer than this would turn back on itself */
+#define STRAIGHT    3.0                            /* a curve that rises no more than this is a level line */
 #define PINS        (G_GUINT64_CONSTANT (1) << 63) /* in the serial of an obstacle: what hangs on that card */
 #define STEEP       2.0 /* a wire steeper than this runs in a channel and gets a track there */
 
 struct _StudioRoutes
 {
   gboolean right_angles, valid;
-  StudioFlow flow;                             /* cards, ends and ways are kept as if it were to the right */
-  guint n_cards, n_items;                      /* obstacles: of each item its card, then pins at the side of cards */
-  guint n_wires, n_searched, n_links;          /* n_wires: with the parts of those that go through points */
-  guint *first_wire;                           /* of each link */
+  StudioFlow flow;                    /* cards, ends and ways are kept as if it were to the right */
+  guint n_cards, n_items;             /* obstacles: of each item its card, then pins at the side of cards */
+  guint n_wires, n_searched, n_links; /* n_wires: with the parts of those that go through points */
+  guint *first_wire;                  /* of each link */
   StudioRect *card;
   guint64 *card_serial;
   RouteWire *wire;
@@ -375,13 +375,14 @@ is_current (const StudioRoutes *self, const StudioScene *scene)
   return TRUE;
 }
 
-static void
+/* Returns whether any wire differs from those before. */
+static gboolean
 take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, const GArray *dirty)
 {
   GArray *wires = g_array_sized_new (FALSE, TRUE, sizeof (RouteWire), scene->n_links + 1);
   g_autoptr (GHashTable) by_key = NULL;
   RouteWire *wire;
-  gboolean aligned;
+  gboolean aligned, differs;
 
   self->first_wire = g_renew (guint, self->first_wire, scene->n_links + 1);
   for (guint l = 0; l < scene->n_links; l++)
@@ -395,6 +396,10 @@ take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, con
   wire = (RouteWire *)(gpointer)wires->data;
   for (guint i = 0; aligned && i < wires->len; i++)
     aligned = self->wire[i].key == wire[i].key;
+  differs = !aligned;
+  for (guint i = 0; !differs && i < wires->len; i++)
+    differs = self->wire[i].net != wire[i].net || self->wire[i].link != wire[i].link
+              || self->wire[i].from != wire[i].from || self->wire[i].to != wire[i].to;
   if (!aligned)
     {
       by_key = g_hash_table_new (g_int64_hash, g_int64_equal);
@@ -403,10 +408,16 @@ take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, con
     }
   for (guint i = 0; i < wires->len; i++)
     if (!keep (self, by_key, i, &wire[i], dirty))
-      look_for (self, index, &wire[i]);
+      {
+        look_for (self, index, &wire[i]);
+        differs = TRUE;
+      }
+    else if (aligned)
+      wire[i].way = g_steal_pointer (&self->wire[i].way);
   clear_wires (self->wire, self->n_wires);
   self->n_wires = wires->len;
   self->wire = (RouteWire *)(gpointer)g_array_free (wires, FALSE);
+  return differs;
 }
 
 /* While cards are dragged, shapes far away stay where they are. */
@@ -508,13 +519,19 @@ studio_scene_routes (const StudioScene *scene)
       self->shape_labels_valid = FALSE;
       forget_wires (self);
     }
-  was = g_steal_pointer (&self->route);
-  pieces = g_steal_pointer (&self->pieces);
-  self->pieces = g_array_sized_new (FALSE, FALSE, sizeof (StudioCurve), pieces->len);
   n_was = self->n_links;
   dirty = take_cards (self, scene);
   route_index_init (&index, self->card, self->n_cards);
-  take_wires (self, &index, scene, dirty);
+  if (!take_wires (self, &index, scene, dirty) && dirty->len == 0 && self->route != NULL)
+    {
+      /* Another version of the graph with the same cards and wires at the same positions. */
+      route_index_clear (&index);
+      self->valid = TRUE;
+      return self->route;
+    }
+  was = g_steal_pointer (&self->route);
+  pieces = g_steal_pointer (&self->pieces);
+  self->pieces = g_array_sized_new (FALSE, FALSE, sizeof (StudioCurve), pieces->len);
   for (guint i = 0; i < self->n_wires; i++)
     {
       RouteWire *wire = &self->wire[i];

@@ -1,7 +1,6 @@
 /* Builds a scene from one scope of a graph and the result of type inference.
  *
- * It is rebuilt at every change: 2,000 cards take about two milliseconds, and a complete rebuild can never be half
- * updated. */
+ * It is rebuilt at every change but one of positions: a complete rebuild can never be half updated. */
 #include "ui/scene/studio-scene.h"
 
 #include <string.h>
@@ -33,6 +32,7 @@ typedef struct
   GHashTable *insides;         /* module name → figure */
   GPtrArray *axes;             /* of the net's outputs; NULL without a net */
   GHashTable *wide;            /* of items with many inputs: a table of port names to indices + 1 */
+  gboolean ports_came;         /* a wire named a port that its card did not have */
 } Build;
 
 static void
@@ -332,6 +332,7 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
       const LoomPortSpec *weight = is_output ? NULL : weight_spec (build->scene->item[*item].op, name);
 
       port_add (ports, name, weight != NULL ? weight->doc : NULL, FALSE, FALSE);
+      build->ports_came = TRUE;
       *port = ports->len - 1;
       g_array_index (ports, StudioPort, *port).weight = weight != NULL;
     }
@@ -352,7 +353,7 @@ add_links (Build *build, const LoomElement *scope)
   guint n = loom_element_n_children (scope);
 
   /* Ports of variadic inputs come from the wires, so they are put in order before any index is taken. */
-  for (guint pass = 0; pass < 2; pass++)
+  for (guint pass = 0; pass < 2 && (pass == 0 || build->ports_came); pass++)
     {
       g_array_set_size (links, 0);
       g_hash_table_remove_all (build->wide);
@@ -377,6 +378,7 @@ add_links (Build *build, const LoomElement *scope)
               g_autofree char *free_name = NULL;
               int next = 0;
 
+              build->ports_came = TRUE;
               g_array_sort (ports, compare_variadic);
               for (guint p = 0; p < ports->len; p++)
                 next = MAX (next, atoi (g_array_index (ports, StudioPort, p).name) + 1);
@@ -501,6 +503,7 @@ static StudioScene *
 scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
            const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain)
 {
+  static guint last_id; /* scenes are also made by threads */
   StudioScene *scene = g_new0 (StudioScene, 1);
   Build build = { .scene = scene,
                   .inputs = g_ptr_array_new (),
@@ -512,6 +515,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   g_autoptr (GHashTable) members = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) frames = scene_frames_collapsed (scope, members);
 
+  scene->id = (guint)g_atomic_int_add (&last_id, 1) + 1u;
   scene->n_hidden = g_hash_table_size (members);
   scene->n_items = frames->len;
   for (guint i = 0; i < loom_element_n_children (scope); i++)

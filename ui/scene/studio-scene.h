@@ -143,6 +143,7 @@ typedef struct _StudioRoutes StudioRoutes; /* studio-routes.h */
 
 typedef struct
 {
+  guint id; /* no other scene of this process has it */
   StudioFlow flow;
   gboolean flow_stated; /* set in the file */
   StudioShapes shapes;
@@ -169,6 +170,9 @@ StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope,
                                const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
 /* Cards, ports and wires only: no types and no figures. */
 StudioScene *studio_scene_new_plain (const LoomGraph *graph, const LoomElement *scope);
+/* Reads the positions of cards, frames, notes and reroute points again, after an edit that changed nothing else. Cards
+ * without a position have none until studio_layout_fill(). */
+void studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope);
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
 

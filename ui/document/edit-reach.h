@@ -1,0 +1,18 @@
+/* How far the effect of an edit reaches: what has to be derived from the graph again. */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  EDIT_REACH_NOTHING,
+  EDIT_REACH_POSITIONS, /* of cards, frames, notes and reroute points */
+  EDIT_REACH_ALL        /* the net, its faults, and what cards show */
+} EditReach;
+
+/* Of an edit that was applied to the graph, given as its inverse. */
+EditReach edit_reach_of (const LoomGraph *graph, const LoomEdit *inverse);
+
+G_END_DECLS

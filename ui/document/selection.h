@@ -1,0 +1,21 @@
+/* What is selected: serials in the order of selection, and as a set. */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+typedef struct _Selection Selection;
+
+Selection *selection_new (void);
+void selection_free (Selection *self);
+guint selection_n (const Selection *self);
+guint64 selection_get (const Selection *self, guint i); /* 0: there is no such element */
+gboolean selection_has (const Selection *self, guint64 serial);
+/* They return whether anything changed. */
+gboolean selection_set (Selection *self, const guint64 *serials, guint n);
+gboolean selection_put (Selection *self, guint64 serial, gboolean selected);
+/* Removes what the graph does not have. */
+gboolean selection_prune (Selection *self, const LoomGraph *graph);
+
+G_END_DECLS
