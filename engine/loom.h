@@ -38,5 +38,5 @@
 #include "engine/template/loom-skeleton.h"
 #include "engine/template/loom-template.h"
 #include "engine/template/loom-weights-match.h"
-#include "engine/train/loom-snapshot.h"
 #include "engine/train/loom-trace.h"
+#include "engine/train/loom-train-commands.h"

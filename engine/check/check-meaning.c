@@ -4,7 +4,9 @@
  * call is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own
  * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
  * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
- * difference counts only if it is still there in the piece with its neighbours. */
+ * difference counts only if it is still there in the piece with its neighbours. Of pieces that are alike, as in a
+ * network of equal layers, the first is evaluated. */
+#include "engine/check/check-alike.h"
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
 #include "engine/check/check-operands.h"
@@ -28,6 +30,7 @@ typedef struct
   LoomCheckReport *report;
   double max_operations, max_large;
   guint64 seed;
+  GHashTable *equals;
 } Meaning;
 
 typedef enum
@@ -47,6 +50,7 @@ typedef struct
   gboolean is_rounding; /* a difference of roundings alone */
   guint instr, root;    /* of a difference; G_MAXUINT: none */
   char *text;           /* owned */
+  gboolean is_alike;    /* equal because another piece is */
 } Finding;
 
 static void
@@ -237,6 +241,31 @@ fill_inputs (Trial *t)
     }
 }
 
+/* TRUE if a constant of the program is rounded to 16 bits. The plan may compute with the number before it was rounded.
+ */
+static gboolean
+rounds_constants (Trial *t)
+{
+  const CheckPieces *p = t->m->pieces;
+
+  for (guint s = 0; s < t->piece->steps->len; s++)
+    {
+      const LoomInstr *instr = loom_program_instr (p->program, g_array_index (t->piece->steps, guint, s));
+
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0 && p->constant[p->number[instr->out[k]]])
+          {
+            const LoomTensor *a = check_eval_value (t->wide, instr->out[k]);
+            const LoomTensor *b = check_eval_value (t->narrow, instr->out[k]);
+
+            for (gint64 i = 0; (b->dtype == LOOM_F16 || b->dtype == LOOM_BF16) && i < a->count; i++)
+              if (loom_tensor_get (a, i) != loom_tensor_get (b, i))
+                return TRUE;
+          }
+    }
+  return FALSE;
+}
+
 static void
 compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
 {
@@ -257,7 +286,7 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .exact = t->exact };
       char *text = check_compare (&comparison);
 
-      if (text == NULL && t->local && with_moved)
+      if (text == NULL && t->local && with_moved && !rounds_constants (t))
         {
           text = check_compare_roundings (&comparison);
           f->is_rounding = text != NULL;
@@ -389,6 +418,40 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
     f->outcome = OUTCOME_UNCHECKED;
 }
 
+/* ---- pieces that are alike ---------------------------------------------------------------------- */
+
+/* The pieces that were evaluated and found equal, in lists by hash. */
+static GHashTable *
+equals_new (void)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+}
+
+static gboolean
+is_like_an_equal (const Meaning *m, const CheckPiece *piece)
+{
+  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+take_equal (const Meaning *m, CheckPiece *piece)
+{
+  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
+  GPtrArray *list = g_hash_table_lookup (m->equals, key);
+
+  if (list == NULL)
+    {
+      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
+      g_hash_table_insert (m->equals, key, list);
+    }
+  g_ptr_array_add (list, piece);
+}
+
 /* ---- pieces that grow --------------------------------------------------------------------------- */
 
 static void
@@ -404,7 +467,20 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       examine (m, wider, growth + 1, f);
       return;
     }
+  if (is_like_an_equal (m, piece))
+    {
+      f->outcome = OUTCOME_EQUAL;
+      f->instr = f->root = G_MAXUINT;
+      f->is_local = check_steps_are_local (m->pieces->program, piece->steps);
+      f->is_alike = TRUE;
+      return;
+    }
   evaluate (m, piece, f);
+  if (f->outcome == OUTCOME_EQUAL)
+    {
+      take_equal (m, g_steal_pointer (&piece));
+      return;
+    }
   if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
   /* The number may be one that a pass reused, or the operands may be related. */
@@ -440,6 +516,7 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
     {
     case OUTCOME_EQUAL:
       r->n_evaluated++;
+      r->n_alike += f->is_alike;
       return;
     case OUTCOME_BY_RULE:
       r->n_by_rule++;
@@ -479,20 +556,45 @@ report_refusal (const Meaning *m, const CheckRefusal *refusal)
                meant->origin != NULL ? " of " : "", meant->origin != NULL ? meant->origin : "", ought);
 }
 
+static gboolean
+belongs_to (const Meaning *m, const GArray *instrs, const char *origin)
+{
+  for (guint i = 0; i < instrs->len; i++)
+    if (g_strcmp0 (loom_plan_instr (m->plan, g_array_index (instrs, guint, i))->origin, origin) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The origin that LoomCheckOptions names, if a piece has it. */
+static const char *
+find_origin (const Meaning *m, const char *origin)
+{
+  for (guint i = 0; origin != NULL && i < m->pieces->pieces->len; i++)
+    if (belongs_to (m, m->pieces->pieces->pdata[i], origin))
+      return origin;
+  return NULL;
+}
+
 void
 check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
 {
   const LoomBackend *ref = loom_backend_ref ();
   LoomMessage message = { "" };
+  const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
                 .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
-                .seed = options->seed };
+                .seed = options->seed,
+                .equals = equals_new () };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    return;
+    {
+      g_hash_table_unref (m.equals);
+      return;
+    }
   m.pieces = check_pieces_new (plan);
+  origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
   for (guint i = 0; i < m.pieces->pieces->len && !(options->first_only && report->faults->len > 0); i++)
@@ -500,9 +602,12 @@ check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckR
       const GArray *instrs = m.pieces->pieces->pdata[i];
       g_auto (Finding) f = { 0 };
 
+      if (origin != NULL && !belongs_to (&m, instrs, origin))
+        continue;
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
+  g_hash_table_unref (m.equals);
   check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

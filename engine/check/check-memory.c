@@ -211,6 +211,31 @@ check_sizes (Memory *self, guint i)
     }
 }
 
+/* A kernel that runs bodies has room for each body's arena and setup results. */
+static void
+check_bodies (Memory *self, guint i)
+{
+  const LoomPlanInstr *instr = loom_plan_instr (self->plan, i);
+  g_autofree char *name = NULL;
+
+  for (guint k = 0; k < instr->n_bodies && name == NULL; k++)
+    {
+      LoomPlanMemory memory;
+      gsize bytes;
+
+      loom_plan_memory (instr->body[k], 0, &memory);
+      bytes = memory.arena;
+      for (int owner = 0; owner < LOOM_N_OWNERS; owner++)
+        bytes += memory.once[owner];
+      if (bytes <= instr->kernel->scratch_bytes)
+        continue;
+      name = check_name_instr (self->plan, i);
+      check_fault (self->report, LOOM_CHECK_MEMORY, i, G_MAXUINT,
+                   "%s has %" G_GSIZE_FORMAT " bytes of scratch memory, and its body %u needs %" G_GSIZE_FORMAT, name,
+                   instr->kernel->scratch_bytes, k, bytes);
+    }
+}
+
 static void
 check_call (Memory *self, guint i)
 {
@@ -270,6 +295,7 @@ check_call (Memory *self, guint i)
     }
   check_sharing (self, i);
   check_sizes (self, i);
+  check_bodies (self, i);
 }
 
 /* ---- contents --------------------------------------------------------------------- */

@@ -100,6 +100,7 @@ loom_check_report_add (LoomCheckReport *report, LoomCheckReport *other)
   report->n_pieces += other->n_pieces;
   report->n_by_rule += other->n_by_rule;
   report->n_evaluated += other->n_evaluated;
+  report->n_alike += other->n_alike;
   report->n_too_large += other->n_too_large;
   report->n_unchecked += other->n_unchecked;
   g_ptr_array_extend_and_steal (report->faults, g_steal_pointer (&other->faults));

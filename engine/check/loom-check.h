@@ -45,6 +45,7 @@ typedef struct
                             operands for pieces that no rule proves */
   guint64 seed;          /* of the operands */
   gboolean first_only;   /* evaluates no piece after the first fault */
+  const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */
@@ -55,6 +56,7 @@ typedef struct
   guint n_pieces;    /* of the meaning: all; of these: */
   guint n_by_rule;   /* equal by structure */
   guint n_evaluated; /* equal on the operands tried */
+  guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
   guint n_too_large; /* not evaluated, over max_operations */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
   GPtrArray *faults; /* LoomCheckFault */

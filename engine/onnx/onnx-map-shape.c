@@ -214,8 +214,7 @@ map_pad (OnnxCtx *c)
       onnx_out (c, 0, onnx_pad (c, x, begin, end, NULL, onnx_number (c, value)));
       return;
     }
-  /* Infinity has no notation in a graph: it is minus the logarithm of zeros, and the logarithm of the ones inside is
-   * 0. */
+  /* Infinity has no notation in a graph. Zeros around ones are padded, and their logarithm is -infinity around 0. */
   const OnnxWire *ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &x->type.shape), NULL);
   const OnnxWire *rim = onnx_unary (c, "log", onnx_pad (c, ones, begin, end, NULL, "0"));
   onnx_out (c, 0, onnx_binary (c, value < 0 ? "add" : "sub", onnx_pad (c, x, begin, end, NULL, "0"), rim));

@@ -25,8 +25,8 @@ is_narrowing (PlanGraph *g, const PlanNode *instr)
                 < loom_dtype_size (graph_value (g, node_in (instr, 0))->desc.dtype);
 }
 
-/* TRUE for an instruction that reads and writes memory once. A conversion counts only if its result is smaller than its
- * operand, or if its operand has no other reader. */
+/* TRUE for an instruction that reads and writes memory once. Conversions are excluded, because recomputing them saves
+ * nothing: the result is smaller than the operand, or the operand has no other reader. */
 static gboolean
 is_one_pass (PlanGraph *g, const PlanNode *instr)
 {

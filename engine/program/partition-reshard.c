@@ -58,8 +58,8 @@ bytes_of (const Partition *self, LoomValue v)
   return loom_desc_bytes (desc_from (self, v));
 }
 
-/* The type in which a value is exchanged: bf16 if requested, but only for gradients. Scalars (a norm for clipping, a
- * loss) are not gradients. */
+/* The type in which a value is exchanged: bf16 if requested, for f32 tensors whose sums are not reported to the user.
+ * Scalars (a norm for clipping, a loss) keep their type. */
 static LoomDType
 exchange_type (const Partition *self, LoomValue v)
 {

@@ -5,8 +5,8 @@ test-arrows.py ROOT              the test, in TAP: no folder of LIMITS has more 
 test-arrows.py --list FOLDER…    the arrows that run up in these folders, and the files of each circle
 
 The rule. A file NAME.c and its headers NAME.h and NAME-private.h are one unit; "loom-" before NAME does not count. An
-arrow leads from unit A to unit B of the same folder if A uses a name that B defines and A does not: a function in its C
-files, a variable, type, enumerator or macro in its C files and headers, outside comments and strings. Several names make
+arrow leads from unit A to unit B of the same folder if A uses a name that B defines and A does not: a function or variable
+in its C files, a type, enumerator or macro in its C files and headers, outside comments and strings. Several names make
 one arrow. A function is defined by its body, a type that only has a struct's name by its typedef. A name that two units
 define makes no arrow, and neither does anything static.
 
@@ -25,7 +25,7 @@ import subprocess
 import sys
 
 # How many arrows may run up, and how many may be part of a circle. Numbers are lowered when a folder improves, never raised.
-LIMITS = {'engine/infer': (1, 2), 'engine/train': (42, 169)}
+LIMITS = {'engine/infer': (1, 2), 'engine/train': (1, 2)}
 
 BLANK = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r'[A-Za-z_]\w*')
@@ -46,13 +46,15 @@ def blanked(text):
     return BLANK.sub(lambda m: re.sub(r'[^\n]', ' ', m.group()), text)
 
 
-def functions_of(code):
-    return {m['name'] for m in FUNCTION.finditer(code) if 'static' not in m['type'].split()}
+def linked_of(code):
+    """Functions and variables: what headers only declare."""
+    found = {m['name'] for m in FUNCTION.finditer(code) if 'static' not in m['type'].split()}
+    return found | {m['name'] for m in VARIABLE.finditer(code)}
 
 
 def others_of(text, code):
-    """Variables, types, enumerators and macros. text is with macros, code without."""
-    found = {m['name'] for m in VARIABLE.finditer(code)} | {m['call'] or m['name'] for m in TYPEDEF.finditer(code)}
+    """Types, enumerators and macros. text is with macros, code without."""
+    found = {m['call'] or m['name'] for m in TYPEDEF.finditer(code)}
     for body in ENUM.findall(code):
         found |= {name.group() for name in map(NAME.search, body.split(',')) if name}
     return found | set(MACRO.findall(text))
@@ -61,7 +63,7 @@ def others_of(text, code):
 def arrows_of(root, folder):
     """The units of a folder, and the names of each arrow."""
     uses_calls, uses_others, own, owner = {}, {}, collections.defaultdict(set), collections.defaultdict(set)
-    functions = set()
+    linked = set()
     for path in sorted(glob.glob(os.path.join(root, folder, '*.[ch]'))):
         with open(path, encoding='utf-8') as file:
             text = blanked(file.read())
@@ -70,14 +72,14 @@ def arrows_of(root, folder):
         names = set(NAME.findall(text))
         uses_others.setdefault(unit, set()).update(names)
         uses_calls.setdefault(unit, set()).update(names if path.endswith('.c') else ())
-        functions |= functions_of(code)
-        own[unit] |= functions_of(code) | others_of(text, code)
+        linked |= linked_of(code)
+        own[unit] |= linked_of(code) | others_of(text, code)
     for unit, names in own.items():
         for name in names:
             owner[name].add(unit)
     arrows = collections.defaultdict(set)
     for unit in own:
-        used = {n for n in uses_others[unit] if n not in functions} | {n for n in uses_calls[unit] if n in functions}
+        used = {n for n in uses_others[unit] if n not in linked} | {n for n in uses_calls[unit] if n in linked}
         for name in used - own[unit]:
             if len(owner[name]) == 1:
                 arrows[unit, next(iter(owner[name]))].add(name)

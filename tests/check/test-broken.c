@@ -450,6 +450,13 @@ break_statistics (LoomPlan *plan)
   ((guint *)gate->value)[0] = gate->value[1];
 }
 
+/* A loop without the memory of its body. */
+static void
+break_body (LoomPlan *plan)
+{
+  instr_at (plan, find (plan, "scan"))->kernel->scratch_bytes = 64;
+}
+
 /* A sum over other axes, whose result is larger. */
 static void
 break_size (LoomPlan *plan)
@@ -557,6 +564,7 @@ static const Case cases[] = {
   { "memory/setup", LOOM_CHECK_MEMORY, make_adam, break_setup },
   { "memory/update", LOOM_CHECK_MEMORY, make_adam, break_update },
   { "memory/size", LOOM_CHECK_MEMORY, make_adam, break_size },
+  { "memory/body", LOOM_CHECK_MEMORY, make_loop, break_body },
   { "state/gate", LOOM_CHECK_STATE, make_adam, break_gate },
   { "state/twice", LOOM_CHECK_STATE, make_adam, break_twice },
   { "state/never", LOOM_CHECK_STATE, make_adam, break_never },

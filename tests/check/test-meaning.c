@@ -119,6 +119,20 @@ test_pair (gconstpointer data)
     }
 }
 
+/* Each piece of the second layer is like one of the first. */
+static void
+test_alike (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) program = wrong_programs_two_layers (LAYER_RIGHT);
+  g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, NULL, NULL);
+  g_autoptr (LoomCheckReport) report = check (plan, 0);
+
+  assert_no_faults ("two layers", report);
+  g_assert_cmpuint (report->n_evaluated, ==, report->n_pieces);
+  g_assert_cmpuint (report->n_alike, >=, report->n_pieces / 2 - 1);
+}
+
 /* ---- examples --------------------------------------------------------------------------- */
 
 /* Larger pieces are left to rules. */
@@ -208,6 +222,7 @@ TEST_FILE (argc, argv)
 
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_pair);
     }
+  g_test_add_func ("/check/meaning/alike", test_alike);
   add_folder (folder);
   return g_test_run ();
 }

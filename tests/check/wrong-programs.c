@@ -201,6 +201,56 @@ loop (gboolean wrong)
   return ending_with (p, out[1]);
 }
 
+LoomProgram *
+wrong_programs_two_layers (LayerDetail wrong)
+{
+  LoomProgram *p = loom_program_new ();
+  LoomValue x = input (p, "x", 2, 5, 7), by[2] = { input (p, "a", 2, 5, 7), input (p, "b", 2, 5, 7) };
+  LoomValue in[2] = { loom_program_scalar_i64 (p, "seed", 1), loom_program_scalar_i64 (p, "step", 1) };
+
+  for (int i = 0; i < 2; i++)
+    {
+      const LayerDetail detail = i == 1 ? wrong : LAYER_RIGHT;
+      const LoomRandomTo to
+          = { .kernel = { .kind = LOOM_RANDOM_UNIFORM, .stream = detail == LAYER_STREAM ? 13 : 11 + (guint64)i },
+              .dtype = LOOM_F32,
+              .to = { .rank = 2, .dim = { 5, 7 } } };
+      LoomValue drawn = loom_emit (p, loom_prim ("random"), &to, 2, in, NULL);
+
+      x = loom_unary (p, detail == LAYER_FUNCTION ? LOOM_SCALAR_SIN : LOOM_SCALAR_TANH, x);
+      x = loom_binary (p, LOOM_SCALAR_MUL, x, by[detail == LAYER_OPERAND ? 0 : i]);
+      x = loom_binary (p, LOOM_SCALAR_SUB, x, loom_const (p, LOOM_F32, detail == LAYER_CONSTANT ? 0.5001 : 0.5));
+      x = loom_sort (p, x, 1, FALSE, NULL);
+      x = loom_binary (p, LOOM_SCALAR_ADD, x, loom_cumsum (p, drawn, 0, FALSE, FALSE));
+      x = loom_cumsum (p, x, 1, FALSE, FALSE);
+    }
+  return ending_with (p, x);
+}
+
+static LoomProgram *
+layer_function (gboolean wrong)
+{
+  return wrong_programs_two_layers (wrong ? LAYER_FUNCTION : LAYER_RIGHT);
+}
+
+static LoomProgram *
+layer_constant (gboolean wrong)
+{
+  return wrong_programs_two_layers (wrong ? LAYER_CONSTANT : LAYER_RIGHT);
+}
+
+static LoomProgram *
+layer_operand (gboolean wrong)
+{
+  return wrong_programs_two_layers (wrong ? LAYER_OPERAND : LAYER_RIGHT);
+}
+
+static LoomProgram *
+layer_stream (gboolean wrong)
+{
+  return wrong_programs_two_layers (wrong ? LAYER_STREAM : LAYER_RIGHT);
+}
+
 const WrongProgram wrong_programs[] = {
   { "activation", activation, TRUE },
   { "chain", chain, TRUE },
@@ -218,5 +268,9 @@ const WrongProgram wrong_programs[] = {
   { "stream", stream },
   { "next-state", next_state },
   { "loop", loop },
+  { "layer-function", layer_function },
+  { "layer-constant", layer_constant },
+  { "layer-operand", layer_operand },
+  { "layer-stream", layer_stream },
 };
 const guint n_wrong_programs = G_N_ELEMENTS (wrong_programs);

@@ -7,7 +7,7 @@ from studio import Report, Studio
 
 def body(t):
     with Studio("card") as s:
-        s.open("self-attention.xml", studio.lesson("self-attention").replace("<train ", '<train device="cuda:0" '))
+        s.open("self-attention.xml", studio.lesson("self-attention", endless=True).replace("<train ", '<train device="cuda:0" '))
         # Where the header has no room for both, the device's name stands alone.
         g = s.wait("graph", lambda g: "attention" in g.cards and (g.find("CUDA:0 · emulated") or g.find("CUDA:0")), 2)
         t.ok(True, "the chip names the device, and says where there is room that it is emulated")

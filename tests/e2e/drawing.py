@@ -77,9 +77,9 @@ def body(t):
         g = s.wait("no fault", lambda g: g.number("faults") == 0, 2)
         t.ok(all(w[2] for w in g.wires), "four wires by dragging, each with its shape: %s" % [w[2] for w in g.wires])
 
-        set_parameter(s, None, "Epochs", "3000")
+        set_parameter(s, None, "Epochs", "3000000")
         g = s.look()
-        t.ok(g.number("faults") == 0, "training settings without a card selected: 3000 epochs")
+        t.ok(g.number("faults") == 0, "training settings without a card selected: 3,000,000 epochs")
         s.press("Train")
         g = s.wait("first point", lambda g: g.number("points") >= 1, 2)
         first = g.number("points")
@@ -96,7 +96,7 @@ def body(t):
         g = s.wait("goes on", lambda g: g.number("step") > float(still), 2)
         s.key("ctrl+shift+period")
         g = s.wait("stopped", lambda g: g.state["run"] == "stopped", 2)
-        t.ok(g.number("step") < 3000 * 16, "the run stops when asked, at step " + g.state["step"])
+        t.ok(g.number("step") < 3000000 * 16, "the run stops when asked, at step " + g.state["step"])
 
         s.key(*["ctrl+z"] * 40)
         g = s.wait("empty again", lambda g: not g.cards, 2)

@@ -83,6 +83,19 @@ def restart(s):
     s.command("Restart Training")
 
 
+def full_speed(s):
+    """Ends the stretching of short runs to half a minute, during which the script would only wait."""
+    def speed(g):
+        at = g.find("Speed")[0]
+        return next(r for word in ("Watch", "Full speed") for r in g.find(word, kind="Label", x0=at[0])
+                    if abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8)
+
+    s.click(s.standing("the speed", speed))
+    s.wait("the list of speeds", lambda g: g.popover(), 3)
+    s.key("End", "Return")
+    s.wait("full speed", lambda g: not g.popover() and g.find("Full speed"), 3)
+
+
 def traced(words):
     """The timeline has a window of its own, which does not say its geometry; the run's folder has the same step."""
     def has(g):
@@ -209,10 +222,10 @@ LESSONS = [
     ("overfitting", [[train], [field("Samples (n)", "2000", "data"), train],
                      [field("Samples (n)", "60", "data"), field("Weight decay", "0.5"), train],
                      [type_behind("act", "dropout"), train], [nothing]]),
-    ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train],
+    ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train, full_speed],
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
-    ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
-    ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
+    ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train, full_speed], [nothing]]),
+    ("several-devices", [[answer("16")], [watch("reduce1"), step], [full_speed, train], [field("Value", "0", "sync"), train], [nothing]]),
     ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
@@ -225,7 +238,7 @@ WITH_RANKS = [
     ("split-products", [[answer("64")], [answer("fc2")], [step, ranks(2), restart, hide_curves, answer("fc1")],
                         [field("Split", "row", "fc1"), field("Split", "column", "fc2")], [nothing]]),
     ("parameter-server", [[answer("3")],
-                          [step, ranks(4), field("Staleness", "0"), restart], [field("Staleness", "8"), restart],
+                          [step, ranks(4), full_speed, field("Staleness", "0"), restart], [field("Staleness", "8"), restart],
                           [field("Learning rate", "0.3"), restart], [nothing]]),
     ("mesh", [[answer("8")], [answer("5")], [step, ranks(8), restart, traced("1/7"), hide_curves, answer("7")], [nothing]]),
 ]

@@ -122,7 +122,7 @@ def wanted(t, s):
 
 def body(t):
     with Studio("ranks") as s:
-        s.open("spirals.xml", studio.lesson("spirals").replace('epochs="', 'epochs="9'))
+        s.open("spirals.xml", studio.lesson("spirals", endless=True))
         s.wait("graph", lambda g: g.cards, 5)
         s.press("Step")
         ranks(2)(s)

@@ -11,6 +11,7 @@ step leaves a screenshot, whose path is printed.
 import os
 import queue
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -114,10 +115,11 @@ def middle(rect):
     return rect[0] + rect[2] / 2, rect[1] + rect[3] / 2
 
 
-def lesson(name):
-    """The text of a lesson's graph."""
+def lesson(name, endless=False):
+    """The text of a lesson's graph; endless: its run does not end before a script does, however slow the machine is."""
     with open(os.path.join(SOURCE, "graphs", "lessons", name + ".xml"), encoding="utf-8") as f:
-        return f.read()
+        text = f.read()
+    return re.sub(r'epochs="\d+"', 'epochs="10000000"', text) if endless else text
 
 
 class Studio:
