@@ -1,7 +1,7 @@
 /* `gradloom check`: predicts the copies between devices. */
 #pragma once
 
-#include "app/command.h"
+#include "app/shared/command.h"
 
 G_BEGIN_DECLS
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/listing-json.h"
-#include "app/listing.h"
+#include "app/shared/listing-json.h"
+#include "app/shared/listing.h"
 
 void
 check_memory_clear (CheckMemory *memory)

@@ -1,7 +1,7 @@
 /* `gradloom check`: plans a graph, to find nodes that its devices cannot compute and the memory that it needs. */
 #pragma once
 
-#include "app/command.h"
+#include "app/shared/command.h"
 
 G_BEGIN_DECLS
 

@@ -2,7 +2,7 @@
  *
  * Only <layout> is rewritten. The rest of the file stays byte for byte, whatever program wrote it: the new elements are
  * cut from what the graph's writer makes and put where the old ones stood. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include "ui/layout/studio-layout.h"
 
@@ -361,7 +361,7 @@ const Command command_arrange = {
   = "Layers are placed from left to right, or from top to bottom, and are divided into rows or columns if a single\n"
     "one would be too small to read. <layout direction> stores the direction. Weights and targets are placed before\n"
     "their readers, frames keep their cards, and notes stay next to their card. Only <layout> is rewritten; all\n"
-    "other bytes of the file stay. A second run changes nothing.\n\n"
+    "other bytes of the file do not change. A second run changes nothing.\n\n"
     "  gradloom arrange graph.xml\n"
     "  gradloom arrange graph.xml --direction down\n"
     "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",

@@ -1,36 +1,12 @@
 /* `gradloom check`: lists all faults of a graph, or a table of its nodes. */
 #include "app/check-copies.h"
 #include "app/check-devices.h"
-#include "app/check-gradients.h"
-#include "app/command.h"
+#include "app/commands.h"
+#include "app/laboratory.h"
+#include "app/shared/checked-graph.h"
 
 #include <stdio.h>
 #include <unistd.h>
-
-static void
-print_faults (const LoomFaults *faults, const char *path, gboolean json)
-{
-  g_autoptr (GPtrArray) sentences = json ? NULL : loom_faults_sentences (faults, TRUE);
-
-  g_autofree char *shown
-      = command_printable (faults->file != NULL ? faults->file : path); /* of a folder, its graph.xml */
-
-  for (guint i = 0; sentences != NULL && i < sentences->len; i++)
-    fprintf (stderr, "%s: %s\n", shown, (char *)sentences->pdata[i]);
-  for (guint i = 0; json && i < loom_faults_length (faults); i++)
-    {
-      const LoomFault *f = loom_faults_get (faults, i);
-      LoomJson *line = command_event_new (f->is_warning ? "warning" : "fault");
-
-      loom_json_string (line, "code", loom_error_code_name (f->code));
-      loom_json_int (line, "line", f->line);
-      loom_json_string (line, "node", f->node);
-      loom_json_string (line, "port", f->port);
-      loom_json_string (line, "message", f->message);
-      loom_json_string (line, "fix", f->fix);
-      command_event_print (line);
-    }
-}
 
 /* "B × 10", or "x B × 1 × 28 × 28, y B" where there are several; within a loop those of one step. */
 static char *
@@ -197,16 +173,23 @@ warn_of_memory (const Command *command, double bytes, gboolean trains)
                 trains ? " and the optimiser's state" : "", needed, there);
 }
 
-/* Faults that only the samples show. Data that cannot be read are another's to complain of. */
-static void
-check_data (const LoomGraph *graph, const LoomNet *net, const LoomTrainSpec *spec, LoomFaults *faults)
+/* The laboratory compares gradients (app/lab/command-gradcheck.c). */
+static int
+run_gradcheck (const Command *command, char **words, char **in, gint64 batch_size, gboolean json)
 {
-  g_autoptr (LoomDataset) dataset
-      = spec->dataset_node < 0 ? NULL
-                               : loom_net_open_dataset (net, spec->dataset_node, loom_graph_get_folder (graph), NULL);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
 
-  if (dataset != NULL)
-    loom_net_check_classes (net, &spec->loss, spec->dataset_node, dataset, faults);
+  g_ptr_array_add (argv, g_strdup (command->name));
+  if (batch_size != 0)
+    g_ptr_array_add (argv, g_strdup_printf ("--batch-size=%" G_GINT64_FORMAT, batch_size));
+  if (json)
+    g_ptr_array_add (argv, g_strdup ("--json"));
+  for (guint i = 0; in != NULL && in[i] != NULL; i++)
+    g_ptr_array_add (argv, g_strconcat ("--in=", in[i], NULL));
+  g_ptr_array_add (argv, g_strdup ("--"));
+  for (guint i = 0; words[i] != NULL; i++)
+    g_ptr_array_add (argv, g_strdup (words[i]));
+  return laboratory_run (command, (int)argv->len, (char **)argv->pdata);
 }
 
 static int
@@ -234,57 +217,38 @@ run_check (const Command *command, int argc, char **argv)
   if (in && !gradcheck)
     return command_usage (command, "--in sets values for --gradcheck.");
 
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = command_load_graph (argv[1], faults, &error);
-  if (graph == NULL)
-    {
-      command_fail (command, g_steal_pointer (&error));
-      return 1;
-    }
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
-  g_autoptr (LoomTrainSpec) spec = NULL;
-  if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) != NULL)
-    spec = loom_train_spec_new (graph, net, faults);
-  if (spec != NULL && loom_faults_count (faults) == 0)
-    check_data (graph, net, spec, faults);
-  loom_net_warn_of_outside_paths (net, graph, loom_graph_get_file (graph), faults);
-  g_ptr_array_unref (loom_lessons_new (graph, faults));
-  g_ptr_array_unref (loom_slides_new (graph, faults));
-  print_faults (faults, argv[1], json);
-  if (loom_faults_count (faults) > 0)
-    return 1;
+  if (gradcheck)
+    return run_gradcheck (command, argv + 1, in, batch_size, json);
 
+  g_auto (CheckedGraph) checked = { 0 };
+  if (!checked_graph_read (command, argv[1], json, &checked))
+    return 1;
+  g_autoptr (GError) error = NULL;
+  const LoomGraph *graph = checked.graph;
+  const LoomNet *net = checked.net;
+  LoomTrainSpec *spec = checked.spec;
   LoomBinding binding = { 0 };
-  gint64 batch = batch_size ? batch_size : gradcheck ? 3 : spec != NULL ? spec->batch_size : 1;
+  gint64 batch = batch_size ? batch_size : spec != NULL ? spec->batch_size : 1;
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
-  g_autoptr (GPtrArray) points = gradcheck ? check_points_read (net, in, &binding, &error) : NULL;
-  if (error != NULL)
-    {
-      command_fail (command, g_steal_pointer (&error));
-      return 1;
-    }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
   /* Faults that only the whole step shows: that nothing is left to train, or that state is given two values. */
-  g_autoptr (LoomStep) step = spec != NULL && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
+  g_autoptr (LoomStep) step = spec != NULL ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
   if (error != NULL)
     {
-      loom_faults_add (faults, error->code,
+      loom_faults_add (checked.faults, error->code,
                        loom_element_line (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN)), NULL, NULL,
                        "<train>: %s", error->message);
-      print_faults (faults, argv[1], json);
+      checked_graph_print_faults (checked.faults, argv[1], json);
       return 1;
     }
-  if (gradcheck)
-    return check_gradients (command, bound, argv[2], points, json);
 
   g_auto (CheckMemory) memory = { 0 };
   g_autoptr (LoomFaults) device_faults = loom_faults_new ();
   loom_faults_set_file (device_faults, loom_graph_get_file (graph));
   const char *on = device != NULL ? device : spec != NULL ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
-  print_faults (device_faults, argv[1], json);
+  checked_graph_print_faults (device_faults, argv[1], json);
   /* The copies of another machine can be listed here, too. */
   if (!good)
     {

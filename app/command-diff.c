@@ -2,7 +2,7 @@
  *
  * git calls the command in diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
  * status 0 with any result, so that it can continue with the next file. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* `gradloom export`: writes a graph for other programs. A new target is a file with an ExportTarget and a line here. */
+#include "app/commands.h"
 #include "app/export-target.h"
 
 #include <glib/gstdio.h>

@@ -1,5 +1,5 @@
 /* `gradloom generate`: samples text token by token from a trained language model. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -250,7 +250,7 @@ run_generate (const Command *command, int argc, char **argv)
   if (prompt != NULL && *prompt == '\0')
     return command_usage (command, "--prompt takes a text that is not empty.");
   if (temperature != NULL && (!command_float (temperature, &g.temperature) || g.temperature < 0))
-    return command_usage (command, "--temperature takes a number from 0, not “%s”.", temperature);
+    return command_usage (command, "--temperature takes 0 or a positive number, not “%s”.", temperature);
   if (stop != NULL && *stop == '\0')
     return command_usage (command, "--stop takes a text that is not empty.");
 

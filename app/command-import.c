@@ -1,5 +1,5 @@
 /* `gradloom import`: converts an ONNX model to a graph and a file of weights. */
-#include "app/command.h"
+#include "app/commands.h"
 #include "engine/loom.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* `gradloom new`: creates a graph for a data set, or for the weights of another program. */
-#include "app/command.h"
+#include "app/commands.h"
 #include "engine/loom.h"
 
 #include <stdio.h>

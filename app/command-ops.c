@@ -1,5 +1,5 @@
 /* `gradloom ops` and `gradloom devices`: list operators and devices. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <stdio.h>
 #include <string.h>

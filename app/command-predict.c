@@ -1,6 +1,6 @@
 /* `gradloom predict`: applies a trained net to files. An unreadable file is one message, and the others are still
  * computed. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -428,7 +428,7 @@ run_predict (const Command *command, int argc, char **argv)
     { "fit", 0, 0, G_OPTION_ARG_STRING, &fit, "Pictures of other proportions: stretch (default), crop or pad", "HOW" },
     { "range", 0, 0, G_OPTION_ARG_STRING, &range,
       "Pictures: the values of black and white (default: as in the data set)", "LOW,HIGH" },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT, &p.batch, "Samples at a time (64)", "N" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT, &p.batch, "Batch size (64)", "N" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "Print one JSON object per sample", NULL },

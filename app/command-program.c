@@ -1,12 +1,13 @@
 /* `gradloom program` and `gradloom plan`: the two forms that a graph is compiled to.
  *
- * A listing for people, JSON for programs (app/listing-json.c). */
-#include "app/command.h"
-#include "app/listing-json.h"
-#include "app/listing-parameters.h"
-#include "app/listing-ranks.h"
-#include "app/listing.h"
-#include "app/plan-source.h"
+ * A listing for people, JSON for programs (app/shared/listing-json.c). */
+#include "app/commands.h"
+#include "app/shared/listing-json.h"
+#include "app/shared/listing-parameters.h"
+#include "app/shared/listing-ranks.h"
+#include "app/shared/listing.h"
+#include "app/shared/plan-check.h"
+#include "app/shared/plan-source.h"
 
 #include <stdio.h>
 
@@ -78,7 +79,8 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
       return listing_build_ends (source->graph, &binding, TRUE, l, error);
     }
   source->spec = loom_train_spec_new (source->graph, net, faults);
-  if (!loom_faults_to_error (faults, path, error))
+  g_autofree char *options = command_train_options (wanted->precision, wanted->tf32, wanted->device);
+  if (!command_option_faults (faults, path, options, error))
     return FALSE;
   int size[LOOM_MESH_AXES] = { 1, 1, 1 };
   if (wanted->ranks > 1 && !loom_train_spec_mesh (source->spec, wanted->ranks, size, error))
@@ -132,13 +134,20 @@ update_heading (const Source *source)
              : "\nafter the batches that <train> accumulates:\n\n";
 }
 
-/* FALSE where the number of ranks is none. */
+/* FALSE after having said what is wrong with the options of ranks. */
 static gboolean
-check_ranks (const Wanted *wanted)
+check_ranks (const Command *command, const Wanted *wanted)
 {
-  return wanted->ranks >= 0 && wanted->ranks <= 4096 && wanted->rank >= -1 && wanted->rank < MAX (1, wanted->ranks);
+  if (!command_knows_strategy (command, wanted->strategy))
+    return FALSE;
+  if (wanted->ranks < 0 || wanted->ranks > 4096 || wanted->rank < -1 || wanted->rank >= MAX (1, wanted->ranks))
+    command_usage (command, "--rank takes a number from 0 to N - 1, with --ranks N (1 to 4096).");
+  else if (wanted->strategy != NULL && wanted->ranks == 0)
+    command_usage (command, "--strategy divides a step among ranks. Set their number with --ranks.");
+  else
+    return TRUE;
+  return FALSE;
 }
-#define RANKS_RANGE "--rank takes a number from 0 to N - 1, with --ranks N (1 to 4096)."
 
 static int
 run_program (const Command *command, int argc, char **argv)
@@ -163,13 +172,11 @@ run_program (const Command *command, int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
   g_auto (Source) source = { 0 };
-  if (!check_ranks (&wanted))
-    return command_usage (command, RANKS_RANGE);
+  wanted.strategy = strategy;
+  if (!check_ranks (command, &wanted))
+    return 2;
   /* A program belongs to no device; f64 has one alone. */
   wanted.precision = precision;
-  if (!command_knows_strategy (command, strategy))
-    return 2;
-  wanted.strategy = strategy;
   wanted.device = g_strcmp0 (precision, loom_dtype_name (LOOM_F64)) == 0 ? loom_dtype_backend (LOOM_F64) : NULL;
   if (!build (argv[1], &wanted, &source, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
@@ -390,79 +397,12 @@ print_table (const Table *table, GError **error)
 
 /* ---- the checker ---------------------------------------------------------- */
 
-static void
-print_fault (const LoomCheckFault *fault)
+/* "rank 1's training step", "the update". (transfer full) */
+static char *
+plan_name (const Table *table, int rank, const char *part)
 {
-  LoomJson *line = command_event_new ("check_fault");
-
-  loom_json_string (line, "rule", loom_check_rule_name (fault->rule));
-  loom_json_string (line, "text", fault->text);
-  command_event_print (line);
-}
-
-static void
-print_report (const LoomCheckReport *report, gboolean json)
-{
-  if (!json)
-    {
-      g_autofree char *text = loom_check_report_print (report);
-
-      printf ("%s", text);
-      return;
-    }
-  for (guint i = 0; i < report->faults->len; i++)
-    print_fault (g_ptr_array_index (report->faults, i));
-  LoomJson *line = command_event_new ("check");
-  loom_json_bool (line, "ok", report->faults->len == 0);
-  loom_json_int (line, "plans", report->n_plans);
-  loom_json_int (line, "instructions", report->n_instrs);
-  loom_json_int (line, "values", report->n_values);
-  loom_json_int (line, "pairs", report->n_pairs);
-  loom_json_int (line, "pieces", report->n_pieces);
-  loom_json_int (line, "equal_by_rule", report->n_by_rule);
-  loom_json_int (line, "equal_by_evaluation", report->n_evaluated);
-  loom_json_int (line, "too_large", report->n_too_large);
-  loom_json_int (line, "not_evaluated", report->n_unchecked);
-  command_event_print (line);
-}
-
-static void
-print_guilty (const char *pass, gboolean json)
-{
-  if (!json)
-    {
-      if (g_str_equal (pass, "program"))
-        printf ("check: the plan is wrong even with --no-fusion, so no fusion causes this.\n");
-      else
-        printf ("check: the pass “%s” makes the plan wrong.\n", pass);
-      return;
-    }
-  LoomJson *line = command_event_new ("check_pass");
-  loom_json_string (line, "pass", pass);
-  command_event_print (line);
-}
-
-/* A plan of the step or of its update, and what it was made with. */
-typedef struct
-{
-  LoomPlan *plan;
-  LoomPlanOptions options;
-} CheckedPlan;
-
-static void
-checked_plan_clear (gpointer checked)
-{
-  loom_plan_free (((CheckedPlan *)checked)->plan);
-}
-
-static gboolean
-add_checked (GArray *plans, LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
-{
-  CheckedPlan checked = { loom_plan_new (program, devices, options, error), *options };
-
-  if (checked.plan != NULL)
-    g_array_append_val (plans, checked);
-  return checked.plan != NULL;
+  return table->wanted.ranks > 1 ? g_strdup_printf ("rank %d's %s", MAX (rank, 0), part)
+                                 : g_strdup_printf ("the %s", part);
 }
 
 /* The plans of one rank, or of the only one. */
@@ -478,69 +418,27 @@ plan_rank (const Table *table, int rank, GArray *steps, GArray *updates, GError 
   if (!build (table->path, &wanted, &source, &l, error))
     return FALSE;
   const gboolean serves = source.spec != NULL && source.spec->gathers;
+  const char *part = l.step == NULL ? "plan" : wanted.evaluation ? "evaluation" : "training step";
+  g_autofree char *step_name = plan_name (table, rank, part), *update_name = plan_name (table, rank, "update");
+
   options.mesh = wanted.ranks > 1 && !serves ? &table->ranks->mesh[MAX (rank, 0)] : NULL;
-  return ((serves && rank == 0) || add_checked (steps, l.program, table->devices, &options, error))
+  return ((serves && rank == 0) || plan_check_add (steps, l.program, table->devices, &options, step_name, error))
          && (l.step == NULL || l.step->update == NULL || (serves && rank > 0)
-             || add_checked (updates, l.step->update, table->devices, &options, error));
-}
-
-/* TRUE if the faults from `first` on are of the meaning, which takes long to evaluate: only then the search for the
- * guilty pass evaluates it too. */
-static gboolean
-only_meaning (const LoomCheckReport *report, guint first)
-{
-  for (guint i = first; i < report->faults->len; i++)
-    if (((const LoomCheckFault *)g_ptr_array_index (report->faults, i))->rule != LOOM_CHECK_MEANING)
-      return FALSE;
-  return TRUE;
-}
-
-/* Checks each plan, and of several ranks that their exchanges fit; names the pass that makes the first wrong one
- * wrong. */
-static void
-check_plans (const Table *table, const GArray *plans, gboolean all_ranks, LoomCheckReport *report)
-{
-  const LoomCheckOptions options = { .meaning = TRUE };
-  g_autoptr (GPtrArray) ranks = g_ptr_array_new ();
-
-  for (guint i = 0; i < plans->len; i++)
-    {
-      const CheckedPlan *checked = &g_array_index (plans, CheckedPlan, i);
-      const guint before = report->faults->len;
-
-      g_ptr_array_add (ranks, checked->plan);
-      if (loom_check_plan (checked->plan, &options, report))
-        continue;
-      const LoomCheckOptions again = { .meaning = only_meaning (report, before) };
-      const char *pass
-          = loom_check_blame (loom_plan_program (checked->plan), table->devices, &checked->options, &again);
-      if (pass != NULL)
-        print_guilty (pass, table->json);
-    }
-  if (all_ranks && ranks->len > 1)
-    loom_check_ranks ((const LoomPlan *const *)ranks->pdata, ranks->len, report);
+             || plan_check_add (updates, l.step->update, table->devices, &options, update_name, error));
 }
 
 /* *ok receives the verdict. */
 static gboolean
 run_check (const Table *table, gboolean *ok, GError **error)
 {
-  g_autoptr (GArray) steps = g_array_new (FALSE, FALSE, sizeof (CheckedPlan));
-  g_autoptr (GArray) updates = g_array_new (FALSE, FALSE, sizeof (CheckedPlan));
-  g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+  g_autoptr (GArray) steps = plan_check_list_new (), updates = plan_check_list_new ();
   const int last = MAX (table->wanted.ranks, 1) - 1, one = table->wanted.rank;
 
-  g_array_set_clear_func (steps, checked_plan_clear);
-  g_array_set_clear_func (updates, checked_plan_clear);
   loom_plan_set_checker (NULL); /* a wrong plan is reported, instead of ending the program */
   for (int rank = MAX (one, 0); rank <= (one >= 0 ? one : last); rank++)
     if (!plan_rank (table, last > 0 ? rank : -1, steps, updates, error))
       return FALSE;
-  const gboolean has_mesh = steps->len > 0 && g_array_index (steps, CheckedPlan, 0).options.mesh != NULL;
-  check_plans (table, steps, has_mesh && one < 0, report);
-  check_plans (table, updates, has_mesh && one < 0, report);
-  print_report (report, table->json);
-  *ok = report->faults->len == 0;
+  *ok = plan_check (steps, updates, table->devices, one < 0, table->json);
   return TRUE;
 }
 
@@ -588,12 +486,10 @@ run_plan (const Command *command, int argc, char **argv)
   g_auto (Listing) l = { 0 };
   g_auto (Source) source = { 0 };
   g_auto (ListingRanks) ranks = { 0 };
-  if (!check_ranks (&wanted))
-    return command_usage (command, RANKS_RANGE);
-  wanted.precision = precision;
-  if (!command_knows_strategy (command, strategy))
-    return 2;
   wanted.strategy = strategy;
+  if (!check_ranks (command, &wanted))
+    return 2;
+  wanted.precision = precision;
   wanted.device = device;
   if (!build (argv[1], &wanted, &source, &l, &error)
       || (wanted.ranks > 1 && !listing_ranks_init (&ranks, source.spec, wanted.ranks, &error)))

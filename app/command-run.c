@@ -3,6 +3,7 @@
  * The order of work: resolve ports and read every input, so that symbols are bound by what was given; lower only what
  * is asked for, in evaluation or training mode; append gradients; run one step; write everything at the end, so that a
  * failure leaves no part of an answer. */
+#include "app/commands.h"
 #include "app/run-private.h"
 
 #include <stdio.h>

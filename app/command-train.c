@@ -1,12 +1,12 @@
 /* `gradloom train` and `gradloom eval`: run a trainer and report to a terminal, a log or a program. */
-#include "app/command.h"
+#include "app/commands.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "app/train-launch.h"
-#include "app/train-signals.h"
+#include "app/shared/train-launch.h"
+#include "app/shared/train-signals.h"
 #include "app/train-view.h"
 
 /* ---- train ------------------------------------------------------------ */
@@ -239,7 +239,7 @@ run_train (const Command *command, int argc, char **argv)
     .trace = trace,
   };
   if (lr != NULL && (!command_float (lr, &options.lr) || options.lr < 0))
-    return command_usage (command, "--lr takes a number from 0, not “%s”.", lr);
+    return command_usage (command, "--lr takes 0 or a positive number, not “%s”.", lr);
   if (resume != NULL && (argc != 1 || out != NULL))
     return command_usage (command,
                           "--resume reads the graph of the run and continues in its folder, so it cannot be combined "
@@ -444,7 +444,7 @@ run_eval (const Command *command, int argc, char **argv)
       "F.safetensors" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not match", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
-    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Batch size (default: the graph's)", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "beam", 0, 0, G_OPTION_ARG_INT, &beam, "Nets with a decoder: also generate outputs and measure BLEU (1: greedy)",
       "K" },
@@ -483,7 +483,7 @@ run_eval (const Command *command, int argc, char **argv)
   if (loom_trainer_notes (trainer) != NULL)
     command_warn (command, "%s", loom_trainer_notes (trainer));
   if (weights == NULL)
-    command_warn (command, "no --weights: the weights are those before training.");
+    command_warn (command, "--weights is not given, so the weights are the initial ones, before any training.");
   else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
     {
       int status = command_fail (command, g_steal_pointer (&error));

@@ -1,7 +1,7 @@
 /* The targets of `gradloom export`: one descriptor per target, listed in command-export.c. */
 #pragma once
 
-#include "app/command.h"
+#include "app/shared/command.h"
 
 G_BEGIN_DECLS
 

@@ -2,6 +2,8 @@
  * parses: there is no second list that could go stale. The build runs this and installs what it prints. */
 #include "app/manual.h"
 
+#include "app/commands.h"
+
 #include <stdio.h>
 #include <string.h>
 

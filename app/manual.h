@@ -1,7 +1,7 @@
 /* The manual page and the shells' completions. */
 #pragma once
 
-#include "app/command.h"
+#include "app/shared/command.h"
 
 G_BEGIN_DECLS
 

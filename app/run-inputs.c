@@ -62,7 +62,7 @@ run_open_graph (Run *r, const char *path, GError **error)
         return FALSE;
       if (loom_net_is_weight (r->symbolic, &port_file->source))
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                        "--in %s: this is a weight, not a port. Set it with --weights FILE.safetensors --partial.",
                        port_file->port);
           return FALSE;

@@ -4,7 +4,7 @@
  * program, and run-step.c runs it and writes the outputs. */
 #pragma once
 
-#include "app/command.h"
+#include "app/shared/command.h"
 
 G_BEGIN_DECLS
 

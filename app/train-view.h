@@ -1,7 +1,7 @@
 /* Prints the progress of `gradloom train` and `gradloom eval`: for a terminal, a log or a program. */
 #pragma once
 
-#include "app/command.h"
+#include "app/shared/command.h"
 
 G_BEGIN_DECLS
 

@@ -1,7 +1,7 @@
 /* gradloom-studio: opens the window, and files that are named. */
 #include <glib.h>
 
-#include "app/truncated.h"
+#include "app/shared/truncated.h"
 #include "engine/loom.h"
 #include "ui/window/studio-application.h"
 #include "ui/window/studio-language.h"

@@ -6,7 +6,7 @@
  *
  * Where Studio trains with several ranks, mpirun starts as many workers. The first one uses a socket to Studio, since
  * mpirun has descriptors 0 and 1, and the others follow it (worker-processes.c). */
-#include "app/command.h"
+#include "app/commands.h"
 #include "app/worker/worker.h"
 
 #include "data/loom-worker-magic.h"

@@ -1,14 +1,22 @@
 /* Finds the pass that makes a plan wrong: plans the program again with ever more passes. */
 #include "engine/check/check-private.h"
 
-/* TRUE if the plan that these options make is wrong. A plan that cannot be made is not. */
+/* TRUE if the plan that these options make is wrong. A plan that cannot be made is not. origin (may be NULL) receives
+ * the node of the first fault, NULL if it belongs to none. */
 static gboolean
-is_wrong (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
+is_wrong (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check,
+          char **origin)
 {
   g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, options, NULL);
   g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+  guint instr;
 
-  return plan != NULL && !loom_check_plan (plan, check, report);
+  if (plan == NULL || loom_check_plan (plan, check, report))
+    return FALSE;
+  instr = ((const LoomCheckFault *)g_ptr_array_index (report->faults, 0))->instr;
+  if (origin != NULL && instr < loom_plan_n_instrs (plan))
+    *origin = g_strdup (loom_plan_instr (plan, instr)->origin);
+  return TRUE;
 }
 
 static void
@@ -31,18 +39,22 @@ list_passes (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options
   return names;
 }
 
-/* Of the passes that always run: layouts and the reuse of memory can be switched off. */
+/* Of the passes that always run, the work of these can be switched off: the latest first, since each needs what the
+ * ones before it have made. Without the others there is no plan. */
 static const char *
 blame_other (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, const LoomCheckOptions *check)
 {
   LoomPlanOptions fewer = *options;
 
-  fewer.no_layout = TRUE;
-  if (!is_wrong (program, devices, &fewer, check))
-    return "layouts";
   fewer.no_reuse = TRUE;
-  if (!is_wrong (program, devices, &fewer, check))
+  if (!is_wrong (program, devices, &fewer, check, NULL))
     return "memory";
+  fewer.no_sends = TRUE;
+  if (!is_wrong (program, devices, &fewer, check, NULL))
+    return "device copies";
+  fewer.no_layout = TRUE;
+  if (!is_wrong (program, devices, &fewer, check, NULL))
+    return "layouts";
   return "program";
 }
 
@@ -51,20 +63,25 @@ loom_check_blame (LoomProgram *program, LoomDevices *devices, const LoomPlanOpti
                   const LoomCheckOptions *check)
 {
   const LoomPlanOptions defaults = { 0 };
+  const LoomCheckOptions none = { 0 };
   LoomPlanOptions some = options != NULL ? *options : defaults;
+  LoomCheckOptions node = check != NULL ? *check : none;
   g_autoptr (GPtrArray) names = NULL;
+  g_autofree char *origin = NULL;
   guint first = 0;
 
   some.on_pass = NULL;
   some.visit = NULL;
   some.on_call = NULL;
   some.faults = NULL;
-  if (!is_wrong (program, devices, &some, check))
+  node.first_only = TRUE;
+  if (!is_wrong (program, devices, &some, &node, &origin))
     return NULL;
+  node.origin = origin;
   names = list_passes (program, devices, some);
   some.no_fusion = TRUE;
-  if (is_wrong (program, devices, &some, check))
-    return blame_other (program, devices, &some, check);
+  if (is_wrong (program, devices, &some, &node, NULL))
+    return blame_other (program, devices, &some, &node);
   some.no_fusion = FALSE;
   while (first < names->len && !g_str_equal (g_ptr_array_index (names, first), "program"))
     first++;
@@ -77,7 +94,7 @@ loom_check_blame (LoomProgram *program, LoomDevices *devices, const LoomPlanOpti
       const guint middle = right + (wrong - right) / 2;
 
       some.last_fusion = g_ptr_array_index (names, middle);
-      if (is_wrong (program, devices, &some, check))
+      if (is_wrong (program, devices, &some, &node, NULL))
         wrong = middle;
       else
         right = middle;

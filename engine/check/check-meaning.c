@@ -4,7 +4,9 @@
  * call is compared by structural rules. The plan's kernels and `ref` in f64 run on the same operands, of the plan's own
  * shapes. If a piece alone cannot be compared, it grows: a fusion may use another value than the program does, if both
  * follow from the same one, and a pass may reuse the number of a value that only its own instructions read. So a
- * difference counts only if it is still there in the piece with its neighbours. */
+ * difference counts only if it is still there in the piece with its neighbours. Of pieces that are alike, as in a
+ * network of equal layers, the first is evaluated. */
+#include "engine/check/check-alike.h"
 #include "engine/check/check-compare.h"
 #include "engine/check/check-evaluate.h"
 #include "engine/check/check-operands.h"
@@ -16,7 +18,9 @@
 #include <string.h>
 
 #define MAX_OPERATIONS 2e7
-#define MAX_GROWTH     4
+/* Of pieces that no rule proves: with one set of operands. */
+#define MAX_LARGE  1e9
+#define MAX_GROWTH 4
 
 typedef struct
 {
@@ -24,8 +28,9 @@ typedef struct
   CheckPieces *pieces;
   LoomDevice *ref;
   LoomCheckReport *report;
-  double max_operations;
+  double max_operations, max_large;
   guint64 seed;
+  GHashTable *equals;
 } Meaning;
 
 typedef enum
@@ -41,8 +46,11 @@ typedef enum
 typedef struct
 {
   Outcome outcome;
-  guint instr, root; /* of a difference; G_MAXUINT: none */
-  char *text;        /* owned */
+  gboolean is_local;    /* the piece makes no sums, so roundings were compared too */
+  gboolean is_rounding; /* a difference of roundings alone */
+  guint instr, root;    /* of a difference; G_MAXUINT: none */
+  char *text;           /* owned */
+  gboolean is_alike;    /* equal because another piece is */
 } Finding;
 
 static void
@@ -95,6 +103,9 @@ find_coarsest (Trial *t)
     {
       const LoomPlanInstr *instr = loom_plan_instr (m->plan, g_array_index (t->piece->instrs, guint, i));
 
+      /* TF32 has the digits of f16. */
+      if (instr->spec != NULL && instr->spec->tf32 && !loom_plan_device (m->plan, instr->device)->info.host_memory)
+        t->coarsest = coarser (t->coarsest, LOOM_F16);
       for (guint k = 0; k < instr->n_in + instr->n_out; k++)
         if (instr->value[k] != G_MAXUINT)
           t->coarsest = coarser (t->coarsest, loom_plan_value (m->plan, instr->value[k])->desc.dtype);
@@ -230,12 +241,28 @@ fill_inputs (Trial *t)
     }
 }
 
+/* TRUE if a constant of the program is rounded to 16 bits. The plan may compute with the number before it was rounded.
+ */
 static gboolean
-is_iterated (const Trial *t)
+rounds_constants (Trial *t)
 {
+  const CheckPieces *p = t->m->pieces;
+
   for (guint s = 0; s < t->piece->steps->len; s++)
-    if (loom_program_instr (t->m->pieces->program, g_array_index (t->piece->steps, guint, s))->prim->bodies != NULL)
-      return TRUE;
+    {
+      const LoomInstr *instr = loom_program_instr (p->program, g_array_index (t->piece->steps, guint, s));
+
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0 && p->constant[p->number[instr->out[k]]])
+          {
+            const LoomTensor *a = check_eval_value (t->wide, instr->out[k]);
+            const LoomTensor *b = check_eval_value (t->narrow, instr->out[k]);
+
+            for (gint64 i = 0; (b->dtype == LOOM_F16 || b->dtype == LOOM_BF16) && i < a->count; i++)
+              if (loom_tensor_get (a, i) != loom_tensor_get (b, i))
+                return TRUE;
+          }
+    }
   return FALSE;
 }
 
@@ -255,11 +282,15 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
                                            .moved = with_moved ? check_eval_value (t->moved, v) : NULL,
                                            .coarsest = t->coarsest,
                                            .depth = t->depth,
-                                           .is_iterated = is_iterated (t),
                                            .largest_size = with_moved ? INFINITY : 4,
                                            .exact = t->exact };
       char *text = check_compare (&comparison);
 
+      if (text == NULL && t->local && with_moved && !rounds_constants (t))
+        {
+          text = check_compare_roundings (&comparison);
+          f->is_rounding = text != NULL;
+        }
       if (text == NULL)
         continue;
       f->outcome = OUTCOME_DIFFERENT;
@@ -273,15 +304,18 @@ compare_root (Trial *t, guint root, gboolean with_moved, Finding *f)
 static gboolean
 try_set (Trial *t, CheckSet set, Finding *f)
 {
+  static const int integers[] = { (1 << 24) + 256, 3, 2, 1 };
   const gboolean with_moved = set != CHECK_SET_SPECIAL && !t->exact;
   LoomMessage message = { "" };
   LoomStatus status = LOOM_STATUS_OK, made;
   guint at = G_MAXUINT;
 
   /* Integers may be indices in a way that is not seen: smaller ones are indices of more. */
-  for (int integers = 3; integers > 0; integers--)
+  for (guint k = 0; k < G_N_ELEMENTS (integers); k++)
     {
-      fill_sources (t, set, integers);
+      if (integers[k] > 3 && set != CHECK_SET_SPECIAL)
+        continue;
+      fill_sources (t, set, integers[k]);
       equate_claims (t);
       status = run_steps (t, with_moved, &message);
       if (status == LOOM_STATUS_OK)
@@ -336,18 +370,31 @@ has_claims (const Meaning *m, const CheckPiece *piece)
   return TRUE;
 }
 
+/* A rule proves a loop's call, but the planner makes its kernel. */
+static gboolean
+runs_bodies (const Meaning *m, const CheckPiece *piece)
+{
+  for (guint i = 0; i < piece->instrs->len; i++)
+    if (loom_plan_instr (m->plan, g_array_index (piece->instrs, guint, i))->n_bodies > 0)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
 {
   const CheckPieces *p = m->pieces;
   g_auto (Trial) t = { .m = m, .piece = piece };
+  double operations;
   guint tried = 0;
 
   f->outcome = OUTCOME_UNCHECKED;
   f->instr = f->root = G_MAXUINT;
   if (!has_claims (m, piece))
     return;
-  if (check_piece_operations (p, piece, &t.depth) > m->max_operations)
+  operations = check_piece_operations (p, piece, &t.depth);
+  if (operations > m->max_large
+      || (operations > m->max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
     {
       f->outcome = OUTCOME_TOO_LARGE;
       return;
@@ -363,11 +410,46 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   t.exact = only_draws (m, piece);
   t.rand = g_rand_new_with_seed ((guint32)(m->seed * 2654435761u + g_array_index (piece->instrs, guint, 0)));
   find_coarsest (&t);
+  f->is_local = t.local;
   f->outcome = OUTCOME_EQUAL;
-  for (int set = 0; set < CHECK_N_SETS && f->outcome == OUTCOME_EQUAL; set++)
+  for (int set = 0; set < (operations > m->max_operations ? 1 : CHECK_N_SETS) && f->outcome == OUTCOME_EQUAL; set++)
     tried += try_set (&t, (CheckSet)set, f);
   if (tried == 0)
     f->outcome = OUTCOME_UNCHECKED;
+}
+
+/* ---- pieces that are alike ---------------------------------------------------------------------- */
+
+/* The pieces that were evaluated and found equal, in lists by hash. */
+static GHashTable *
+equals_new (void)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
+}
+
+static gboolean
+is_like_an_equal (const Meaning *m, const CheckPiece *piece)
+{
+  const GPtrArray *list = g_hash_table_lookup (m->equals, GUINT_TO_POINTER (check_piece_hash (m->pieces, piece)));
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    if (check_pieces_are_alike (m->pieces, list->pdata[i], piece))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+take_equal (const Meaning *m, CheckPiece *piece)
+{
+  const gpointer key = GUINT_TO_POINTER (check_piece_hash (m->pieces, piece));
+  GPtrArray *list = g_hash_table_lookup (m->equals, key);
+
+  if (list == NULL)
+    {
+      list = g_ptr_array_new_with_free_func ((GDestroyNotify)check_piece_free);
+      g_hash_table_insert (m->equals, key, list);
+    }
+  g_ptr_array_add (list, piece);
 }
 
 /* ---- pieces that grow --------------------------------------------------------------------------- */
@@ -385,7 +467,20 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
       examine (m, wider, growth + 1, f);
       return;
     }
+  if (is_like_an_equal (m, piece))
+    {
+      f->outcome = OUTCOME_EQUAL;
+      f->instr = f->root = G_MAXUINT;
+      f->is_local = check_steps_are_local (m->pieces->program, piece->steps);
+      f->is_alike = TRUE;
+      return;
+    }
   evaluate (m, piece, f);
+  if (f->outcome == OUTCOME_EQUAL)
+    {
+      take_equal (m, g_steal_pointer (&piece));
+      return;
+    }
   if ((f->outcome == OUTCOME_TOO_LARGE || f->outcome == OUTCOME_UNCHECKED) && check_rule_holds (m->pieces, piece))
     f->outcome = OUTCOME_BY_RULE;
   /* The number may be one that a pass reused, or the operands may be related. */
@@ -402,10 +497,11 @@ examine (const Meaning *m, const GArray *instrs, guint growth, Finding *f)
         continue;
       examine (m, with, growth + 1, &again);
       g_debug ("grown for %s: %s", f->text, again.text != NULL ? again.text : "no difference was found");
-      if (again.outcome == OUTCOME_EQUAL)
+      if (again.outcome == OUTCOME_EQUAL && (!f->is_rounding || again.is_local))
         {
           finding_clear (f);
           f->outcome = OUTCOME_EQUAL;
+          f->is_local = again.is_local;
         }
     }
 }
@@ -420,6 +516,7 @@ report_finding (const Meaning *m, const GArray *instrs, const Finding *f)
     {
     case OUTCOME_EQUAL:
       r->n_evaluated++;
+      r->n_alike += f->is_alike;
       return;
     case OUTCOME_BY_RULE:
       r->n_by_rule++;
@@ -459,29 +556,58 @@ report_refusal (const Meaning *m, const CheckRefusal *refusal)
                meant->origin != NULL ? " of " : "", meant->origin != NULL ? meant->origin : "", ought);
 }
 
+static gboolean
+belongs_to (const Meaning *m, const GArray *instrs, const char *origin)
+{
+  for (guint i = 0; i < instrs->len; i++)
+    if (g_strcmp0 (loom_plan_instr (m->plan, g_array_index (instrs, guint, i))->origin, origin) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The origin that LoomCheckOptions names, if a piece has it. */
+static const char *
+find_origin (const Meaning *m, const char *origin)
+{
+  for (guint i = 0; origin != NULL && i < m->pieces->pieces->len; i++)
+    if (belongs_to (m, m->pieces->pieces->pdata[i], origin))
+      return origin;
+  return NULL;
+}
+
 void
 check_meaning (const LoomPlan *plan, const LoomCheckOptions *options, LoomCheckReport *report)
 {
   const LoomBackend *ref = loom_backend_ref ();
   LoomMessage message = { "" };
+  const char *origin;
   Meaning m = { .plan = plan,
                 .report = report,
                 .max_operations = options->max_operations > 0 ? options->max_operations : MAX_OPERATIONS,
-                .seed = options->seed };
+                .max_large = options->max_operations > 0 ? options->max_operations : MAX_LARGE,
+                .seed = options->seed,
+                .equals = equals_new () };
 
   if (ref->device_open (0, 1, &m.ref, &message) != LOOM_STATUS_OK)
-    return;
+    {
+      g_hash_table_unref (m.equals);
+      return;
+    }
   m.pieces = check_pieces_new (plan);
+  origin = find_origin (&m, options->origin);
   for (guint i = 0; i < m.pieces->refused->len; i++)
     report_refusal (&m, &g_array_index (m.pieces->refused, CheckRefusal, i));
-  for (guint i = 0; i < m.pieces->pieces->len; i++)
+  for (guint i = 0; i < m.pieces->pieces->len && !(options->first_only && report->faults->len > 0); i++)
     {
       const GArray *instrs = m.pieces->pieces->pdata[i];
       g_auto (Finding) f = { 0 };
 
+      if (origin != NULL && !belongs_to (&m, instrs, origin))
+        continue;
       examine (&m, instrs, 0, &f);
       report_finding (&m, instrs, &f);
     }
+  g_hash_table_unref (m.equals);
   check_pieces_free (m.pieces);
   ref->device_close (m.ref);
 }

@@ -184,6 +184,58 @@ check_sharing (Memory *self, guint i)
       }
 }
 
+/* The results have the sizes that the primitive makes of its operands, as far as it knows the call: a fused one may
+ * have more operands and results. */
+static void
+check_sizes (Memory *self, guint i)
+{
+  const LoomPlanInstr *instr = loom_plan_instr (self->plan, i);
+  const LoomPrim *prim = check_prim (instr);
+  const guint max = prim != NULL ? MAX (prim->max_out, instr->n_out) : 0;
+  g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, max + 1);
+  g_autofree char *why = NULL, *name = NULL;
+  guint n = 0;
+
+  if (prim == NULL || prim->infer == NULL || instr->spec == NULL
+      || !prim->infer (instr->spec->attrs, instr->n_in, instr->spec->in, out, &n, &why))
+    return;
+  for (guint o = 0; o < MIN (n, instr->n_out); o++)
+    {
+      if (check_out (instr, o) == G_MAXUINT || loom_desc_count (&out[o]) == loom_desc_count (&instr->spec->out[o]))
+        continue;
+      name = check_name_instr (self->plan, i);
+      check_fault (self->report, LOOM_CHECK_MEMORY, i, check_out (instr, o),
+                   "%s makes %" G_GINT64_FORMAT " elements, and its result has %" G_GINT64_FORMAT, name,
+                   (gint64)loom_desc_count (&out[o]), (gint64)loom_desc_count (&instr->spec->out[o]));
+      return;
+    }
+}
+
+/* A kernel that runs bodies has room for each body's arena and setup results. */
+static void
+check_bodies (Memory *self, guint i)
+{
+  const LoomPlanInstr *instr = loom_plan_instr (self->plan, i);
+  g_autofree char *name = NULL;
+
+  for (guint k = 0; k < instr->n_bodies && name == NULL; k++)
+    {
+      LoomPlanMemory memory;
+      gsize bytes;
+
+      loom_plan_memory (instr->body[k], 0, &memory);
+      bytes = memory.arena;
+      for (int owner = 0; owner < LOOM_N_OWNERS; owner++)
+        bytes += memory.once[owner];
+      if (bytes <= instr->kernel->scratch_bytes)
+        continue;
+      name = check_name_instr (self->plan, i);
+      check_fault (self->report, LOOM_CHECK_MEMORY, i, G_MAXUINT,
+                   "%s has %" G_GSIZE_FORMAT " bytes of scratch memory, and its body %u needs %" G_GSIZE_FORMAT, name,
+                   instr->kernel->scratch_bytes, k, bytes);
+    }
+}
+
 static void
 check_call (Memory *self, guint i)
 {
@@ -242,6 +294,8 @@ check_call (Memory *self, guint i)
       check_fault (self->report, LOOM_CHECK_MEMORY, i, G_MAXUINT, "%s copies values of different sizes", name);
     }
   check_sharing (self, i);
+  check_sizes (self, i);
+  check_bodies (self, i);
 }
 
 /* ---- contents --------------------------------------------------------------------- */

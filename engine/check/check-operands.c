@@ -96,6 +96,8 @@ fill_floats (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean loca
         x = set == CHECK_SET_SPECIAL ? 0.25 * g_rand_int_range (rand, 1, 4) : g_rand_double_range (rand, 0.1, 0.9);
       else if (range->kind == CHECK_RANGE_TRUE)
         x = set == CHECK_SET_SPECIAL ? 0 : 1;
+      else if (range->kind == CHECK_RANGE_ANY && range->scale > 0)
+        x *= range->scale;
       else if (range->kind == CHECK_RANGE_INDEX)
         x = (double)g_rand_int_range (rand, (gint32)range->low, (gint32)MAX (range->high, range->low + 1));
       loom_tensor_set (t, i, x);
@@ -149,30 +151,46 @@ fill_window (LoomTensor *t, const LoomPool2dTo *pool, GRand *rand)
     }
 }
 
+/* The group of a row: groups of equal sizes, or the first ones are larger and the last ones may be empty. */
 static gint64
-level_of (gint64 row, gint64 rows, gint64 levels)
+level_of (gint64 row, gint64 rows, gint64 levels, CheckSet set)
 {
-  return row * MIN (levels, rows) / rows;
+  const double at = (double)row / (double)rows;
+
+  return set == CHECK_SET_UNIT      ? (gint64)(at * at * at * (double)levels)
+         : set == CHECK_SET_SPECIAL ? (gint64)(at * at * (double)levels)
+                                    : row * MIN (levels, rows) / rows;
 }
 
 /* Each row's parent is in the next of three levels. */
 static gint64
-parent_of (gint64 row, gint64 rows, gint64 roots, GRand *rand)
+parent_of (gint64 row, gint64 rows, gint64 roots, CheckSet set, GRand *rand)
 {
-  const gint64 level = level_of (row, rows, 3), slots = roots / MAX (rows, 1);
+  const gint64 level = level_of (row, rows, 3, set), slots = roots / MAX (rows, 1);
   gint64 first = row, end;
 
-  while (first < rows && level_of (first, rows, 3) == level)
+  while (first < rows && level_of (first, rows, 3, set) == level)
     first++;
-  for (end = first; end < rows && level_of (end, rows, 3) == level + 1;)
+  for (end = first; end < rows && level_of (end, rows, 3, set) == level + 1;)
     end++;
   if (first == end)
     return roots;
   return g_rand_int_range (rand, 0, (gint32)slots) * rows + g_rand_int_range (rand, (gint32)first, (gint32)end);
 }
 
+/* Integers that f32 cannot represent show where they are computed in floats. */
 static double
-integer (const LoomTensor *t, gint64 i, const CheckRange *range, int integers, GRand *rand)
+any_integer (LoomDType dtype, int integers, GRand *rand)
+{
+  const int limit = dtype == LOOM_BOOL ? 2 : dtype == LOOM_U8 ? MIN (integers, 256) : integers;
+
+  if (limit <= 256)
+    return g_rand_int_range (rand, 0, limit);
+  return (g_rand_boolean (rand) ? 1 : -1) * (double)(limit - g_rand_int_range (rand, 0, 256));
+}
+
+static double
+integer (const LoomTensor *t, gint64 i, const CheckRange *range, CheckSet set, int integers, GRand *rand)
 {
   switch (range->kind)
     {
@@ -183,14 +201,14 @@ integer (const LoomTensor *t, gint64 i, const CheckRange *range, int integers, G
         return (double)range->ignored;
       return (double)range->low + floor (g_rand_double (rand) * (double)MAX (range->high - range->low, 1));
     case CHECK_RANGE_LEVELS:
-      return (double)level_of (i, t->count, range->high);
+      return (double)level_of (i, t->count, range->high, set);
     case CHECK_RANGE_PARENTS:
-      return (double)parent_of (i, t->count, range->high, rand);
+      return (double)parent_of (i, t->count, range->high, set, rand);
     case CHECK_RANGE_CHAIN:
       return (double)(t->rank > 0 && i % t->dim[t->rank - 1] + 1 < t->dim[t->rank - 1] ? i % t->dim[t->rank - 1] + 1
                                                                                        : -1);
     default:
-      return g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : integers);
+      return any_integer (t->dtype, integers, rand);
     }
 }
 
@@ -205,5 +223,5 @@ check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local
     fill_floats (t, range, set, local, rand);
   else
     for (gint64 i = 0; i < t->count; i++)
-      loom_tensor_set (t, i, integer (t, i, range, integers, rand));
+      loom_tensor_set (t, i, integer (t, i, range, set, integers, rand));
 }

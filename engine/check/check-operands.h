@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   CHECK_SET_NORMAL,
-  CHECK_SET_UNIT,    /* between 0.1 and 0.9 */
+  CHECK_SET_UNIT,    /* between 0.1 and 0.9; groups of rows of other sizes */
   CHECK_SET_SPECIAL, /* zeros of both signs and equal values; infinities, NaN, subnormals and huge numbers if no sum of
                         several elements could spread them */
   CHECK_N_SETS
@@ -38,11 +38,13 @@ typedef struct
   gint64 low, high;
   gint64 ignored;     /* an index below low that is allowed too */
   const void *window; /* LoomPool2dTo */
+  double scale;       /* of floats of any value; 0: 1 */
 } CheckRange;
 
-/* The ranges of all values of the program, by number, as these instructions read them. steps NULL: all. */
+/* The ranges of all values of the program, by number, as these instructions read them. */
 CheckRange *check_ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number);
-/* Fills a tensor in its own type. local: see CHECK_SET_SPECIAL. integers: those without a range are below. */
+/* Fills a tensor in its own type. local: see CHECK_SET_SPECIAL. integers: the absolute value of those without a range
+ * is below it; over 3: they have about that size, and are of either sign if the type has one. */
 void check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand);
 /* TRUE if each element of the results depends on single elements of the operands, or is one of them. */
 gboolean check_steps_are_local (const LoomProgram *program, const GArray *steps);

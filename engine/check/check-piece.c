@@ -165,6 +165,15 @@ check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, 
   return join (pieces, piece, related_only ? related : all);
 }
 
+/* A step of an optimizer, whose states and scales hide what differs in its gradients. */
+static gboolean
+is_update (const LoomPlanInstr *instr)
+{
+  const LoomPrim *prim = instr->primitive != NULL && !instr->is_wait ? loom_prim (instr->primitive) : NULL;
+
+  return prim != NULL && prim->updates != NULL;
+}
+
 GArray *
 check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root)
 {
@@ -173,6 +182,9 @@ check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, gu
 
   if (pieces->is_kept[root] || readers == NULL)
     return NULL;
+  for (guint i = 0; i < readers->len; i++)
+    if (is_update (loom_plan_instr (pieces->plan, g_array_index (readers, guint, i))))
+      return NULL;
   for (guint i = 0; i < readers->len; i++)
     g_hash_table_add (all, GUINT_TO_POINTER (pieces->piece_of[g_array_index (readers, guint, i)]));
   return join (pieces, piece, all);

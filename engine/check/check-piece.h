@@ -25,8 +25,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckPiece, check_piece_free)
 /* The same instructions with those of the pieces that make the operands: of all, or of those whose steps are among
  * these too. NULL: there are no others. */
 GArray *check_piece_with_producers (const CheckPieces *pieces, const CheckPiece *piece, gboolean related_only);
-/* The same instructions with those of the pieces that read this root, which then is an inner one. NULL: the caller or a
- * slot reads it, or there are no others. */
+/* The same instructions with those of the pieces that read this root, which then is an inner one. NULL: the caller, a
+ * slot or a step of an optimizer reads it, or there are no others. */
 GArray *check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *piece, guint root);
 
 /* Scalar operations of the steps, and the largest number of operations for one element of a result. */

@@ -2,8 +2,9 @@
  *
  * A random number is a function of (seed, stream, step, position), and a draw takes the positions of one result. So two
  * draws are independent if their streams differ: each node has its own, and a draw is repeated only to get the same
- * numbers again (recomputation, and a gradient that draws its mask again). The rule compares the plan's draws with the
- * program's: none may appear, vanish, or have another stream, size, seed or step.
+ * numbers again (recomputation, and a gradient that draws its mask again). In the program each recomputed draw must
+ * repeat one that is not. The plan's draws are compared with the program's: none may appear, vanish, or have another
+ * stream, size, seed or step.
  *
  * Sums have a fixed order in every algorithm that a back end lists for a call; the rule requires that the plan's
  * algorithm is one of these for its layouts, and that no product rounds to TF32 unless the program allows it. */
@@ -124,6 +125,38 @@ check_streams (Random *self)
                      "%s and %s draw from one stream of random numbers, %016" G_GINT64_MODIFIER "x",
                      a->origin != NULL ? a->origin : "the program", b->origin != NULL ? b->origin : "the program",
                      a->stream);
+    }
+}
+
+/* TRUE if the program draws the same numbers outside of a recomputation. */
+static gboolean
+is_repeated (const Random *self, guint at)
+{
+  const Draw *again = &g_array_index (self->wanted, Draw, at);
+
+  for (guint i = 0; i < self->wanted->len; i++)
+    {
+      const Draw *first = &g_array_index (self->wanted, Draw, i);
+
+      if (first->stream == again->stream && first->count == again->count && first->seed == again->seed
+          && loom_program_instr (self->program, first->instr)->recomputation == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A recomputation draws what was drawn before, or its results would be others. */
+static void
+check_recomputed (Random *self)
+{
+  for (guint i = 0; i < self->wanted->len; i++)
+    {
+      const Draw *draw = &g_array_index (self->wanted, Draw, i);
+
+      if (loom_program_instr (self->program, draw->instr)->recomputation != 0 && !is_repeated (self, i))
+        check_fault (self->report, LOOM_CHECK_RANDOM, G_MAXUINT, G_MAXUINT,
+                     "the recomputation of %s draws other numbers than its first computation",
+                     draw->origin != NULL ? draw->origin : "the program");
     }
 }
 
@@ -353,5 +386,6 @@ check_random (const LoomPlan *plan, LoomCheckReport *report)
   g_array_sort (wanted, compare_draws);
   g_array_sort (made, compare_draws);
   check_streams (&self);
+  check_recomputed (&self);
   check_draws (&self);
 }

@@ -1,9 +1,11 @@
 /* Derives the range of each operand from the instructions that read it.
  *
  * Instructions are walked from the last one, so that a range reaches the operand through views, copies and
- * rearrangements. */
+ * rearrangements. Weights of products in a loop are so small that each iteration halves differences, or a long loop
+ * would amplify roundings without limit. */
 #include "engine/check/check-operands.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct
@@ -11,6 +13,7 @@ typedef struct
   const LoomProgram *program;
   const LoomValue *number;
   CheckRange *range;
+  gboolean in_loop; /* the program is a loop's body */
 } Ranges;
 
 static const LoomTensorDesc *
@@ -34,6 +37,8 @@ limit (const Ranges *r, const LoomInstr *instr, guint k, CheckRange range)
   if (k >= instr->n_in || instr->in[k] == 0)
     return;
   have = range_of (r, instr->in[k]);
+  range.scale = have->scale == 0 ? range.scale : range.scale == 0 ? have->scale : MIN (have->scale, range.scale);
+  have->scale = range.scale;
   if (have->kind == CHECK_RANGE_ANY)
     *have = range;
   else if (have->kind == CHECK_RANGE_INDEX && range.kind == CHECK_RANGE_INDEX)
@@ -156,19 +161,41 @@ limit_level_rows (const Ranges *r, const LoomInstr *instr)
   limit (r, instr, 0, (CheckRange){ .kind = CHECK_RANGE_CHAIN });
 }
 
+/* A random matrix of n rows, whose elements have this deviation, has about half the norm 1. */
+static void
+limit_product (const Ranges *r, const LoomInstr *instr)
+{
+  for (guint k = 0; k < 2 && r->in_loop; k++)
+    {
+      const LoomTensorDesc *d = desc_of (r, instr->in[k]);
+      const gint64 n = d->rank > 1 ? MAX (d->dim[d->rank - 1], d->dim[d->rank - 2]) : 1;
+
+      limit (r, instr, k, (CheckRange){ .scale = 0.25 / sqrt ((double)MAX (n, 1)) });
+    }
+}
+
 /* ---- bodies ---------------------------------------------------------------------------- */
+
+static CheckRange *
+ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number, gboolean in_loop);
 
 /* Passes the ranges of a body's inputs from `first` on to the operands from `to` on. */
 static void
 limit_body (const Ranges *r, const LoomInstr *instr, const LoomProgram *body, guint first, guint n, guint to)
 {
-  g_autofree CheckRange *inner = check_ranges_new (body, NULL, NULL);
+  const gboolean is_loop = (instr->prim->flags & LOOM_PRIM_LOOP) != 0;
+  const LoomScanAttrs *scan = is_loop ? instr->attrs : NULL;
+  g_autofree CheckRange *inner = ranges_new (body, NULL, NULL, is_loop || r->in_loop);
 
   for (guint i = 0; i < n && first + i < loom_program_n_inputs (body); i++)
     {
-      const CheckRange range = inner[loom_program_get_input (body, first + i)->value];
+      CheckRange range = inner[loom_program_get_input (body, first + i)->value];
 
-      if (range.kind == CHECK_RANGE_INDEX || range.kind == CHECK_RANGE_POSITIVE || range.kind == CHECK_RANGE_TRUE)
+      if (range.kind != CHECK_RANGE_INDEX && range.kind != CHECK_RANGE_POSITIVE && range.kind != CHECK_RANGE_TRUE)
+        range = (CheckRange){ .scale = range.scale };
+      if (is_loop && i < scan->n_carried + scan->n_sequences)
+        range.scale = 0;
+      if (range.kind != CHECK_RANGE_ANY || range.scale > 0)
         limit (r, instr, to + i, range);
     }
 }
@@ -223,6 +250,7 @@ static const struct
   { "solve", limit_diagonal },
   { "group_rows", limit_group_rows },
   { "level_rows", limit_level_rows },
+  { "matmul", limit_product },
   { "scan", limit_scan },
   { "switch", limit_visit },
   { "visit", limit_visit },
@@ -255,13 +283,14 @@ n_passed (const LoomInstr *instr)
 static void
 pass_on (const Ranges *r, const LoomInstr *instr)
 {
-  const CheckRange range
+  CheckRange range
       = instr->n_out > 0 && instr->out[0] != 0 ? *range_of (r, instr->out[0]) : (CheckRange){ .kind = CHECK_RANGE_ANY };
   const guint n = n_passed (instr);
 
-  if (range.kind == CHECK_RANGE_ANY || (range.kind > CHECK_RANGE_TRUE && instr->prim->view == LOOM_VIEW_NEVER))
-    return;
-  if (chooses (instr) && range.kind != CHECK_RANGE_INDEX)
+  if ((range.kind > CHECK_RANGE_TRUE && instr->prim->view == LOOM_VIEW_NEVER)
+      || (chooses (instr) && range.kind != CHECK_RANGE_INDEX))
+    range = (CheckRange){ .scale = range.scale };
+  if (range.kind == CHECK_RANGE_ANY && range.scale == 0)
     return;
   for (guint k = 0; k < n; k++)
     if (!chooses (instr) || desc_of (r, instr->in[k])->dtype == desc_of (r, instr->out[0])->dtype)
@@ -279,12 +308,18 @@ limit_operands (const Ranges *r, const LoomInstr *instr)
     limit_step (r, instr);
 }
 
-CheckRange *
-check_ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number)
+static CheckRange *
+ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number, gboolean in_loop)
 {
-  Ranges r = { program, number, g_new0 (CheckRange, loom_program_n_values (program) + 1) };
+  Ranges r = { program, number, g_new0 (CheckRange, loom_program_n_values (program) + 1), in_loop };
 
   for (guint i = steps != NULL ? steps->len : loom_program_n_instrs (program); i-- > 0;)
     limit_operands (&r, loom_program_instr (program, steps != NULL ? g_array_index (steps, guint, i) : i));
   return r.range;
+}
+
+CheckRange *
+check_ranges_new (const LoomProgram *program, const GArray *steps, const LoomValue *number)
+{
+  return ranges_new (program, steps, number, FALSE);
 }

@@ -80,6 +80,21 @@ describe (const LoomPlanInstr *instr, gint64 times)
   return g_string_free (s, FALSE);
 }
 
+/* A rank keeps the shard that has its own coordinate. */
+static void
+check_shard (Ranks *self, const Rank *rank, const LoomPlanInstr *instr, guint outer)
+{
+  const LoomReduceScatterAttrs *a = check_is (instr, "reduce_scatter") ? instr->spec->attrs : NULL;
+  g_autofree char *name = NULL;
+
+  if (a == NULL || (a->rank == rank->mesh.at[a->along] && a->ranks == rank->mesh.size[a->along]))
+    return;
+  name = check_name_instr (rank->plan, outer);
+  check_fault (self->report, LOOM_CHECK_ORDER, outer, G_MAXUINT,
+               "rank %u, %s: it keeps shard %d of %d, and the rank is number %d of %d", (guint)(rank - self->rank),
+               name, a->rank, a->ranks, rank->mesh.at[a->along], rank->mesh.size[a->along]);
+}
+
 static void
 add_exchanges (Ranks *self, Rank *rank, const LoomPlan *plan, guint outer, gint64 times)
 {
@@ -105,6 +120,7 @@ add_exchanges (Ranks *self, Rank *rank, const LoomPlan *plan, guint outer, gint6
         }
       if (prim == NULL || (prim->flags & LOOM_PRIM_COLLECTIVE) == 0)
         continue;
+      check_shard (self, rank, instr, plan == rank->plan ? i : outer);
       Exchange exchange = { .instr = plan == rank->plan ? i : outer,
                             .signature = describe (instr, times),
                             .primitive = instr->primitive,

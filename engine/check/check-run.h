@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 typedef struct _CheckRun CheckRun;
 
-/* NULL if an instruction cannot run here: an exchange of ranks, or a device with its own memory. */
+/* NULL if an instruction cannot run here: an exchange of ranks, or one for which there is not enough memory. */
 CheckRun *check_run_new (const CheckPieces *pieces, const CheckPiece *piece);
 void check_run_free (CheckRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckRun, check_run_free)

@@ -41,8 +41,11 @@ typedef struct
 typedef struct
 {
   gboolean meaning;      /* evaluates pieces on ref in f64, which takes time */
-  double max_operations; /* pieces with more scalar operations are counted as too large; 0: 2e7 */
+  double max_operations; /* pieces with more scalar operations are counted as too large; 0: 2e7, and 1e9 with fewer
+                            operands for pieces that no rule proves */
   guint64 seed;          /* of the operands */
+  gboolean first_only;   /* evaluates no piece after the first fault */
+  const char *origin;    /* evaluates only pieces with instructions of this node, if there are any; NULL: all */
 } LoomCheckOptions;
 
 /* What was checked, and what is wrong. The counts of the bodies of loops and branches are included. */
@@ -53,6 +56,7 @@ typedef struct
   guint n_pieces;    /* of the meaning: all; of these: */
   guint n_by_rule;   /* equal by structure */
   guint n_evaluated; /* equal on the operands tried */
+  guint n_alike;     /* of these: not evaluated themselves, because they are like another one */
   guint n_too_large; /* not evaluated, over max_operations */
   guint n_unchecked; /* not evaluated for another reason: exchanges between ranks, the host's device cannot run it */
   GPtrArray *faults; /* LoomCheckFault */
@@ -61,8 +65,11 @@ typedef struct
 LoomCheckReport *loom_check_report_new (void);
 void loom_check_report_free (LoomCheckReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomCheckReport, loom_check_report_free)
-/* "plan checked: 12 instructions, …", or one line "check: RULE: TEXT" for each fault. (transfer full) */
+/* "plan checked: 12 instructions, …", or a line "check: RULE: TEXT" for each of the first faults, and a last line with
+ * the number of the others. (transfer full) */
 char *loom_check_report_print (const LoomCheckReport *report);
+/* Adds the counts of other to report and moves its faults there. */
+void loom_check_report_add (LoomCheckReport *report, LoomCheckReport *other);
 
 /* Checks a plan with the plans of its bodies. Runs kernels only for the meaning, on memory of its own; the state of a
  * run is not touched. TRUE if nothing is wrong. */

@@ -1,4 +1,4 @@
-/* Finding and opening modules.
+/* Finding and opening modules, and finding programs that belong to this one.
  *
  * A module's code runs with the user's rights, so it is taken only from a folder that no other user can write: that of
  * the build that this program belongs to, or the installed one. A folder found from the program's own place alone would
@@ -22,8 +22,9 @@ is_own (const char *path)
          && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid);
 }
 
-gboolean
-loom_module_is_own (const char *file)
+/* Whether only the user and root can change a file of code, or put another in its place. */
+static gboolean
+is_own_code (const char *file)
 {
   g_autofree char *folder = g_path_get_dirname (file);
 
@@ -57,7 +58,7 @@ loom_module_find (const char *name, const char *folder, char **why)
 
       if (!g_file_test (path, G_FILE_TEST_EXISTS))
         continue;
-      if (loom_module_is_own (path))
+      if (is_own_code (path))
         return g_steal_pointer (&path);
       *why = g_strdup_printf (
           "the %s module at %s is not loaded, because users other than you and root can change it or its folder (see "
@@ -80,4 +81,29 @@ loom_module_open (const char *name, const char *folder, char **why)
   else if (path != NULL)
     *why = g_strdup_printf ("the %s module could not be loaded: %s", name, g_module_error ());
   return module;
+}
+
+char *
+loom_module_find_program (const char *name, const char *const *folders, char **refused)
+{
+  g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *own = exe != NULL ? g_path_get_dirname (exe) : NULL;
+
+  *refused = NULL;
+  for (guint i = 0; folders[i] != NULL; i++)
+    {
+      g_autofree char *folder = g_path_is_absolute (folders[i]) || own == NULL
+                                    ? g_strdup (folders[i])
+                                    : g_canonicalize_filename (folders[i], own);
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+
+      if (!g_path_is_absolute (path) || !g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
+          || g_file_test (path, G_FILE_TEST_IS_DIR))
+        continue;
+      if (is_own_code (path))
+        return g_steal_pointer (&path);
+      *refused = g_steal_pointer (&path);
+      return NULL;
+    }
+  return NULL;
 }

@@ -5,8 +5,6 @@
 
 G_BEGIN_DECLS
 
-/* Whether only the user and root can change a file of code, or put another in its place. */
-gboolean loom_module_is_own (const char *file);
 /* The file of the module loom-NAME.so: in GRADLOOM_MODULES, in the build that the program is part of (kernels/FOLDER),
  * or where it is installed. NULL with a sentence without a full stop, if it is not there or others than the user and
  * root may write it or its folder. (transfer full, both) */
@@ -14,5 +12,10 @@ char *loom_module_find (const char *name, const char *folder, char **why);
 /* The same, opened; NULL also where it cannot be loaded. It is never closed again, because what it links keeps threads
  * and exit handlers. */
 GModule *loom_module_open (const char *name, const char *folder, char **why);
+/* The executable file of a program that belongs to the running one, in the first of these folders that has it. Folders
+ * are absolute, or relative to the folder of the running program ("." is that folder); the list ends with NULL. PATH is
+ * not searched. NULL if no folder has the program, or if users other than this one and root can change the file or its
+ * folder, which *refused then names. (transfer full, both) */
+char *loom_module_find_program (const char *name, const char *const *folders, char **refused);
 
 G_END_DECLS

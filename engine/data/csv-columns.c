@@ -1,3 +1,4 @@
+/* Finds the columns that the options of a CSV data set name, and reads the numbers of a row in them. */
 #include "engine/data/csv-columns.h"
 
 #include <math.h>

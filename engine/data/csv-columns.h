@@ -1,4 +1,4 @@
-/* The columns of a CSV table by role: features, targets, weight. */
+/* The columns of a CSV table by role: features, targets, sample weight. */
 #pragma once
 
 #include "engine/data/csv-prepare.h"
@@ -11,11 +11,11 @@ G_BEGIN_DECLS
 typedef struct
 {
   GPtrArray *names;                     /* of all columns */
-  GHashTable *places;                   /* by name, the number of its first column from 1 */
+  GHashTable *places;                   /* name → number of its first column, from 1 */
   GArray *features, *targets, *weights; /* guint, indices of columns; at most one weight */
   gboolean is_class;
   gboolean has_decimal_comma;
-  gboolean row_is_read; /* the first line holds data and has been read already */
+  gboolean row_is_read; /* the first line has data and has been read already */
   LoomCsvMissing missing;
 } LoomCsvColumns;
 
@@ -29,10 +29,10 @@ gboolean loom_csv_choose_columns (const LoomDatasetClass *klass, const LoomDatas
 void loom_csv_add_column (LoomCsvColumns *self, const char *name);
 /* -1 if the name is unknown. */
 int loom_csv_find_column (const LoomCsvColumns *self, const char *name);
-/* Appends the row's numbers in these columns: floats, NaN for a gap if gaps are not refused. */
+/* Appends a row's numbers in these columns: floats, NaN for a gap if gaps are allowed. */
 gboolean loom_csv_append_numbers (const LoomCsvReader *reader, const LoomCsvColumns *columns, const GArray *which,
                                   GArray *out, GError **error);
-/* TRUE if one of the numbers from index `from` on is missing. */
+/* TRUE if a number from index `from` on is missing. */
 gboolean loom_csv_has_gap (const GArray *values, guint from);
 
 G_END_DECLS

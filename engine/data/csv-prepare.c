@@ -1,3 +1,4 @@
+/* Fills gaps and normalises columns of a table with statistics of the training rows. */
 #include "engine/data/csv-prepare.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 const char *const loom_csv_missing_choices[] = { "refuse", "mean", "drop", NULL };
 const char *const loom_csv_normalize_choices[] = { "none", "standard", "minmax", NULL };
 
-/* Of one column over the training rows. */
+/* Statistics of one column over the training rows. */
 typedef struct
 {
   double mean, deviation, least, most;

@@ -2,8 +2,8 @@
  * Jaitly and Hinton, "A simple way to initialize recurrent networks of rectified linear units", 2015): a long sequence
  * of random numbers, two of them marked; the target is the sum of these two.
  *
- * Each half has one mark. The constant prediction 1 has a mean squared error of 1/6, the value at which learning
- * begins. */
+ * Each half has one mark. The constant prediction 1 has a mean squared error of 1/6; a lower error shows that the
+ * network has learned. */
 #include "engine/data/loom-dataset-private.h"
 
 #define STREAM 7
@@ -31,7 +31,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   return TRUE;
 }
 
-/* x is (T, 2): a number from 0 to 1, and whether it counts. */
+/* x is (T, 2): a number from 0 to 1, and 1 if it is marked. */
 static void
 make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {

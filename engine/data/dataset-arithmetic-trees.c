@@ -1,11 +1,11 @@
 /* Sums and products as trees, with their value as target: a task for recursive networks (Socher et al., "Parsing
  * natural scenes and natural language with recursive neural networks", 2011; the form is that of Nangia and Bowman's
- * ListOps, 2018, with the operators of school).
+ * ListOps, 2018, with the operators of arithmetic).
  *
- * A tree is stored as its nodes from the leaves up: each follows its children, the left one's whole tree before the
- * right one's, so the root is the last of `length` nodes. `parent` is the index of a node's parent, -1 for the root and
- * for the padding after it. Numbers are below the modulus, and the value modulo it is the class; the token of a number
- * is the number itself. */
+ * A tree is stored as its nodes from the leaves up: each node follows its children, the left subtree precedes the right
+ * one, so the root is the last of `length` nodes. `parent` is the index of a node's parent, -1 for the root and for the
+ * padding after it. Numbers are below the modulus, and the value modulo it is the class; the token of a number is the
+ * number itself. */
 #include <math.h>
 #include <string.h>
 
@@ -118,7 +118,8 @@ add_node (Tree *tree, gint64 token)
   return tree->n++;
 }
 
-/* Adds a tree of n leaves and returns its root's position; *value is that of the whole, or its rest. */
+/* Adds a tree of n leaves and returns the position of its root. *value: the tree's value, modulo the modulus if there
+ * is one. */
 static gint64
 grow (Tree *tree, gint64 leaves, double *value)
 {
@@ -159,7 +160,7 @@ make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const 
   loom_tensor_set (row[3], i, value);
 }
 
-/* Numbers from 0 on; with all: operators and padding, too. */
+/* Names of tokens: numbers from 0; with all, also operators and padding. */
 static char **
 name_tokens (const Trees *trees, gboolean all)
 {

@@ -1,8 +1,8 @@
-/* CIFAR-10 and CIFAR-100: 60,000 coloured pictures of things and animals, 32 × 32 (Krizhevsky, "Learning multiple
- * layers of features from tiny images", 2009), in their binary form.
+/* CIFAR-10 and CIFAR-100: 60,000 colour pictures of objects and animals, 32 × 32 (Krizhevsky, "Learning multiple layers
+ * of features from tiny images", 2009), in their binary form.
  *
- * A record is its label's byte (with CIFAR-100 two, the coarse one first) and 3 × 1024 bytes, red, green and blue. The
- * types are known without the files, so that a graph can be drawn before they are there. */
+ * A record consists of its label's byte (in CIFAR-100 two, the coarse one first) and 3 × 1024 bytes, red, green and
+ * blue. The types are known without the files, so that a graph can be drawn before they are downloaded. */
 #include <string.h>
 
 #include "engine/core/loom-env.h"
@@ -45,7 +45,7 @@ static const LoomDatasetParam params[] = {
 typedef struct
 {
   const char *name, *folder, *names, *train[6], *test;
-  int n_labels, label; /* bytes before the pixels, and which of them counts */
+  int n_labels, label; /* label bytes before the pixels, and the index of the one that is used */
   gint64 n_train, n_classes;
 } Variant;
 
@@ -96,9 +96,8 @@ find_folder (const LoomDatasetClass *klass, const LoomDatasetOptions *options, G
   if (inner != NULL && has_files (inner, v))
     return g_steal_pointer (&inner);
   if (root != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                 "%s was not found: neither “%s” nor its folder %s contains %s.", v->name, root, v->folder,
-                 v->train[0]);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was not found: neither “%s” nor its folder %s contains %s.",
+                 v->name, root, v->folder, v->train[0]);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                  "%s was not found: unpack its binary version and set path=\"FOLDER\", the folder that contains %s.",

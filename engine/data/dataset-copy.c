@@ -72,7 +72,7 @@ copy_of (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
 }
 
 static gint64
-places (const Copy *copy)
+sequence_length (const Copy *copy)
 {
   return copy->after ? 2 * copy->length + copy->delay : copy->length;
 }
@@ -81,7 +81,7 @@ static gboolean
 describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
 {
   const Copy copy = copy_of (klass, options);
-  const gint64 n = places (&copy);
+  const gint64 n = sequence_length (&copy);
 
   loom_info_add_port (info, "x", LOOM_I64, 1, &n);
   loom_info_add_port (info, "y", LOOM_I64, 1, &n);
@@ -94,7 +94,7 @@ static void
 make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {
   const Copy *copy = data;
-  const gint64 n = places (copy), first = n - copy->length; /* of the answer */
+  const gint64 n = sequence_length (copy), first = n - copy->length; /* beginning of the answer */
   gint64 *x = (gint64 *)row[0]->data + i * n, *y = (gint64 *)row[1]->data + i * n;
 
   for (gint64 t = 0; t < n; t++)

@@ -1,6 +1,6 @@
-/* Tables as text: RFC 4180, one target column or several.
+/* Tables as text: RFC 4180, with one target column or several.
  *
- * Faults name the line and the column. csv-prepare.c fills gaps and normalises columns. */
+ * Errors name the line and the column. csv-prepare.c fills gaps and normalises columns. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
 #define DESCRIBE_BYTES (1 << 20)
-#define NEEDED         2.0 /* bytes of memory for each of the file: the text, and its numbers */
+#define NEEDED         2.0 /* memory for each byte of the file: the text, and its numbers */
 
 static const char *const yes_no[] = { "true", "false", NULL };
 
@@ -258,8 +258,8 @@ distinct_labels (const GPtrArray *labels)
   return names;
 }
 
-/* TRUE if labels are used as class numbers: integers from 0 on, unless they are codes, that is large numbers of which
- * most smaller ones do not occur, so that most outputs of a net would have no sample. */
+/* TRUE if labels are used as class numbers: integers from 0 on. Large numbers are codes if most smaller numbers do not
+ * occur, because most outputs of a net would have no sample. */
 static gboolean
 are_numbers (const GPtrArray *names)
 {
@@ -377,7 +377,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return self;
 }
 
-/* ---- rows that are no part of the data set -------------------------------- */
+/* ---- new rows ----------------------------------------------------------------- */
 
 /* Finds the feature columns of a file from its first row: a header names them, in any order and among others; rows
  * without a header contain the features alone. */

@@ -50,14 +50,14 @@ static const LoomDatasetParam params[] = {
 typedef struct
 {
   gboolean by_word;
-  gint64 places; /* of x */
+  gint64 x_length; /* sequence length of x */
   GHashTable *ids;
 } Dates;
 
 /* ---- words --------------------------------------------------------------- */
 
 static void
-say (GString *text, const char *word)
+append_word (GString *text, const char *word)
 {
   if (*word == '\0')
     return;
@@ -67,50 +67,50 @@ say (GString *text, const char *word)
 }
 
 static void
-say_number (GString *text, int n)
+append_number (GString *text, int n)
 {
   if (n >= 20)
-    say (text, tens[n / 10]);
-  say (text, small[n < 20 ? n : n % 10]);
+    append_word (text, tens[n / 10]);
+  append_word (text, small[n < 20 ? n : n % 10]);
 }
 
 static void
-say_day (GString *text, int day)
+append_day (GString *text, int day)
 {
   if (day < 20)
-    say (text, ordinals[day]);
+    append_word (text, ordinals[day]);
   else if (day % 10 == 0)
-    say (text, day == 20 ? "twentieth" : "thirtieth");
+    append_word (text, day == 20 ? "twentieth" : "thirtieth");
   else
     {
-      say (text, tens[day / 10]);
-      say (text, ordinals[day % 10]);
+      append_word (text, tens[day / 10]);
+      append_word (text, ordinals[day % 10]);
     }
 }
 
 static void
-say_year (GString *text, int year)
+append_year (GString *text, int year)
 {
   const int rest = year % 100;
 
   if (year >= 2000 && year < 2010)
     {
-      say (text, "two");
-      say (text, "thousand");
-      say_number (text, rest);
+      append_word (text, "two");
+      append_word (text, "thousand");
+      append_number (text, rest);
       return;
     }
-  say_number (text, year / 100);
+  append_number (text, year / 100);
   if (rest == 0)
-    say (text, "hundred");
+    append_word (text, "hundred");
   else if (rest < 10)
-    say (text, "oh");
-  say_number (text, rest);
+    append_word (text, "oh");
+  append_number (text, rest);
 }
 
-/* The day first or the month first, with its weekday or without. */
+/* Writes the day first or the month first, with or without the weekday. */
 static void
-say_date (GString *text, const GDate *date, LoomSampleRandom *random)
+append_date (GString *text, const GDate *date, LoomSampleRandom *random)
 {
   const char *month = months[g_date_get_month (date) - 1];
   const int day = g_date_get_day (date);
@@ -118,26 +118,26 @@ say_date (GString *text, const GDate *date, LoomSampleRandom *random)
   if (loom_sample_below (random, 3) == 0)
     {
       if (loom_sample_below (random, 2) == 0)
-        say (text, "on");
-      say (text, weekdays[g_date_get_weekday (date) - 1]);
+        append_word (text, "on");
+      append_word (text, weekdays[g_date_get_weekday (date) - 1]);
     }
   if (loom_sample_below (random, 2) == 0)
     {
-      say (text, "the");
-      say_day (text, day);
-      say (text, "of");
-      say (text, month);
+      append_word (text, "the");
+      append_day (text, day);
+      append_word (text, "of");
+      append_word (text, month);
     }
   else
     {
-      say (text, month);
+      append_word (text, month);
       if (loom_sample_below (random, 2) == 0)
-        say (text, "the");
-      say_day (text, day);
+        append_word (text, "the");
+      append_day (text, day);
     }
   if (loom_sample_below (random, 3) == 0)
-    say (text, "in");
-  say_year (text, g_date_get_year (date));
+    append_word (text, "in");
+  append_year (text, g_date_get_year (date));
 }
 
 /* ---- samples --------------------------------------------------------------- */
@@ -160,7 +160,7 @@ encode (const Dates *dates, const char *text, gint64 *x)
   else
     for (; text[n] != '\0'; n++)
       x[n] = id_of (dates, (char[]){ text[n], '\0' });
-  g_assert (n <= dates->places);
+  g_assert (n <= dates->x_length);
   return n;
 }
 
@@ -168,7 +168,7 @@ static void
 make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {
   const Dates *dates = data;
-  gint64 *x = (gint64 *)row[0]->data + i * dates->places, *length = (gint64 *)row[1]->data + i;
+  gint64 *x = (gint64 *)row[0]->data + i * dates->x_length, *length = (gint64 *)row[1]->data + i;
   gint64 *y_in = (gint64 *)row[2]->data + i * PLACES, *y = (gint64 *)row[3]->data + i * PLACES;
   g_autoptr (GString) text = g_string_new (NULL);
   char iso[ISO + 1];
@@ -178,10 +178,10 @@ make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const 
   g_date_set_dmy (&date, 1, G_DATE_JANUARY, LAST_YEAR + 1);
   const guint32 n_days = g_date_get_julian (&date) - g_date_get_julian (&first);
   g_date_set_julian (&date, g_date_get_julian (&first) + loom_sample_below (random, n_days));
-  say_date (text, &date, random);
+  append_date (text, &date, random);
   g_date_strftime (iso, sizeof iso, "%Y-%m-%d", &date);
 
-  for (gint64 t = 0; t < dates->places; t++)
+  for (gint64 t = 0; t < dates->x_length; t++)
     x[t] = LOOM_TOKEN_PADDING;
   *length = encode (dates, text->str, x);
   y_in[0] = LOOM_TOKEN_START;

@@ -2,8 +2,8 @@
  * (torchvision's ImageFolder).
  *
  * Every picture is resized to one size. If all fit into memory they are decoded once, by all processors, and kept as
- * bytes; else each is decoded when it is read, which the loader's threads do ahead of the steps. The numbers are the
- * same. */
+ * bytes; otherwise each is decoded when it is read, which the loader's threads do in advance. Both ways make the same
+ * numbers. */
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -60,10 +60,10 @@ typedef struct
   gint64 channels, size;
   LoomPictureFit fit;
   GPtrArray *files; /* paths */
-  GArray *classes;  /* guint32 of each file */
+  GArray *classes;  /* guint32 by file */
   guint32 *rows[LOOM_N_SPLITS];
-  guint8 *pixels;  /* (files, C, H, W); NULL: none is kept */
-  guint8 *is_kept; /* of each file; written under the lock, as pixels are */
+  guint8 *pixels;  /* (files, C, H, W); NULL: no picture is kept */
+  guint8 *is_kept; /* by file; written under the lock, as pixels are */
   GMutex lock;
   GThreadPool *pool; /* of Decoding */
 } Folder;
@@ -122,8 +122,8 @@ list (const char *path, gboolean folders, GError **error)
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
 
-/* TRUE if the folders are splits, each with folders of its own for classes: a folder train, which holds folders and no
- * picture, and another one to test on, in *test. */
+/* TRUE if the folders are splits that contain the folders of classes: a folder "train" with folders and no picture, and
+ * another one for tests, *test. */
 static gboolean
 are_splits (const char *path, char *const *names, const char **test)
 {
@@ -170,8 +170,8 @@ list_classes (const char *path, GError **error)
   return NULL;
 }
 
-/* Adds the pictures of a folder and of those below it to a class. visited: the folders that were read, since links may
- * lead back to one. */
+/* Adds the pictures of a folder and of those below it to a class. visited: folders that were read already, since links
+ * may form a cycle. */
 static gboolean
 add_folder (Folder *self, const char *folder, guint32 which, GHashTable *visited, GError **error)
 {
@@ -320,7 +320,7 @@ decode_cb (gpointer data, gpointer user_data)
   g_mutex_unlock (&d->batch->lock);
 }
 
-/* Decodes what the batch still needs, in as many threads as there are processors. */
+/* Decodes the missing pictures of the batch, in as many threads as there are processors. */
 static void
 decode_batch (Folder *self, Decoding *list, guint n)
 {
@@ -432,7 +432,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return g_steal_pointer (&base);
 }
 
-/* The error is that of the first unreadable file of a batch, in the order of samples. */
+/* The error is that of the batch's first unreadable file, in the order of samples. */
 static gboolean
 read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                GError **error)
@@ -467,8 +467,8 @@ read_pictures (const LoomDataset *base, LoomSplit split, const gint64 *indices, 
   return good;
 }
 
-#define READ_FILES                                                                                                     \
-  256 /* whose content is compared, evenly among all: reading a million files over a network takes minutes */
+/* Number of files whose content is hashed, evenly among all: reading a million files over a network takes minutes. */
+#define READ_FILES 256
 
 static guint64
 digest (const LoomDataset *base, guint64 hash)

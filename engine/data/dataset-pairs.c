@@ -1,11 +1,11 @@
 /* Sentences and their translations, for an encoder and a decoder.
  *
- * They come from a table, or from gettext's catalogues: most Debian machines hold thousands of sentences of programs in
- * dozens of languages, each catalogue with the English text and its translation. Two languages' catalogues are
- * joined by the English texts.
+ * They are read from a table, or from gettext's catalogues: most Debian machines have thousands of sentences of
+ * programs in dozens of languages, each catalogue with the English text and its translation. The catalogues of two
+ * languages are joined by the English texts.
  *
- * Both sides share one vocabulary, that of the training pairs. x is padded after its `length` tokens; y_in is what
- * the decoder reads, y after a start token; y ends with an end token, and its padding does not count. */
+ * Both sides share one vocabulary, that of the training pairs. x is padded after its `length` tokens; y_in is the
+ * decoder's input, y after a start token; y ends with an end token, and its padding is ignored. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -14,7 +14,7 @@
 #include "engine/data/loom-text-file.h"
 #include "engine/data/loom-vocabulary.h"
 
-#define NEEDED 5.0 /* bytes of memory for each of a table: it, its lines and their halves */
+#define NEEDED 5.0 /* memory for each byte of a table: the text, its lines and their halves */
 
 static const char *const units[] = { "word", "character", NULL };
 static const char *const cases[] = { "keep", "lower", NULL };
@@ -216,9 +216,9 @@ check_paths (const LoomDatasetClass *klass, const LoomDatasetOptions *options, G
   return FALSE;
 }
 
-/* ---- samples -------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------------ */
 
-/* Appends the tokens of one side; before the vocabulary is settled it only counts them. */
+/* Appends the tokens of one side; before the vocabulary is complete, it only counts them. */
 static guint
 count_tokens (const LoomVocabulary *vocabulary, const char *text, GArray *ids)
 {

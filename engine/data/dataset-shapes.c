@@ -1,14 +1,14 @@
 /* Pictures of one or two coloured shapes, with a sentence that describes them: a task for networks that describe
- * pictures (Vinyals et al., "Show and tell: a neural image caption generator", 2015), small enough for a processor; the
- * pictures are also material for generative models. A picture of one shape also has a class, its colour
- * and kind: a stand-in for ImageNet, in the size that its networks were made for.
+ * pictures (Vinyals et al., "Show and tell: a neural image caption generator", 2015), small enough for a processor;
+ * generative models can use the pictures too. A picture of one shape also has a class, its colour and kind: a
+ * substitute for ImageNet, in the size for which its networks were made.
  *
  * A picture is painted when it is read: 1,000 of 224 × 224 would take 600 MB, and painting one takes less than a
  * hundredth of the time that such a network needs for it.
  *
  * "a large red circle above a small blue square". Two shapes are in opposite halves, so that the sentence is the only
  * one that begins with its shape. Tokens are words; y_in is y one position later after a start token, and y ends with
- * an end token, after which nothing counts. */
+ * an end token; positions after it are ignored. */
 #include <math.h>
 
 #include "engine/core/loom-error.h"
@@ -19,10 +19,10 @@
 #define STREAM      11
 #define N_COLORS    4
 #define N_KINDS     3
-#define PLACES      11 /* "a small red circle left of a large blue square", and the end */
+#define MAX_WORDS   11 /* length of "a small red circle left of a large blue square" and the end token */
 #define SUBPIXELS   4  /* a side: shapes have smooth edges */
 #define SMALL_SHARE 0.11
-#define LARGE_SHARE 0.19 /* of the picture's side: half of a shape's */
+#define LARGE_SIZE  0.19 /* relative to the picture's side: half the size of a shape */
 
 enum
 {
@@ -90,7 +90,7 @@ typedef struct
 static gboolean
 describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
 {
-  const gint64 size = loom_option_int (klass, options, "size"), places = PLACES, dims[] = { 3, size, size };
+  const gint64 size = loom_option_int (klass, options, "size"), places = MAX_WORDS, dims[] = { 3, size, size };
 
   const gboolean has_classes = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
 
@@ -121,7 +121,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 
 /* ---- pictures ---------------------------------------------------------------- */
 
-/* x and y from the shape's middle, where its radius is 1. */
+/* x and y: relative to the shape's middle, in units of its radius. */
 static gboolean
 is_inside (guint32 kind, double x, double y)
 {
@@ -168,9 +168,9 @@ paint (const Shape *shape, gint64 size, float *picture)
 
 /* ---- samples ------------------------------------------------------------------ */
 
-/* A position between low and high, at least the radius from both. */
+/* A coordinate between low and high, at least the radius from both. */
 static double
-draw_place (LoomSampleRandom *random, double low, double high, double radius)
+draw_coordinate (LoomSampleRandom *random, double low, double high, double radius)
 {
   return low + radius + loom_sample_uniform (random) * (high - low - 2 * radius);
 }
@@ -183,14 +183,14 @@ draw_shape (LoomSampleRandom *random, guint half)
     loom_sample_below (random, 2), loom_sample_below (random, N_COLORS), loom_sample_below (random, N_KINDS), 0, 0, 0
   };
 
-  shape.radius = shape.size == 0 ? SMALL_SHARE : LARGE_SHARE;
-  shape.x = draw_place (random, half == 3 ? 0.5 : 0, half == 2 ? 0.5 : 1, shape.radius);
-  shape.y = draw_place (random, half == 1 ? 0.5 : 0, half == 0 ? 0.5 : 1, shape.radius);
+  shape.radius = shape.size == 0 ? SMALL_SHARE : LARGE_SIZE;
+  shape.x = draw_coordinate (random, half == 3 ? 0.5 : 0, half == 2 ? 0.5 : 1, shape.radius);
+  shape.y = draw_coordinate (random, half == 1 ? 0.5 : 0, half == 0 ? 0.5 : 1, shape.radius);
   return shape;
 }
 
 static int
-say_shape (const Shape *shape, gint64 *token, int n)
+append_shape (const Shape *shape, gint64 *token, int n)
 {
   token[n++] = A;
   token[n++] = SIZES + shape->size;
@@ -199,12 +199,12 @@ say_shape (const Shape *shape, gint64 *token, int n)
   return n;
 }
 
-/* y ends with an end token, after which nothing counts; y_in is one position later. */
+/* Ends y with an end token; later positions are ignored. y_in is one position later. */
 static void
 finish_sentence (gint64 *y_in, gint64 *y, int n)
 {
   y[n] = LOOM_TOKEN_END;
-  for (int t = 0; t < PLACES; t++)
+  for (int t = 0; t < MAX_WORDS; t++)
     {
       y_in[t] = t == 0 ? LOOM_TOKEN_START : t <= n ? y[t - 1] : LOOM_TOKEN_PADDING;
       if (t > n)
@@ -229,8 +229,8 @@ make (const Shapes *self, LoomSampleRandom *random, gint64 i, LoomTensor *const 
     ((gint64 *)row[1]->data)[i] = first.color * N_KINDS + first.kind;
   else
     {
-      gint64 *y_in = (gint64 *)row[1]->data + i * PLACES, *y = (gint64 *)row[2]->data + i * PLACES;
-      int n = say_shape (&first, y, 0);
+      gint64 *y_in = (gint64 *)row[1]->data + i * MAX_WORDS, *y = (gint64 *)row[2]->data + i * MAX_WORDS;
+      int n = append_shape (&first, y, 0);
 
       if (two)
         {
@@ -240,7 +240,7 @@ make (const Shapes *self, LoomSampleRandom *random, gint64 i, LoomTensor *const 
           y[n++] = RELATIONS + relation;
           if (relation >= 2)
             y[n++] = OF;
-          n = say_shape (&second, y, n);
+          n = append_shape (&second, y, n);
         }
       finish_sentence (y_in, y, n);
     }

@@ -1,5 +1,5 @@
-/* Two spirals around each other: the smallest picture of why a network needs hidden
- * layers (after Lang and Witbrock, "Learning to tell two spirals apart", 1988). */
+/* Two interleaved spirals: the smallest picture of why a network needs hidden layers (after Lang and Witbrock,
+ * "Learning to tell two spirals apart", 1988). */
 #include <math.h>
 
 #include "engine/data/loom-dataset-private.h"

@@ -1,19 +1,19 @@
-/* Text as characters, bytes, words or pairs of bytes: given T of them, predict the next at every position (the task of
- * Karpathy's "The unreasonable effectiveness of recurrent neural networks", 2015).
+/* Text as characters, bytes, words or byte pairs: predict the next token at every position of a window of T tokens (the
+ * task of Karpathy's "The unreasonable effectiveness of recurrent neural networks", 2015).
  *
- * The vocabulary of characters is the sorted list of those that occur, that of words begins with the most frequent. The
- * end of the text is kept for validation, so that no window of it overlaps one that was trained on. */
+ * The vocabulary of characters is the sorted list of those that occur, that of words is sorted by frequency. The end of
+ * the text is used for validation, so that no window of it overlaps a training window. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
-#include "engine/data/loom-room.h"
+#include "engine/data/loom-memory-check.h"
 #include "engine/data/loom-text-file.h"
 #include "engine/data/loom-vocabulary.h"
 
-#define NEEDED 10.0 /* bytes of memory for each of the text: two copies, and a number for each token */
+#define NEEDED 10.0 /* memory for each byte of the text: two copies, and a number for each token */
 
-/* On every Debian machine: 264 KB of English. */
+/* Exists on every Debian machine: 264 KB of English. */
 #define DEFAULT_PATH "/usr/share/common-licenses"
 
 static const LoomDatasetParam params[] = {
@@ -129,7 +129,7 @@ append_file (const char *path, gboolean any_bytes, GString *text, GError **error
         return FALSE;
       loom_text_unify_lines (content, &length);
     }
-  else if (!loom_room_check (path, NEEDED, remedy, error))
+  else if (!loom_memory_check (path, NEEDED, remedy, error))
     return FALSE;
   else if (!g_file_get_contents (path, &content, &length, &cause))
     {
@@ -179,7 +179,7 @@ append_folder (const char *path, gboolean any_bytes, GString *text, GError **err
   return TRUE;
 }
 
-/* The vocabulary of a text; NULL with an error where that of a file is wrong. */
+/* The vocabulary of a text; NULL with an error if that of a file is wrong. */
 static LoomVocabulary *
 make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
@@ -197,7 +197,7 @@ make_vocabulary (const Text *self, const LoomDatasetOptions *options, const GStr
   return vocabulary;
 }
 
-/* Encodes the text with the vocabulary and names the classes; -1: an error. */
+/* Encodes the text with the vocabulary and names the classes; −1 after an error. */
 static gint64
 encode (Text *self, const LoomDatasetOptions *options, const GString *text, GError **error)
 {
@@ -275,7 +275,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return load (self, options, error) ? g_steal_pointer (&base) : NULL;
 }
 
-/* Pairs of bytes come from their own file, which is no part of the text. */
+/* The byte pairs are in their own file, which is not part of the text. */
 static void
 restored (LoomDataset *base)
 {
@@ -346,7 +346,7 @@ complain_of_unknown (const char *name, const char *token, GError **error)
   return FALSE;
 }
 
-/* The last tokens of a text, at most as many as the context. The newline that ends a file is none of them. */
+/* The last tokens of a text, at most as many as the context, without the newline at the end of a file. */
 static gboolean
 parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtrArray *items, GError **error)
 {

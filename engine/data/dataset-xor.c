@@ -1,5 +1,5 @@
-/* Exclusive or: four corners of a square, opposite ones alike, which no straight line
- * separates (Minsky and Papert, "Perceptrons", 1969). */
+/* Exclusive or: four corners of a square, of which opposite ones have the same class; no straight line separates the
+ * classes (Minsky and Papert, "Perceptrons", 1969). */
 #include "engine/data/loom-dataset-private.h"
 
 #define STREAM 2

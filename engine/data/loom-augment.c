@@ -1,4 +1,4 @@
-/* Augmentation, in torchvision's order of a usual recipe: geometry, colours, normalisation, cutout (DeVries and Taylor,
+/* Augmentation, in the usual order of torchvision: geometry, colours, normalisation, cutout (DeVries and Taylor,
  * "Improved regularization of convolutional neural networks with cutout", 2017).
  *
  * All random numbers of a sample are drawn in one order, independent of the options in use, so that one option does not
@@ -26,7 +26,7 @@ typedef struct
 {
   gboolean flip;
   gint64 dx, dy;
-  double angle, scale, lean;               /* lean: columns that a picture moves by in each row */
+  double angle, scale, lean;               /* lean: shear, in columns per row */
   double brightness, contrast, saturation; /* factors */
   gint64 cut_x, cut_y;                     /* the middle of the square */
 } Draw;
@@ -144,8 +144,8 @@ sample_at (const LoomAugment *self, const float *plane, double x, double y)
                  + v * ((1 - u) * pixel (self, plane, x0, y0 + 1) + u * pixel (self, plane, x0 + 1, y0 + 1)));
 }
 
-/* Each pixel of the new picture is looked up in the old one: turned back and shrunk back around the middle, made
- * upright again, then moved. Without all that pixels stay what they are. */
+/* Computes each pixel of the new picture from the old one: inverse rotation and scale around the middle, inverse shear,
+ * then translation. Without any of these, pixels are unchanged. */
 static void
 move (const LoomAugment *self, const Draw *d, float *picture)
 {
@@ -189,7 +189,7 @@ blend (float value, float with, double factor)
   return CLAMP ((float)(with + factor * (value - with)), 0, 1);
 }
 
-/* As torchvision's ColorJitter, always in this order; a fourth channel, the alpha, stays. */
+/* Like torchvision's ColorJitter, always in this order. A fourth channel, alpha, is unchanged. */
 static void
 recolor (const LoomAugment *self, const Draw *d, float *picture)
 {
@@ -242,7 +242,7 @@ loom_augment_preparation (const LoomAugment *self, LoomTensor **shift, LoomTenso
     }
 }
 
-/* A part of the square may lie beyond the picture, as in the paper. */
+/* The square may extend beyond the picture, as in the paper. */
 static void
 cut_out (const LoomAugment *self, const Draw *d, float *picture)
 {

@@ -37,23 +37,21 @@ G_BEGIN_DECLS
 
 typedef struct _LoomAugment LoomAugment;
 
-/* NULL without an error if no option requests anything. SCHEMA: x is no picture, or mean or std have another number of
+/* NULL without an error if no option requests a change. SCHEMA: x is no picture, or mean or std have another number of
  * values than x has channels. */
 LoomAugment *loom_augment_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                                const LoomDatasetInfo *info, GError **error);
 void loom_augment_free (LoomAugment *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAugment, loom_augment_free)
 
-/* FALSE if it only normalises. */
+/* TRUE if pictures change at random; FALSE if they are only normalised. */
 gboolean loom_augment_changes (const LoomAugment *self);
-/* Changes one picture (C, H, W) of 0 to 1 by random numbers that depend on nothing but seed, epoch and sample, and
+/* Changes one picture (C, H, W) with values 0 to 1 by random numbers that depend only on seed, epoch and sample, and
  * normalises it. */
 void loom_augment_train (const LoomAugment *self, guint64 seed, guint64 epoch, gint64 sample, float *picture);
 /* Normalises one picture. */
 void loom_augment_normalize (const LoomAugment *self, float *picture);
-/* Normalisation as numbers, f32 [C,1,1]: (v - shift) · scale. Where there is no mean or std, its pointer stays as it
- * is.
- */
+/* The normalisation (v - shift) · scale as tensors, f32 [C,1,1]. Without a mean or std, its pointer is unchanged. */
 void loom_augment_preparation (const LoomAugment *self, LoomTensor **shift, LoomTensor **scale);
 
 G_END_DECLS

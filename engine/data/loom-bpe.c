@@ -1,11 +1,10 @@
 /* Byte-pair encoding over bytes.
  *
- * A merges file writes each byte as a visible character (" " is Ġ), two tokens a line, the pair that is merged
- * first in the first line. Tokens are numbered as in GPT-2's vocabulary: bytes in the order of those characters' table,
- * then pairs by their lines, then <|endoftext|>. Two pairs may make one token, which has the number that the first of
- * them gave it; a pair that is written twice counts from its last line. Both are as in Hugging Face's tokenizers. A
- * text is first cut by GPT-2's pattern, so that no token goes across words; within a piece the pair of the lowest line
- * is merged until there is none. */
+ * A merges file writes each byte as a visible character (" " is Ġ), two tokens a line; the first line has the pair that
+ * is merged first. Tokens are numbered as in GPT-2's vocabulary: bytes in the order of those characters' table, then
+ * pairs by line, then <|endoftext|>. If two pairs make one token, it has the number of the first; a pair in several
+ * lines has the rank of the last. Both are as in Hugging Face's tokenizers. A text is first cut by GPT-2's pattern, so
+ * that no token spans words; in each piece the pair of the lowest rank is merged until no pair is left. */
 #include "engine/data/loom-bpe.h"
 
 #include <string.h>
@@ -15,17 +14,17 @@
 
 #define END_OF_TEXT "<|endoftext|>"
 #define N_BYTES     256
-#define NEEDED      20.0 /* bytes of memory for each of the file: its lines, and their tokens */
+#define NEEDED      20.0 /* memory for each byte of the file: its lines, and their tokens */
 
 static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 struct _LoomBpe
 {
   GRegex *pieces;
-  GPtrArray *bytes;   /* GBytes of each token */
+  GPtrArray *bytes;   /* GBytes by token */
   GHashTable *pairs;  /* left << 32 | right → rank + 1 */
-  GArray *merged;     /* guint32: the token that the pair of each rank becomes */
-  GHashTable *tokens; /* GBytes → token + 1, while it is read */
+  GArray *merged;     /* guint32 by rank: the token of the merged pair */
+  GHashTable *tokens; /* GBytes → token + 1, while the file is read */
   guint32 of_byte[N_BYTES];
   gunichar character[N_BYTES];
 };
@@ -63,7 +62,7 @@ add_bytes (LoomBpe *self)
         }
 }
 
-/* The token of a word of the file; -1: no earlier line makes it. */
+/* The token of a word of the file; −1 if no earlier line makes it. */
 static gint64
 find_token (const LoomBpe *self, const char *word)
 {
@@ -198,7 +197,7 @@ loom_bpe_dup_name (const LoomBpe *self, guint id)
   return g_string_free (name, FALSE);
 }
 
-/* The rank of a pair; G_MAXUINT: it is never merged. */
+/* The rank of a pair; G_MAXUINT: the pair is never merged. */
 static guint
 rank_of (const LoomBpe *self, guint32 left, guint32 right)
 {
@@ -206,7 +205,7 @@ rank_of (const LoomBpe *self, guint32 left, guint32 right)
 }
 
 /* Merges the pair of a rank wherever it occurs among n tokens, from left to right, until a merge makes a pair of a
- * lower rank, which is possible where two pairs make one token. Returns the number of tokens that are left. */
+ * lower rank, which is possible if two pairs make one token. Returns the number of tokens after merging. */
 static gsize
 merge_pair (const LoomBpe *self, guint rank, guint32 left, guint32 right, guint32 *token, gsize n)
 {

@@ -1,3 +1,5 @@
+/* Guesses separator, header and roles of columns from the first rows of a CSV file, and formats the options of a data
+ * set. */
 #include "engine/data/loom-csv-guess.h"
 
 #include <math.h>
@@ -211,7 +213,7 @@ guess_header (const GPtrArray *rows)
   return TRUE;
 }
 
-/* Rows as arrays of pointers into text; lines gets the line of each. The last one of a head that was cut off is left
+/* Rows as arrays of pointers into text; lines receives the line of each. If the head was cut off, its last row is left
  * out. */
 static GPtrArray *
 read_rows (const char *path, char *text, gsize length, char delimiter, gboolean *is_whole, GArray *lines,
@@ -258,7 +260,7 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
 
 /* ---- columns ---------------------------------------------------------------------- */
 
-/* Of a table while its columns are read. */
+/* A table while its columns are read. */
 typedef struct
 {
   const GPtrArray *rows;
@@ -267,7 +269,7 @@ typedef struct
   gboolean has_decimal_comma;
 } Table;
 
-/* What is counted of one column. Integers that grow by one from 0 or 1 on count the rows. */
+/* Counts of one column. Integers that grow by one from 0 or 1 number the rows. */
 typedef struct
 {
   GHashTable *distinct;
@@ -331,7 +333,7 @@ read_column (const Table *table, guint i, const char *name)
   return column;
 }
 
-/* All columns; *n_numbers of them hold numbers. */
+/* Reads all columns; *n_numbers of them have numbers. */
 static GPtrArray *
 read_columns (const Table *table, guint *n_numbers)
 {
@@ -384,7 +386,7 @@ guess_roles (LoomCsvGuess *self)
     {
       LoomCsvColumn *column = self->columns->pdata[i];
 
-      /* Data frames write the numbers or names of their rows as a column without a name. */
+      /* Data frames write numbers or names of rows as a column without a name. */
       if (is_named (column, ids) || (*column->name == '\0' && column->example != NULL))
         column->role = LOOM_CSV_ID;
       else if (column->role != LOOM_CSV_ID && (!column->is_number || (column->n_distinct < 2 && self->is_whole)))
@@ -393,7 +395,7 @@ guess_roles (LoomCsvGuess *self)
   for (guint i = 0; i < self->columns->len && target < 0; i++)
     if (is_named (self->columns->pdata[i], targets))
       target = (int)i;
-  /* The last informative column; words that differ in every row are not. */
+  /* The target is the last informative column; words that differ in every row are not informative. */
   for (guint i = self->columns->len; i-- > 0 && target < 0;)
     {
       const LoomCsvColumn *column = self->columns->pdata[i];
@@ -405,7 +407,7 @@ guess_roles (LoomCsvGuess *self)
     }
   if (target >= 0)
     ((LoomCsvColumn *)self->columns->pdata[target])->role = LOOM_CSV_TARGET;
-  /* A counting column may be the only feature of a toy table. */
+  /* A column that numbers the rows may be the only feature of a toy table. */
   for (guint i = 0; i < self->columns->len; i++)
     if (((LoomCsvColumn *)self->columns->pdata[i])->role == LOOM_CSV_FEATURE)
       return;
@@ -430,7 +432,7 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
   gsize length;
 
   self->columns = g_ptr_array_new_with_free_func (column_free);
-  /* A larger head is read of a table with thousands of columns, so that it contains some rows. */
+  /* For a table with thousands of columns a larger head is read, so that it contains some rows. */
   for (gsize bytes = HEAD_BYTES; bytes <= MOST_HEAD_BYTES; bytes *= 8)
     {
       g_clear_pointer (&rows, g_ptr_array_unref);
@@ -620,7 +622,7 @@ add_option (GStrvBuilder *builder, const char *name, const char *value)
   g_strv_builder_add (builder, value);
 }
 
-/* A target whose numbers are written in a way that cannot be read would make a class of each. */
+/* If the numbers of a target have a notation that cannot be read, each would become a class. */
 static gboolean
 check_target (const LoomCsvGuess *self, guint i, GError **error)
 {

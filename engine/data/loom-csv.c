@@ -1,3 +1,4 @@
+/* Splits a CSV text into rows and fields in place: quotes, line ends and blank lines by RFC 4180. */
 #include "engine/data/loom-csv.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ loom_csv_take_separator (LoomCsvReader *self)
   self->p += 5;
 }
 
-/* FALSE if the line here is not blank. */
+/* FALSE if this line is not blank. */
 static gboolean
 skip_blank_line (LoomCsvReader *self)
 {
@@ -38,7 +39,7 @@ skip_blank_line (LoomCsvReader *self)
   return TRUE;
 }
 
-/* One field of a row: unquoted and ended in place. Sets *more when another follows. */
+/* Reads one field of a row: unquoted and ended in place. *more: another field follows. */
 static gboolean
 read_field (LoomCsvReader *self, gboolean *more, GError **error)
 {

@@ -1,7 +1,7 @@
 /* The part of a data set that a run saves, as a key file.
  *
  * Vocabularies and the means of normalised columns are computed from the data. If the data change, a word would
- * silently have another number than the one that the net has learnt. So they are saved with the run. */
+ * silently have another number than in training. So they are saved with the run. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -27,7 +27,7 @@ save_numbers (GKeyFile *file, const char *key, const float *numbers, gint64 n)
     g_key_file_set_double_list (file, GROUP, key, list, (gsize)n);
 }
 
-/* Numbers that x has in a row. */
+/* The number of features in a row of x. */
 static gint64
 n_features (const LoomDataset *self)
 {
@@ -54,7 +54,7 @@ loom_dataset_save (const LoomDataset *self)
   return g_key_file_to_data (file, NULL, NULL);
 }
 
-/* ---- for programs that have no data set --------------------------------- */
+/* ---- for programs without a data set ------------------------------------------ */
 
 static LoomTensor *
 vector_of (const float *numbers, gint64 n)
@@ -124,7 +124,7 @@ loom_dataset_restore (LoomDataset *self, const char *saved, const char *name, GE
 
   if (g_key_file_load_from_data (file, saved, (gsize)-1, G_KEY_FILE_NONE, NULL))
     source = g_key_file_get_string (file, GROUP, "source", NULL);
-  /* Another data set in the run's graph than the one that it was trained on. */
+  /* The graph of the run has another data set than the one on which it was trained. */
   if (source != NULL && !g_str_equal (source, self->klass->name))
     return TRUE;
   if (source == NULL || !restore_numbers (file, "fill", n, &self->feature_fill)

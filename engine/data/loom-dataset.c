@@ -12,8 +12,8 @@
 #include "engine/data/loom-option.h"
 #include "kernels/comm.h"
 
-#define FOLD_EPOCH  G_MAXUINT32 /* of a permutation that no epoch has */
-#define KEEP_STREAM 12          /* of random numbers; sources have those below */
+#define FOLD_EPOCH  G_MAXUINT32 /* for a permutation that no epoch uses */
+#define KEEP_STREAM 12          /* of random numbers; sources use smaller ones */
 
 #define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
 LOOM_DATASETS (DECLARE)
@@ -298,7 +298,7 @@ loom_dataset_fold (LoomDataset *self, gint64 folds, gint64 fold, guint64 seed, G
   return TRUE;
 }
 
-/* Which samples are read; epoch not NULL: with augmentation. */
+/* The samples to read. epoch not NULL: with augmentation. */
 typedef struct
 {
   const LoomDataset *dataset;

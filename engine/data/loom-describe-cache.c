@@ -90,7 +90,7 @@ loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *o
     }
   g_mutex_unlock (&mutex);
 
-  /* Without the lock: other threads need not wait for this file. */
+  /* Without the lock, so that other threads do not wait for this file. */
   d = g_new0 (Description, 1);
   fine = klass->describe (klass, options, info, &d->error);
   d->info = *info;

@@ -1,7 +1,7 @@
 /* A hash that distinguishes data sets of the same size, for ranks that each read their own copy.
  *
- * It costs little compared with reading them: bytes in memory go by at several gigabytes a second, and of more than
- * WHOLE_BYTES, which may lie in a mapped file, blocks are taken that lie evenly among all. */
+ * It costs little compared with reading the data: bytes in memory are hashed at several gigabytes a second, and of more
+ * than WHOLE_BYTES, which may be in a mapped file, only evenly distributed blocks are hashed. */
 #include "engine/core/loom-hash.h"
 #include "engine/data/loom-dataset-private.h"
 

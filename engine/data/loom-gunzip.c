@@ -1,3 +1,4 @@
+/* A GConverter that restarts GLib's decompressor at each member of a gzip file. */
 #include "engine/data/loom-gunzip.h"
 
 struct _LoomGunzip

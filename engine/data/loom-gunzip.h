@@ -1,5 +1,5 @@
-/* Unpacks gzip, all members of a file one after the other: files that were put together, and those of bgzip, have
- * several. GLib's decompressor ends after the first. */
+/* Unpacks gzip files with several members, such as concatenated ones and those of bgzip. GLib's decompressor ends after
+ * the first member. */
 #pragma once
 
 #include <gio/gio.h>

@@ -1,7 +1,6 @@
-/* Reading IDX files.
+/* Reads IDX files.
  *
- * The numbers are decompressed straight into the tensor that keeps them; nothing is
- * converted before a batch asks for it. */
+ * The numbers are decompressed straight into the tensor that keeps them and are converted only when a batch is read. */
 #include "engine/data/loom-idx.h"
 
 #include <gio/gio.h>
@@ -24,7 +23,7 @@ static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *path, GError **error, c
   return FALSE;
 }
 
-/* The content of a file, through gunzip where its first bytes say so. */
+/* Opens a file; if its first bytes are gzip's, through gunzip. */
 static GInputStream *
 open_stream (const char *path, GError **error)
 {
@@ -85,7 +84,7 @@ read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], G
   return TRUE;
 }
 
-/* The sizes that the header of an IDX file of bytes states. Reads only the header. */
+/* Reads the sizes in the header of an IDX file of bytes. */
 static gboolean
 describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
 {

@@ -1,11 +1,10 @@
-/* IDX files, plain or gzipped: the format of MNIST and its relatives (a big-endian
- * header of type, rank and sizes, then the numbers; described by LeCun, Cortes and
- * Burges with the MNIST database). */
+/* IDX files, plain or gzipped: the format of MNIST (a big-endian header of type, rank and sizes, then the numbers;
+ * described by LeCun, Cortes and Burges with the MNIST database). */
 #pragma once
 
 #include "engine/data/loom-dataset-private.h"
 
-/* Paths of the four files of a pair of splits; the test ones may both be NULL. */
+/* Paths of the files for two splits; the test ones may both be NULL. */
 typedef struct
 {
   const char *images, *labels, *test_images, *test_labels;

@@ -1,20 +1,18 @@
-/* Batches of an epoch, read directly or prepared ahead.
+/* Batches of an epoch, read directly or prepared in advance.
  *
- * A ring of slots is allocated once. Each thread takes the next batch that no other thread has
- * taken and fills slot (index mod slots) while the caller works on another; counters
- * under one lock say how far all have come. The caller holds one slot between two calls
- * of next(), and there are AHEAD more than threads. Nothing is allocated per batch, and
- * what a batch holds does not depend on the thread that fills it.
+ * A ring of slots is allocated once. Each thread takes the next batch that no other thread has taken and fills slot
+ * (index mod slots) while the caller uses another one; counters under one lock record the progress. The caller holds
+ * one slot between two calls of next(), and there are AHEAD more slots than threads. Nothing is allocated per batch,
+ * and the content of a batch does not depend on the thread that fills it.
  *
- * On a machine with many processors one thread may be too slow to decode or rotate pictures;
- * there are up to MAX_THREADS, one per four processors.
+ * On a machine with many processors one thread may be too slow to decode or rotate pictures; there are up to
+ * MAX_THREADS, one per four processors.
  *
- * Passing a batch between threads costs some ten microseconds and takes the
- * processor from the computation when all cores are at work; DIRECT_BYTES is about
- * what is converted in that time. Measured with 64 pictures of Fashion-MNIST a batch
- * (201 KB), two processors and an epoch of `gradloom train`: the MLP takes 0.5 s read
- * directly and 0.75 s through the thread, LeNet 3.9 s and 4.2 s; with one computing
- * thread and a processor to spare the two differ by less than repetitions do. */
+ * Passing a batch between threads costs some ten microseconds and takes the processor from the computation when all
+ * cores are busy; DIRECT_BYTES is about what is converted in that time. Measured with 64 pictures of Fashion-MNIST a
+ * batch (201 KB), two processors and an epoch of `gradloom train`: the MLP takes 0.5 s read directly and 0.75 s through
+ * the thread, LeNet 3.9 s and 4.2 s; with one computing thread and an idle processor the two differ by less than
+ * repetitions do. */
 #include "engine/data/loom-loader.h"
 
 #include <string.h>
@@ -32,7 +30,7 @@ typedef struct
   LoomBatch batch;
   gint64 *samples;
   GError *error;
-  gint64 filled; /* the batch that it holds; -1: none */
+  gint64 filled; /* the batch in the slot; −1: none */
 } Slot;
 
 struct _LoomLoader
@@ -40,14 +38,14 @@ struct _LoomLoader
   const LoomDataset *dataset;
   LoomSplit split;
   gint64 batch_size, n_batches;
-  gint64 n_samples, n_split; /* of an epoch; of the split, which has those left out as well */
+  gint64 n_samples, n_split; /* samples of an epoch; of the split, including those that are left out */
   gboolean shuffle, streams;
   guint64 seed;
   int rank, ranks;
 
-  gint64 epoch;   /* of order; -1 before the first */
-  guint32 *order; /* NULL: in file order */
-  double *sums;   /* of the weights of all samples up to each; NULL: every sample once */
+  gint64 epoch;   /* the epoch of `order`; −1: none yet */
+  guint32 *order; /* NULL: the order of the file */
+  double *sums;   /* cumulative sums of the samples' weights; NULL: every sample once */
   gint64 next_batch;
   gboolean started;
   Slot slot[MAX_SLOTS];
@@ -55,11 +53,11 @@ struct _LoomLoader
   gint64 n_kept; /* the number of batches before the newest that the caller still reads */
 
   GThread *thread[MAX_THREADS];
-  guint n_threads; /* 0: reads directly */
+  guint n_threads; /* 0: batches are read directly */
   GMutex lock;
-  GCond work, done; /* something to fill or to quit for; a slot filled or a thread at rest */
+  GCond work, done; /* there is a slot to fill, or the thread has to end; a slot is filled, or a thread is idle */
   gint64 taken;     /* batches below this are filled or being filled */
-  gint64 held;      /* batches below this are given back */
+  gint64 held;      /* batches below this were released */
   guint n_busy;     /* threads that fill a slot */
   gboolean running, quit;
 };
@@ -304,7 +302,7 @@ loom_loader_keep_two (LoomLoader *self, GError **error)
     return TRUE;
   if (!init_slot (&self->slot[self->n_slots], loom_dataset_info (self->dataset), self->batch_size, error))
     return FALSE;
-  /* The threads look at this when they are given an epoch. */
+  /* Threads read this when they get an epoch. */
   g_mutex_lock (&self->lock);
   self->n_slots++;
   self->n_kept = 1;
@@ -357,7 +355,7 @@ loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch)
 {
   g_return_if_fail (self != NULL && epoch >= 0 && first_batch >= 0);
 
-  /* The threads must be at rest, because they read the order. */
+  /* Threads must be idle, because they read the order. */
   loom_loader_reset (self);
   if (self->sums != NULL && self->epoch != epoch)
     loom_dataset_draw (self->seed, (guint64)epoch, (guint32)self->n_split, self->sums, self->order);
@@ -394,7 +392,7 @@ loom_loader_next (LoomLoader *self, GError **error)
   else
     {
       g_mutex_lock (&self->lock);
-      /* Releases the batch before this one, or before those that are kept. */
+      /* Releases the batch before this one, or before those that the caller keeps. */
       if (self->held < index - self->n_kept)
         {
           self->held = index - self->n_kept;

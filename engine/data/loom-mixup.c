@@ -39,8 +39,8 @@ loom_mixup_describe (double alpha, const char *name, LoomDatasetInfo *info, GErr
   return TRUE;
 }
 
-/* Beta(α, α) for α from 0 to 1 by Jöhnk's method: of two powers of uniform numbers, the first divided by their sum,
- * accepted if the sum is at most 1, which has a probability of at least 1/2. */
+/* Draws from Beta(α, α) for α from 0 to 1 by Jöhnk's method: of two powers of uniform numbers, the first divided by
+ * their sum, accepted if the sum is at most 1, which has a probability of at least 1/2. */
 static double
 draw_beta (LoomSampleRandom *random, double alpha)
 {
@@ -56,7 +56,7 @@ draw_beta (LoomSampleRandom *random, double alpha)
   return u > v ? 1 : 0;
 }
 
-/* Another sample's tensors for n partners. (transfer full) */
+/* Tensors for the samples with which n samples are blended. (transfer full) */
 static GPtrArray *
 new_tensors (LoomTensor *const like[], guint n, GError **error)
 {

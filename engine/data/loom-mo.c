@@ -1,6 +1,6 @@
-/* The format is described in gettext's manual, “The Format of GNU MO Files”: a magic number that tells the byte order,
- * the number of texts and the places of two tables of lengths and offsets, of texts and of translations. The empty
- * text's translation is a header, which names the character set. */
+/* The format is described in gettext's manual, “The Format of GNU MO Files”: a magic number that determines the byte
+ * order, the number of texts and the offsets of two tables of lengths and offsets, of texts and of translations. The
+ * translation of the empty text is a header, which names the character set. */
 #include "engine/data/loom-mo.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define MAGIC   0x950412deu
 #define HEAD    20
-#define CONTEXT '\004' /* ends a context that stands before a text */
+#define CONTEXT '\004' /* between a context and its text */
 
 typedef struct
 {

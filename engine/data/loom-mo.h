@@ -1,4 +1,4 @@
-/* Gettext's compiled catalogues. */
+/* Reads gettext's compiled catalogues. */
 #pragma once
 
 #include <glib.h>
@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 /* A text and its translation. */
 typedef struct
 {
-  char *key;  /* context and text as the catalogue has them, which name the entry */
-  char *from; /* the text alone; of plural forms the first */
+  char *key;  /* context and text as in the catalogue: the key of the entry */
+  char *from; /* the text without context; of plural forms the first */
   char *to;
 } LoomMoEntry;
 

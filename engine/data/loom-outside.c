@@ -1,4 +1,4 @@
-/* Files and folders of a data set that are outside the folder of its graph, and the guard that permits reading them. */
+/* Files and folders of a data set outside the folder of its graph, and the guard that permits reading them. */
 #include <dirent.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-option.h"
 
-/* A folder may be full of links: their targets are then named by the folders that contain them. */
+/* A folder may be full of links. More targets than this are named by the folders that contain them. */
 #define MAX_TARGETS 20
 
-/* ---- where links lead ---------------------------------------------------------------- */
+/* ---- targets of links --------------------------------------------------------- */
 
 typedef struct
 {
@@ -54,7 +54,7 @@ depth_of (const char *path)
   return n;
 }
 
-/* Replaces the deepest paths by their folders, until few are left. */
+/* Replaces the deepest paths by their folders, until at most MAX_TARGETS are left. */
 static GPtrArray *
 list_targets (GHashTable *targets)
 {
@@ -95,7 +95,7 @@ typedef struct
   gboolean deep;
   gboolean (*follow) (const char *name, const char *path, gpointer data);
   gpointer data;
-  GHashTable *visited; /* folders by device and inode, as links may lead back */
+  GHashTable *visited; /* folders by device and inode, since links may form a cycle */
 } Walk;
 
 static void walk_folder (const Walk *w, const char *folder);
@@ -153,7 +153,7 @@ loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts)
   walk_folder (&walk, folder);
 }
 
-/* ---- outer files --------------------------------------------------------------- */
+/* ---- files outside ------------------------------------------------------------ */
 
 void
 loom_dataset_each_outside (const char *source, const LoomDatasetOptions *options, const char *own, LoomLinks links,

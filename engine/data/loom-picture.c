@@ -1,3 +1,4 @@
+/* Decodes, flattens, resizes and converts pictures with gdk-pixbuf; rejects truncated and oversized files. */
 #include "engine/data/loom-picture.h"
 
 #include <gdk-pixbuf/gdk-pixbuf.h>
@@ -19,7 +20,7 @@ static GCond pixels_freed;
 static gint64 pixels_left = MAX_PIXELS;
 
 static void
-take_pixels (gint64 n)
+reserve_pixels (gint64 n)
 {
   g_mutex_lock (&pixels_lock);
   while (pixels_left < n)
@@ -29,7 +30,7 @@ take_pixels (gint64 n)
 }
 
 static void
-give_back_pixels (gint64 n)
+release_pixels (gint64 n)
 {
   g_mutex_lock (&pixels_lock);
   pixels_left += n;
@@ -40,13 +41,13 @@ give_back_pixels (gint64 n)
 /* Events of the decoder while it reads a picture. */
 typedef struct
 {
-  int lines; /* that have come */
+  int lines; /* number of lines so far */
   int width, height;
   gint64 taken; /* pixels */
   gboolean too_large;
 } Progress;
 
-/* Nothing of a picture beyond the limit is decoded: a few bytes can claim to be many gigabytes. */
+/* Nothing of a picture beyond the limit is decoded, because a few bytes can declare a size of many gigabytes. */
 static void
 size_prepared_cb (GdkPixbufLoader *loader, int width, int height, Progress *progress)
 {
@@ -59,7 +60,7 @@ size_prepared_cb (GdkPixbufLoader *loader, int width, int height, Progress *prog
     gdk_pixbuf_loader_set_size (loader, 0, 0);
   else if (progress->taken == 0)
     {
-      take_pixels (n);
+      reserve_pixels (n);
       progress->taken = n;
     }
 }
@@ -90,7 +91,7 @@ is_cut_jpeg (GBytes *bytes)
   return end < start;
 }
 
-/* Formats whose loaders are packages of their own. */
+/* Formats whose loaders are in separate packages. */
 typedef struct
 {
   gsize offset;
@@ -120,7 +121,7 @@ find_format (GBytes *bytes)
   return NULL;
 }
 
-/* *taken: the pixels to give back once the picture is freed. */
+/* *taken: the pixels to release when the picture is freed. */
 static GdkPixbuf *
 decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
 {
@@ -171,7 +172,7 @@ flatten (GdkPixbuf *picture)
 
 /* ---- size --------------------------------------------------------------- */
 
-/* The picture at this size; if it is padded, it is the part from *x, *y on of *w × *h. */
+/* Resizes the picture to this size; a padded one becomes the part of *w × *h at *x, *y. */
 static GdkPixbuf *
 fit (GdkPixbuf *picture, LoomPictureFit how, int width, int height, int *x, int *y, int *w, int *h)
 {
@@ -273,7 +274,7 @@ read_picture (GBytes *bytes, const char *name, const LoomPictureOptions *options
     for (gint64 y = 0; y < height; y++)
       for (gint64 x = 0; x < width; x++)
         {
-          /* Outside the picture its nearest pixel is repeated. */
+          /* Outside the picture the nearest pixel is repeated. */
           gint64 from_x = CLAMP (x - x0, 0, w - 1), from_y = CLAMP (y - y0, 0, h - 1);
           float value = pixel_value (pixels + (gsize)from_y * stride + (gsize)from_x * n, c, channels,
                                      gdk_pixbuf_get_has_alpha (fitted));
@@ -305,6 +306,6 @@ loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *op
   gint64 taken = 0;
   const gboolean good = read_picture (bytes, name, options, channels, height, width, to, border, note, &taken, error);
 
-  give_back_pixels (taken);
+  release_pixels (taken);
   return good;
 }

@@ -1,13 +1,13 @@
 /* Random numbers for generated samples, and the order of samples.
  *
- * Everything is a pure function of its arguments by way of Philox: no generator
- * state is kept, so samples can be made in any order and on any thread. */
+ * Everything is a pure function of its arguments by Philox: no generator state is kept, so samples can be made in any
+ * order and by any thread. */
 #include <math.h>
 
 #include "engine/data/loom-dataset-private.h"
 #include "kernels/philox.h"
 
-/* Streams of their own, apart from the engine's draws with the same seed. */
+/* These streams differ from those of the engine's draws with the same seed. */
 #define DATA_STREAM    0x64617461u /* "data" */
 #define SHUFFLE_STREAM 0x73687566u /* "shuf" */
 #define WEIGHT_STREAM  0x77656967u /* "weig" */
@@ -70,8 +70,7 @@ loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *out)
 
       if ((i - 1) % 4 == 0)
         loom_philox (seed, SHUFFLE_STREAM, epoch, (i - 1) / 4, word);
-      /* The product's upper half is uniform in 0 … i up to 2^-32 times i: far below
-       * what a run could notice. */
+      /* The upper half of the product is uniform in 0 … i except for 2^-32 times i, far too little to affect a run. */
       j = (guint32)((guint64)word[(i - 1) % 4] * (i + 1) >> 32);
       {
         guint32 moved = out[i];
@@ -105,7 +104,7 @@ loom_dataset_draw (guint64 seed, guint64 epoch, guint32 n, const double *sums, g
 {
   guint32 word[4], last = n - 1;
 
-  /* Rounding may bring a draw up to the whole sum, which belongs to the last number that adds something. */
+  /* Rounding may increase a draw to the whole sum, which then belongs to the last number with a weight above 0. */
   while (last > 0 && sums[last - 1] == sums[n - 1])
     last--;
   for (guint32 i = 0; i < n; i++)

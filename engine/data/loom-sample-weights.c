@@ -8,7 +8,7 @@
 
 #include "engine/core/loom-error.h"
 
-#define CHUNK 256 /* samples that are read at a time to see their classes */
+#define CHUNK 256 /* number of samples that are read at a time for their classes */
 
 static gboolean
 are_balanced (const char *text)
@@ -54,7 +54,7 @@ loom_sample_weights_are_valid (const char *text)
   return weights != NULL || are_balanced (text) || are_own (text);
 }
 
-/* The port of this name with one number for each sample, an integer for classes; -1: none. */
+/* The port of this name with one number for each sample, an integer for classes; −1 if there is none. */
 static int
 find_port (const LoomDatasetInfo *info, const char *name, LoomDType dtype)
 {
@@ -68,7 +68,7 @@ find_port (const LoomDatasetInfo *info, const char *name, LoomDType dtype)
   return -1;
 }
 
-/* That number of each training sample. */
+/* Reads that number of each training sample. */
 static gboolean
 read_numbers (const LoomDataset *dataset, guint port, gint64 n, double *number, GError **error)
 {
@@ -90,7 +90,7 @@ read_numbers (const LoomDataset *dataset, guint port, gint64 n, double *number, 
   return TRUE;
 }
 
-/* The data set's own weights, which it has checked. */
+/* The data set's own weights, which the data set has checked. */
 static double *
 own_weights (const LoomDataset *dataset, gint64 n, GError **error)
 {

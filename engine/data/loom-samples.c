@@ -1,3 +1,5 @@
+/* Recognises the kind of a file (array, picture, rows of numbers, text), reads its samples, and prepares them as the
+ * data set does. */
 #include "engine/data/loom-samples.h"
 
 #include <math.h>
@@ -20,8 +22,8 @@ struct _LoomSampleReader
   const LoomDataset *dataset;
   LoomSampleOptions how;
   gboolean measured;
-  double least, most; /* of the data set's pictures */
-  double border;      /* the mean of theirs, from 0 to 1; NaN: not known */
+  double least, most; /* range of the data set's pictures */
+  double border;      /* mean of their borders, from 0 to 1; NaN: not known */
 };
 
 LoomSampleReader *
@@ -32,7 +34,7 @@ loom_sample_reader_new (const LoomType *type, const LoomDataset *dataset, const 
 
   g_assert (type->shape.rank > 0);
   for (int i = 1; i < type->shape.rank; i++)
-    dims[i] = loom_dim_value (type->shape.dim[i], NULL); /* only the batch may be open */
+    dims[i] = loom_dim_value (type->shape.dim[i], NULL); /* only the batch may be unknown */
   self->type = *type;
   self->rank = type->shape.rank - 1;
   self->count = 1;
@@ -81,8 +83,8 @@ shape_text (const LoomSampleReader *self)
 
 /* ---- arrays ------------------------------------------------------------- */
 
-/* The number of samples in an array; 0: none. The dimension of the batch may be missing, and so may a single channel's.
- */
+/* The number of samples in an array; 0 if it has none. The batch dimension may be missing, and the channel dimension if
+ * there is one channel. */
 static gint64
 count_samples (const LoomSampleReader *self, const LoomTensor *t)
 {
@@ -99,7 +101,7 @@ count_samples (const LoomSampleReader *self, const LoomTensor *t)
   return 0;
 }
 
-/* Bytes of pictures become 0 to 1, as the data set has them. */
+/* Converts to the net's type; bytes of pictures become 0 to 1, as in the data set. */
 static LoomTensor *
 to_type (const LoomSampleReader *self, const LoomTensor *raw, const char *name, GError **error)
 {
@@ -119,7 +121,7 @@ to_type (const LoomSampleReader *self, const LoomTensor *raw, const char *name, 
   return t;
 }
 
-/* What the data set does to each of its pictures. */
+/* Normalises a picture as the data set does. */
 static void
 normalize (const LoomSampleReader *self, LoomTensor *t)
 {
@@ -127,8 +129,8 @@ normalize (const LoomSampleReader *self, LoomTensor *t)
     loom_augment_normalize (self->dataset->augment, t->data);
 }
 
-/* An array of bytes is pictures as files have them; floats of pictures are taken as x has them. A row of a table is as
- * its file has it, of any type: the run's own numbers fill and normalise it. */
+/* Prepares one sample. An array of bytes is a picture as in a file; a picture of floats has x's range already. A row of
+ * a table is as in a file, of any type: it is filled and normalised with the numbers of the run. */
 static void
 prepare (const LoomSampleReader *self, const LoomTensor *raw, LoomTensor *t)
 {
@@ -201,7 +203,7 @@ is_picture (const LoomSampleReader *self, gint64 chw[3])
   return (chw[0] == 1 || chw[0] == 3 || chw[0] == 4) && chw[1] > 0 && chw[2] > 0 && chw[1] < 32768 && chw[2] < 32768;
 }
 
-/* Samples spread over one split of the data set; NULL if there are none. */
+/* Samples spread evenly over one split of the data set; NULL if there are none. */
 static LoomTensor *
 some_pictures (const LoomDataset *dataset)
 {
@@ -231,14 +233,14 @@ some_pictures (const LoomDataset *dataset)
         return NULL;
       g_ptr_array_add (tensors, t);
     }
-  /* As they are before normalisation, since that is done to the file's picture as well. */
+  /* Before normalisation, because the file's picture is normalised later. */
   if (!dataset->klass->read (dataset, split, index, (guint)n, (LoomTensor *const *)tensors->pdata, NULL))
     return NULL;
   return loom_tensor_ref (tensors->pdata[0]);
 }
 
-/* Black and white in the data set's own numbers, and whether its pictures have a dark or a bright background. Most hold
- * 0 to 1; the user's own arrays may hold 0 to 255 or -1 to 1. FALSE: the range is none of these. */
+/* Finds the values of black and white in the data set, and whether its pictures have a dark or a bright background.
+ * Most have values 0 to 1; the user's own arrays may have 0 to 255 or -1 to 1. FALSE if the range is none of these. */
 static gboolean
 measure (LoomSampleReader *self, const gint64 chw[3], GError **error)
 {
@@ -313,7 +315,7 @@ read_picture (LoomSampleReader *self, GBytes *bytes, const char *name, const gin
 
 /* ---- rows of numbers ---------------------------------------------------- */
 
-/* Numbers between commas, semicolons or blanks. -1: something else is among them. */
+/* Reads numbers that are separated by commas, semicolons or blanks. −1 if there is anything else. */
 static gint64
 read_numbers (const char *line, GArray *numbers)
 {
@@ -334,7 +336,7 @@ read_numbers (const char *line, GArray *numbers)
     }
 }
 
-/* TRUE if no field of a line is a number: it names the columns. */
+/* TRUE if no field of a line is a number, so that it names the columns. */
 static gboolean
 is_header (const char *line)
 {
@@ -351,7 +353,7 @@ is_header (const char *line)
   return TRUE;
 }
 
-/* A line of words at the top names the columns and is passed over. */
+/* A first line of words names the columns and is skipped. */
 static gboolean
 read_rows (const LoomSampleReader *self, const char *text, const char *name, GPtrArray *items, GError **error)
 {
@@ -428,7 +430,7 @@ loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
       return NULL;
     }
-  /* A matrix may be a picture or not; a text is none. */
+  /* A matrix may be a picture; a text is none. */
   good = is_npy (bytes) ? read_array (self, bytes, name, items, error)
          : is_picture (self, chw) && (self->rank == 3 || !is_text (bytes))
              ? read_picture (self, bytes, name, chw, items, error)

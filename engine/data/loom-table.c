@@ -1,8 +1,7 @@
 /* Data sets in memory.
  *
- * Almost every source is one: a tensor of all samples a port, and per split the list
- * of rows that belong to it. Images stay bytes and become floats batch by batch, for a
- * quarter of the memory and of the traffic. */
+ * Almost every source is one: a tensor of all samples for each port, and for each split the list of its rows. Pictures
+ * stay bytes and become floats batch by batch, which takes a quarter of the memory and of the traffic. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -131,7 +130,7 @@ loom_table_read (const LoomDataset *base, LoomSplit split, const gint64 *indices
 {
   const TableSplit *table = &((const Table *)base)->split[split];
 
-  /* Ports after those of the table are made from these (loom-mixup.c). */
+  /* Further ports are made from those of the table (loom-mixup.c). */
   for (guint p = 0; p < base->info.n_ports && table->data[p] != NULL; p++)
     {
       const LoomTensor *data = table->data[p];
@@ -146,7 +145,7 @@ loom_table_read (const LoomDataset *base, LoomSplit split, const gint64 *indices
           const guint8 *from = (const guint8 *)data->data + row * stride;
           guint8 *to = (guint8 *)out[p]->data + i * out_stride;
 
-          /* Shuffled rows lie anywhere in memory: the next is fetched while this one is converted. */
+          /* Shuffled rows are spread over memory, so the next one is fetched while this one is converted. */
           if (i + 1 < n)
             fetch_row (data, table->rows != NULL ? table->rows[indices[i + 1]] : indices[i + 1], stride);
           if (data->dtype == dtype)
@@ -170,7 +169,7 @@ loom_table_digest (const LoomDataset *base, guint64 hash)
       {
         const LoomTensor *data = self->split[s].data[p];
 
-        /* Splits of one file have its tensors in common. */
+        /* Splits of one file share its tensors. */
         for (int other = 0; other < s; other++)
           data = data == self->split[other].data[p] ? NULL : data;
         if (data != NULL)
@@ -217,7 +216,7 @@ loom_info_set_points (const LoomDatasetClass *klass, const LoomDatasetOptions *o
   return TRUE;
 }
 
-/* The operands of generate_split(). */
+/* The arguments of generate_split(). */
 typedef struct
 {
   const LoomDatasetInfo *info;

@@ -1,5 +1,5 @@
-/* A text passes through up to two converters, chosen by its first bytes: gunzip, then UTF-16 to UTF-8. Both work as
- * streams, so reading the head of a large file costs no more than of a small one. */
+/* A text passes through up to two converters, which its first bytes determine: gunzip, then UTF-16 to UTF-8. Both are
+ * streams, so reading the head of a large file costs no more than that of a small one. */
 #include "engine/data/loom-text-file.h"
 
 #include <gio/gio.h>
@@ -7,12 +7,12 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-gunzip.h"
-#include "engine/data/loom-room.h"
+#include "engine/data/loom-memory-check.h"
 #include "engine/interop/loom-file-kind.h"
 
 #define CHUNK (1 << 20)
 
-/* The stream that follows a converter. (transfer full) */
+/* The stream after a converter. (transfer full) */
 static GBufferedInputStream *
 convert (GBufferedInputStream *stream, GConverter *converter)
 {
@@ -32,8 +32,8 @@ begins_with (GBufferedInputStream *stream, const char *bytes, gsize n)
   return available >= n && memcmp (start, bytes, n) == 0;
 }
 
-/* Puts the converters that the first bytes ask for around a stream, after the byte order mark; *form names the last.
- * NULL with the cause. */
+/* Puts the converters for the first bytes around a stream, and skips the byte order mark; *form names the last
+ * converter. NULL with the cause. */
 static GBufferedInputStream *
 decode (GInputStream *raw, const char **form, GError **cause)
 {
@@ -72,11 +72,11 @@ decode (GInputStream *raw, const char **form, GError **cause)
 
 /* The line number of a position in a text. */
 static guint
-line_of (const char *text, const char *place)
+line_of (const char *text, const char *position)
 {
   guint line = 1;
 
-  for (const char *p = text; p < place; p++)
+  for (const char *p = text; p < position; p++)
     line += *p == '\n';
   return line;
 }
@@ -128,8 +128,8 @@ read_stream (GInputStream *raw, const char *name, gsize max, double needed, cons
     {
       const gsize before = text->len, wanted = max == 0 ? CHUNK + before / 4 : max - before;
 
-      /* A few bytes of gzip can hold many gigabytes. */
-      if (needed > 0 && !loom_room_check_bytes (name, text->len, needed, remedy, error))
+      /* A few bytes of gzip can contain many gigabytes. */
+      if (needed > 0 && !loom_memory_check_bytes (name, text->len, needed, remedy, error))
         return NULL;
       g_string_set_size (text, before + wanted);
       if (!g_input_stream_read_all (G_INPUT_STREAM (stream), text->str + before, wanted, &n, NULL, &cause))
@@ -157,7 +157,7 @@ loom_text_file_read (const char *path, gsize max, double needed, const char *rem
   g_autoptr (GFileInputStream) stream = NULL;
   g_autoptr (GError) cause = NULL;
 
-  if (max == 0 && !loom_room_check (path, needed, remedy, error))
+  if (max == 0 && !loom_memory_check (path, needed, remedy, error))
     return NULL;
   stream = g_file_read (file, NULL, &cause);
   if (stream == NULL)

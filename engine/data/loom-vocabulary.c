@@ -1,3 +1,4 @@
+/* Cuts texts into tokens, counts them, and encodes texts as numbers of tokens. */
 #include "engine/data/loom-vocabulary.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ struct _LoomVocabulary
 {
   LoomTextUnit unit;
   GHashTable *counts; /* token → how often it occurs */
-  GHashTable *ids;    /* token, a name → its number */
+  GHashTable *ids;    /* token, or a name → its number */
   GPtrArray *names;
   gint64 unknown; /* -1: none */
   LoomBpe *bpe;
@@ -27,7 +28,7 @@ is_word (gunichar c)
   return g_unichar_isalnum (c) || g_unichar_ismark (c);
 }
 
-/* The end of the word at p: apostrophes within it belong to it. */
+/* The end of the word at p, including apostrophes inside it. */
 static const char *
 end_of_word (const char *p, const char *end)
 {
@@ -43,7 +44,7 @@ end_of_word (const char *p, const char *end)
   return p;
 }
 
-/* The next token of a text: *length bytes from where this points to; NULL: there is none. Line ends are words. */
+/* The next token of a text: *length bytes from the returned pointer; NULL if there is none. Line ends are words. */
 static const char *
 next_piece (LoomTextUnit unit, const char *p, const char *end, gsize *length)
 {

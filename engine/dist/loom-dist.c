@@ -39,8 +39,8 @@ loom_dist_lacks_mpi (GError **error)
   return TRUE;
 }
 
-/* Whether MPI has found all processes of the launcher. A launcher of another MPI starts processes that each look like a
- * single rank to this one. */
+/* TRUE if MPI has found all processes of the launcher. If the launcher belongs to another MPI, each process looks like
+ * a single rank. */
 static gboolean
 has_all_processes (const LoomLauncher *launcher, const LoomComm *comm, GError **error)
 {
@@ -94,7 +94,7 @@ loom_dist_join (GError **error)
   LoomComm *comm = NULL;
   LoomLauncher launcher = { 0 };
   gpointer entry;
-  /* Before MPI begins: it sets variables of its own in a process without a launcher. */
+  /* Before MPI starts, because it sets variables of its own in a process without a launcher. */
   const gboolean is_started = loom_launcher_find (&launcher);
   GModule *module = open_mpi (&launcher, &why);
 
@@ -328,9 +328,8 @@ count_local_ranks (GPid launcher, const char *self)
   return n;
 }
 
-#define HOST_TIMEOUT                                                                                                   \
-  4 /* seconds without a rank here, after which hosts that do not answer are no longer waited for                      \
-     */
+/* Seconds without a rank on this machine, after which hosts that do not answer are no longer waited for. */
+#define HOST_TIMEOUT 4
 
 /* TRUE if the ranks on this machine ended a while ago and the launcher waits for hosts that it has lost. Called once a
  * second. */
@@ -391,7 +390,7 @@ typedef struct
   int without;      /* as has_lost_hosts() counts; -1: no rank was found yet */
   gint64 asked;     /* when it was first asked to end, and when it had to end its ranks; 0: not yet */
   gint64 kill_time;
-  gboolean has_said; /* the user knows that the ranks are slow to end */
+  gboolean has_reported; /* the user was told that the ranks are slow to end */
 } Launch;
 
 #define KILL_DELAY (10 * G_USEC_PER_SEC) /* for a launcher that must end its ranks, which takes 2 s to 3 s */
@@ -410,7 +409,7 @@ end_by_force (const Launch *w)
   kill (w->pid, SIGKILL);
 }
 
-/* Whether a process is stopped, as by SIGSTOP or a debugger: its state, after the name in brackets, is T or t. */
+/* TRUE if a process is stopped, as by SIGSTOP or a debugger: its state, after the name in brackets, is T or t. */
 static gboolean
 is_stopped (const char *pid)
 {
@@ -436,7 +435,7 @@ rank_of (const char *pid)
   return -1;
 }
 
-/* "Rank 1 (process 4711) is stopped"; NULL: none on this machine is. (transfer full) */
+/* "Rank 1 (process 4711) is stopped"; NULL if no rank on this machine is. (transfer full) */
 static char *
 stopped_text (GPid launcher)
 {
@@ -457,11 +456,11 @@ report_slow (Launch *w, int number)
 {
   g_autofree char *stopped = NULL;
 
-  if (w->has_said || w->kill_time != 0 || w->launch->is_slow == NULL || w->asked == 0
+  if (w->has_reported || w->kill_time != 0 || w->launch->is_slow == NULL || w->asked == 0
       || g_get_monotonic_time () - w->asked < LOOM_DIST_SLOW_SECONDS * G_USEC_PER_SEC)
     return;
   stopped = stopped_text (w->pid);
-  w->has_said = TRUE;
+  w->has_reported = TRUE;
   w->launch->is_slow (number, stopped, w->launch->data);
 }
 
@@ -476,10 +475,10 @@ supervise (Launch *w)
     end_by_force (w);
 }
 
-/* The launcher passes SIGUSR1 on to the ranks, which finish their step and write a checkpoint. While it still starts
- * ranks there is nothing to finish, and later ranks would miss the signal. */
+/* Asks the ranks to end: the launcher passes SIGUSR1 on to them, and they finish their step and write a checkpoint.
+ * While it still starts ranks there is nothing to finish, and later ranks would miss the signal. */
 static void
-ask (Launch *w, int number, LoomDistEnd *end)
+request_end (Launch *w, int number, LoomDistEnd *end)
 {
   const gint64 now = g_get_monotonic_time ();
 
@@ -514,7 +513,7 @@ wait_for (Launch *w, const sigset_t *watched, LoomDistEnd *end)
 
       supervise (w);
       if (number > 0 && number != SIGCHLD)
-        ask (w, number, end);
+        request_end (w, number, end);
       report_slow (w, end->asked_by);
     }
   return status;
@@ -541,7 +540,7 @@ loom_dist_count_hosts (const char *hosts)
   return n;
 }
 
-/* Whether the list contains NAME, or NAME=VALUE. */
+/* TRUE if the list contains NAME, or NAME=VALUE. */
 static gboolean
 lists (char **listed, const char *name)
 {
@@ -594,7 +593,7 @@ loom_dist_launch_environment (void)
     /* This machine logs in to all others by itself. */
     { "OMPI_MCA_plm_rsh_no_tree_spawn", "1" },
     { "PRTE_MCA_plm_ssh_no_tree_spawn", "1" },
-    /* hwloc asks all X displays of the machine, :0 to :9, for GPUs. If one of them ends meanwhile, Xlib ends the
+    /* hwloc queries all X displays of the machine, :0 to :9, for GPUs. If one of them ends meanwhile, Xlib ends the
      * launcher or the rank with status 1. */
     { "HWLOC_COMPONENTS", "-gl" },
     /* Open MPI refuses to start as root, which is the normal user in many containers. */

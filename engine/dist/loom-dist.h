@@ -90,8 +90,8 @@ char *loom_dist_lost_text (const LoomDistEnd *end);
  * if there is no mpirun. */
 int loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *end, GError **error);
 
-/* The environment in which mpirun of any MPI starts several ranks on a processor and binds none. Variables that the
- * user has set stay. (transfer full) */
+/* The environment in which mpirun of any MPI starts several ranks on one processor and binds none. Variables that the
+ * user has set are kept. (transfer full) */
 char **loom_dist_launch_environment (void);
 
 /* The program that starts ranks of this one, mpirun; NULL if it or MPI's module is missing. (transfer full) */

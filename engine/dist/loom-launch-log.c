@@ -1,8 +1,8 @@
 /* Filters the launcher's standard error: removes the messages of Open MPI 4 and 5 about ranks that have ended, and
  * passes everything else on. (MPICH's launcher writes its messages to standard output.)
  *
- * mpirun writes a block at once, and may write it after a progress bar without an end of line. So a line of dashes is
- * looked for anywhere, and only a possible beginning of a block is held back, for at most HOLD_MS. */
+ * mpirun writes a block at once, and may write it after a progress bar without an end of line. So the filter searches
+ * for a line of dashes anywhere, and holds back only a possible beginning of a block, for at most HOLD_MS. */
 #include "engine/dist/loom-launch-log.h"
 
 #include <errno.h>
@@ -56,8 +56,8 @@ pass (LoomLaunchFilter *filter, gsize n, GString *out)
   g_string_erase (filter->held, 0, (gssize)n);
 }
 
-/* Whether a block only reports that ranks have ended. Users need the others, such as the one about a host that cannot
- * be reached. */
+/* TRUE if a block only reports that ranks have ended. Users need other blocks, such as one about a host that cannot be
+ * reached. */
 static gboolean
 is_end_notice (const char *block)
 {
@@ -71,9 +71,9 @@ is_end_notice (const char *block)
   return FALSE;
 }
 
-/* Takes a complete block. Output of ranks between its lines is passed on. */
+/* Processes a complete block. Output of ranks between its lines is passed on. */
 static void
-take_block (LoomLaunchFilter *filter, gsize n, GString *out)
+process_block (LoomLaunchFilter *filter, gsize n, GString *out)
 {
   g_autofree char *block = g_strndup (filter->held->str, n);
   g_autoptr (GString) about = g_string_new (NULL);
@@ -133,7 +133,7 @@ static const struct
   { "MPICH: Builtin communicator ", NULL },
 };
 
-/* Whether this may be the beginning of such a line, whose rest is then waited for. */
+/* TRUE if this may be the beginning of such a line, so that the rest has to arrive first. */
 static gboolean
 may_be_removed (const char *text)
 {
@@ -161,7 +161,7 @@ is_unstarted (const char *line)
          && (strstr (line, "Launch proxy failed") != NULL || strstr (line, "error parsing parameters") != NULL);
 }
 
-/* Passes text outside of blocks. FALSE: the held text needs more bytes. */
+/* Passes on text outside of blocks. FALSE: the held text needs more bytes. */
 static gboolean
 pass_outside (LoomLaunchFilter *filter, GString *out)
 {
@@ -222,7 +222,7 @@ loom_launch_filter_push (LoomLaunchFilter *filter, const char *bytes, gsize n, G
       end = block_end (filter->held);
       if (end == 0 && filter->held->len < BLOCK)
         return;
-      take_block (filter, end > 0 ? end : filter->held->len, out);
+      process_block (filter, end > 0 ? end : filter->held->len, out);
     }
 }
 
@@ -230,7 +230,7 @@ void
 loom_launch_filter_flush (LoomLaunchFilter *filter, GString *out)
 {
   if (filter->in_block)
-    take_block (filter, filter->held->len, out);
+    process_block (filter, filter->held->len, out);
   else
     pass (filter, filter->held->len, out);
 }

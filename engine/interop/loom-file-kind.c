@@ -1,5 +1,5 @@
-/* Formats that users take for weights, an array or a text. Each is known by what its writers put at the beginning:
- * magic numbers, the first name in a zip archive, the keys of a JSON text. */
+/* The formats that users mistake for weights, an array or a text. A format is recognised by its first bytes: magic
+ * numbers, the first name in a zip archive, the keys of a JSON text. */
 #include "engine/interop/loom-file-kind.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 typedef struct
 {
   gboolean (*is) (const guint8 *data, gsize length);
-  const char *magic; /* the first n bytes, of a kind without is () */
+  const char *magic; /* the first n bytes, if there is no function is() */
   gsize n;
-  const char *words[LOOM_FILE_N_WANTED]; /* NULL: it is the wanted format */
+  const char *words[LOOM_FILE_N_WANTED]; /* NULL: the format is the expected one */
 } Kind;
 
 static gboolean
@@ -33,7 +33,8 @@ is_zip (const guint8 *data, gsize length)
   return begins (data, length, "PK\003\004", 4);
 }
 
-/* torch.save: a zip archive whose first members are NAME/data.pkl and its like, or (before PyTorch 1.6) a pickle. */
+/* torch.save: a zip archive whose first members are NAME/data.pkl and similar ones, or (before PyTorch 1.6) a
+ * pickle. */
 static gboolean
 is_torch (const guint8 *data, gsize length)
 {
@@ -47,14 +48,14 @@ is_npz (const guint8 *data, gsize length)
   return is_zip (data, length) && has (data, length, ".npy");
 }
 
-/* The version is 3 or near it, in either order of bytes. */
+/* The version is about 3, in either byte order. */
 static gboolean
 is_gguf (const guint8 *data, gsize length)
 {
   return begins (data, length, "GGUF", 4) && length > 6 && data[5] == 0 && data[6] == 0;
 }
 
-/* The index of a sharded model, a JSON text. A safetensors file has its header's length first. */
+/* The index of a sharded model, a JSON text. A safetensors file begins with its header's length instead. */
 static gboolean
 is_index (const guint8 *data, gsize length)
 {
@@ -73,7 +74,7 @@ is_safetensors (const guint8 *data, gsize length)
     words, words, words                                                                                                \
   }
 
-/* In this order: zip archives are of several kinds. */
+/* The order matters, because several kinds are zip archives. */
 static const Kind kinds[] = {
   { is_torch,
     .words

@@ -1,4 +1,5 @@
-/* Names files of other formats by their first bytes, with the remedy, where weights, an array or a text are wanted. */
+/* Recognises files of other formats by their first bytes, and suggests a remedy, if weights, an array or a text were
+ * expected. */
 #pragma once
 
 #include <glib.h>
@@ -7,18 +8,18 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  LOOM_FILE_WEIGHTS, /* a safetensors file is wanted */
-  LOOM_FILE_ARRAY,   /* an npy file is wanted */
-  LOOM_FILE_TEXT,    /* a text is wanted: a table, or words */
+  LOOM_FILE_WEIGHTS, /* expected: a safetensors file */
+  LOOM_FILE_ARRAY,   /* expected: an npy file */
+  LOOM_FILE_TEXT,    /* expected: a text, such as a table or words */
   LOOM_FILE_N_WANTED
 } LoomFileWanted;
 
-/* What follows the file's name in a sentence: "is what torch.save writes; …". NULL: it is the wanted format, or none
- * that is known. (transfer full) */
+/* The predicate after the file's name in a sentence: "was written by torch.save; …". NULL if the file has the expected
+ * format or none that is known. (transfer full) */
 char *loom_file_kind_words (const guint8 *data, gsize length, LoomFileWanted wanted);
 
-/* For a file that is one of several shards by its name (model-00001-of-00003.safetensors), a sentence that says so;
- * else NULL. (transfer full) */
+/* For a file that is one of several shards by its name (model-00001-of-00003.safetensors), a sentence about that; else
+ * NULL. (transfer full) */
 char *loom_file_shard_words (const char *path);
 
 G_END_DECLS

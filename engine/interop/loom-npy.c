@@ -1,8 +1,7 @@
-/* Reader and writer of NumPy's array files.
+/* Reads and writes NumPy's array files.
  *
- * The header is a Python dictionary; a parser for just the literals that NumPy
- * writes there is shorter than any library and cannot execute anything. Sizes are
- * checked against the file before memory is asked for. */
+ * The header is a Python dictionary. A parser for just the literals that NumPy writes is shorter than any library and
+ * cannot execute anything. Sizes are checked against the file before memory is allocated. */
 #include "engine/interop/loom-npy.h"
 
 #include <string.h>
@@ -14,18 +13,18 @@
 
 #define MAGIC        "\x93NUMPY"
 #define MAGIC_LENGTH 6
-/* NumPy itself writes headers of about a hundred bytes and warns above 10,000. */
+/* NumPy writes headers of about a hundred bytes and warns above 10,000. */
 #define MAX_HEADER 65536
-/* The most bytes that are read from a pipe. */
+/* Maximum number of bytes that are read from a pipe. */
 #define MAX_STREAM 2000000000
 
-/* How one element is stored, by NumPy's kind letter and size. */
+/* The storage of an element: NumPy's kind letter and size. */
 typedef struct
 {
   char kind;
   guint8 size;
   LoomDType dtype;
-  gboolean widened; /* stored narrower than, or unlike, the tensor's type */
+  gboolean widened; /* the stored type is smaller than the tensor's, or differs from it */
 } Storage;
 
 static const Storage storages[] = {
@@ -86,7 +85,7 @@ accept (Parser *self, const char *word)
   return TRUE;
 }
 
-/* A quoted string without escapes; NULL when there is none here. */
+/* Parses a quoted string without escapes; NULL if there is none here. */
 static char *
 parse_string (Parser *self)
 {
@@ -231,7 +230,7 @@ parse_header (const guint8 *data, gsize length, const char *name, Header *header
   parser.p = (const char *)data + start;
   parser.end = parser.p + header_length;
   header->data_offset = start + header_length;
-  /* Parts of the header are quoted in sentences. */
+  /* Errors quote parts of the header, so it must be UTF-8. */
   if (!g_utf8_validate (parser.p, header_length, NULL))
     return damaged (name, error);
   return parse_dictionary (&parser, header, error);
@@ -247,11 +246,11 @@ load_integer (const guint8 *p, const Storage *storage)
     bits |= (guint64)p[i] << (8 * i);
   if (storage->kind == 'b')
     return bits != 0;
-  /* Sign extension by shifting the sign bit to the top and back. */
+  /* Extends the sign: shifts it to the highest bit and back. */
   return storage->kind == 'i' ? (gint64)(bits << unused) >> unused : (gint64)bits;
 }
 
-/* Element from (a count of stored elements) becomes element to of t. */
+/* Converts stored element `from` to element `to` of t. */
 static void
 store_element (LoomTensor *t, gint64 to, const guint8 *data, gint64 from, const Storage *storage)
 {
@@ -286,7 +285,7 @@ store_fortran (LoomTensor *t, const guint8 *data, const Storage *storage)
     }
 }
 
-/* whole: the bytes with an owner, where numbers may stay in them; else NULL. */
+/* whole: the owner of the bytes, if the tensor may refer to them; else NULL. */
 static LoomTensor *
 parse_array (const void *data, gsize length, const char *name, GBytes *whole, GError **error)
 {
@@ -373,7 +372,7 @@ loom_npy_load (const char *path, GError **error)
       length = g_bytes_get_size (bytes);
       return parse_array (g_bytes_get_data (bytes, NULL), length, path, length > LOOM_NPY_MAPPED ? bytes : NULL, error);
     }
-  /* A pipe cannot be mapped; a missing file gets its sentence here. */
+  /* A pipe cannot be mapped. If the file is missing, this reports the error. */
   if (!loom_file_read (path, MAGIC, MAX_STREAM, &content, &length, &cause))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
@@ -425,7 +424,7 @@ loom_npy_save (const char *path, const LoomTensor *t, GError **error)
   for (int d = 0; d < t->rank; d++)
     g_string_append_printf (header, "%s%" G_GINT64_FORMAT, d > 0 ? ", " : "", t->dim[d]);
   g_string_append (header, t->rank == 1 ? ",), }" : "), }");
-  /* The format wants the numbers to begin at a multiple of 64. */
+  /* The format requires the numbers to begin at a multiple of 64. */
   while ((sizeof prefix + header->len + 1) % 64 != 0)
     g_string_append_c (header, ' ');
   g_string_append_c (header, '\n');

@@ -1,4 +1,4 @@
-/* Writing safetensors: a header in JSON, then the tensors one after the other. */
+/* Writes safetensors files: a header in JSON, then the tensors one after another. */
 #include "engine/interop/loom-safetensors.h"
 #include "engine/interop/safetensors-private.h"
 
@@ -70,8 +70,7 @@ entry_bytes (const LoomTensorEntry *e)
   return bytes;
 }
 
-/* The header for tensors in this order, padded with blanks so that the numbers begin
- * at a multiple of 8. */
+/* Makes the header for tensors in this order, padded with blanks so that the numbers begin at a multiple of 8. */
 static GString *
 build_header (GPtrArray *ordered, GHashTable *metadata)
 {
@@ -126,7 +125,7 @@ begin (LoomAtomicFile *file, GPtrArray *ordered, GHashTable *metadata, GError **
          && loom_atomic_file_write (file, header->str, header->len, error);
 }
 
-/* The entries in the order of the file; NULL with DATA where a name is there twice. */
+/* Sorts the entries in the order of the file; NULL with DATA if a name occurs twice. */
 static GPtrArray *
 order (const char *path, guint n, const LoomTensorEntry *entries, GError **error)
 {

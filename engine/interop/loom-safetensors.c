@@ -1,8 +1,7 @@
-/* The reader of safetensors files.
+/* Reads safetensors files.
  *
- * The header is checked as strictly as the reference implementation does (every
- * byte of the data belongs to exactly one tensor, every size fits its shape), so
- * nothing after opening can reach outside the file. */
+ * The header is checked as strictly as by the reference implementation (every byte of the data belongs to exactly one
+ * tensor, every size matches its shape), so nothing after opening can read outside the file. */
 #include "engine/interop/loom-safetensors.h"
 #include "engine/interop/loom-file-kind.h"
 #include "engine/interop/safetensors-private.h"
@@ -17,19 +16,19 @@
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-json.h"
 
-/* The reference implementation's own limit. */
+/* The limit of the reference implementation. */
 #define MAX_HEADER 100000000
-/* {"name": {"shape": [...]}} is three deep. */
+/* {"name": {"shape": [...]}} has three levels. */
 #define MAX_DEPTH 3
 
 typedef struct
 {
   char *name;
   LoomDType dtype;
-  char *unread; /* the header's name of a type that tensors here do not have; NULL: dtype is it */
+  char *unread; /* the header's name of a type that tensors here do not have; NULL: `dtype` is the type */
   int rank;
   gint64 dim[LOOM_SHAPE_MAX_RANK];
-  gsize begin, end; /* within the data */
+  gsize begin, end; /* in the data */
 } Entry;
 
 struct _LoomSafetensors
@@ -82,7 +81,7 @@ static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *file, GError **error, c
   return FALSE;
 }
 
-/* A list of n non-negative integers (any number up to max, counted in *n). */
+/* Reads a list of n non-negative integers (n −1: any number up to max, which *n receives). */
 static gboolean
 read_integers (JsonObject *object, const char *member, gint64 *out, int max, int *n)
 {
@@ -178,7 +177,7 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
                    name, offsets[1], data_length);
   entry->begin = offsets[0];
   entry->end = offsets[1];
-  /* How much an element of such a type takes only its name says. */
+  /* The number of bytes follows only from the name of the type, which is unknown. */
   if (entry->unread != NULL)
     return TRUE;
   size = loom_dtype_size (entry->dtype);
@@ -195,7 +194,7 @@ read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_
   return TRUE;
 }
 
-/* By place; an empty tensor before the one that begins where it lies. */
+/* By offset; an empty tensor precedes the one that begins at its offset. */
 static int
 compare_offsets (gconstpointer a, gconstpointer b)
 {
@@ -388,8 +387,8 @@ loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error)
   return t;
 }
 
-/* safetensors.torch.save_model writes one of several tensors that are the same one, and the others' names in the
- * metadata: {alias: name}. */
+/* If several tensors are one, safetensors.torch.save_model writes it once, and the other names in the metadata: {alias:
+ * name}. */
 int
 loom_safetensors_find (const LoomSafetensors *self, const char *name)
 {

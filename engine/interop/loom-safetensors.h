@@ -1,8 +1,8 @@
-/* Weights in safetensors files: what PyTorch reads and writes as a state_dict.
+/* Weights in safetensors files, which PyTorch reads and writes as a state_dict.
  *
- * A file is 8 bytes of header length (little endian), a JSON header {name: {dtype,
- * shape, data_offsets}}, and the numbers, without gaps or overlaps. Reading maps
- * the file and checks the whole header first; tensors are then views of the map. */
+ * A file consists of 8 bytes with the header's length (little endian), a JSON header {name: {dtype, shape,
+ * data_offsets}}, and the numbers, without gaps or overlaps. Reading maps the file and checks the whole header first;
+ * tensors are then views of the mapped file. */
 #pragma once
 
 #include "engine/core/loom-folder.h"
@@ -12,25 +12,26 @@ G_BEGIN_DECLS
 
 typedef struct _LoomSafetensors LoomSafetensors;
 
-/* Errors: IO when it cannot be read, DATA when the header is wrong. */
+/* Errors: IO if the file cannot be read, DATA if the header is wrong. */
 LoomSafetensors *loom_safetensors_open (const char *path, GError **error);
-/* The same by a name in a folder; NULL: path is the user's. */
+/* The same for a name in a folder; folder NULL: path is the user's. */
 LoomSafetensors *loom_safetensors_open_in (LoomFolder *folder, const char *path, GError **error);
-/* The same from memory; name is what sentences call it. */
+/* The same from memory. name: for errors. */
 LoomSafetensors *loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error);
 void loom_safetensors_free (LoomSafetensors *self);
 
-/* Tensors are numbered in the order in which they lie in the file. */
+/* Tensors are numbered in the order of their bytes in the file. */
 guint loom_safetensors_count (const LoomSafetensors *self);
 const char *loom_safetensors_name (const LoomSafetensors *self, guint i);
 LoomType loom_safetensors_type (const LoomSafetensors *self, guint i);
-/* The header's name of a type that cannot be read ("F8_E4M3"), or NULL. Such a tensor is listed, with the type U8;
+/* The header's name of a type that cannot be read ("F8_E4M3"), or NULL. Such a tensor is listed with type U8;
  * loom_safetensors_tensor() refuses it (DATA). */
 const char *loom_safetensors_unread (const LoomSafetensors *self, guint i);
-/* (transfer full) It keeps the file mapped, so it may outlive self. Where the file
- * puts elements at addresses that do not suit their type, it is a copy. Read only. */
+/* (transfer full) A read-only view that keeps the file mapped, so it may outlive self. If the file stores elements at
+ * addresses that are not aligned for their type, it is a copy. */
 LoomTensor *loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error);
-/* By name, or by the name of a tensor that the file stores under another one (tied weights): -1 when there is none. */
+/* The number of a tensor by name, or by another name under which the file stores it (tied weights); −1 if there is
+ * none. */
 int loom_safetensors_find (const LoomSafetensors *self, const char *name);
 /* A value of the metadata, or NULL. */
 const char *loom_safetensors_metadata (const LoomSafetensors *self, const char *key);
@@ -41,17 +42,17 @@ typedef struct
   LoomTensor *tensor;
 } LoomNamedTensor;
 
-LoomNamedTensor *loom_named_tensor_new (const char *name, LoomTensor *tensor); /* takes a reference */
+LoomNamedTensor *loom_named_tensor_new (const char *name, LoomTensor *tensor); /* adds a reference to tensor */
 void loom_named_tensor_free (LoomNamedTensor *self);
 /* An array of LoomNamedTensor that frees its elements. */
 GPtrArray *loom_named_tensors_new (void);
 
-/* Writes whole or not at all. Wide elements come first, then by name, as the
- * reference writer does: every tensor is aligned, and equal content gives equal
- * bytes. metadata (name → text) may be NULL. Errors: IO; DATA for a name twice. */
+/* Writes the file completely or not at all. Types with more bytes come first, then the order is by name, as in the
+ * reference implementation, so every tensor is aligned and equal content makes equal files. metadata (name → text) may
+ * be NULL. Errors: IO; DATA if a name occurs twice. */
 gboolean loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error);
 
-/* What is to be written, of which `get` makes one tensor at a time, in the order of the file. */
+/* The description of tensors to be written, which `get` makes one at a time, in the order of the file. */
 typedef struct
 {
   const char *name;
@@ -61,8 +62,9 @@ typedef struct
 } LoomTensorEntry;
 typedef LoomTensor *(*LoomTensorGet) (const char *name, gpointer data, GError **error); /* (transfer full) */
 
-/* The same for tensors that are made on the way, as a name in a folder or, without one, a path, which may be NULL: then
- * all are made, and none is written. Also where writing fails the others are made, for ranks make them together. */
+/* Writes tensors that are made while the file is written, as a name in a folder or, without a folder, as a path. path
+ * NULL: all tensors are made, but nothing is written. After a failure the remaining tensors are still made, because
+ * ranks make them together. */
 gboolean loom_safetensors_stream (LoomFolder *folder, const char *path, guint n, const LoomTensorEntry *entries,
                                   GHashTable *metadata, LoomTensorGet get, gpointer data, GError **error);
 

@@ -1,4 +1,4 @@
-/* Weights of a file against what a graph wants; see the header. */
+/* Compares the weights in a file with those of a graph. */
 #include "engine/interop/loom-weights.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/interop/loom-file-kind.h"
 
-#define UNREAD "of the unsupported type " /* and its name, after the shape */
+#define UNREAD "of the unsupported type " /* after the shape; the type's name follows */
 
 static char *
 describe (const LoomType *type, gboolean with_dtype)
@@ -46,9 +46,9 @@ loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *
   return same_kind && loom_shape_equal (&type.shape, &want->shape) ? LOOM_WEIGHT_FITS : LOOM_WEIGHT_DIFFERS;
 }
 
-/* TRUE where one is "2 × 3" and the other "3 × 2". */
+/* TRUE if one is "2 × 3" and the other "3 × 2". */
 static gboolean
-is_turned (const char *here, const char *there)
+is_transposed (const char *here, const char *there)
 {
   g_auto (GStrv) a = g_strsplit (here, " × ", -1), b = g_strsplit (there, " × ", -1);
 
@@ -61,7 +61,7 @@ loom_weight_mismatch (const char *name, const char *here, const char *there)
   if (there == NULL)
     return g_strdup_printf ("%s is missing (%s)", name, here);
   return g_strdup_printf ("%s is %s here, %s in the file%s", name, here, there,
-                          is_turned (here, there)          ? "; set another weight_layout on the linear node to load it"
+                          is_transposed (here, there)      ? "; set another weight_layout on the linear node to load it"
                           : strstr (there, UNREAD) != NULL ? "; convert it to F32, F16 or BF16"
                                                            : "");
 }

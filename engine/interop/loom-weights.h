@@ -1,7 +1,7 @@
-/* Comparison of a safetensors file's tensors with those of a graph, and the sentences about mismatches.
+/* Compares the tensors of a safetensors file with the weights of a graph, and formats sentences about mismatches.
  *
- * Running, evaluating, predicting, exporting and beginning from another run all ask this; each decides by itself what
- * follows from it. */
+ * Running, evaluating, predicting, exporting and continuing from another run all use it, and each decides what a
+ * mismatch means. */
 #pragma once
 
 #include "engine/interop/loom-safetensors.h"
@@ -10,20 +10,21 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  LOOM_WEIGHT_FITS, /* same shape; floats are converted to floats, anything else must have its type */
+  LOOM_WEIGHT_FITS, /* the same shape, and the same type or both floats */
   LOOM_WEIGHT_MISSING,
-  LOOM_WEIGHT_DIFFERS /* another shape, numbers where floats are wanted, or a type that cannot be read */
+  LOOM_WEIGHT_DIFFERS /* another shape, another kind of number, or a type that cannot be read */
 } LoomWeightFit;
 
-/* (out) at: the tensor's number in the file, where it is there. here, there: "3 × 4", with its type where the type is
- * what differs; there is NULL where it is missing. All may be NULL. */
+/* (out) at: the tensor's number in the file if it exists. (out) here, there: "3 × 4", with the type if the types
+ * differ; there is NULL if the tensor is missing. All may be NULL. */
 LoomWeightFit loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *want, guint *at,
                                char **here, char **there);
 /* "fc.weight is missing (10 × 4)", "fc.weight is 10 × 4 here, 3 × 4 in the file". */
 char *loom_weight_mismatch (const char *name, const char *here, const char *there);
-/* Appends that as an indented line. */
+/* Appends that sentence as an indented line. */
 void loom_weight_add_mismatch (GString *lines, const char *name, const char *here, const char *there);
-/* DATA: "The weights in PATH do not fit this graph:" and the lines. partial: --partial would take those that do. */
+/* The DATA error "The weights in PATH do not fit this graph:" with these lines. partial: --partial would accept those
+ * that fit. */
 void loom_weights_set_error (GError **error, const char *path, const char *lines, gboolean partial);
 
 G_END_DECLS

@@ -1,6 +1,4 @@
-/* The public functions of a net: creating and querying it.
- *
- * net-private.h describes how a net is built. */
+/* The public functions of a net: making one and querying it. net-private.h describes how it is built. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -86,9 +84,9 @@ count_net (int more)
   g_mutex_unlock (&interned.lock);
 }
 
-/* Frees the names when the process ends, so that a leak checker reports none of them. A destructor needs no call in any
- * program or test. A thread that still computes then, such as one of Studio's that reads a picture, has a net, so the
- * names are kept. */
+/* Frees the names when the process ends, so that a leak checker reports none of them. A destructor needs no call in
+ * any program or test. If a thread still uses a net then, such as one of Studio's that reads a picture, the names are
+ * kept. */
 static void __attribute__ ((destructor)) free_names (void)
 {
   g_mutex_lock (&interned.lock);
@@ -149,7 +147,7 @@ clear_weight (gpointer data)
   g_free (((LoomNetWeight *)data)->name);
 }
 
-/* Unused modules are compiled too, so that their faults are reported while they are being built. */
+/* Compiles unused modules too, so that their faults are reported while the user is drawing them. */
 static void
 check_unused_modules (LoomNet *net)
 {
@@ -207,7 +205,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
   g_array_set_clear_func (net->weights, clear_weight);
   net->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
-  net->places = g_hash_table_new (g_str_hash, g_str_equal);
+  net->locations = g_hash_table_new (g_str_hash, g_str_equal);
   net->ids = g_hash_table_new (NULL, NULL);
   net->recomputed = g_hash_table_new (g_str_hash, g_str_equal);
   net->dtypes = g_hash_table_new (g_str_hash, g_str_equal);
@@ -240,7 +238,7 @@ loom_net_free (LoomNet *net)
   g_ptr_array_unref (net->loops);
   g_hash_table_unref (net->weight_by_name);
   g_array_unref (net->weights);
-  g_hash_table_unref (net->places);
+  g_hash_table_unref (net->locations);
   g_hash_table_unref (net->ids);
   g_hash_table_unref (net->recomputed);
   g_hash_table_unref (net->dtypes);
@@ -320,43 +318,43 @@ loom_net_weight (const LoomNet *net, guint i)
   return &g_array_index (net->weights, LoomNetWeight, i);
 }
 
-/* slot.first counts nodes in the order of the file; the public order is another. */
+/* slot.first counts nodes in the order of the file, which differs from the public order. */
 static const NetLocal *
-local_of (const NetPlace *place)
+local_of (const NetLocation *location)
 {
-  return place->instance->scope->locals + place->local;
+  return location->instance->scope->locals + location->local;
 }
 
-/* TRUE if it is a single node: an operator, a loop or an input of a loop's body. */
+/* TRUE if the path is that of a single node: an operator, a loop or an input of a loop's body. */
 static gboolean
-is_node (const NetPlace *place)
+is_node (const NetLocation *location)
 {
-  const NetLocal *local = local_of (place);
+  const NetLocal *local = local_of (location);
 
   return local->kind == NET_OP || (local->kind == NET_MODULE && local->op != NULL)
-         || (local->kind == NET_INPUT && place->instance->is_body);
+         || (local->kind == NET_INPUT && location->instance->is_body);
 }
 
 int
 loom_net_find (const LoomNet *net, const char *path)
 {
-  const NetPlace *place;
+  const NetLocation *location;
   LoomNetSource source;
 
   g_return_val_if_fail (net != NULL && path != NULL, -1);
 
-  place = g_hash_table_lookup (net->places, path);
-  if (place == NULL || !is_node (place) || place->instance->slots[place->local].n == 0)
+  location = g_hash_table_lookup (net->locations, path);
+  if (location == NULL || !is_node (location) || location->instance->slots[location->local].n == 0)
     return -1;
-  if (!loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -2, NULL, &source))
+  if (!loom_net_follow ((LoomNet *)net, location->instance, location->local, location->copy, -2, NULL, &source))
     return -1;
   return (int)source.node;
 }
 
 static void
-list_outputs (const LoomNet *net, const NetPlace *place, GPtrArray *names)
+list_outputs (const LoomNet *net, const NetLocation *location, GPtrArray *names)
 {
-  const NetLocal *local = local_of (place);
+  const NetLocal *local = local_of (location);
 
   if (local->kind == NET_MODULE)
     for (guint i = 0; i < local->module->n_outputs; i++)
@@ -367,7 +365,7 @@ list_outputs (const LoomNet *net, const NetPlace *place, GPtrArray *names)
     {
       LoomNetSource source;
 
-      if (loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -2, NULL, &source))
+      if (loom_net_follow ((LoomNet *)net, location->instance, location->local, location->copy, -2, NULL, &source))
         for (guint i = 0; i < loom_net_node (net, source.node)->n_outputs; i++)
           g_ptr_array_add (names, (gpointer)loom_net_node (net, source.node)->output_spec[i].name);
     }
@@ -408,9 +406,9 @@ loom_net_source_weight (const LoomNet *net, const LoomNetSource *source)
   return loom_net_find_weight (net, source->node, loom_op_weight_name (n->op, source->output - n->n_outputs));
 }
 
-/* FALSE if the node has no such weight with these parameters. */
+/* FALSE if the node does not declare such a weight with these parameters. */
 static gboolean
-is_there (const LoomNet *net, const LoomNetSource *source)
+declares_weight (const LoomNet *net, const LoomNetSource *source)
 {
   const NetNode *n = net->nodes->pdata[source->node];
 
@@ -418,38 +416,40 @@ is_there (const LoomNet *net, const LoomNetSource *source)
 }
 
 static gboolean
-follow_place (const LoomNet *net, const NetPlace *place, const char *port, LoomNetSource *source)
+follow_location (const LoomNet *net, const NetLocation *location, const char *port, LoomNetSource *source)
 {
-  const NetLocal *local = local_of (place);
+  const NetLocal *local = local_of (location);
 
-  if (local->kind == NET_OUTPUT && place->instance->is_body)
+  if (local->kind == NET_OUTPUT && location->instance->is_body)
     {
-      *source = (LoomNetSource){ place->instance->loop->node, loom_net_loop_output (place->instance, local->port) };
+      *source
+          = (LoomNetSource){ location->instance->loop->node, loom_net_loop_output (location->instance, local->port) };
       return port == NULL;
     }
   if (local->kind == NET_OUTPUT)
     return port == NULL && local->wires[0] != NULL
-           && loom_net_follow_wire ((LoomNet *)net, place->instance, local->wires[0], source);
+           && loom_net_follow_wire ((LoomNet *)net, location->instance, local->wires[0], source);
   if (local->kind == NET_MODULE)
     {
       for (guint i = 0; i < local->module->n_outputs; i++)
         if (port == NULL ? local->module->n_outputs == 1
                          : strcmp (local->module->locals[local->module->outputs[i]].id, port) == 0)
-          return loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, (int)i, NULL, source);
+          return loom_net_follow ((LoomNet *)net, location->instance, location->local, location->copy, (int)i, NULL,
+                                  source);
       return FALSE;
     }
   if (local->kind == NET_INPUT && port != NULL && strcmp (port, "out") != 0)
     return FALSE;
-  return loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -1, port, source);
+  return loom_net_follow ((LoomNet *)net, location->instance, location->local, location->copy, -1, port, source);
 }
 
-/* A weight whose name has a dot of its own (“heads.out_proj.weight”): FALSE where there is none. */
+/* Finds a weight whose name contains a dot (“heads.out_proj.weight”); FALSE if there is none. */
 static gboolean
 find_dotted (const LoomNet *net, const char *port, LoomNetSource *source)
 {
   g_autofree char *path = g_strdup (port);
   char *name = strrchr (path, '.'), *dot;
-  const NetPlace *place;
+  const NetLocation *location;
 
   *name = 0;
   dot = strrchr (path, '.');
@@ -457,8 +457,8 @@ find_dotted (const LoomNet *net, const char *port, LoomNetSource *source)
   if (dot == NULL)
     return FALSE;
   *dot = 0;
-  place = g_hash_table_lookup (net->places, path);
-  return place != NULL && follow_place (net, place, dot + 1, source) && is_there (net, source)
+  location = g_hash_table_lookup (net->locations, path);
+  return location != NULL && follow_location (net, location, dot + 1, source) && declares_weight (net, source)
          && loom_net_pass_by ((LoomNet *)net, source);
 }
 
@@ -468,7 +468,7 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
   g_autofree char *path = NULL;
   g_autoptr (GPtrArray) names = NULL;
   g_autofree char *list = NULL;
-  const NetPlace *place;
+  const NetLocation *location;
   const char *rest = NULL;
   LoomNetSource source;
   char *dot;
@@ -476,13 +476,13 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
   g_return_val_if_fail (net != NULL && port != NULL, -1);
 
   path = g_strdup (port);
-  place = g_hash_table_lookup (net->places, path);
-  if (place == NULL && (dot = strrchr (path, '.')) != NULL)
+  location = g_hash_table_lookup (net->locations, path);
+  if (location == NULL && (dot = strrchr (path, '.')) != NULL)
     {
       *dot = 0;
       rest = dot + 1;
-      place = g_hash_table_lookup (net->places, path);
-      if (place == NULL && find_dotted (net, port, &source))
+      location = g_hash_table_lookup (net->locations, path);
+      if (location == NULL && find_dotted (net, port, &source))
         {
           if (output != NULL)
             *output = source.output;
@@ -490,13 +490,13 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
         }
     }
   names = g_ptr_array_new ();
-  if (place == NULL)
+  if (location == NULL)
     {
       const char *near;
       GHashTableIter iter;
       gpointer key;
 
-      g_hash_table_iter_init (&iter, net->places);
+      g_hash_table_iter_init (&iter, net->locations);
       while (g_hash_table_iter_next (&iter, &key, NULL) && names->len < 5000)
         g_ptr_array_add (names, key);
       g_ptr_array_add (names, NULL);
@@ -504,31 +504,32 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
       if (near == NULL)
         near = loom_nearest (path, (const char *const *)names->pdata);
       if (near != NULL)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”. Did you mean “%s”?", port,
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "There is no node or port “%s”. Did you mean “%s”?", port,
                      near);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”.", port);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "There is no node or port “%s”.", port);
       return -1;
     }
-  if (follow_place (net, place, rest, &source) && is_there (net, &source) && loom_net_pass_by ((LoomNet *)net, &source))
+  if (follow_location (net, location, rest, &source) && declares_weight (net, &source)
+      && loom_net_pass_by ((LoomNet *)net, &source))
     {
       if (output != NULL)
         *output = source.output;
       return (int)source.node;
     }
-  list_outputs (net, place, names);
+  list_outputs (net, location, names);
   if (names->len == 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no output.", path);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has no output.", path);
   else
     {
       g_ptr_array_add (names, NULL);
       list = g_strjoinv (", ", (char **)names->pdata);
       if (rest != NULL)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no output “%s”. It has: %s.", path, rest, list);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has no output “%s”. It has: %s.", path, rest, list);
       else if (names->len > 2)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has several outputs; name one of: %s.", path, list);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has several outputs; name one of: %s.", path, list);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no value, because a wire before it has a fault.",
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” has no value, because a wire before it has a fault.",
                      path);
     }
   return -1;
@@ -593,13 +594,14 @@ loom_net_symbols (const LoomNet *net)
   return g_string_free (symbols, FALSE);
 }
 
-/* The node or instance `id` in an instance; path: "" or NULL at the root; infix: "." or ".0." between. */
-static const NetPlace *
-find_place (const LoomNet *net, const char *path, const char *infix, const char *id)
+/* The node or instance `id` in the instance `path` ("" or NULL: the root). infix: the text between both, "." or
+ * ".0.". */
+static const NetLocation *
+find_location (const LoomNet *net, const char *path, const char *infix, const char *id)
 {
   g_autofree char *longer = path != NULL && path[0] != '\0' ? g_strconcat (path, infix, id, NULL) : NULL;
 
-  return g_hash_table_lookup (net->places, longer != NULL ? longer : id);
+  return g_hash_table_lookup (net->locations, longer != NULL ? longer : id);
 }
 
 gboolean
@@ -607,17 +609,17 @@ loom_net_source_of (const LoomNet *net, const char *instance_path, guint64 seria
                     LoomNetSource *source)
 {
   const char *id;
-  const NetPlace *place;
+  const NetLocation *location;
 
   g_return_val_if_fail (net != NULL && source != NULL, FALSE);
 
   id = g_hash_table_lookup (net->ids, GSIZE_TO_POINTER (serial));
   if (id == NULL)
     return FALSE;
-  place = find_place (net, instance_path, ".", id);
-  if (place == NULL)
-    place = find_place (net, instance_path, ".0.", id);
-  return place != NULL && follow_place (net, place, port, source);
+  location = find_location (net, instance_path, ".", id);
+  if (location == NULL)
+    location = find_location (net, instance_path, ".0.", id);
+  return location != NULL && follow_location (net, location, port, source);
 }
 
 const LoomType *
@@ -631,5 +633,5 @@ loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial,
   if (!loom_net_source_of (net, instance_path, serial, port, &source))
     return NULL;
   node = loom_net_node (net, source.node);
-  return node->typed && is_there (net, &source) ? node->output + source.output : NULL;
+  return node->typed && declares_weight (net, &source) ? node->output + source.output : NULL;
 }

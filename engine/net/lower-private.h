@@ -1,4 +1,4 @@
-/* Shared by the files that lower a net to a program. */
+/* The state of lowering a net to a program (Lower), shared by net-lower*.c. */
 #pragma once
 
 #include "engine/net/net-private.h"
@@ -10,23 +10,23 @@ typedef struct
 {
   const LoomNet *net;
   const LoomLowerOptions *options;
-  LoomProgram *program; /* the target of lowering: inside a loop its body */
-  LoomValue **value;    /* by node, by output; 0: none (yet) */
-  gboolean *needed;     /* by node: has to be lowered */
-  GHashTable *wrt;      /* keys of sources that gradients are taken with respect to */
-  GHashTable *read;     /* keys of sources that a needed node reads */
-  LoomValue *inside;    /* by wanted port within loops: its stack, in the innermost program lowered so far */
-  LoomValue *probe;     /* likewise what is added to it; 0 if not requested */
+  LoomProgram *program; /* the program to which instructions are appended: inside a loop, its body */
+  LoomValue **value;    /* by node and output: its value in `program`; 0: not lowered yet */
+  gboolean *needed;     /* by node: the wanted ports depend on it */
+  GHashTable *wrt;      /* keys of the sources with respect to which gradients are taken */
+  GHashTable *read;     /* keys of the sources that a needed node reads */
+  LoomValue *inside;    /* by wanted port in a loop: its stack, in the innermost program lowered so far */
+  LoomValue *probe;     /* by wanted port in a loop: the value that is added to it; 0 if not requested */
   GError *error;
 } NetLowering;
 
-/* TRUE if an output is wanted or read. */
+/* TRUE if an output is a wanted port or is read by a needed node. */
 gboolean loom_net_is_asked (const NetLowering *l, guint node, guint output);
-/* TRUE if recompute="true" is set at a path, or at a module around it, and is not ignored. */
+/* TRUE if recompute="true" applies at a path: it is set there or at a module around it, and not ignored. */
 gboolean loom_net_is_recomputed (const NetLowering *l, const char *path);
 /* FALSE with l->error. */
 gboolean loom_net_lower_node (NetLowering *l, guint i);
-/* Reads the value of a weight for a wire. FALSE with l->error if its node is at fault. */
+/* The value of a weight that a wire reads. FALSE with l->error if its node has a fault. */
 gboolean loom_net_read_weight (NetLowering *l, const LoomNetSource *source);
 static inline LoomDType
 program_dtype (const NetLowering *l, LoomDType dtype)
@@ -34,17 +34,18 @@ program_dtype (const NetLowering *l, LoomDType dtype)
   return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
 }
 
-/* net-lower-loop.c: the body of a loop, and the instruction that runs it. */
+/* net-lower-loop.c: lowers the body of a loop and emits the scan. */
 gboolean loom_net_lower_loop (NetLowering *l, guint i);
-/* net-lower-visit.c: the same of switch and recurse. */
+/* net-lower-visit.c: the same for switch and recurse. */
 gboolean loom_net_lower_visit (NetLowering *l, guint i);
-#define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20) /* the most steps of a loop in one training step */
-/* Lowers the nodes of a loop's body to l->program, and the weights that its outputs are. lowered (may be NULL) is
- * called for each lowered node. */
+/* maximum number of iterations of all loops in one training step */
+#define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20)
+/* Lowers the nodes of a loop's body to l->program, and the weights that are its outputs. lowered (may be NULL) is
+ * called for each node. */
 typedef void (*NetLoweredFunc) (gpointer data, guint node);
 gboolean loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body, NetLoweredFunc lowered,
                               gpointer data);
-/* A copy of v: gradients count the uses of a result apart from those of its source. */
+/* Returns a copy of v, so that gradients with respect to a result do not include other uses of its source. */
 LoomValue loom_net_copy_value (LoomProgram *p, LoomValue v);
 
 G_END_DECLS

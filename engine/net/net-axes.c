@@ -13,7 +13,7 @@ axes_of (const GPtrArray *all, const LoomNetSource *source)
   return source->node != G_MAXUINT ? g_ptr_array_index (all, source->node) : NULL;
 }
 
-/* A symbol is a name; with a factor or another symbol it is none. */
+/* The name of a dimension that is a symbol; a product with a symbol has none. */
 static char
 symbol_name (LoomDim dim)
 {
@@ -32,7 +32,7 @@ name_all (LoomNetAxes *axes, const LoomShape *shape, const char *letters)
 }
 
 /* Elementwise operators, layers and norms keep axes; operators that permute, slice or multiply tensors change the
- * meaning of sizes, even if they are equal. */
+ * meaning of dimensions, even if sizes are equal. */
 static gboolean
 keeps_axes (const LoomNetNode *n)
 {
@@ -51,7 +51,7 @@ carry (const LoomType *from, const LoomNetAxes *names, const LoomType *to, LoomN
       axes->name[d] = names->name[d];
 }
 
-/* The type and names of an input; NULL where it is not wired, not typed, or a weight. */
+/* The type and names of an input; NULL if it is not wired, not typed, or a weight. */
 static const LoomType *
 input_type (const LoomNet *net, const GPtrArray *all, const LoomNetNode *n, guint i, LoomNetAxes **axes)
 {
@@ -82,7 +82,7 @@ name_outputs (const LoomNet *net, const GPtrArray *all, guint i)
       for (int d = 0; d < n->output[o].shape.rank; d++)
         own[o].name[d] = symbol_name (n->output[o].shape.dim[d]);
       name_all (&own[o], &n->output[o].shape, fixed);
-      /* Data sets of images are [B, C, H, W] by their definition. */
+      /* By definition, data sets of images are [B, C, H, W]. */
       if (n->op->role == LOOM_ROLE_DATASET && n->output[o].shape.rank == 4)
         name_all (&own[o], &n->output[o].shape, "BCHW");
       for (guint k = 0; keeps_axes (n) && k < n->n_inputs; k++)

@@ -1,10 +1,10 @@
 /* Connects instances: finds the source of each input of the expanded nodes, also at the borders of loops' bodies. */
 #include "engine/net/net-private.h"
 
-/* The most names of outputs in a sentence. */
+/* Maximum number of names of outputs in a message. */
 #define MAX_LISTED 8
 
-/* Outputs that depend on parameters are looked up here, so wrong names of them are reported here. */
+/* Checks the names of outputs that depend on parameters. Such names are known only when instances are connected. */
 static void
 report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
 {
@@ -60,7 +60,7 @@ connect_local (LoomNet *net, NetInstance *instance, guint k)
     }
 }
 
-/* The source of input i of a loop's copy; FALSE if a fault is on the way. */
+/* Finds the source of input i of a body; FALSE after a fault on the way. */
 static gboolean
 connect_port (LoomNet *net, NetInstance *instance, const NetLocal *local, const NetInstance *body, guint i,
               LoomNetSource *source)
@@ -78,7 +78,7 @@ connect_port (LoomNet *net, NetInstance *instance, const NetLocal *local, const 
   return TRUE;
 }
 
-/* The borders of a loop's bodies, and the node that runs them. */
+/* Connects the border nodes of a loop's bodies, and the node that runs them. */
 static void
 connect_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, const NetLoop *loop)
 {
@@ -99,7 +99,8 @@ connect_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, const 
           border->broken |= !is_good;
         }
     }
-  /* Results of children have as many rows as there are nodes, which the parents input determines. */
+  /* Results of children have one row for each tree node, and the input `parents` determines the number of tree
+   * nodes. */
   for (guint i = 0; i < module->n_inputs; i++)
     if (loom_net_is_from_children (local, i))
       {

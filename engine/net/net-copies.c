@@ -1,4 +1,4 @@
-/* Follows devices along the wires of a flat net. */
+/* Implements loom-copies.h: compares the devices at both ends of the wires of a flat net. */
 #include "engine/net/loom-copies.h"
 
 #include <string.h>
@@ -43,7 +43,8 @@ find_learning (Survey *s, guint i)
       if (loom_net_is_weight (s->net, source) || s->learns[source->node])
         s->learns[i] = TRUE;
     }
-  /* Update steps that are part of the graph take gradients themselves. */
+  /* Update steps that are part of the graph end here: they take gradients as inputs, so no gradient flows through
+   * them. */
   if (n->op != NULL && n->op->category == LOOM_CATEGORY_TRAINING)
     s->learns[i] = FALSE;
 }
@@ -114,7 +115,7 @@ loom_net_copies_new (const LoomNet *net, const char *device, const LoomBinding *
   s.copies = g_array_new (FALSE, FALSE, sizeof (LoomCopy));
   for (guint i = 0; i < n && !any; i++)
     any = strcmp (loom_net_device (net, i, device), device) != 0;
-  /* Nearly every graph is on one device. */
+  /* Nearly all graphs are on one device. */
   if (!any)
     return s.copies;
   s.brought = brought = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);

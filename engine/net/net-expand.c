@@ -1,7 +1,7 @@
-/* Expansion: instances of scopes, their arguments, copies, and nodes with paths.
+/* Expands a net: instances of scopes with their arguments, copies, and nodes with paths.
  *
- * A net has no ports of modules. A wire is followed from its input back across the borders of modules to the operator
- * that computes the value, by iteration instead of recursion, so 10,000 chained copies need no deep stack. */
+ * A flat net has no ports of modules. A wire is followed from its input back across the borders of modules to the
+ * operator that computes the value, by iteration instead of recursion, so 10,000 chained copies need no deep stack. */
 #include "engine/net/net-private.h"
 #include "engine/ops/loom-reserved.h"
 
@@ -12,12 +12,12 @@
 static void expand_scope (LoomNet *net, NetInstance *instance);
 
 static void
-add_place (LoomNet *net, const char *path, NetInstance *instance, guint local, int copy)
+add_location (LoomNet *net, const char *path, NetInstance *instance, guint local, int copy)
 {
-  NetPlace *place = loom_net_alloc (&net->arena, sizeof (NetPlace));
+  NetLocation *location = loom_net_alloc (&net->arena, sizeof (NetLocation));
 
-  *place = (NetPlace){ .instance = instance, .local = local, .copy = copy };
-  g_hash_table_insert (net->places, (gpointer)path, place);
+  *location = (NetLocation){ .instance = instance, .local = local, .copy = copy };
+  g_hash_table_insert (net->locations, (gpointer)path, location);
 }
 
 static const char *
@@ -37,7 +37,7 @@ is_true (const LoomElement *element, const char *attribute)
   return text != NULL && strcmp (text, "true") == 0;
 }
 
-/* The number of copies: 0 after a fault; *repeated is set if paths get a number. */
+/* The number of copies; 0 after a fault. *repeated: TRUE if paths contain the number of the copy. */
 static guint
 count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *local, const char *path,
               gboolean *repeated)
@@ -77,7 +77,7 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
 
 /* ---- operators -------------------------------------------------------------- */
 
-/* The inputs of a node, before wires are followed to them. */
+/* Makes the inputs of a node; their wires are followed later. */
 static void
 prepare_inputs (LoomNet *net, NetNode *n, const NetLocal *local)
 {
@@ -104,7 +104,7 @@ stage_of (const NetInstance *instance, const NetLocal *local)
   const char *text = loom_element_get (local->element, "stage");
   gint64 stage;
 
-  /* A text that is no number has a fault of its own. */
+  /* A text that is no number is reported elsewhere. */
   return text != NULL && g_ascii_string_to_signed (text, 10, 0, LOOM_MAX_STAGES - 1, &stage, NULL) ? (int)stage
                                                                                                    : instance->stage;
 }
@@ -128,7 +128,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->frozen = instance->frozen || is_true (local->element, "frozen");
   n->node.muted = instance->muted || is_true (local->element, "mute");
   n->node.loop = G_MAXUINT;
-  /* A muted loop bypasses its body, as with any module. */
+  /* A muted loop bypasses its body, as a muted module does. */
   n->bypassed = local->kind == NET_OP && is_true (local->element, "mute");
   n->arguments = &instance->arguments;
   infer->host = &loom_net_infer_host;
@@ -229,7 +229,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
   inner->n++;
 }
 
-/* scope: the module; a switch has several, each with arguments of its own. */
+/* Evaluates the arguments of a module. scope: the module; a switch has several, each with arguments of its own. */
 static void
 set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local, const NetScope *scope,
                const char *path, NetEnvironment *inner)
@@ -278,8 +278,9 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
 
 /* ---- scopes --------------------------------------------------------------- */
 
-/* The dtype that a node computes in, if not the graph's: its own attribute or that of the innermost module around it.
- * For an operator with a parameter of this name (input, constant) it is the type of its elements. */
+/* The dtype in which a node computes, if it is not the graph's: its own attribute, or that of the innermost module
+ * around it. If the operator has a parameter of this name (input, constant), the attribute is the type of its elements
+ * instead. */
 static const char *
 dtype_of (const NetInstance *instance, const NetLocal *local)
 {
@@ -291,9 +292,9 @@ dtype_of (const NetInstance *instance, const NetLocal *local)
   return dtype != NULL ? loom_net_intern (dtype) : instance->dtype;
 }
 
-/* Records a node's requests, which passes over programs read by its path: recomputation and dtype. */
+/* Records by path the attributes that passes over programs read: recompute and dtype. */
 static void
-note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
+record_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
 {
   const char *dtype = dtype_of (instance, local);
 
@@ -304,7 +305,7 @@ note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local,
       g_hash_table_insert (net->dtypes, (gpointer)path, GUINT_TO_POINTER (t + 1));
 }
 
-/* The nodes of its bodies, then the one that runs them. */
+/* Expands the nodes of the bodies, then the node that runs them. */
 static void
 expand_loop (LoomNet *net, NetInstance *instance, const NetLocal *local, NetInstance **bodies, guint n,
              const char *path, const char *weight_path)
@@ -358,7 +359,7 @@ new_instance (LoomNet *net, NetInstance *instance, const NetLocal *local, NetSco
   return inner;
 }
 
-/* A switch: its bodies are numbered as copies are. */
+/* Expands a switch, whose bodies have numbers in paths like copies. */
 static void
 expand_switch (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path)
 {
@@ -372,11 +373,11 @@ expand_switch (LoomNet *net, NetInstance *instance, const NetLocal *local, const
       const char *weights = weight_path == path ? own : join_number (net, weight_path, b);
       NetInstance *inner = new_instance (net, instance, local, local->bodies[b].scope, b, own, weights);
 
-      add_place (net, own, instance, k, (int)b);
+      add_location (net, own, instance, k, (int)b);
       set_arguments (net, &instance->arguments, local, local->bodies[b].scope, path, &inner->arguments);
     }
   slot->n = local->n_bodies;
-  note_requests (net, instance, local, path);
+  record_requests (net, instance, local, path);
   expand_loop (net, instance, local, slot->copies, slot->n, path, weight_path);
 }
 
@@ -393,7 +394,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
   if (local->kind == NET_BROKEN)
     return;
   path = loom_net_join (net, instance->path, local->id);
-  add_place (net, path, instance, k, -1);
+  add_location (net, path, instance, k, -1);
   if (local->kind == NET_INPUT && instance->is_body)
     {
       slot->first = net->nodes->len;
@@ -427,8 +428,8 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
 
       slot->n = copy + 1;
       if (repeated)
-        add_place (net, own, instance, k, (int)copy);
-      note_requests (net, instance, local, own);
+        add_location (net, own, instance, k, (int)copy);
+      record_requests (net, instance, local, own);
       if (local->kind == NET_OP)
         {
           add_node (net, instance, local, own, weights, NULL);
@@ -451,7 +452,7 @@ expand_scope (LoomNet *net, NetInstance *instance)
     expand_local (net, instance, k);
 }
 
-/* The number of nodes and modules, before any of them is made. One copy of a module is counted for all; *visits bounds
+/* Counts the nodes and modules before they are made. One copy is counted, times the number of copies. *visits bounds
  * the work for deeply nested modules. */
 static double
 count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *arguments, guint *visits)
@@ -498,7 +499,7 @@ loom_net_expand (LoomNet *net)
   root->path = root->weight_path = "";
   root->stage = -1;
   net->root = root;
-  /* A graph that is too large is not expanded at all: a net of a part of it would mislead. */
+  /* A graph that is too large is not expanded at all, because a net of a part of it would be misleading. */
   root->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (root->scope->n_locals + 1));
   if (count_scope (net, root->scope, &root->arguments, &visits) > MAX_NODES)
     return;

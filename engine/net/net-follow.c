@@ -1,11 +1,11 @@
-/* Follows a wire back to the operator that computes its value, through the borders of modules and past copies. */
+/* Follows a wire back to the operator that computes its value, through the borders of modules and over muted ones. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
 
-#define WHOLE_NODE -2 /* instead of an output: the node is sought */
+#define WHOLE_NODE -2 /* in place of an output: the wire leads to the whole node */
 
-/* A step from an input towards the operator that feeds it. */
+/* The position of a wire that is being followed. */
 typedef struct
 {
   NetInstance *instance;
@@ -23,7 +23,7 @@ go_along (const NetWire *wire, NetInstance *instance, Step *step)
   return TRUE;
 }
 
-/* Into a module through one of its outputs. */
+/* Enters a module through an output. */
 static gboolean
 enter (NetInstance *inner, guint output, Step *step)
 {
@@ -32,7 +32,7 @@ enter (NetInstance *inner, guint output, Step *step)
   return go_along (inner->scope->locals[inner->scope->outputs[output]].wires[0], inner, step);
 }
 
-/* Out of a module through one of its inputs, or over to the copy before it. */
+/* Leaves a module through an input, or continues at the copy before it. */
 static gboolean
 leave (guint port, Step *step)
 {
@@ -51,7 +51,7 @@ is_muted (const NetLocal *local)
   return g_strcmp0 (loom_element_get (local->element, "mute"), "true") == 0;
 }
 
-/* Past a muted module: to the source of its first wired input. */
+/* Bypasses a muted module: continues at the source of its first wired input. */
 static gboolean
 pass_by (LoomNet *net, Step *step)
 {
@@ -87,8 +87,8 @@ report_copy (LoomNet *net, const NetInstance *instance, const NetLocal *l, int c
                     "A wire names copy %d of “%s”, which has %u copies, numbered from 0.", copy, l->id, n);
 }
 
-/* To a weight: through modules down to its node, and from there along the wire that ties it, if any. *done: it is the
- * node's own weight. */
+/* Follows a name of a weight: through modules to its node, and from there along the wire that replaces it, if any.
+ * *done: it is the node's own weight. */
 static gboolean
 go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
 {
@@ -134,7 +134,7 @@ go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
   return TRUE;
 }
 
-/* TRUE if a wire ends here: at an output of a loop's node, or at an input of its body. */
+/* TRUE if a wire ends here: at an output of a node that runs a loop, or at an input of its body. */
 static gboolean
 ends_at_loop (const NetLocal *l, const Step *step)
 {
@@ -173,7 +173,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
       int weight = -1;
       gboolean done = TRUE;
 
-      /* A name that is not an output's is a weight's. */
+      /* A name that is no output's is a weight's. */
       if (step.output == -1 && step.port != NULL
           && (l->kind == NET_MODULE
               || (l->kind == NET_OP && l->op->dynamic_outputs == NULL
@@ -227,7 +227,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
       else if (done && (l->kind != NET_INPUT || !leave (l->port, &step)))
         return FALSE;
 
-      /* Modules that only pass a value on can form a cycle without any operator, found by Brent's algorithm. */
+      /* Modules that only pass on a value can form a cycle without any operator. Brent's algorithm finds it. */
       if (step.instance == mark.instance && step.local == mark.local && step.output == mark.output
           && g_strcmp0 (step.port, mark.port) == 0)
         {
@@ -242,7 +242,7 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
     }
 }
 
-/* Finds the source of an output as a muted module would compute it, and the source that passes it by. */
+/* Finds the source of an output as if its module were not muted, and the source that replaces it. */
 static gboolean
 find_both (LoomNet *net, NetInstance *instance, guint local, guint output, LoomNetSource *within, LoomNetSource *around)
 {

@@ -1,11 +1,12 @@
-/* Types: nodes are sorted (net-order.c) so that each follows its sources, and infer() is called once for each.
+/* Infers the types of nodes. They are sorted (net-order.c) so that each follows its sources, and infer() is called once
+ * for each.
  *
- * A node after a fault stays untyped without a fault of its own: one mistake is one message. */
+ * A node after a fault stays untyped and reports no fault, so that one mistake causes one message. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
 
-/* ---- queries of infer() about other nodes --------------------------------------- */
+/* ---- callbacks for infer() about other nodes ---------------------------------- */
 
 static gboolean
 input_is_state (const LoomInfer *ctx, guint i, const char **name)
@@ -25,7 +26,7 @@ input_is_state (const LoomInfer *ctx, guint i, const char **name)
     {
       const LoomDeclared *declared = from->infer.declared + k;
 
-      /* A node that owns a tensor (op="parameter") has it as its output. */
+      /* The output of a node that owns a tensor (op="parameter") is that tensor. */
       if (declared->weight == G_MAXUINT
           || (weight != NULL ? strcmp (declared->spec.name, weight) != 0 : !declared->spec.bare_name))
         continue;
@@ -42,11 +43,11 @@ claim_state (LoomInfer *ctx, const char *name)
   const NetNode *n = ctx->data;
   GHashTable *claimed = n->net->claimed;
 
-  /* A muted node changes nothing. */
+  /* A muted node gives no state a new value. */
   return n->node.muted || claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
 }
 
-/* Once the net is built there is no list of faults, and the text is returned unevaluated. */
+/* When the net is built there is no list of faults, and the text is returned unevaluated. */
 static const char *
 evaluate (const LoomInfer *ctx, const char *name, const char *text)
 {
@@ -83,7 +84,7 @@ find_input (const LoomInfer *ctx, const char *name)
   return -1;
 }
 
-/* The type that a wire from this weight carries. */
+/* Records the type that a wire from this weight has. */
 static void
 set_readable (LoomInfer *ctx, const LoomWeightSpec *spec)
 {
@@ -113,7 +114,7 @@ check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
                       "The weight “%s” must be %s, but the value wired into it is %s.", spec->name, want, got);
 }
 
-/* FALSE after a fault: whether the weight exists depends on its node's parameters. */
+/* FALSE after a fault. The parameters of a node determine whether it has the weight. */
 static gboolean
 check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
 {
@@ -128,7 +129,7 @@ check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
   return FALSE;
 }
 
-/* Weights that stand for others, once every node is typed. */
+/* Checks weights that are replaced by others, when all nodes are typed. */
 static void
 check_ties (LoomNet *net, NetNode *n)
 {
@@ -166,7 +167,7 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   g_autofree char *name = NULL;
   gpointer known;
 
-  /* A node declares few weights: growing by copying is fine. */
+  /* A node declares few weights, so growing by copying costs little. */
   declared = loom_net_alloc (&net->arena, sizeof (LoomDeclared) * (ctx->n_declared + 1));
   if (ctx->n_declared > 0)
     memcpy (declared, ctx->declared, sizeof (LoomDeclared) * ctx->n_declared);
@@ -204,7 +205,7 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
     {
       const LoomNetWeight *other = loom_net_weight (net, GPOINTER_TO_UINT (known));
 
-      /* Copies with share="true" meet here. */
+      /* Copies with share="true" declare the same weight. */
       if (!loom_shape_equal (&other->shape, &spec->shape))
         {
           g_autofree char *mine = loom_shape_to_string (&spec->shape), *theirs = loom_shape_to_string (&other->shape);
@@ -231,7 +232,8 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   ctx->n_declared++;
 }
 
-/* Checks that one of the node's weights supports its split. No type depends on it, so a fault here spoils no type. */
+/* Checks that one of the node's weights supports its split. Types do not depend on it, so the node stays typed after a
+ * fault. */
 static void
 check_split (NetNode *n)
 {
@@ -268,7 +270,7 @@ const LoomInferHost loom_net_infer_host = {
 
 /* ---- costs and summaries ---------------------------------------------------- */
 
-/* A type with numbers for symbols: as bound, else 1; unknown sizes count as 1, too. */
+/* A type with numbers in place of symbols: bound values, else 1. Unknown sizes are 1 too. */
 static LoomType
 type_with_numbers (const LoomType *type, const LoomBinding *ones)
 {
@@ -325,7 +327,7 @@ compute_cost (LoomNet *net, NetNode *n, const LoomBinding *ones)
     }
 }
 
-/* The parameters that differ from their defaults. */
+/* Lists the parameters that differ from their defaults. */
 static char *
 list_parameters (const LoomInfer *infer)
 {
@@ -344,11 +346,11 @@ list_parameters (const LoomInfer *infer)
 
 /* ---- sizes that depend on data ----------------------------------------------- */
 
-/* Symbols that users and data sets may mean something by, besides those that parameters of this graph name. */
+/* Symbols that users and data sets may use, in addition to those in parameters of this graph. */
 #define COMMON_SYMBOLS "BCHTW"
 
 static void
-take_symbols (const NetNode *n, gboolean *taken)
+mark_symbols (const NetNode *n, gboolean *taken)
 {
   const LoomParamSpec *spec = n->infer.specs;
 
@@ -360,9 +362,10 @@ take_symbols (const NetNode *n, gboolean *taken)
             taken[n->infer.params[i].shape->dim[d].symbol[s] - 'A'] = TRUE;
 }
 
-/* The same letters for the same graph, independent of the binding, which names them. */
+/* Assigns letters to sizes that data determine. The letters depend only on the graph, not on the binding, which uses
+ * them as names. */
 static void
-give_symbols (LoomNet *net)
+assign_symbols (LoomNet *net)
 {
   static const char letters[] = "NMKUVQPSLRGIJDEFXYZAO";
   gboolean taken[26] = { FALSE };
@@ -371,7 +374,7 @@ give_symbols (LoomNet *net)
   for (const char *c = COMMON_SYMBOLS; *c != '\0'; c++)
     taken[*c - 'A'] = TRUE;
   for (guint i = 0; i < net->nodes->len; i++)
-    take_symbols (net->nodes->pdata[i], taken);
+    mark_symbols (net->nodes->pdata[i], taken);
   for (guint i = 0; i < net->nodes->len; i++)
     {
       NetNode *n = net->nodes->pdata[i];
@@ -385,7 +388,7 @@ give_symbols (LoomNet *net)
     }
 }
 
-/* ---- the run over all nodes ------------------------------------------------- */
+/* ---- all nodes ---------------------------------------------------------------- */
 
 static guint
 count_errors (const LoomNet *net)
@@ -420,7 +423,7 @@ loom_net_pass_by (LoomNet *net, LoomNetSource *source)
     if (n->infer.input[i] != NULL && !loom_op_is_weight_port (n->node.op, i)
         && loom_type_equal (n->infer.input[i], type))
       {
-        /* That input comes earlier, so it has been taken past muted nodes already. */
+        /* That input is earlier, so muted nodes were bypassed already. */
         *source = n->node.input[i];
         return TRUE;
       }
@@ -479,7 +482,7 @@ loom_net_infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       else
         infer->op->infer (infer);
     }
-  /* Warnings are not counted as faults. */
+  /* Warnings do not count as faults. */
   infer->has_fault = count_errors (net) > errors;
   n->node.typed = !infer->has_fault;
   n->node.n_outputs = infer->n_outputs;
@@ -503,7 +506,7 @@ loom_net_infer_all (LoomNet *net)
     if (ones.value[i] <= 0)
       ones.value[i] = 1;
   loom_net_sort (net);
-  give_symbols (net);
+  assign_symbols (net);
   for (guint i = 0; i < net->nodes->len; i++)
     loom_net_infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)

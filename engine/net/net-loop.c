@@ -1,10 +1,10 @@
-/* Bodies of loops: their borders, and the node that runs one (scan; net-visit.c has what differs for switch and
- * recurse).
+/* Bodies of loops: their borders, and the node that runs one. This file is for scan and the common part; net-visit.c
+ * has the differences for switch and recurse.
  *
- * The body is a module whose nodes occur in the net once, with the shapes of one iteration. A wire ends at its borders:
+ * The body is a module whose nodes are in the net once, with the shapes of one iteration. A wire ends at its borders:
  * each input of the module is a node, typed as a row of a sequence, as a carried value, or as an invariant; and the
- * node that runs the loop waits for the module's outputs, in addition to its own inputs. So the order of nodes, what a
- * port needs and where weights are found are the same as for any other nodes. net-lower-loop.c makes the program. */
+ * node that runs the loop waits for the module's outputs, in addition to its own inputs. So order, dependences and
+ * paths of weights work as for all other nodes. net-lower-loop.c lowers it. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -51,7 +51,8 @@ report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const
     loom_fault_set_fix (fault, LOOM_CARRY, near, "Did you mean “%s”?", near);
 }
 
-/* The input that an output is carried to: of the same name or, along trees, inputs of one child each: h0, h1 … */
+/* Records the input to which an output is carried: the one of the same name or, for trees, one for each child: h0, h1
+ * … */
 static void
 carry_to (LoomNet *net, NetScope *scope, guint o, int input, const char *carry)
 {
@@ -170,7 +171,7 @@ add_sequence (NetNode *n, const char *name)
     loop->kind[input] = NET_SEQUENCE;
 }
 
-/* The inputs that are sequences: those that are named, else the first that is not carried. */
+/* Finds the inputs that are sequences: those that an attribute names, else the first that is not carried. */
 static void
 find_sequences (NetNode *n)
 {
@@ -191,7 +192,7 @@ find_sequences (NetNode *n)
                       "“%s” has only carried inputs, so the number of steps is not known.", module->name);
 }
 
-/* Inputs of one child each are for trees. */
+/* Refuses inputs for each child, which only trees have. */
 static void
 check_carried_names (NetNode *n)
 {
@@ -213,7 +214,7 @@ check_carried_names (NetNode *n)
     }
 }
 
-/* Inputs, the loop's own port and the bodies' outputs, as ports of the node. */
+/* Lists the node's ports: the module's inputs, the loop's own port and the bodies' outputs. */
 static LoomPortSpec *
 list_ports (LoomNet *net, const NetLoop *loop, gboolean outputs_only)
 {
@@ -311,11 +312,11 @@ runner_of (const LoomNet *net, const NetLoop *loop)
   return net->nodes->pdata[loop->node];
 }
 
-/* Sequences are wired to the node that runs the loop, so their faults are reported there. */
+/* Sequences are wired to the node that runs the loop, so faults of a border are reported there. */
 #define complain(net, n, code, port, ...)                                                                              \
   loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
 
-/* A row: the sequence without the axis of the iterations. */
+/* Types a row: the sequence without the axis of the iterations. */
 static void
 infer_row (LoomNet *net, NetNode *n)
 {
@@ -373,7 +374,7 @@ loom_net_infer_border (LoomNet *net, NetNode *n)
       loom_infer_output (&n->infer, 0, type->dtype, &type->shape);
       return;
     }
-  /* For carried values only: the others were reported already. */
+  /* Only a carried value has no type yet; other missing types were reported. */
   if (type == NULL)
     {
       LoomShape shape = loom_infer_shape (&n->infer, "shape");
@@ -413,7 +414,7 @@ loom_net_check_carried (LoomNet *net, NetNode *n, guint output, guint input, con
   return FALSE;
 }
 
-/* One number per sample; samples are the rows of all results of an iteration. */
+/* Checks the lengths: one number for each sample; the samples are the rows of all results of an iteration. */
 static gboolean
 check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *name, const LoomType *made)
 {
@@ -438,7 +439,7 @@ check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *na
   return FALSE;
 }
 
-/* FALSE after a fault. */
+/* Adds the axis of the iterations. FALSE after a fault. */
 static gboolean
 stack (LoomNet *net, NetNode *n, const char *name, const LoomType *row, LoomShape *stacked)
 {
@@ -494,7 +495,7 @@ loom_net_infer_loop (LoomNet *net, NetNode *n)
     }
 }
 
-/* ---- what a body cannot hold ---------------------------------------------------------- */
+/* ---- restrictions of bodies --------------------------------------------------- */
 
 gboolean
 loom_net_cannot_loop (LoomNet *net, const NetNode *n)

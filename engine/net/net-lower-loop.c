@@ -1,6 +1,6 @@
 /* Lowers a loop: its body to a program of its own, and the instruction that runs that program in each iteration.
  *
- * The body's nodes are lowered as any others, but to a scratch program. Bodies hold no state, so slots that the
+ * The nodes of the body are lowered like all others, but to a scratch program. Bodies have no state, so slots that the
  * scratch program reads become invariant operands, and a buffer that it updates (running statistics) is carried. A
  * wanted port of the body is an additional stacked result. Random numbers depend on the slot that counts training
  * steps: the body gets that number combined with the iteration, so that each iteration draws other numbers. */
@@ -8,7 +8,7 @@
 
 #include "engine/program/program-body.h"
 
-/* The operands of the instruction, each with the value of the body that it becomes. */
+/* Operands of the instruction, with the corresponding values of the body. */
 typedef struct
 {
   GArray *in, *operand; /* LoomValue of the body, and of the program around it */
@@ -22,10 +22,10 @@ typedef struct
   const NetScope *module;
   LoomProgram *outer, *body;
   gint64 steps;
-  const LoomCarry *carry; /* NULL: carried values are reset at each run */
-  Operands in[3]; /* by NetBorderKind */
-  GArray *out[2]; /* LoomValue of the body: carried, and stacked ones */
-  GArray *commit; /* int: the slot of the outer program that receives carried value k; -1: none */
+  const LoomCarry *carry; /* NULL: carried values are reset in each run */
+  Operands in[3];         /* by NetBorderKind */
+  GArray *out[2];         /* LoomValue of the body: carried, and stacked ones */
+  GArray *commit;         /* int: the slot of the outer program that receives carried value k; -1: none */
 } Loop;
 
 static const LoomNetNode *
@@ -47,7 +47,7 @@ desc_of (const LoomProgram *p, LoomValue v)
   return &loom_value_info (p, v)->desc;
 }
 
-/* Moves the dimension `from` to the position `to`. */
+/* Permutes dimension `from` to position `to`. */
 static LoomValue
 move_axis (LoomProgram *p, LoomValue v, int from, int to)
 {
@@ -64,7 +64,7 @@ move_axis (LoomProgram *p, LoomValue v, int from, int to)
   return loom_permute (p, v, perm);
 }
 
-/* 0, 1, 2 … by iteration, i64. */
+/* Indices of the iterations, 0, 1, 2 …, i64. */
 static LoomValue
 count_steps (Loop *p)
 {
@@ -126,7 +126,7 @@ add_inputs (Loop *p)
     }
 }
 
-/* Adds the slots that the body reads: invariant, except for the number of the step and for slots that it updates. */
+/* Adds the slots that the body reads as invariants, except the step number and slots that it updates. */
 static void
 add_slots (Loop *p)
 {
@@ -165,9 +165,9 @@ net_node (const Loop *p, guint i)
   return p->l->net->nodes->pdata[i];
 }
 
-/* TRUE if wanted port k is in a loop, or in one within it. */
+/* TRUE if wanted port k is in a loop, or in a loop inside it. */
 static gboolean
-lies_in (const Loop *p, guint k, const NetLoop *of)
+is_in_loop (const Loop *p, guint k, const NetLoop *of)
 {
   const LoomNetSource *want = &p->l->options->wanted[k];
   const NetLoop *loop = loom_net_is_weight (p->l->net, want) ? NULL : net_node (p, want->node)->loop;
@@ -177,9 +177,9 @@ lies_in (const Loop *p, guint k, const NetLoop *of)
   return loop != NULL;
 }
 
-/* The probe that is added to port k in each iteration, an input of the body, is a row of zeros outside. */
+/* Adds the probe of port k to the body's inputs; outside it is a sequence of zeros. */
 static void
-hand_out_probe (Loop *p, guint k, LoomValue probe)
+add_probe_input (Loop *p, guint k, LoomValue probe)
 {
   const LoomTensorDesc *d = desc_of (p->body, probe);
   gint64 dims[LOOM_MAX_RANK] = { p->steps };
@@ -202,11 +202,11 @@ add_probe (Loop *p, guint k)
     return;
   probe = loom_program_input (p->body, "probe", d->dtype, d->rank, d->dim);
   *value = loom_binary (p->body, LOOM_SCALAR_ADD, *value, probe);
-  hand_out_probe (p, k, probe);
+  add_probe_input (p, k, probe);
 }
 
-/* After the lowering of a node of the body: its wanted values get their probes; probes of an inner loop are
- * inputs of this one, too. */
+/* Called when a node of the body is lowered: adds probes to its wanted values. Probes of an inner loop are inputs of
+ * this one too. */
 static void
 add_probes (gpointer data, guint node)
 {
@@ -214,10 +214,10 @@ add_probes (gpointer data, guint node)
   const LoomLowerOptions *options = p->l->options;
 
   for (guint k = 0; options->probe_of != NULL && k < options->n_wanted; k++)
-    if (options->wanted[k].node == node && lies_in (p, k, p->loop))
+    if (options->wanted[k].node == node && is_in_loop (p, k, p->loop))
       add_probe (p, k);
-    else if (net_node (p, node)->runs != NULL && lies_in (p, k, net_node (p, node)->runs) && p->l->probe[k] != 0)
-      hand_out_probe (p, k, p->l->probe[k]);
+    else if (net_node (p, node)->runs != NULL && is_in_loop (p, k, net_node (p, node)->runs) && p->l->probe[k] != 0)
+      add_probe_input (p, k, p->l->probe[k]);
 }
 
 /* ---- results ------------------------------------------------------------------- */
@@ -229,7 +229,7 @@ is_stacked (const Loop *p, guint output)
   return loom_net_carried_input (p->module, output) < 0 && loom_net_is_asked (p->l, p->node, output);
 }
 
-/* After a sample's end: `before` stays. counts is of [samples]. */
+/* Selects `now` for samples that have not ended, else `before`. counts: bool [samples]. */
 static LoomValue
 while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
 {
@@ -241,7 +241,7 @@ while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
   return loom_ternary (p->body, LOOM_SCALAR_SELECT, loom_reshape (p->body, counts, d->rank, dims), now, before);
 }
 
-/* For each sample whether this iteration is within its length; 0: all are. */
+/* By sample: TRUE if this iteration is within its length. 0: all are. */
 static LoomValue
 count_samples (Loop *p)
 {
@@ -298,7 +298,7 @@ add_outputs (Loop *p)
       g_array_append_val (p->out[1], v);
     }
   for (guint k = 0; k < p->l->options->n_wanted; k++)
-    if (lies_in (p, k, p->loop))
+    if (is_in_loop (p, k, p->loop))
       {
         const LoomNetSource *want = &p->l->options->wanted[k];
         LoomValue v
@@ -311,9 +311,9 @@ add_outputs (Loop *p)
 
 /* ---- the instruction ------------------------------------------------------------- */
 
-/* The body's table of ports, for the debugger and pins. */
+/* Records the ports of the body, for the debugger and pins. */
 static void
-note_ports (Loop *p)
+record_ports (Loop *p)
 {
   for (guint k = 0; k < p->loop->n_members; k++)
     {
@@ -330,7 +330,7 @@ note_ports (Loop *p)
 }
 
 static void
-take_results (Loop *p, const LoomValue *out)
+record_results (Loop *p, const LoomValue *out)
 {
   LoomValue *value = p->l->value[p->node];
   guint n_stacked = 0, k = 0;
@@ -348,7 +348,7 @@ take_results (Loop *p, const LoomValue *out)
     if (is_stacked (p, o))
       value[o] = move_axis (p->outer, out[k + n_stacked++], 0, (int)p->loop->axis);
   for (guint w = 0; w < p->l->options->n_wanted; w++)
-    if (lies_in (p, w, p->loop))
+    if (is_in_loop (p, w, p->loop))
       p->l->inside[w] = out[k + n_stacked++];
 }
 
@@ -380,7 +380,7 @@ emit (Loop *p)
                                      (const LoomValue *)results->data);
   loom_emit (p->outer, loom_prim ("scan"), &attrs, operands->len, (const LoomValue *)operands->data, out);
   loom_program_unref (attrs.body);
-  take_results (p, out);
+  record_results (p, out);
 }
 
 gboolean
@@ -410,9 +410,10 @@ loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body
   return TRUE;
 }
 
-/* A loop carries its state to the next run if it is in no other loop, and reads each sample forwards to its end. */
+/* TRUE if a loop passes its state to the next run: it is in no other loop, and reads each sample forwards to its
+ * end. */
 static gboolean
-carries_on (const Loop *p)
+passes_state (const Loop *p)
 {
   return runner_of (p)->loop == G_MAXUINT && runner_of (p)->input[p->module->n_inputs].node == G_MAXUINT
          && !loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse");
@@ -425,7 +426,7 @@ loom_net_lower_loop (NetLowering *l, guint i)
   Loop p = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
   gboolean ok;
 
-  if (loom_carry_is_asked (&l->options->carry, loom_net_infer (l->net, i)) && carries_on (&p))
+  if (loom_carry_is_asked (&l->options->carry, loom_net_infer (l->net, i)) && passes_state (&p))
     p.carry = &l->options->carry;
   p.body = loom_program_new ();
   loom_program_set_float (p.body, loom_program_get_float (p.outer));
@@ -452,7 +453,7 @@ loom_net_lower_loop (NetLowering *l, guint i)
       loom_program_set_recomputed (p.body, FALSE);
       add_outputs (&p);
       add_slots (&p);
-      note_ports (&p);
+      record_ports (&p);
       emit (&p);
     }
   for (guint k = 0; k < G_N_ELEMENTS (p.in); k++)

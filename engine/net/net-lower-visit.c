@@ -1,17 +1,18 @@
 /* Lowers bodies that data choose: switch, and recurse along trees.
  *
  * Each body is lowered to a scratch program, as for scan. Slots that bodies read are operands of the instruction, the
- * same for all of them; if one body updates a buffer (running statistics), the others return the old value. For bodies
- * that get rows, the rows are sorted first, by body or by level, so that those of each are adjacent, and the results
- * are put back in order. */
+ * same for all bodies; if one body updates a buffer (running statistics), the others return the old value. For bodies
+ * that get rows, the rows are sorted first, by body or by level, so that the rows of each are adjacent, and the results
+ * are sorted back. */
 #include "engine/net/lower-private.h"
 
 #include "engine/program/program-body.h"
 
 #include <string.h>
 
-/* A body has plans for this many numbers of rows, each half of the one before it: a group of rows costs less than twice
- * what it needs, if it is not smaller than the least of them. The levels of trees differ more than choices do. */
+/* The number of sizes for which a body has plans, each half of the one before. A group of rows is padded to the next
+ * larger size, so it costs less than twice its need, unless it is smaller than the smallest size. The levels of trees
+ * differ more than choices do. */
 #define SIZES_OF_LEVELS  LOOM_VISIT_MAX_SIZES
 #define SIZES_OF_CHOICES 4
 
@@ -26,8 +27,8 @@ typedef struct
   gint64 rows; /* 0: the bodies get whole operands */
   LoomValue order, place;
   LoomProgram **scratch; /* by body of attrs */
-  GArray **input;        /* by body: LoomValue of scratch, in the order of the instruction's operands */
-  GArray **output;       /* likewise */
+  GArray **input;        /* by body: LoomValue of its scratch program, in the order of the instruction's operands */
+  GArray **output;       /* by body: likewise, of its outputs */
   GPtrArray *slots;      /* names of slots that bodies read, borrowed from scratch programs */
   GArray *operand;       /* LoomValue */
 } Visit;
@@ -64,9 +65,9 @@ is_from_children (const Visit *v, guint input)
   return loom_net_is_from_children (v->loop->local, input);
 }
 
-/* TRUE if an output's rows are results: it is read. Values for parents also go along a link. */
+/* TRUE if an output's rows are results, because they are read. Values for parents are also passed along a link. */
 static gboolean
-is_asked (const Visit *v, guint output)
+has_row_results (const Visit *v, guint output)
 {
   return loom_net_is_asked (v->l, v->node, output);
 }
@@ -74,7 +75,7 @@ is_asked (const Visit *v, guint output)
 /* ---- rows --------------------------------------------------------------------------- */
 
 static LoomValue
-take_rows (LoomProgram *p, LoomValue v, LoomValue order)
+gather_rows (LoomProgram *p, LoomValue v, LoomValue order)
 {
   return loom_emit (p, loom_prim ("gather_rows"), NULL, 2, (LoomValue[]){ v, order }, NULL);
 }
@@ -96,7 +97,7 @@ static LoomValue
 put_back (const Visit *v, LoomValue rows, guint output)
 {
   const LoomType *type = &runner_of (v)->output[output];
-  LoomValue sorted = take_rows (v->outer, rows, v->place);
+  LoomValue sorted = gather_rows (v->outer, rows, v->place);
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
   loom_shape_get (&type->shape, dims);
@@ -157,7 +158,7 @@ add_borders (Visit *v, guint k)
 
         if (is_from_children (v, i) != links)
           continue;
-        /* Values that are not of the graph's float type keep their own. */
+        /* Values of another type than the graph's float keep it. */
         dtype = links ? program_dtype (v->l, dtype) : desc_of (v->outer, value_of (v, i))->dtype;
         loom_shape_get (&border->output[0].shape, dims);
         v->l->value[node][0] = loom_program_input (p, border->path, dtype, border->output[0].shape.rank, dims);
@@ -166,7 +167,7 @@ add_borders (Visit *v, guint k)
       }
 }
 
-/* After rows: the links, in the order of outputs and of their children. */
+/* Adds the links after the rows, in the order of outputs and of their children. */
 static void
 add_link_inputs (Visit *v, guint k)
 {
@@ -205,7 +206,7 @@ add_outputs (Visit *v, guint k)
         g_array_append_val (v->output[k], value);
       }
   for (guint o = 0; o < v->module->n_outputs; o++)
-    if (is_asked (v, o))
+    if (has_row_results (v, o))
       {
         LoomValue value = body_output (v, k, o);
 
@@ -225,7 +226,7 @@ note_slots (Visit *v, const LoomProgram *p)
     }
 }
 
-/* A body for n rows, or for those that exist. */
+/* Lowers a body for n rows, or for all rows. */
 static gboolean
 lower_body (Visit *v, guint k)
 {
@@ -304,7 +305,7 @@ slot_named (const LoomProgram *p, const char *name)
   return NULL;
 }
 
-/* The slot as declared by a body; *commits: a body updates it. */
+/* The slot as a body declares it. *commits: TRUE if a body updates it. */
 static const LoomSlot *
 find_slot (const Visit *v, const char *name, gboolean *commits)
 {
@@ -329,8 +330,8 @@ read_slot (LoomProgram *p, const LoomSlot *slot, int *index)
   return loom_program_read (p, *index);
 }
 
-/* One operand of all bodies. Along trees the step number, on which random numbers depend, is combined with the level,
- * so that each level draws other numbers. */
+/* Adds an operand for all bodies. For trees the step number, on which random numbers depend, is combined with the
+ * level, so that each level draws other numbers. */
 static void
 add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GArray *committed)
 {
@@ -389,7 +390,7 @@ add_inputs (Visit *v)
       if (is_tree (v))
         operand = merge (v->outer, operand);
       if (v->rows > 0)
-        operand = take_rows (v->outer, operand, v->order);
+        operand = gather_rows (v->outer, operand, v->order);
       g_array_append_val (v->operand, operand);
       *(v->rows > 0 ? &v->attrs.n_rows : &v->attrs.n_whole) += 1;
     }
@@ -420,7 +421,7 @@ emit (Visit *v, const GArray *committed)
   for (guint b = 0; b < a->n_branches * MAX (a->n_sizes, 1); b++)
     loom_program_unref (a->body[b]);
   for (guint o = 0; o < v->module->n_outputs; o++)
-    if (is_asked (v, o))
+    if (has_row_results (v, o))
       {
         v->l->value[v->node][o] = v->rows > 0 ? put_back (v, out[k], o) : out[k];
         k++;

@@ -1,7 +1,7 @@
 /* Lowers a net to a program: the needed nodes, in order, each by its operator's lower().
  *
- * Each node gets a LoomLower with its inputs' values; slots, ties and given ports are resolved here. A node with a
- * value from outside is not lowered, nor are nodes that only it needs. */
+ * Each node gets a LoomLower with the values of its inputs; slots, ties and given ports are resolved here. A node whose
+ * value comes from outside is not lowered, nor are nodes that only it needs. */
 #include "engine/net/lower-private.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ loom_net_read_weight (Lowering *l, const LoomNetSource *source)
                    n->path);
       return FALSE;
     }
-  /* Each program reads a slot of its own; the value that another program, a loop's body, read cannot be used here. */
+  /* Each program reads a slot itself; a value that another program (a loop's body) has read cannot be used here. */
   set_origin (l, n);
   *value = loom_program_read (l->program, slot_of (l, declared));
   return TRUE;
@@ -79,7 +79,7 @@ source_key (guint node, guint output)
   return GSIZE_TO_POINTER (((gsize)node << 8 | (output & 255)) + 1);
 }
 
-/* A source that gradients are taken with respect to must be a separate value, like a wanted one. */
+/* A source with respect to which gradients are taken must be a separate value, as a wanted port must. */
 static void
 collect_reads (Lowering *l)
 {
@@ -115,7 +115,7 @@ loom_net_is_asked (const Lowering *l, guint node, guint output)
 
 /* ---- the walk --------------------------------------------------------- */
 
-/* TRUE when this output is handed in by the caller. */
+/* TRUE if the caller gives this output. */
 static gboolean
 is_given (const Lowering *l, guint node, guint output)
 {
@@ -343,7 +343,7 @@ loom_net_lower_node (Lowering *l, guint i)
   return l->error == NULL;
 }
 
-/* A given port has one value, but a port within a loop has one per iteration. */
+/* A given port has one value, so a port in a loop, which has one per iteration, is refused. */
 static gboolean
 check_given (Lowering *l)
 {
@@ -363,7 +363,7 @@ check_given (Lowering *l)
   return TRUE;
 }
 
-/* A stack has an additional axis for each loop around a port. */
+/* A stack has an additional axis for each loop around a port, which must not exceed the maximum rank. */
 static gboolean
 check_stacks (Lowering *l)
 {
@@ -397,7 +397,7 @@ check_stacks (Lowering *l)
   return TRUE;
 }
 
-/* A node may be lowered for one output while another output is given: readers then use the given one. */
+/* A node may be lowered for one output while another output is given; readers of that one read the given value. */
 static gboolean
 lower_all (Lowering *l)
 {
@@ -428,9 +428,9 @@ lower_all (Lowering *l)
   return TRUE;
 }
 
-/* Fills the program's table of ports, for pins and the debugger. */
+/* Fills in the program's table of ports, for pins and the debugger. */
 static void
-note_ports (Lowering *l)
+record_ports (Lowering *l)
 {
   for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
     for (guint k = 0; loom_net_node (l->net, i)->loop == G_MAXUINT && k < loom_net_node (l->net, i)->n_outputs; k++)
@@ -449,7 +449,7 @@ note_ports (Lowering *l)
       }
 }
 
-/* counted: the node whose size is computed instead of the wanted ports, which are then its sources; -1: none. */
+/* counted: the node whose size is computed in place of the wanted ports; −1: none. */
 static LoomProgram *
 lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomValue *value_of, GError **error)
 {
@@ -478,7 +478,7 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomVal
     *value_of = call_op (&l, (guint)counted, TRUE);
   loom_program_set_origin (l.program, NULL, NULL);
   if (ok)
-    note_ports (&l);
+    record_ports (&l);
   for (guint i = 0; ok && counted < 0 && i < options->n_wanted; i++)
     {
       value_of[i] = inside[i] != 0 ? inside[i] : value[options->wanted[i].node][options->wanted[i].output];
@@ -520,7 +520,7 @@ loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node
   return p;
 }
 
-/* For each node whether it would be lowered. */
+/* By node: TRUE if it would be lowered. */
 static gboolean *
 find_needed (const LoomNet *net, const LoomLowerOptions *options)
 {

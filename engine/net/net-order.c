@@ -1,4 +1,4 @@
-/* Sorts nodes topologically: each follows its sources, and of the ready nodes the first in the file comes next. */
+/* Sorts nodes topologically: each follows its sources; of the nodes that could be next, the first in the file is. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ loom_net_waits_for (const LoomNet *net, const LoomNetNode *n, guint input)
   return source->node != G_MAXUINT && !(loom_net_is_weight (net, source) && loom_op_is_weight_port (n->op, input));
 }
 
-/* A heap of node numbers, the smallest first, for the file's order among ready nodes. */
+/* A heap of node numbers, smallest first, for the order of the file. */
 static void
 heap_push (guint *heap, guint *n, guint value)
 {
@@ -43,7 +43,7 @@ heap_pop (guint *heap, guint *n)
   return top;
 }
 
-/* A source of the node that waits itself; G_MAXUINT: none. */
+/* A source of the node that is itself not sorted yet; G_MAXUINT: none. */
 static guint
 waiting_source (const LoomNet *net, guint node, const guint *waiting)
 {
@@ -56,21 +56,22 @@ waiting_source (const LoomNet *net, guint node, const guint *waiting)
 }
 
 static void
-report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guint mark)
+report_cycle (LoomNet *net, guint start, const guint *waiting, guint *visited, guint mark)
 {
   guint at = start, first;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autofree char *chain = NULL;
   const NetNode *n;
 
-  /* Follows wires back from a waiting node; each waiting node has a waiting source, so the walk ends in a cycle. */
-  while (seen[at] == 0)
+  /* Follows wires back from an unsorted node; each unsorted node has an unsorted source, so the walk ends in a
+   * cycle. */
+  while (visited[at] == 0)
     {
-      seen[at] = mark;
+      visited[at] = mark;
       at = waiting_source (net, at, waiting);
       g_return_if_fail (at != G_MAXUINT);
     }
-  if (seen[at] != mark)
+  if (visited[at] != mark)
     return;
   first = at;
   do
@@ -92,7 +93,7 @@ loom_net_sort (LoomNet *net)
 {
   guint n = net->nodes->len, n_heap = 0, done = 0, mark = 0;
   g_autofree guint *waiting = g_new0 (guint, n + 1), *first = g_new0 (guint, n + 2), *heap = g_new (guint, n + 1);
-  g_autofree guint *seen = g_new0 (guint, n + 1), *followers = NULL;
+  g_autofree guint *visited = g_new0 (guint, n + 1), *followers = NULL;
   g_autoptr (GPtrArray) sorted = g_ptr_array_sized_new (n);
 
   net->order = loom_net_alloc (&net->arena, sizeof (guint) * (n + 1));
@@ -116,9 +117,9 @@ loom_net_sort (LoomNet *net)
 
       for (guint k = 0; k < node->n_inputs; k++)
         if (loom_net_waits_for (net, node, k))
-          followers[first[node->input[k].node] + seen[node->input[k].node]++] = i;
+          followers[first[node->input[k].node] + visited[node->input[k].node]++] = i;
     }
-  memset (seen, 0, sizeof (guint) * n);
+  memset (visited, 0, sizeof (guint) * n);
   for (guint i = 0; i < n; i++)
     if (waiting[i] == 0)
       heap_push (heap, &n_heap, i);
@@ -127,15 +128,15 @@ loom_net_sort (LoomNet *net)
       guint i = heap_pop (heap, &n_heap);
 
       net->order[i] = done++;
-      seen[i] = G_MAXUINT;
+      visited[i] = G_MAXUINT;
       g_ptr_array_add (sorted, net->nodes->pdata[i]);
       for (guint k = first[i]; k < first[i + 1]; k++)
         if (--waiting[followers[k]] == 0)
           heap_push (heap, &n_heap, followers[k]);
     }
   for (guint i = 0; done < n && i < n; i++)
-    if (waiting[i] > 0 && seen[i] == 0)
-      report_cycle (net, i, waiting, seen, ++mark);
+    if (waiting[i] > 0 && visited[i] == 0)
+      report_cycle (net, i, waiting, visited, ++mark);
   for (guint i = 0; done < n && i < n; i++)
     if (waiting[i] > 0)
       {

@@ -1,6 +1,5 @@
-/* Parameters: evaluates a node's attributes, converts them and checks them against the operator table.
- *
- * loom-param.c of engine/ops converts the texts to numbers and lists. */
+/* Evaluates the attributes of a node, converts them to parameters and checks these against the operator table.
+ * loom-param.c of engine/ops converts texts to numbers and lists. */
 #include "engine/net/net-private.h"
 #include "engine/ops/loom-reserved.h"
 
@@ -72,7 +71,7 @@ loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path, c
     }
   if (depends_on_fault (arguments, text))
     return NULL;
-  /* An argument alone may be any text; expressions calculate with numbers only. */
+  /* A single argument may be any text; expressions calculate with numbers only. */
   inside = text + 1;
   inside += strspn (inside, " ");
   n = strspn (inside, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
@@ -169,7 +168,8 @@ report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name
     g_ptr_array_add (names, (gpointer)infer->specs[i].name);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (name, (const char *const *)names->pdata);
-  /* Without a variant little is known of names but that one may be meant for the parameter that chooses it. */
+  /* Without a variant, most valid names are unknown; but an attribute may be a misspelling of the parameter that
+   * chooses the variant. */
   if (variant == NULL && infer->op->variants != NULL && (near == NULL || loom_op_has_param (infer->op, name)))
     return;
   if (variant != NULL)
@@ -180,7 +180,7 @@ report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name
   loom_fault_suggest_name (fault, infer->element, name, near);
 }
 
-/* TRUE if the node has an unknown attribute of a similar name: that is reported already. */
+/* TRUE if the node has an unknown attribute of a similar name, which has been reported already. */
 static gboolean
 is_misspelt (const LoomInfer *infer, const LoomParamSpec *specs, const char *parameter)
 {
@@ -202,7 +202,7 @@ is_misspelt (const LoomInfer *infer, const LoomParamSpec *specs, const char *par
   return FALSE;
 }
 
-/* The variant that the first parameter's evaluated value chooses; NULL if there are none or the value is missing or
+/* The variant that the value of the first parameter chooses; NULL if there are none or the value is missing or
  * wrong. */
 static const LoomOpVariant *
 find_variant (LoomInfer *infer)
@@ -274,7 +274,7 @@ loom_net_parse_params (LoomInfer *infer)
             }
           param->text = specs[k].def;
           param->is_set = specs[k].def[0] != 0;
-          /* An absent optional one; an empty shape is a scalar only where it is written. */
+          /* An optional parameter is absent; an empty text of a shape would be a scalar. */
           if (!param->is_set)
             continue;
         }

@@ -77,13 +77,13 @@ loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNet
 
 /* ---- classes ------------------------------------------------------------ */
 
-/* The most names of classes in a sentence. */
+/* Maximum number of names of classes in a message. */
 #define MAX_LISTED 8
 
-/* The number of logits of a loss node for the classes of its target [B], the port y of a data set; 0 if it is no such
- * node or takes any class. */
+/* The number of logits of a loss node if its target [B] is a class of a data set, the port y; 0 otherwise, or if it
+ * accepts any class. */
 static gint64
-count_scores (const LoomNet *net, const LoomNetNode *node, int dataset_node)
+count_logits (const LoomNet *net, const LoomNetNode *node, int dataset_node)
 {
   int input = loom_net_find_input_for (node, LOOM_PORT_PREDICTION);
   int target = loom_net_find_input_for (node, LOOM_PORT_TARGET);
@@ -106,12 +106,12 @@ get_option (gconstpointer data, const char *name)
   return loom_infer_attribute (data, name);
 }
 
-/* The parameter of the logits' node that is their number: exactly one parameter has this value. */
+/* The parameter of the logits' node that sets their number: the only one with this value. */
 static const char *
-size_parameter (const LoomNetNode *node, gint64 n_scores)
+size_parameter (const LoomNetNode *node, gint64 n_logits)
 {
   const char *found = NULL;
-  g_autofree char *number = g_strdup_printf ("%" G_GINT64_FORMAT, n_scores);
+  g_autofree char *number = g_strdup_printf ("%" G_GINT64_FORMAT, n_logits);
 
   for (const LoomParamSpec *p = node->op != NULL ? loom_op_params (node->op, node->element) : NULL;
        p != NULL && p->name != NULL; p++)
@@ -137,14 +137,14 @@ list_classes (const char *const *names)
   return g_string_free (list, FALSE);
 }
 
-/* Reports at the layer with too few logits, if its size is a number that can be changed; else at the loss. */
+/* Reports the fault at the layer with too few logits, if its size is a number that can be changed; else at the loss. */
 static void
-complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_scores, guint n, const char *const *names,
+complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_logits, guint n, const char *const *names,
                      LoomFaults *faults)
 {
   const LoomNetSource *source = node->input + loom_net_find_input_for (node, LOOM_PORT_PREDICTION);
   const LoomNetNode *scores = loom_net_node (net, source->node);
-  const char *parameter = size_parameter (scores, n_scores);
+  const char *parameter = size_parameter (scores, n_logits);
   g_autofree char *list = list_classes (names), *value = g_strdup_printf ("%u", n);
 
   if (parameter != NULL)
@@ -152,17 +152,17 @@ complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_score
         loom_faults_add (faults, LOOM_ERROR_DATA, scores->line, scores->path, parameter,
                          "The target of %s has %u classes%s, but this node outputs only %" G_GINT64_FORMAT " logit%s "
                          "for each sample.",
-                         node->path, n, list, n_scores, n_scores == 1 ? "" : "s"),
+                         node->path, n, list, n_logits, n_logits == 1 ? "" : "s"),
         parameter, value, "Set %s to %u.", parameter, n);
   else
     loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, node->line, node->path, "target",
                                          "The target has %u classes%s, but the input has only %" G_GINT64_FORMAT " "
                                          "logit%s for each sample.",
-                                         n, list, n_scores, n_scores == 1 ? "" : "s"),
+                                         n, list, n_logits, n_logits == 1 ? "" : "s"),
                         NULL, NULL, "Give the layer that computes them (%s) %u outputs.", scores->path, n);
 }
 
-/* The number of classes that is known without reading the data set; 0 if it depends on its files. */
+/* The number of classes if it is known without reading the data set; 0 if it depends on files. */
 static guint
 known_classes (const LoomNet *net, guint dataset_node)
 {
@@ -197,7 +197,7 @@ loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int datas
     {
       const LoomNetNode *node = loom_net_node (net, i);
       gint64 n = needed[i] && node->op != NULL && node->typed && node->op->category == LOOM_CATEGORY_LOSS
-                     ? count_scores (net, node, dataset_node)
+                     ? count_logits (net, node, dataset_node)
                      : 0;
 
       if (n > 0 && n < (gint64)n_classes)
@@ -230,7 +230,7 @@ each_outside (const LoomNet *net, const LoomGraph *graph, const char *file,
 {
   const char *folder = loom_graph_get_folder (graph);
   g_autofree char *from = g_canonicalize_filename (folder != NULL ? folder : ".", NULL);
-  /* Of a run these differ, and its run.json, which any user may write, says from. */
+  /* For a run's graph, the original folder is in its run.json, which any user may write, so the guard decides. */
   g_autofree char *own = file != NULL             ? g_path_get_dirname (file)
                          : net->guard.own != NULL ? g_strdup (net->guard.own)
                                                   : g_strdup (from);

@@ -1,12 +1,12 @@
-/* Keeps the root causes among the faults that inference found.
+/* Removes faults that follow from others from the list of inference.
  *
- * A node without a type because of an earlier fault reports nothing, so nearly every list has root causes alone. Advice
- * is different: a layer with advice still has an output. A linear layer over images without a flatten causes the same
- * advice at the next one, and in the end a loss that cannot compare images with classes. The first layer is then the
- * cause, and the others follow from it. */
+ * A node without a type because of an earlier fault reports nothing, so nearly all faults are root causes. Advice is an
+ * exception, because a layer with advice still has an output. A linear layer over images without a flatten causes the
+ * same advice at the next one, and in the end a loss that cannot compare images with classes. The first layer is then
+ * the cause, and the others follow from it. */
 #include "engine/net/net-private.h"
 
-#define MOST_ADVICE 64u /* in a longer list only the first ones are read anyway */
+#define MAX_ADVICE 64u /* of a longer list users read only the first ones */
 
 static LoomFault *
 fault_at (const LoomNet *net, guint i)
@@ -30,13 +30,13 @@ leads_to (const LoomNet *net, guint first, guint second)
   return needed != NULL && needed[first];
 }
 
-/* Drops advice at nodes that depend on a node with the same advice. */
+/* Removes advice at nodes that depend on a node with the same advice. */
 static void
 drop_repeated_advice (LoomNet *net)
 {
   guint seen = 0;
 
-  for (guint i = 0; i < loom_faults_length (net->faults) && seen < MOST_ADVICE; i++)
+  for (guint i = 0; i < loom_faults_length (net->faults) && seen < MAX_ADVICE; i++)
     {
       const LoomFault *first = fault_at (net, i);
       int at = first->is_warning ? node_of (net, first) : -1;
@@ -58,8 +58,8 @@ drop_repeated_advice (LoomNet *net)
     }
 }
 
-/* TRUE if the images at a node with advice were permuted on purpose: on the way there, past nodes that keep the shape
- * and others with the same advice, another dimension became the last. */
+/* TRUE if the images at a node with advice were permuted on purpose: before it, followed only by nodes that keep the
+ * shape or have the same advice, another dimension became the last. */
 static gboolean
 is_arranged (const LoomNet *net, const LoomNetNode *node)
 {
@@ -87,7 +87,7 @@ is_arranged (const LoomNet *net, const LoomNetNode *node)
     }
 }
 
-/* Drops advice about images that were permuted on purpose. */
+/* Removes advice about images that were permuted on purpose. */
 static void
 drop_needless_advice (LoomNet *net)
 {
@@ -102,7 +102,7 @@ drop_needless_advice (LoomNet *net)
     }
 }
 
-/* TRUE for a loss with logits of images and classes of samples: a flatten is missing on the way. */
+/* TRUE for a loss with logits of images and classes of samples, so that a flatten is missing before it. */
 static gboolean
 compares_images (const LoomNet *net, guint node)
 {
@@ -120,9 +120,9 @@ compares_images (const LoomNet *net, guint node)
          && to->output[n->input[target].output].shape.rank == 1;
 }
 
-/* Turns that advice into the fault, instead of the faults that follow from it. */
+/* Makes that advice the fault, in place of faults that follow from it. */
 static void
-blame_advice (LoomNet *net)
+promote_advice (LoomNet *net)
 {
   for (guint k = loom_faults_length (net->faults); k-- > 0;)
     {
@@ -152,5 +152,5 @@ loom_net_keep_roots (LoomNet *net)
 {
   drop_repeated_advice (net);
   drop_needless_advice (net);
-  blame_advice (net);
+  promote_advice (net);
 }

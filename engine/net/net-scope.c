@@ -1,8 +1,7 @@
-/* Compiles a scope: which operator or module each node is, and where each wire goes, as indexes.
+/* Compiles a scope: finds the operator or module of each node, and the ends of each wire as indices.
  *
- * A module is compiled once, independent of its number of uses, so an expansion to 10,000 copies follows indexes only,
- * and a wrong wire is reported once. A module whose arguments are modules is compiled once for each choice of them.
- */
+ * A module is compiled once, whatever the number of its uses, so an expansion to 10,000 copies only follows indices,
+ * and a wrong wire is reported once. A module whose arguments are modules is compiled once for each choice of them. */
 #include "engine/net/net-private.h"
 #include "engine/program/loom-prim.h"
 
@@ -55,7 +54,7 @@ new_advice (LoomNet *net, const char *name)
   for (guint i = 0; ops[i] != NULL; i++)
     g_ptr_array_add (names, (gpointer)ops[i]->name);
   g_ptr_array_add (names, NULL);
-  /* A known name of another framework is better than a similar spelling. */
+  /* A name that is known from another framework is a better hint than a similar spelling. */
   advice->op = called != NULL ? called->name : loom_nearest (name, (const char *const *)names->pdata);
   if (called != NULL)
     text = g_strdup_printf ("Did you mean “%s”, which also has this name?", called->name);
@@ -72,8 +71,7 @@ new_advice (LoomNet *net, const char *name)
   return advice;
 }
 
-/* Cached, since a graph of another program may have an unknown name in every node, and each search visits all
- * operators. */
+/* Cached: a graph from another program may have an unknown name in every node, and each search visits all operators. */
 static const Advice *
 find_advice (LoomNet *net, const char *name)
 {
@@ -146,7 +144,7 @@ find_scope (LoomNet *net, const NetLocal *local, const char *path, const NetEnvi
       return NULL;
     }
 
-  /* Only arguments that are modules themselves matter to how a scope is wired. */
+  /* Only arguments that are modules affect the wiring of a scope. */
   inner.items = loom_net_alloc (&net->arena, sizeof (NetArgument) * (loom_element_n_children (element) + 1));
   for (guint i = 0; i < loom_element_n_children (element); i++)
     {
@@ -198,7 +196,7 @@ report_check (gpointer data, const char *parameter, const char *message)
   return loom_net_fault (at->net, at->element, at->path, LOOM_ERROR_SCHEMA, parameter, "%s", message);
 }
 
-/* The modules that a loop runs, which the attribute names with commas between. */
+/* Finds the modules that a loop runs; the attribute names them, separated by commas. */
 static void
 find_bodies (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments)
 {
@@ -249,7 +247,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
   LoomOpRole role = known != NULL ? known->role : LOOM_ROLE_NONE;
 
   if (!loom_id_is_valid (local->id) || loom_scope_find_node (scope->element, local->id) != local->element)
-    return FALSE; /* loom_graph_check said so */
+    return FALSE; /* loom_graph_check() has reported it */
   path = local->path = loom_net_join (net, path, local->id);
   if (op == NULL || module != NULL)
     {
@@ -284,7 +282,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
 
 /* ---- inputs --------------------------------------------------------------- */
 
-/* Inputs that must be wired and are not; gaps in numbered ones. */
+/* Reports required inputs that are not wired, and gaps in numbered ones. */
 static void
 check_inputs (LoomNet *net, NetLocal *local)
 {
@@ -329,7 +327,8 @@ check_inputs (LoomNet *net, NetLocal *local)
         continue;
       if (local->kind == NET_MODULE && local->op != NULL && loom_net_begins_as_zeros (local, i))
         continue;
-      /* A chain of copies feeds its first input itself from the second copy on, but the first needs a wire too. */
+      /* In a chain of copies the first input of all but the first copy is wired to the copy before; the first copy
+       * needs a wire. */
       if (local->kind == NET_OP)
         name = specs[i].name;
       else if (local->kind == NET_MODULE)
@@ -429,7 +428,8 @@ compile (LoomNet *net, NetScope *scope, const NetEnvironment *arguments, const c
       check_inputs (net, scope->locals + i);
 }
 
-/* Of modules within modules, each of which is a call of the compiler and of everything that walks through them. */
+/* Maximum nesting of modules in modules. The compiler, and all functions that walk through modules, recurse for
+ * each. */
 #define MAX_MODULES 60
 
 static void

@@ -1,7 +1,7 @@
-/* Stages of a pipeline as nodes name them, followed along the wires of a flat net.
+/* Finds the pipeline stages of nodes along the wires of a flat net.
  *
- * A node without a stage of its own belongs to the last one that it reads from, so that a file names a stage where one
- * begins. The nodes of a loop's bodies are in the stage of the node that runs it. */
+ * A node that names no stage belongs to the last stage from which it reads, so a file names a stage only at its
+ * beginning. The nodes of a loop's bodies are in the stage of the node that runs it. */
 #include "engine/net/net-private.h"
 
 static int
@@ -14,7 +14,7 @@ own_stage (const LoomNet *net, guint node)
   return n->stage;
 }
 
-/* The last stage that a node reads from, and the input by which it does; a weight it may read from any. */
+/* The last stage from which a node reads, and the input. Weights do not count: a node may read one of any stage. */
 static int
 stage_before (const LoomNet *net, guint node, const int *stage, guint *input)
 {

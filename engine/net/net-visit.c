@@ -1,8 +1,8 @@
-/* Bodies that data choose, switch and recurse: what differs from net-loop.c.
+/* Bodies that data choose, switch and recurse: the differences from net-loop.c.
  *
- * The body of a recurse, and that of a switch whose samples choose, gets some rows of a batch and not always as many.
- * Such a body is typed for all rows, and lowered for several numbers of them: its nodes are typed again for each in a
- * net that shares all else. */
+ * The body of a recurse, and that of a switch with one choice per sample, gets a varying number of rows of a batch.
+ * Such a body is typed for all rows, and lowered for several numbers of rows: for each, its nodes are typed again, in a
+ * net that shares everything else. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -27,9 +27,9 @@ find_port (const NetScope *scope, gboolean is_input, const char *id)
   return -1;
 }
 
-/* Fills the places in `scope` of the first body's inputs or outputs. */
+/* Finds the positions in `scope` of the first body's inputs or outputs. */
 static gboolean
-match_ports (LoomNet *net, const NetLocal *local, const NetScope *scope, gboolean is_input, guint *place)
+match_ports (LoomNet *net, const NetLocal *local, const NetScope *scope, gboolean is_input, guint *position)
 {
   const NetScope *first = local->bodies[0].scope;
   guint n = is_input ? first->n_inputs : first->n_outputs, m = is_input ? scope->n_inputs : scope->n_outputs;
@@ -43,7 +43,7 @@ match_ports (LoomNet *net, const NetLocal *local, const NetScope *scope, gboolea
       if (at < 0)
         missing = port_id (first, is_input, i);
       else
-        place[i] = (guint)at;
+        position[i] = (guint)at;
     }
   for (guint i = 0; i < m && missing == NULL; i++)
     if (find_port (first, is_input, port_id (scope, is_input, i)) < 0)
@@ -94,7 +94,7 @@ is_row (const LoomType *type, LoomDim rows)
   return type->shape.rank > 0 && loom_dim_compatible (type->shape.dim[0], rows);
 }
 
-/* FALSE after a fault: of each sample's own choice all tensors have a row for each sample. */
+/* FALSE after a fault. If each sample chooses, all tensors must have a row for each sample. */
 static gboolean
 check_rows (LoomNet *net, NetNode *n, const char *port, const LoomType *type, LoomDim rows)
 {
@@ -168,8 +168,8 @@ loom_net_infer_switch (LoomNet *net, NetNode *n)
 
 /* ---- trees ----------------------------------------------------------------------- */
 
-/* With an arity of n an output that is carried to h is what the inputs h0 … hn-1 are at the parent, else the input h.
- */
+/* If the tree has arity n, an output that is carried to h is what the inputs h0 … hn-1 of the parent receive; otherwise
+ * the input h receives it. */
 void
 loom_net_prepare_tree (LoomNet *net, NetNode *n)
 {
@@ -210,7 +210,7 @@ loom_net_prepare_tree (LoomNet *net, NetNode *n)
                       "“%s” carries no value from children to parents. Set carry on a module_output.", module->name);
 }
 
-/* What children give has a row for each node; other inputs are [B, N, …], and the body gets [B·N, …]. */
+/* Values from children have a row for each tree node; other inputs are [B, N, …], and the body gets [B·N, …]. */
 void
 loom_net_infer_tree_border (LoomNet *net, NetNode *n)
 {
@@ -244,7 +244,7 @@ loom_net_infer_tree_border (LoomNet *net, NetNode *n)
   loom_infer_output (&n->infer, 0, from_children ? loom_infer_dtype (&n->infer, "dtype") : type->dtype, &shape);
 }
 
-/* FALSE after a fault: each input has a row for each node. */
+/* FALSE after a fault. Each input must have a row for each tree node. */
 static gboolean
 check_nodes (LoomNet *net, NetNode *n, const LoomType *parent)
 {
@@ -313,7 +313,7 @@ loom_net_infer_tree (LoomNet *net, NetNode *n)
 /* ---- for another number of rows ------------------------------------------------------ */
 
 static gboolean
-stands_in (const NetNode *n, const NetLoop *loop)
+is_in_loop (const NetNode *n, const NetLoop *loop)
 {
   for (const NetLoop *l = n->loop; l != NULL; l = l->outer)
     if (l == loop)
@@ -321,7 +321,7 @@ stands_in (const NetNode *n, const NetLoop *loop)
   return FALSE;
 }
 
-/* A node as it was before it was typed. */
+/* Copies a node with its state before it was typed. */
 static NetNode *
 copy_node (LoomNet *to, const NetNode *from)
 {
@@ -345,7 +345,7 @@ copy_node (LoomNet *to, const NetNode *from)
   return n;
 }
 
-/* Loops within the body, whose steps are computed again. */
+/* Copies the loops inside the body, whose iterations are computed again. */
 static void
 copy_loops (LoomNet *to, const LoomNet *net, const NetLoop *loop)
 {
@@ -353,7 +353,7 @@ copy_loops (LoomNet *to, const LoomNet *net, const NetLoop *loop)
     {
       NetLoop *from = net->loops->pdata[k], *copy;
 
-      if (!stands_in (net->nodes->pdata[from->node], loop))
+      if (!is_in_loop (net->nodes->pdata[from->node], loop))
         continue;
       copy = loom_net_alloc (&to->arena, sizeof *copy);
       *copy = *from;
@@ -370,7 +370,7 @@ copy_loops (LoomNet *to, const LoomNet *net, const NetLoop *loop)
     }
 }
 
-/* The type of a border: that which it has, with other rows. */
+/* Sets the type of a border node: its type, with another number of rows. */
 static void
 set_border (NetNode *n, const NetNode *from, gint64 rows)
 {
@@ -393,14 +393,14 @@ loom_net_retype (const LoomNet *net, const NetLoop *loop, gint64 all, gint64 row
   to->reported = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   to->nodes = g_ptr_array_copy (net->nodes, NULL, NULL);
   to->has_binding = TRUE;
-  /* Of a switch the rows are samples: shapes within it that name them go along. */
+  /* The rows of a switch are samples, so shapes in its body that use the symbol B change with them. */
   if (loop->spec->kind == LOOM_LOOP_SWITCH && net->binding.value['B' - 'A'] == all)
     to->binding.value['B' - 'A'] = rows;
   ones = to->binding;
   for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
     ones.value[i] = MAX (ones.value[i], 1);
   for (guint i = 0; i < to->nodes->len; i++)
-    if (stands_in (net->nodes->pdata[i], loop))
+    if (is_in_loop (net->nodes->pdata[i], loop))
       to->nodes->pdata[i] = copy_node (to, net->nodes->pdata[i]);
   copy_loops (to, net, loop);
   for (guint i = 0; i < to->nodes->len; i++)

@@ -1,9 +1,9 @@
-/* Wires of a scope: the ends of each as indexes of nodes and ports, and the faults of ends that are none. */
+/* Resolves the wires of a scope: the ends of each become indices of nodes and ports. Reports ends that do not exist. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
 
-/* TRUE if a wire's end leads to a weight of the node, or of a node in the module. */
+/* TRUE if the end of a wire is a weight of the node, or of a node in the module. */
 static gboolean
 leads_to_weight (const NetLocal *local, const char *way)
 {
@@ -31,7 +31,7 @@ leads_to_weight (const NetLocal *local, const char *way)
 
 /* ---- words for faults ------------------------------------------------------- */
 
-/* Takes names. */
+/* names: (transfer full) */
 static void
 add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *attribute,
                 const char *side, const char *port, GPtrArray *names)
@@ -59,7 +59,7 @@ add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const Loo
 
       fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s “%s”. It has: %s.", local->id,
                               side, port, list);
-      /* Weights can be read too, but a list of outputs is not where one looks for them. */
+      /* Weights can be read too, but a user does not expect them in a list of outputs. */
       g_ptr_array_set_size (names, (int)names->len - 1);
       if (local->kind == NET_OP && strcmp (side, "output") == 0)
         for (guint k = 0; loom_op_weight_name (local->op, k) != NULL; k++)
@@ -85,7 +85,7 @@ port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const gu
 
 /* ---- wires ---------------------------------------------------------------- */
 
-/* TRUE if a wire that names no port means this input of a module: it is the only one that needs a wire. */
+/* TRUE if a wire that names no port means this input of a module, the only one that needs a wire. */
 static gboolean
 is_only_input (const NetLocal *local, guint input)
 {
@@ -97,7 +97,7 @@ is_only_input (const NetLocal *local, guint input)
   return TRUE;
 }
 
-/* The index of an input; -1 after a fault. Variadic inputs grow with the wires that name them. */
+/* The index of an input; −1 after a fault. The number of variadic inputs grows with the wires that name them. */
 static int
 input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *port)
 {
@@ -231,7 +231,7 @@ loom_net_grow_inputs (LoomNet *net, NetLocal *local, guint n)
   NetWire **wires;
   gboolean *wrong;
 
-  /* The room is doubled in the arena, so that a thousand inputs of one node stay linear. */
+  /* The size is doubled, so that a thousand inputs of one node take linear time. */
   if (n > local->n_ports)
     {
       wires = loom_net_alloc (&net->arena, sizeof (NetWire *) * room);

@@ -2,7 +2,7 @@
 #include "engine/onnx/loom-onnx.h"
 
 static void
-say (GError **error)
+set_error (GError **error)
 {
   g_set_error (
       error, LOOM_ERROR, LOOM_ERROR_USAGE,
@@ -13,7 +13,7 @@ say (GError **error)
 LoomOnnx *
 loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error)
 {
-  say (error);
+  set_error (error);
   return NULL;
 }
 
@@ -21,14 +21,14 @@ LoomOnnx *
 loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
                      GError **error)
 {
-  say (error);
+  set_error (error);
   return NULL;
 }
 
 LoomTensor *
 loom_onnx_read_tensor (const char *path, char **name, GError **error)
 {
-  say (error);
+  set_error (error);
   return NULL;
 }
 
@@ -36,7 +36,7 @@ LoomOnnxWriter *
 loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
                       LoomFaults *faults, GError **error)
 {
-  say (error);
+  set_error (error);
   return NULL;
 }
 
@@ -73,13 +73,13 @@ loom_onnx_writer_mapped (const LoomOnnxWriter *self)
 GBytes *
 loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error)
 {
-  say (error);
+  set_error (error);
   return NULL;
 }
 
 gboolean
 loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error)
 {
-  say (error);
+  set_error (error);
   return FALSE;
 }

@@ -1,4 +1,5 @@
-/* Attributes of ONNX nodes, and the numbers that older and newer operator sets pass as attributes or as inputs. */
+/* Reads the attributes of ONNX nodes, and numbers that are attributes in older operator sets and inputs in newer
+ * ones. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
   return a != NULL && a->has_i ? a->i : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
 }
 
-/* Attributes are f32: 0.899999976 as a double was written as 0.9. */
+/* Attributes are f32. A double of 0.899999976 was written as 0.9. */
 static double
 as_written (float x)
 {
@@ -99,23 +100,24 @@ static const struct
 {
   const char *op, *names;
 } without_effect[] = {
-  { "*", "consumed_inputs noop_with_empty_axes seed stash_type" }, /* the first until operator set 5: memory to reuse */
+  /* the first: memory to reuse, until operator set 5 */
+  { "*", "consumed_inputs noop_with_empty_axes seed stash_type" },
   { "Attention", "kv_num_heads q_num_heads softmax_precision" },
-  { "BatchNormalization", "is_test" }, /* until operator set 6, as its outputs do since */
-  { "Cast", "round_mode saturate" },   /* of float8, which is refused */
+  { "BatchNormalization", "is_test" }, /* until operator set 6; later the outputs determine it */
+  { "Cast", "round_mode saturate" },   /* for float8, which is refused */
   { "CastLike", "round_mode saturate" },
   { "DequantizeLinear", "axis" }, /* of a scale for the whole tensor */
   { "Dropout", "is_test" },
-  { "GRU", "output_sequence" }, /* until operator set 3, as its outputs do since */
+  { "GRU", "output_sequence" }, /* until operator set 3; later the outputs determine it */
   { "Gemm", "beta broadcast" },
   { "Gradient", "xs zs" },
-  { "If", "else_branch then_branch" }, /* of a choice that is made while importing */
+  { "If", "else_branch then_branch" }, /* of an If that is decided during the import */
   { "LSTM", "output_sequence" },
   { "MaxPool", "storage_order" },
   { "QuantizeLinear", "axis precision saturate" },
   { "RNN", "output_sequence" },
   { "Split", "num_outputs" },
-  { "TopK", "sorted" }, /* here they always are */
+  { "TopK", "sorted" }, /* results are always sorted here */
 };
 
 void

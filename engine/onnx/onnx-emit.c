@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-/* The most numbers in an attribute, readable by a person and the limit of the constant node; larger tables become
- * parameters. */
+/* Maximum number of elements in an attribute: the limit of the constant node, which keeps graphs readable. Larger
+ * tables become parameters. */
 #define MAX_CONSTANT 256
-/* A parameter is a float, in which larger integers are not exact. */
+/* A parameter is a float, which cannot represent larger integers exactly. */
 #define MAX_EXACT 16777216
 
-/* The wire that a mapping gets after a failure, so that it can still query types. */
+/* The wire that mappings get after a failure, so that they can still query types. */
 static const OnnxWire placeholder = { .port = "out", .type = { .dtype = LOOM_F32 } };
 
 /* ---- nodes ------------------------------------------------------------ */
@@ -58,7 +58,7 @@ param_of (const LoomOp *op, const char *name)
   return NULL;
 }
 
-/* "3,3" as "3" where one value stands for all. */
+/* "3,3" becomes "3" if one value stands for all. */
 static char *
 shortest (const LoomParamSpec *param, const char *value)
 {
@@ -88,9 +88,9 @@ onnx_node_set (OnnxNode *node, const char *name, const char *value)
 
 /* ---- faults ----------------------------------------------------------- */
 
-/* "“relu_4”" or, for a node without a name, its first output. */
+/* "“relu_4”"; for a node without a name, its first output. */
 static const char *
-place_of (const Onnx__NodeProto *node)
+position_of (const Onnx__NodeProto *node)
 {
   return node->name != NULL && *node->name ? node->name : node->n_output > 0 ? node->output[0] : NULL;
 }
@@ -107,7 +107,7 @@ onnx_fail (OnnxCtx *c, const char *format, ...)
   va_start (args, format);
   sentence = g_strdup_vprintf (format, args);
   va_end (args);
-  loom_faults_add (c->all->faults, LOOM_ERROR_UNKNOWN_OP, 0, place_of (c->node), NULL, "%s: %s", c->node->op_type,
+  loom_faults_add (c->all->faults, LOOM_ERROR_UNKNOWN_OP, 0, position_of (c->node), NULL, "%s: %s", c->node->op_type,
                    sentence);
 }
 
@@ -121,12 +121,12 @@ insert (LoomGraph *graph, LoomElement *element)
   loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
 }
 
-/* At the end of the alphabet, where no names of the model are mapped. */
+/* At the end of the alphabet, which names of the model do not use. */
 #define LETTERS 6
 
-/* Unknown dimensions have no spelling, so they are unused symbols for the time of one inference. Those of several
- * inputs that are equally far from the right are taken for one: operators that join inputs ask for equal sizes there,
- * and the sizes are checked when the graph runs. */
+/* Unknown dimensions have no notation, so they are unused symbols during one inference. Those of several inputs at the
+ * same distance from the right share a symbol: operators that combine inputs require equal sizes there, and the sizes
+ * are checked when the graph runs. */
 static LoomShape
 name_unknown (const LoomShape *shape)
 {
@@ -181,7 +181,7 @@ tell_fault (OnnxCtx *c, const OnnxNode *node, const LoomFaults *faults)
     }
 }
 
-/* Own weights must have the shape that the operator asks for. */
+/* The node's own weights must have the shape that the operator requires. */
 static void
 check_weights (OnnxCtx *c, const OnnxNode *node, const LoomNet *net)
 {
@@ -245,7 +245,7 @@ onnx_infer (OnnxCtx *c, OnnxNode *node)
 /* ---- emitting --------------------------------------------------------- */
 
 static void
-take_own (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
+add_own_weight (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
 {
   OnnxWire *wire = g_new0 (OnnxWire, 1);
   OnnxWeight *weight = g_new0 (OnnxWeight, 1);
@@ -257,7 +257,7 @@ take_own (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
                       .port = g_intern_string (port),
                       .type = { LOOM_F32, loom_tensor_shape (value->constant) } };
   g_ptr_array_add (c->all->wires, wire);
-  /* Other users of this weight are tied to it. */
+  /* Other readers of this weight are tied to it. */
   value->wire = wire;
 }
 
@@ -301,7 +301,7 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
       if (port == NULL)
         onnx_fail (c, "“%s” has no input number %u.", name, i + 1);
       else if (in[i]->own != NULL)
-        take_own (c, node, port, in[i]->own);
+        add_own_weight (c, node, port, in[i]->own);
       else
         node->in[i] = in[i];
     }

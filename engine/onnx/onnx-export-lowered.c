@@ -1,7 +1,7 @@
 /* Writes a node by its lowering: the planner's program, primitive by primitive, in ONNX.
  *
  * So every operator can be exported without code of its own, with the same values by construction. The lowerings for
- * several bindings must agree except in their numbers; if they do not (an unrolled loop over a dynamic size) the size
+ * several bindings must be equal except for numbers; if they are not (an unrolled loop over a dynamic size), the size
  * has to be fixed. */
 #include "engine/onnx/onnx-export-prim.h"
 
@@ -87,8 +87,8 @@ onnx_prim_is_wanted (OnnxPrim *q, guint i)
   return FALSE;
 }
 
-/* A size that no product of symbols explains (rows of an image of dynamic height after a convolution) may still be
- * a size of one of the node's inputs. */
+/* A size that is no product of symbols (rows of an image of dynamic height after a convolution) may still be a size of
+ * an input of the node. */
 OnnxSize
 onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS])
 {
@@ -207,7 +207,7 @@ onnx_prim_compute_type (LoomDType dtype)
   return dtype == LOOM_F64 ? LOOM_F64 : loom_dtype_is_float (dtype) ? LOOM_F32 : LOOM_I64;
 }
 
-/* ---- the walk ----------------------------------------------------------- */
+/* ---- all instructions --------------------------------------------------------- */
 
 static const OnnxPrimWriter *
 find_writer (const LoomPrim *prim)
@@ -277,7 +277,7 @@ has_writers (const LoomProgram *p)
   return TRUE;
 }
 
-/* The same instructions on the same values, and only numbers that differ. */
+/* TRUE if the instructions and their operands are the same, and only numbers differ. */
 static gboolean
 is_alike (const LoomProgram *a, const LoomProgram *b)
 {
@@ -300,7 +300,7 @@ is_alike (const LoomProgram *a, const LoomProgram *b)
   return TRUE;
 }
 
-/* Inputs of the program are named as the ports that the node reads. */
+/* Inputs of the program have the names of the ports that the node reads. */
 static void
 feed (OnnxPrim *q)
 {
@@ -333,7 +333,7 @@ onnx_prim_write_program (OnnxPrim *q)
 }
 
 static void
-give_outputs (OnnxPrim *q)
+set_outputs (OnnxPrim *q)
 {
   for (guint i = 0; i < loom_program_n_outputs (q->p[0]) && !q->w->failed; i++)
     {
@@ -352,7 +352,7 @@ onnx_write_lowered (OnnxWrite *w)
 
   for (guint k = 0; k < q.n && !w->failed; k++)
     {
-      /* How many parts a size is cut into may depend on it. */
+      /* The number of parts into which a size is cut may depend on it. */
       if (loom_net_node (w->all->bound[k], w->index)->n_outputs != w->node->n_outputs)
         {
           alike = FALSE;
@@ -378,7 +378,7 @@ onnx_write_lowered (OnnxWrite *w)
       q.var = g_new0 (OnnxVar *, loom_program_n_values (q.p[0]) + 1);
       feed (&q);
       onnx_prim_write_program (&q);
-      give_outputs (&q);
+      set_outputs (&q);
       g_free (q.var);
     }
   for (guint k = 0; k < q.n; k++)

@@ -1,7 +1,7 @@
 /* Builds the exported model and its protobuf message.
  *
- * Nodes refer to values instead of names, so that a value can later take a port's name, and unused values are left out.
- * The export owns all parts of the message and frees them. */
+ * Nodes refer to values by pointers instead of names, so that a value can later get a port's name, and unused values
+ * are left out. The export owns all parts of the message and frees them. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -306,8 +306,8 @@ onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to)
   return y;
 }
 
-/* One size that is not known is what is left over, which Reshape writes as -1; with one open size and no zero among the
- * others that serves as well. */
+/* One unknown size can be −1, which Reshape replaces by the remainder. This also works for a dynamic size if it is the
+ * only one and no other size is 0. */
 OnnxVar *
 onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes)
 {
@@ -401,7 +401,7 @@ make_node (OnnxExport *all, OnnxOutNode *from)
   return node;
 }
 
-/* "B", "2*B", "B*T": what readers show. */
+/* "B", "2*B", "B*T": the notation that viewers show. */
 static char *
 dim_text (OnnxExport *all, LoomDim d)
 {
@@ -466,7 +466,8 @@ make_entry (OnnxExport *all, const char *key, const char *value)
   return entry;
 }
 
-/* Readers map the file and require page alignment of each tensor. Small ones stay in the model for shape inference. */
+/* Readers map the file and require page alignment of each tensor. Small tensors stay in the model for shape
+ * inference. */
 #define EXTERNAL_ALIGN 4096
 #define EXTERNAL_MIN   1024
 
@@ -511,7 +512,8 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   return proto;
 }
 
-/* From the outputs back: a node is needed if one of its results is, and then all outputs of its body. */
+/* Marks nodes from the outputs back: a node is needed if one of its results is, and then all outputs of its body
+ * are. */
 static void
 mark (GPtrArray *nodes, GPtrArray *outputs)
 {
@@ -548,7 +550,7 @@ onnx_node_is_needed (const OnnxOutNode *node)
   return FALSE;
 }
 
-/* The types of results that are no outputs, since those have theirs already. */
+/* The types of results except outputs, which have their own. */
 static void
 make_infos (OnnxExport *all, Onnx__GraphProto *graph, GPtrArray *nodes, GPtrArray *outputs)
 {
@@ -567,7 +569,7 @@ make_infos (OnnxExport *all, Onnx__GraphProto *graph, GPtrArray *nodes, GPtrArra
     }
 }
 
-/* Nodes and ends of a graph. */
+/* Writes the nodes, inputs and outputs of a graph. */
 static Onnx__GraphProto *
 make_nodes (OnnxExport *all, const char *name, GPtrArray *nodes, GPtrArray *inputs, GPtrArray *outputs)
 {
@@ -589,7 +591,7 @@ make_nodes (OnnxExport *all, const char *name, GPtrArray *nodes, GPtrArray *inpu
   return graph;
 }
 
-/* Its constants and weights stand in the graph around it. */
+/* Its constants and weights are in the graph around it. */
 static Onnx__GraphProto *
 make_body (OnnxExport *all, const OnnxBody *from)
 {

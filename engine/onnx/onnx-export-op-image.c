@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* PyTorch's modes in ONNX's words. */
+/* The modes of PyTorch with ONNX's names. */
 static const struct
 {
   const char *ours, *mode, *coordinates, *nearest;
@@ -13,7 +13,7 @@ static const struct
   { "trilinear", "linear", "half_pixel", NULL },   { "bicubic", "cubic", "half_pixel", NULL },
 };
 
-/* Sizes [N, C, given…]: the first two are looked up where they are dynamic. */
+/* Sizes [N, C, given…]; the first two are looked up in the model if they are dynamic. */
 static OnnxVar *
 sizes_var (OnnxWrite *w, guint n)
 {
@@ -42,8 +42,8 @@ scales_var (OnnxWrite *w, guint n)
   return onnx_tensor_var (w->all, t, name);
 }
 
-/* The nearest pixel changes abruptly between two positions, so a rounding error would change it: only whole factors are
- * safe. Interpolated values change smoothly. */
+/* With "nearest" a rounding error may change the pixel, so only whole factors are exported. Interpolated values change
+ * smoothly. */
 static gboolean
 is_whole (OnnxWrite *w, guint n)
 {
@@ -92,7 +92,7 @@ write_upsample (OnnxWrite *w)
   return TRUE;
 }
 
-/* An even number of neighbours leans to the other side there, and only images are taken. */
+/* An even number of neighbours is asymmetric in the other direction in ONNX, and ONNX accepts only images. */
 static gboolean
 write_local_response_norm (OnnxWrite *w)
 {

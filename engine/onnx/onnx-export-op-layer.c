@@ -1,4 +1,4 @@
-/* Exports layers with weights, which keep PyTorch's names and layouts, for these also ONNX's. */
+/* Exports layers with weights. Their names and layouts are PyTorch's, which are also ONNX's for these layers. */
 #include "engine/onnx/onnx-export-private.h"
 
 #define CALL(op, ...) onnx_call (w->all, op, ONNX_VARS (__VA_ARGS__))
@@ -44,7 +44,7 @@ set_windows (OnnxWrite *w, OnnxOutNode *node)
   onnx_node_set_int (w->all, node, "group", onnx_write_int (w, "groups"));
 }
 
-/* "1", "1,2", "same" or "valid", which inference has checked. An odd one of “same” goes to the end. */
+/* "1", "1,2", "same" or "valid", which inference has checked. For “same”, an odd padding is at the end. */
 static void
 set_padding (OnnxWrite *w, OnnxOutNode *node)
 {
@@ -79,8 +79,8 @@ write_conv (OnnxWrite *w)
   return TRUE;
 }
 
-/* output_padding removes less from the end. Positions outside the padding hold only the bias, so zeros are appended
- * there and the bias is added last; ONNX's own attribute must be less than the stride. */
+/* output_padding removes less from the end. Positions beyond the padding contain only the bias, so zeros are appended
+ * and the bias is added last. ONNX's own attribute must be smaller than the stride. */
 static gboolean
 write_conv_transpose (OnnxWrite *w)
 {
@@ -109,7 +109,7 @@ write_conv_transpose (OnnxWrite *w)
   return TRUE;
 }
 
-/* One number a channel, where the layer has no weights of its own. */
+/* One number for each channel, if the layer has no weights of its own. */
 static OnnxVar *
 filled (OnnxWrite *w, gint64 channels, double value)
 {
@@ -127,7 +127,7 @@ write_batch_norm (OnnxWrite *w)
   LoomDim channels = onnx_write_type (w, 0)->shape.dim[1];
   OnnxVar *mean = onnx_write_weight (w, "running_mean"), *weight = onnx_write_weight (w, "weight");
 
-  /* Without running statistics it is that of the batch, which ONNX has in training only. */
+  /* Without running statistics a batch norm uses those of the batch, which ONNX has in training only. */
   if (mean == NULL || !loom_dim_is_known (channels))
     return FALSE;
   OnnxOutNode *node
@@ -156,7 +156,7 @@ write_prelu (OnnxWrite *w)
   OnnxVar *slope = onnx_write_weight (w, "weight");
   gint64 axes[LOOM_SHAPE_MAX_RANK];
 
-  /* A slope per channel is broadcast over the dimensions after the channels. */
+  /* A slope for each channel is broadcast over the dimensions after the channels. */
   for (int i = 0; i + 2 < shape->rank; i++)
     axes[i] = i + 1;
   if (onnx_write_int (w, "num_parameters") > 1 && shape->rank > 2)

@@ -14,7 +14,7 @@ has_param (OnnxWrite *w, const char *name)
 
 typedef struct
 {
-  guint n; /* dimensions */
+  guint n; /* number of dimensions */
   gint64 kernel[3], stride[3], padding[3];
 } Window;
 
@@ -32,7 +32,7 @@ window_of (OnnxWrite *w)
   return window;
 }
 
-/* before and after: rows of padding by dimension. */
+/* before, after: rows of padding, by dimension. */
 static OnnxOutNode *
 window_node (OnnxWrite *w, const char *op, OnnxVar *x, const Window *window, const gint64 *before, const gint64 *after)
 {
@@ -57,8 +57,8 @@ pool_node (OnnxWrite *w, const char *op)
   return node;
 }
 
-/* Indices of maxima refer to the whole tensor in ONNX and to their channel here: the remainder by the channel's size.
- */
+/* In ONNX indices of maxima refer to the whole tensor, here to their channel: the remainder of the division by the
+ * channel's size. */
 static OnnxVar *
 in_channel (OnnxWrite *w, OnnxVar *index)
 {
@@ -96,9 +96,9 @@ write_max_pool (OnnxWrite *w)
   return TRUE;
 }
 
-/* By ceil_mode the last window may reach beyond the padding. What lies there does not count, but OpenVINO 2026.4 counts
- * it where padding counts. So padding becomes zeros of the operand, and the rest padding that does not count. FALSE
- * where no window reaches so far, or sizes are not known. */
+/* With ceil_mode the last window may extend beyond the padding. Positions there do not count, but OpenVINO 2026.4
+ * counts them if padding counts. So padding becomes zeros of the operand, and the rest becomes padding that does not
+ * count. FALSE if no window extends so far, or if sizes are not known. */
 static gboolean
 write_ceil_avg_pool (OnnxWrite *w)
 {

@@ -1,7 +1,8 @@
-/* rnn, gru and lstm as ONNX's layers of these names, one after the other, with the gates in ONNX's order.
+/* Exports rnn, gru and lstm as ONNX's layers of these names, one after another, with the gates in ONNX's order.
  *
- * ONNX has no projection; an lstm with one is exported by its lowering, as a loop. So is a layer with lengths and a
- * dynamic batch or number of steps: OpenVINO 2026.4 silently drops sequence_lens there, and computes other numbers. */
+ * ONNX has no projection, so an lstm with one is exported by its lowering, as a loop. So is a layer with lengths and a
+ * dynamic batch or number of steps: OpenVINO 2026.4 silently ignores sequence_lens in this case and computes other
+ * numbers. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -12,10 +13,10 @@ typedef struct
 {
   const char *op; /* ONNX's */
   guint gates;
-  guint order[4]; /* PyTorch's gate that is ONNX's gate k */
+  guint order[4]; /* by ONNX's gate: PyTorch's gate */
 } Layer;
 
-/* PyTorch's i f g o are ONNX's i o f c, and its r z n are z r h. */
+/* PyTorch's i f g o are ONNX's i o f c, and PyTorch's r z n are ONNX's z r h. */
 static const Layer layers[] = {
   { "RNN", 1, { 0 } },
   { "GRU", 3, { 1, 0, 2 } },
@@ -31,7 +32,7 @@ layer_of (const OnnxWrite *w)
   g_assert_not_reached ();
 }
 
-/* Gates of [gates · hidden, …] in ONNX's order; a tensor is sorted here and now, anything else where the model runs. */
+/* Sorts the gates of [gates · hidden, …] in ONNX's order: a tensor during the export, any other value in the model. */
 static OnnxVar *
 sorted (OnnxWrite *w, const Layer *layer, OnnxVar *v, gint64 hidden, const char *name)
 {
@@ -66,7 +67,7 @@ concat (OnnxWrite *w, guint n, OnnxVar **parts, gint64 axis)
   return onnx_node_result (w->all, node, 0);
 }
 
-/* [directions, rows, …] of a weight, or of the two biases one after the other; NULL where there is none. */
+/* [directions, rows, …] of a weight, or of the two biases one after another; NULL if there is none. */
 static OnnxVar *
 weights_of (OnnxWrite *w, const Layer *layer, const char *first, const char *second, guint number, gint64 hidden)
 {
@@ -90,7 +91,7 @@ weights_of (OnnxWrite *w, const Layer *layer, const char *first, const char *sec
   return concat (w, directions, each, 0);
 }
 
-/* The states of one layer among those of all, along axis 0. */
+/* The states of one layer, from those of all layers, along axis 0. */
 static OnnxVar *
 state_of (OnnxWrite *w, const char *port, guint number, guint n_layers)
 {
@@ -143,7 +144,7 @@ write_recurrent (OnnxWrite *w)
                          state_of (w, "h_0", l, n_layers),
                          n_states == 2 ? state_of (w, "c_0", l, n_layers) : NULL };
       if (in[1] == NULL || in[2] == NULL)
-        return TRUE; /* a weight has no numbers, which is a fault already */
+        return TRUE; /* a weight has no numbers, which was reported */
       OnnxOutNode *node = onnx_add_node (w->all, layer->op, G_N_ELEMENTS (in), in);
       onnx_node_set_int (w->all, node, "hidden_size", hidden);
       if (directions == 2)

@@ -1,9 +1,9 @@
-/* Reductions along dimensions, in ONNX, which has an operator for each and drops the dimensions itself. logsumexp is
- * written by its lowering: OpenVINO 2026.4 reduces along all dimensions where ReduceLogSumExp has axes as an attribute,
- * as operator set 17 does. */
+/* Exports reductions along dimensions; ONNX has an operator for each, which also removes the dimensions. logsumexp is
+ * exported by its lowering: OpenVINO 2026.4 reduces along all dimensions if ReduceLogSumExp has axes as an attribute,
+ * as in operator set 17. */
 #include "engine/onnx/onnx-export-private.h"
 
-/* Axes are an input of ReduceSum since opset 13, of the others since 18; none stands for all. */
+/* Axes are an input of ReduceSum since opset 13, of the others since 18; without axes all are reduced. */
 static gboolean
 write_reduce (OnnxWrite *w)
 {
@@ -19,7 +19,7 @@ write_reduce (OnnxWrite *w)
 
   if (x->dtype != LOOM_F32 || w->node->output[0].dtype != LOOM_F32 || x->shape.rank == 0)
     return FALSE;
-  /* The result for no elements is not the same everywhere. */
+  /* Results for no elements differ between runtimes. */
   for (int i = 0; i < x->shape.rank; i++)
     if (loom_dim_is_known (x->shape.dim[i]) && x->shape.dim[i].coef == 0)
       return FALSE;

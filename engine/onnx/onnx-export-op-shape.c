@@ -1,11 +1,11 @@
-/* Exports operators that permute, slice and count, if ONNX's own operator is clearer than the lowering. */
+/* Exports operators that permute, slice and count, if ONNX's own operator is more readable than the lowering. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
 
 #define CALL(op, ...) onnx_call (w->all, op, ONNX_VARS (__VA_ARGS__))
 
-/* Flatten, which makes two dimensions, where that is what is asked for. */
+/* Flatten, which makes two dimensions, if these are the requested ones. */
 static gboolean
 write_flatten (OnnxWrite *w)
 {
@@ -26,7 +26,7 @@ write_einsum (OnnxWrite *w)
 
   for (guint i = 0; i < n; i++)
     {
-      /* Dots that stand for more dimensions in one operand than in another are not known there. */
+      /* ONNX refuses dots that stand for different numbers of dimensions in two operands. */
       if (onnx_write_type (w, i)->dtype != LOOM_F32 || strchr (loom_infer_string (w->infer, "equation"), '.') != NULL)
         return FALSE;
       in[i] = onnx_write_in (w, i);
@@ -39,7 +39,7 @@ write_einsum (OnnxWrite *w)
 
 /* ---- sizes that depend on data -------------------------------------------- */
 
-/* One row of coordinates an element, where ONNX has a column. */
+/* A row of coordinates for each element; ONNX has a column. */
 static gboolean
 write_nonzero (OnnxWrite *w)
 {
@@ -49,7 +49,7 @@ write_nonzero (OnnxWrite *w)
   return TRUE;
 }
 
-/* One line of elements; what they are taken from and the mask broadcast. */
+/* The result is a list of elements; the mask and the tensor broadcast. */
 static gboolean
 write_masked_select (OnnxWrite *w)
 {

@@ -1,7 +1,7 @@
 /* Exports linear algebra, of which ONNX has only the determinant, by unrolled loops over rows.
  *
- * A step is a dozen nodes for any batch, so that small matrices make models of a few hundred nodes; larger ones are
- * refused. Matrices are a […,n,n], right sides b […,n,m]. */
+ * A step is a dozen nodes for any batch, so small matrices make models of a few hundred nodes; larger ones are refused.
+ * Matrices are a […,n,n], right sides b […,n,m]. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #define MAX_ROWS      64
@@ -42,7 +42,7 @@ join (OnnxPrim *q, guint n, OnnxVar **part, gint64 axis)
 }
 
 static OnnxVar *
-turned (OnnxPrim *q, OnnxVar *x, gboolean turn)
+transposed (OnnxPrim *q, OnnxVar *x, gboolean turn)
 {
   int rank = onnx_prim_in_desc (q, 0)->rank;
   gint64 order[LOOM_MAX_RANK];
@@ -57,7 +57,7 @@ turned (OnnxPrim *q, OnnxVar *x, gboolean turn)
   return onnx_transpose (q->all, x, (guint)rank, order);
 }
 
-/* [n, 1]: the rows from `from` to `to` - 1. */
+/* [n, 1]: 1 for rows `from` to `to` - 1, 0 elsewhere. */
 static OnnxVar *
 row_mask (OnnxPrim *q, int n, int from, int to)
 {
@@ -92,7 +92,7 @@ write_solve (OnnxPrim *q)
 
   if (!rows_of (q, &n))
     return FALSE;
-  both[0] = turned (q, IN (0), a->transpose);
+  both[0] = transposed (q, IN (0), a->transpose);
   both[1] = IN (1);
   m = join (q, 2, both, -1);
   rows = row_numbers (q, n);
@@ -104,7 +104,7 @@ write_solve (OnnxPrim *q)
       onnx_node_set_int (q->all, best, "axis", row_axis);
       onnx_node_set_int (q->all, best, "keepdims", 1);
       OnnxVar *hit = CALL ("Equal", rows, onnx_node_result (q->all, best, 0));
-      /* The pivot's row is what is left of all rows but one set to 0, and changes places with row k. */
+      /* The pivot's row, as the sum of all rows with the others set to 0, is exchanged with row k. */
       OnnxVar *alone = CALL ("Where", hit, m, onnx_number_var (q->all, dtype, 0));
       OnnxVar *pivot = CALL ("ReduceSum", alone, onnx_ints_var (q->all, 1, &row_axis));
       m = CALL ("Where", hit, cut (q, m, -2, k, k + 1), m);
@@ -116,13 +116,13 @@ write_solve (OnnxPrim *q)
   return !onnx_prim_is_wanted (q, 1) && !onnx_prim_is_wanted (q, 2);
 }
 
-/* x[i] = (b[i] - a[i, solved] · x[solved]) / a[i, i], from the first row down or from the last up. */
+/* x[i] = (b[i] - a[i, solved] · x[solved]) / a[i, i], from the first row down or from the last one up. */
 static gboolean
 write_triangular_solve (OnnxPrim *q)
 {
   const LoomTriangularSolveAttrs *attrs = q->instr[0]->attrs;
   gboolean up = attrs->upper != attrs->transpose;
-  OnnxVar *a = turned (q, IN (0), attrs->transpose), *x[MAX_ROWS], *y;
+  OnnxVar *a = transposed (q, IN (0), attrs->transpose), *x[MAX_ROWS], *y;
   int n;
 
   if (!rows_of (q, &n))
@@ -148,7 +148,7 @@ write_triangular_solve (OnnxPrim *q)
   return TRUE;
 }
 
-/* Column by column of the lower factor of (a + aᵀ) / 2. */
+/* The lower factor of (a + aᵀ) / 2, column by column. */
 static gboolean
 write_cholesky (OnnxPrim *q)
 {
@@ -158,14 +158,14 @@ write_cholesky (OnnxPrim *q)
 
   if (!rows_of (q, &n))
     return FALSE;
-  a = CALL ("Mul", CALL ("Add", IN (0), turned (q, IN (0), TRUE)), onnx_number_var (q->all, dtype, 0.5));
+  a = CALL ("Mul", CALL ("Add", IN (0), transposed (q, IN (0), TRUE)), onnx_number_var (q->all, dtype, 0.5));
   for (int k = 0; k < n; k++)
     {
       v = cut (q, a, -1, k, k + 1);
       if (k > 0)
         {
           OnnxVar *before = join (q, (guint)k, column, -1);
-          v = CALL ("Sub", v, CALL ("MatMul", before, turned (q, cut (q, before, -2, k, k + 1), TRUE)));
+          v = CALL ("Sub", v, CALL ("MatMul", before, transposed (q, cut (q, before, -2, k, k + 1), TRUE)));
         }
       v = CALL ("Div", v, CALL ("Sqrt", cut (q, v, -2, k, k + 1)));
       column[k] = CALL ("Where", row_mask (q, n, k, n), v, onnx_number_var (q->all, dtype, 0));

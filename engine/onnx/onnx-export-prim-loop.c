@@ -61,8 +61,8 @@ onnx_prim_give (OnnxPrim *b, OnnxBody *body, OnnxVar *result, const LoomType *ty
 typedef struct
 {
   OnnxExport *all;
-  GHashTable *own;   /* values that the body makes or takes */
-  GHashTable *state; /* value of outside → the body's input that stands for it */
+  GHashTable *own;   /* set of values that belong to the body */
+  GHashTable *state; /* outer value → input of the body that represents it */
   GPtrArray *outside;
 } Closing;
 
@@ -80,7 +80,7 @@ state_for (Closing *c, OnnxVar *v)
   return state;
 }
 
-/* Bodies within the body read its states by name. */
+/* Bodies inside the body read its states by name. */
 static void
 close_nodes (Closing *c, GPtrArray *nodes)
 {
@@ -130,7 +130,7 @@ onnx_prim_close (OnnxExport *all, OnnxOutNode *node, OnnxBody *body, guint n_sta
 }
 
 static void
-give_results (OnnxPrim *b, OnnxBody *body)
+set_results (OnnxPrim *b, OnnxBody *body)
 {
   for (guint i = 0; i < loom_program_n_outputs (b->p[0]) && !b->w->failed; i++)
     {
@@ -152,7 +152,7 @@ set_directions (OnnxPrim *q, OnnxOutNode *node)
     ones[i] = 1;
   if (!a->reverse)
     return;
-  /* The row that is put first is then adjacent to the one that it was made from. */
+  /* Then the row that is put first is next to the row from which it was made. */
   onnx_node_set_ints (q->all, node, "scan_input_directions", a->n_sequences, ones);
   if (a->n_stacked > 0)
     onnx_node_set_ints (q->all, node, "scan_output_directions", a->n_stacked, ones);
@@ -191,7 +191,7 @@ write_scan (OnnxPrim *q)
     }
   q->all->out_nodes = body->nodes;
   onnx_prim_write_program (&b);
-  give_results (&b, body);
+  set_results (&b, body);
   if (!q->w->failed)
     n_kept = onnx_prim_close (q->all, node, body, a->n_carried);
   q->all->out_nodes = around;

@@ -1,4 +1,4 @@
-/* Exports the primitives that compute. */
+/* Exports the primitives that compute numbers. */
 #include "engine/onnx/onnx-export-prim.h"
 
 #define IN(i)         onnx_prim_in (q, i)
@@ -131,7 +131,7 @@ write_cumsum (OnnxPrim *q)
   return TRUE;
 }
 
-/* TopK of all of them; equals keep their order there, too. */
+/* TopK of all elements; it also keeps the order of equal ones. */
 static gboolean
 write_sort (OnnxPrim *q)
 {
@@ -223,7 +223,7 @@ write_conv2d (OnnxPrim *q)
 
 /* ---- pooling ------------------------------------------------------------------ */
 
-/* TRUE if the output is longer than whole windows make it, which is ceil mode; -1 where the bindings disagree. */
+/* TRUE if the output is longer than complete windows make it, which is ceil mode; −1 if the bindings disagree. */
 static int
 is_ceil (OnnxPrim *q)
 {
@@ -273,7 +273,8 @@ write_max_pool (OnnxPrim *q)
   return TRUE;
 }
 
-/* A divisor of its own is the mean with padding counted, times the window's size, divided by it. */
+/* With a divisor of its own, the result is the mean including padding, times the window's size, divided by the
+ * divisor. */
 static gboolean
 write_avg_pool (OnnxPrim *q)
 {
@@ -351,7 +352,7 @@ write_batch_norm (OnnxPrim *q)
   return TRUE;
 }
 
-/* LayerNormalization asks for a weight of the normalised shape; where there is none it is ones. */
+/* LayerNormalization requires a weight of the normalised shape; without a weight it is ones. */
 static gboolean
 write_layer_norm (OnnxPrim *q)
 {
@@ -454,7 +455,7 @@ write_scatter (OnnxPrim *q)
   return TRUE;
 }
 
-/* ---- losses ----------- -------------------------------------------------------------- */
+/* ---- losses ------------------------------------------------------------------------- ---- */
 
 /* The logit or the log-probability of the target's class. */
 static OnnxVar *
@@ -468,7 +469,7 @@ pick_class (OnnxPrim *q, OnnxVar *x, OnnxVar *target)
   return onnx_with_axes (q->all, "Squeeze", onnx_node_result (q->all, pick, 0), 1, &one);
 }
 
-/* Minus the log-probability of the class; 0 where the target is to be ignored. */
+/* Minus the log-probability of the class; 0 if the target is ignored. */
 static gboolean
 write_cross_entropy (OnnxPrim *q)
 {

@@ -26,7 +26,7 @@ write_reshape (OnnxPrim *q)
     sizes[i] = onnx_prim_dim (q, out, i);
   OnnxVar *y = onnx_to_shape (q->all, IN (0), (guint)to->rank, sizes);
   if (y == NULL)
-    y = onnx_prim_sizes_var (q, (guint)to->rank, sizes); /* says why */
+    y = onnx_prim_sizes_var (q, (guint)to->rank, sizes); /* it has reported the reason */
   onnx_prim_out (q, 0, y);
   return y != NULL;
 }
@@ -51,7 +51,7 @@ write_permute (OnnxPrim *q)
   return TRUE;
 }
 
-/* To no elements at all it is a new tensor, because onnxruntime expands 1 to 1 there and not to 0. */
+/* If the result has no elements it is a new tensor, because onnxruntime expands 1 to 1 then and not to 0. */
 static gboolean
 write_expand (OnnxPrim *q)
 {
@@ -91,7 +91,7 @@ write_copy (OnnxPrim *q)
 
 /* ---- cutting and padding --------------------------------------------------- */
 
-/* A number is that of the first binding where it is the same in all. */
+/* A number is that of the first binding if it is the same in all. */
 static gboolean
 all_same (OnnxPrim *q, const gint64 *number)
 {
@@ -101,8 +101,8 @@ all_same (OnnxPrim *q, const gint64 *number)
   return TRUE;
 }
 
-/* Where the slice along an axis begins and ends in ONNX's counting; "to the end" where it reaches it, so that a dynamic
- * size need not be looked up. FALSE: the axis is whole. */
+/* Finds the beginning and end, in ONNX's notation, of a slice along an axis; "to the end" if it reaches the end, so
+ * that a dynamic size need not be looked up. FALSE: the slice covers the axis. */
 static gboolean
 cut_of (OnnxPrim *q, int axis, OnnxSize *start, OnnxSize *end, OnnxSize *step)
 {
@@ -160,7 +160,7 @@ pad_step (OnnxPrim *q, guint binding, int axis)
   return ((const LoomPadTo *)q->instr[binding]->attrs)->kernel.step[axis];
 }
 
-/* Elements a step apart: [n] becomes [n, 1], [n, step] and [n·step], whose last step - 1 zeros are cut off. */
+/* Spreads elements: [n] becomes [n, 1], [n, step] and [n·step], of which the last step - 1 zeros are removed. */
 static OnnxVar *
 spread (OnnxPrim *q, OnnxVar *x, int axis, OnnxVar *value)
 {
@@ -255,7 +255,7 @@ write_fill (OnnxPrim *q)
   return shape != NULL;
 }
 
-/* start + i · step along an axis of known length is a constant; else ONNX counts, in integers. */
+/* start + i · step along an axis of known length is a constant; otherwise the model counts, in integers. */
 static gboolean
 write_iota (OnnxPrim *q)
 {
@@ -318,7 +318,7 @@ write_iota (OnnxPrim *q)
   return v != NULL;
 }
 
-/* The same distribution from ONNX's own generator: other numbers at each run. */
+/* The same distribution from ONNX's generator, with other numbers in each run. */
 static gboolean
 write_random (OnnxPrim *q)
 {
@@ -334,7 +334,7 @@ write_random (OnnxPrim *q)
   OnnxVar *y = onnx_node_result (
       q->all, onnx_add_node (q->all, normal ? "RandomNormalLike" : "RandomUniformLike", ONNX_VARS (like)), 0);
 
-  /* ONNX draws floats alone: 53 bits of one are an integer, and the logarithm of one is exponential. */
+  /* ONNX draws only floats: 53 bits of a float make an integer, and the logarithm of a float is exponential. */
   if (whole)
     y = onnx_to_type (q->all, CALL ("Mul", y, onnx_number_var (q->all, type, 9007199254740992.0)), type, LOOM_I64);
   else if (a->kernel.kind == LOOM_RANDOM_EXPONENTIAL)
@@ -346,7 +346,7 @@ write_random (OnnxPrim *q)
 const OnnxPrimWriter onnx_prims_shape[] = {
   { "reshape", write_reshape },
   { "detach", write_same },
-  { "custom_gradient", write_same }, /* what it changes is the backward pass */
+  { "custom_gradient", write_same }, /* it changes only the backward pass */
   { "require", write_same },         /* ONNX has no errors of its own */
   { "permute", write_permute },
   { "expand", write_expand },

@@ -1,12 +1,12 @@
 /* Exports modules that data choose.
  *
- * `switch` is an If, with several bodies nested Ifs. If each sample chooses (`visit`), ONNX cannot run a body on the
- * rows that chose it alone, since its shapes would depend on the data; every body is computed for all rows, and Where
- * selects each row's result.
+ * `switch` is an If, with more than two bodies nested Ifs. If each sample chooses (`visit`), ONNX cannot run a body
+ * only on the rows that chose it, since its shapes would depend on the data; so every body is computed for all rows,
+ * and Where selects each row's result.
  *
- * Along trees a Loop takes one step for each level and computes all rows in it, of which those of the level count.
- * Links from children to parents are a table that ScatterND adds to, with an additional row for the results of roots. A
- * Scan finds the level of each node, node by node, since children precede their parents. */
+ * For trees a Loop has one iteration for each level. It computes all rows, of which those of the level are used. Links
+ * from children to parents are a table to which ScatterND adds, with an additional row for the results of roots. A Scan
+ * over the nodes finds the level of each, since children precede their parents. */
 #include "engine/onnx/onnx-export-prim.h"
 #include "engine/program/program-visit.h"
 
@@ -49,7 +49,7 @@ along_rows (OnnxPrim *q, OnnxVar *x, int rank)
 
 typedef struct
 {
-  OnnxPrim q;     /* the body's programs */
+  OnnxPrim q;     /* the programs of the body */
   OnnxVar **free; /* owned */
 } Body;
 
@@ -60,7 +60,7 @@ body_clear (Body *b)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Body, body_clear)
 
-/* Body k, written where nodes are being added; in: by its inputs. */
+/* Writes body k at the current position. in: its inputs. */
 static void
 write_body (Body *b, const OnnxPrim *q, guint k, OnnxVar *const *in)
 {
@@ -91,9 +91,9 @@ rank_of (const Body *b, LoomValue v)
   return loom_value_info (b->q.p[0], v)->desc.rank;
 }
 
-/* The operands as a body's inputs; FALSE where one is absent. Links are left out. */
+/* The operands as inputs of a body; FALSE if one is absent. Links are left out. */
 static gboolean
-take_operands (OnnxPrim *q, OnnxVar **in)
+body_operands (OnnxPrim *q, OnnxVar **in)
 {
   const LoomVisitAttrs *a = attrs_of (q, 0);
 
@@ -103,9 +103,9 @@ take_operands (OnnxPrim *q, OnnxVar **in)
   return TRUE;
 }
 
-/* ---- one for all --------------------------------------------------------------- */
+/* ---- one body for all rows ---------------------------------------------------- */
 
-/* Body `from` or a later one, chosen by the index. */
+/* Body `from` or a later one, depending on the index. */
 static void
 write_choice (OnnxPrim *q, guint from, OnnxVar *const *in, OnnxVar **result)
 {
@@ -157,7 +157,7 @@ write_switch (OnnxPrim *q)
   g_autofree OnnxVar **in = g_new0 (OnnxVar *, visit_n_inputs (a) + 1);
   g_autofree OnnxVar **out = g_new0 (OnnxVar *, a->n_sums + 1);
 
-  if (!take_operands (q, in))
+  if (!body_operands (q, in))
     return FALSE;
   write_choice (q, 0, in, out);
   for (guint o = 0; o < a->n_sums && !q->w->failed; o++)
@@ -165,7 +165,7 @@ write_switch (OnnxPrim *q)
   return TRUE;
 }
 
-/* ---- one for each row ------------------------------------------------------------ */
+/* ---- a body for each row ------------------------------------------------------ */
 
 static gboolean
 write_rows (OnnxPrim *q)
@@ -174,7 +174,7 @@ write_rows (OnnxPrim *q)
   g_autofree OnnxVar **in = g_new0 (OnnxVar *, visit_n_inputs (a) + 1);
   g_autofree OnnxVar **out = g_new0 (OnnxVar *, a->n_row_results + 1);
 
-  if (!take_operands (q, in))
+  if (!body_operands (q, in))
     return FALSE;
   for (guint k = 0; k < a->n_branches && !q->w->failed; k++)
     {
@@ -194,9 +194,9 @@ write_rows (OnnxPrim *q)
   return TRUE;
 }
 
-/* ---- along trees -------------------------------------------------------------------- */
+/* ---- trees -------------------------------------------------------------------- */
 
-/* Zeros of a value's shape; with `slots` its first dimension is multiplied by slots, plus one. */
+/* Zeros of a value's shape; with `slots` its first dimension is slots times as large, plus one. */
 static OnnxVar *
 zeros_like (OnnxPrim *q, const OnnxPrim *of, LoomValue v, gint64 slots)
 {
@@ -219,7 +219,7 @@ zeros_like (OnnxPrim *q, const OnnxPrim *of, LoomValue v, gint64 slots)
   return shape == NULL ? NULL : CALL ("Expand", onnx_number_var (q->all, d->dtype, 0), shape);
 }
 
-/* What stands in a slot of a link's table: [rows, …]. */
+/* The rows in one slot of a link's table: [rows, …]. */
 static OnnxVar *
 read_slot (OnnxPrim *q, OnnxVar *table, OnnxVar *rows, guint slot)
 {
@@ -235,7 +235,7 @@ add_state (OnnxPrim *q, GPtrArray *first, OnnxVar *zeros)
   return onnx_var_new (q->all, "state");
 }
 
-/* One level: `state` has the tables of links and then the results so far, in and out. */
+/* One level. state: the tables of links, then the results so far, both before and after. */
 static void
 write_level (OnnxPrim *q, OnnxVar *level, OnnxVar *rows, OnnxVar **in, OnnxVar **state)
 {
@@ -284,7 +284,7 @@ write_levels (OnnxPrim *q)
   OnnxOutNode *node;
   OnnxBody *body;
 
-  if (rows == NULL || !take_operands (q, in))
+  if (rows == NULL || !body_operands (q, in))
     return FALSE;
   for (guint k = 0; k < q->n; k++)
     of.p[k] = attrs_of (q, k)->body[0];
@@ -349,7 +349,7 @@ count_to (OnnxPrim *q, OnnxVar *n)
   return v;
 }
 
-/* All rows are computed at once, so that they may stay in the order in which they are. */
+/* All rows are computed at once, so they need not be sorted. */
 static void
 keep_order (OnnxPrim *q, OnnxVar *n_rows)
 {
@@ -372,7 +372,7 @@ write_groups (OnnxPrim *q)
   return TRUE;
 }
 
-/* One node of each tree: it raises its parent's level, and learns how many siblings stand before it. */
+/* One node of each tree: increases its parent's level, and finds the number of siblings before it. */
 static void
 write_node (OnnxPrim *q, OnnxBody *body, OnnxVar *nodes)
 {
@@ -395,7 +395,7 @@ write_node (OnnxPrim *q, OnnxBody *body, OnnxVar *nodes)
   onnx_prim_give (q, body, onnx_node_result (q->all, sum, 0), &type);
 }
 
-/* Level and number among its siblings of each node [B, N]. */
+/* The level and the index among its siblings of each node [B, N]. */
 static void
 find_levels (OnnxPrim *q, OnnxVar *parent, OnnxVar *nodes, OnnxVar **level, OnnxVar **child)
 {

@@ -1,8 +1,8 @@
-/* Exports what belongs to the run of a model: the preparation of samples, the names of classes, and the probabilities
+/* Exports the parts of a model that a run adds: the preparation of samples, the names of classes, and the probabilities
  * that `predict` prints.
  *
- * Without it a model would take normalised numbers and return the index of an unnamed class. So the preparation of x is
- * written as nodes, and names are metadata: lists and objects of JSON. */
+ * Without them a model would take normalised numbers and return the index of an unnamed class. So the preparation of x
+ * is written as nodes, and names are metadata: lists and objects of JSON. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include "engine/core/loom-json.h"
@@ -15,7 +15,7 @@ add_metadata (LoomOnnxWriter *self, const char *key, char *value)
   g_ptr_array_add (self->metadata, value);
 }
 
-/* Names may be those of files, in any bytes; a message of ONNX holds UTF-8. */
+/* Names may be those of files, with any bytes; ONNX messages are UTF-8. */
 static void
 add_names (LoomOnnxWriter *self, const char *key, const char *const *names)
 {
@@ -31,7 +31,7 @@ add_names (LoomOnnxWriter *self, const char *key, const char *const *names)
   add_metadata (self, key, loom_json_take (json));
 }
 
-/* ---- what goes in ------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------- */
 
 static OnnxVar *
 step (OnnxExport *all, const char *op, const LoomType *type, guint n_in, OnnxVar **in)
@@ -58,7 +58,7 @@ prepare (OnnxExport *all, OnnxVar *v, const LoomPreparation *p)
   return v;
 }
 
-/* Keys are unique: for a second data set the node's path is the prefix. */
+/* Keys must be unique: for a second data set the node's path is the prefix. */
 static char *
 metadata_key (const LoomOnnxWriter *self, const char *path, const char *word)
 {
@@ -112,9 +112,9 @@ onnx_export_take_dataset (LoomOnnxWriter *self, guint node, LoomDataset *dataset
     add_metadata (self, separator, g_strdup (loom_dataset_separator (dataset)));
 }
 
-/* ---- what comes out ----------------------------------------------------- */
+/* ---- outputs ------------------------------------------------------------------ */
 
-/* The logits keep their name and come first; their probabilities are one more output. */
+/* The logits keep their name and are the first output; their probabilities are another one. */
 static void
 add_probabilities (LoomOnnxWriter *self, const LoomTrainSpec *spec, const LoomNetSource *source)
 {
@@ -165,7 +165,7 @@ onnx_export_add_answers (LoomOnnxWriter *self, const LoomTrainSpec *spec, const 
     }
 }
 
-/* What an input or output is, by its name: {"data.x": "rows …"}. */
+/* Descriptions of inputs and outputs by name: {"data.x": "rows …"}. */
 void
 onnx_export_describe_ports (LoomOnnxWriter *self)
 {

@@ -1,7 +1,7 @@
-/* Exports by the importer's tables: an entry that maps one operator to one, with renamed attributes at most, is used
- * for both directions.
+/* Exports by the importer's tables: an entry that maps one operator to one, at most with renamed attributes, is
+ * used in both directions.
  *
- * It applies if the entry covers all that the node sets: a parameter that the entry does not name must have its
+ * It applies if it covers all attributes that the node sets: a parameter that it does not name must have its
  * default. */
 #include "engine/onnx/onnx-export-private.h"
 

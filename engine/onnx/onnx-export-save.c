@@ -34,7 +34,7 @@ loom_onnx_writer_mapped (const LoomOnnxWriter *self)
   return self->mapped;
 }
 
-/* Room for names and nodes is left below protobuf's limit of 2 GiB. */
+/* Names and nodes need space below protobuf's limit of 2 GiB. */
 #define MESSAGE_LIMIT ((gsize)2000 << 20)
 
 static gsize
@@ -92,7 +92,7 @@ loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external
 
   if (data_path != NULL)
     *data_path = NULL;
-  /* The weights' file first: a model file without it would seem complete. */
+  /* The weights' file is written first, because a model file without it would seem complete. */
   if (outside && self->all.outside > 0)
     {
       if (!save_data (self, data_file, error))

@@ -1,6 +1,6 @@
 /* Exports scalar formulas: most are an operator of the same meaning, the others are composed of a few.
  *
- * Where a formula is chosen for its digits, a comment gives the reason: single precision is what the model runs in. */
+ * If a formula is chosen for its accuracy, a comment gives the reason: models run in single precision. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ FORMULA (truncate_number)
   return loom_dtype_is_float (f->dtype) ? two (f, "Mul", one (f, "Sign", A), one (f, "Floor", one (f, "Abs", A))) : A;
 }
 
-/* Integers stay as they are. */
+/* Integers are unchanged. */
 FORMULA (floor_of)
 {
   return loom_dtype_is_float (f->dtype) ? one (f, "Floor", A) : A;
@@ -77,7 +77,7 @@ FORMULA (exp2_of)
   return two (f, "Pow", number (f, 2), A);
 }
 
-/* 2 sinh (x/2) exp (x/2) = exp (x) - 1, and loses no digits near 0. */
+/* 2 sinh (x/2) exp (x/2) = exp (x) - 1 is accurate near 0. */
 FORMULA (expm1_of)
 {
   OnnxVar *half = two (f, "Mul", A, number (f, 0.5));
@@ -95,7 +95,7 @@ FORMULA (log10_of)
   return two (f, "Mul", one (f, "Log", A), number (f, 1 / M_LN10));
 }
 
-/* 2 artanh (x / (2 + x)) = log (1 + x) keeps the digits of a small x. */
+/* 2 artanh (x / (2 + x)) = log (1 + x) is accurate for a small x. */
 FORMULA (log1p_of)
 {
   OnnxVar *small = two (f, "Less", one (f, "Abs", A), number (f, 0.5));
@@ -149,7 +149,7 @@ FORMULA (gelu_tanh)
   return two (f, "Mul", two (f, "Mul", A, number (f, 0.5)), two (f, "Add", tanh_in_gelu (f, A), number (f, 1)));
 }
 
-/* The remainder of a division: with fmod it has the sign of a. ONNX's Mod of floats is always that. */
+/* The remainder of a division. With fmod it has the sign of a; ONNX's Mod of floats always is fmod. */
 static OnnxVar *
 left_over (const Formula *f, gboolean fmod)
 {
@@ -182,7 +182,7 @@ FORMULA (div_trunc)
   return truncate_number (&of);
 }
 
-/* (a - a mod b) / b is an integer but for its rounding, so that exact multiples stay exact; by 0 it is a / b. */
+/* (a - a mod b) / b is an integer except for rounding, so exact multiples stay exact; if b is 0, it is a / b. */
 FORMULA (div_floor)
 {
   OnnxVar *rest = mod_of (f), *exact = two (f, "Div", two (f, "Sub", A, rest), B);
@@ -192,7 +192,7 @@ FORMULA (div_floor)
   return where (f, two (f, "Equal", B, number (f, 0)), two (f, "Div", A, B), one (f, "Round", exact));
 }
 
-/* arctan (a / b), turned by π where b is negative; on the axis b = 0 it is ±π/2. */
+/* arctan (a / b), plus or minus π if b is negative; ±π/2 if b is 0. */
 FORMULA (atan2_of)
 {
   OnnxVar *angle = one (f, "Atan", two (f, "Div", A, B));
@@ -208,7 +208,7 @@ FORMULA (not_equal)
   return one (f, "Not", two (f, "Equal", A, B));
 }
 
-/* NaN is not zero, so it is true. */
+/* NaN is not zero, so it counts as true. */
 static OnnxVar *
 truth (const Formula *f, OnnxVar *x)
 {
@@ -245,7 +245,7 @@ FORMULA (tanh_grad)
   return two (f, "Mul", A, two (f, "Sub", number (f, 1), two (f, "Mul", B, B)));
 }
 
-/* As LOOM_GELU_TANH_DERIVATIVE of kernels/scalar.h. */
+/* LOOM_GELU_TANH_DERIVATIVE of kernels/scalar.h. */
 FORMULA (gelu_tanh_grad)
 {
   OnnxVar *t = tanh_in_gelu (f, B), *half = two (f, "Mul", B, number (f, 0.5));
@@ -262,7 +262,7 @@ FORMULA (fma_of)
   return two (f, "Add", two (f, "Mul", A, B), C);
 }
 
-/* An operator of the same meaning, or a function. Nothing: not a formula of a forward pass. */
+/* An operator of the same meaning, or a function. Neither: the formula does not occur in a forward pass. */
 static const struct
 {
   const char *op;

@@ -2,7 +2,7 @@
  *
  * A lowering is concrete: it has numbers instead of B and T. So a node is lowered for several bindings, and a number
  * that differs among them is fitted by add + coef · a product of symbols, the form of all shapes. Two bindings
- * determine the fit and the third has to agree; the numbers that bind_nets() takes make it unique. */
+ * determine the fit and the third has to agree; the numbers that bind_nets() uses make it unique. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ onnx_size_is (const OnnxSize *size, gint64 number)
   return size->known && size->of == NULL && size->coef == 0 && size->add == number;
 }
 
-/* number[k] = add + coef · product[k] in all bindings? */
+/* TRUE if number[k] = add + coef · product[k] in all bindings. */
 static gboolean
 explain (const gint64 *number, const gint64 *product, gboolean with_add, OnnxSize *size)
 {
@@ -41,7 +41,7 @@ explain (const gint64 *number, const gint64 *product, gboolean with_add, OnnxSiz
   return (with_add || size->add == 0) && number[2] == size->add + size->coef * product[2];
 }
 
-/* All products of up to n symbols, from symbol `from` on. */
+/* Tries all products of up to n symbols, from symbol `from` on. */
 static gboolean
 try_products (OnnxExport *all, const gint64 *number, const gint64 *product, guint depth, guint from, gboolean with_add,
               OnnxSize *size)
@@ -95,8 +95,8 @@ plain (OnnxExport *all, gint64 n)
 void
 onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape)
 {
-  /* A product determines its last symbol once the others are known, so dimensions are read until nothing new is found.
-   */
+  /* A product determines its last symbol when the others are known, so dimensions are read until no new symbol is
+   * found. */
   for (int round = 0; round < shape->rank; round++)
     for (int i = 0; i < shape->rank; i++)
       {

@@ -1,4 +1,4 @@
-/* Infers the types of results that no port and no primitive determines, for viewers: of operators whose result has the
+/* Infers, for viewers, the types of results that no port and no primitive determines: of operators whose result has the
  * shape of an operand, or the broadcast shape. Others stay untyped. */
 #include "engine/onnx/onnx-export-private.h"
 
@@ -24,7 +24,7 @@ infer_broadcast (const OnnxOutNode *node, LoomType *type)
         return FALSE;
       if (i > 0 && !loom_shape_broadcast (&type->shape, &each.shape, &each.shape))
         return FALSE;
-      *type = each; /* of Where the last operand has the type, too */
+      *type = each; /* Where also has the type of its last operand */
     }
   if (g_strv_contains (compares, node->op))
     type->dtype = LOOM_BOOL;
@@ -65,7 +65,7 @@ infer_transpose (const OnnxOutNode *node, LoomType *type)
   return TRUE;
 }
 
-/* Unsqueeze and Squeeze, by axes that are numbers of the model. */
+/* Unsqueeze and Squeeze, if the axes are numbers of the model. */
 static gboolean
 infer_axes (const OnnxOutNode *node, gboolean adds, LoomType *type)
 {

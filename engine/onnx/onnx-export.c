@@ -1,7 +1,7 @@
 /* Exports a graph as an ONNX model: visits the net in order, and writes each node that an output needs.
  *
- * A model contains what prediction needs: its inputs are data sets and input nodes; losses and updates, which its
- * outputs do not need, are left out. Modules are inlined, because runtimes plan across them anyway. */
+ * A model contains what prediction needs: its inputs are data sets and input nodes; losses and updates, which no output
+ * needs, are left out. Modules are inlined, because runtimes optimise across them anyway. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include <stdarg.h>
@@ -71,7 +71,7 @@ onnx_weight_var (OnnxExport *all, const char *name)
       return NULL;
     }
   v = g_new0 (OnnxVar, 1);
-  v->name = g_strdup (name); /* kept free of other values from the start */
+  v->name = g_strdup (name); /* reserved before other values get names */
   v->is_named = TRUE;
   v->tensor = t->dtype == LOOM_F64 ? loom_tensor_convert (t, LOOM_F32, FALSE, NULL) : loom_tensor_ref (t);
   g_ptr_array_add (all->vars, v);
@@ -129,7 +129,7 @@ write_node (LoomOnnxWriter *self, guint i)
   /* The body of a loop or a choice is written with the node that runs it, by that node's lowering. */
   if (w.node->loop != G_MAXUINT)
     return;
-  /* A node after a refused one is not at fault itself. */
+  /* A node after a refused one has no fault of its own. */
   for (guint k = 0; k < w.node->n_inputs; k++)
     if (w.node->input[k].node != G_MAXUINT && !loom_net_is_from_body (self->net, i, k)
         && source_var (all, &w.node->input[k]) == NULL)
@@ -146,7 +146,7 @@ write_node (LoomOnnxWriter *self, guint i)
   all->path = NULL;
 }
 
-/* "linear → Gemm (3)": what became of each node, counted by text, where needed nodes of ONNX came of it. */
+/* Counts by text the ONNX operators that nodes became: "linear → Gemm (3)". Only nodes that are needed count. */
 static void
 describe (LoomOnnxWriter *self)
 {
@@ -181,7 +181,7 @@ describe (LoomOnnxWriter *self)
     }
 }
 
-/* ---- the model's ends --------------------------------------------------- */
+/* ---- inputs and outputs ------------------------------------------------------- */
 
 static gboolean
 resolve (LoomOnnxWriter *self, const char *const *names, GArray *sources, GError **error)
@@ -261,7 +261,7 @@ comes_from_outside (LoomOnnxWriter *self, const GArray *given, guint node, guint
   return (n->op != NULL && n->op->lower == NULL) || is_given (given, node, output);
 }
 
-/* From the outputs back, in the order of the net. */
+/* Marks nodes from the outputs back, in the order of the net. */
 static void
 mark_wanted (LoomOnnxWriter *self, const GArray *outputs, const GArray *given)
 {
@@ -323,7 +323,7 @@ add_inputs (LoomOnnxWriter *self, const LoomOnnxWriteOptions *options, const GAr
   return TRUE;
 }
 
-/* An output is a value of its own: what is an input, a weight or another output already goes through an Identity. */
+/* An output must be a separate value: an input, a weight or another output is passed through an Identity. */
 static void
 add_outputs (LoomOnnxWriter *self, const GArray *outputs)
 {
@@ -341,7 +341,7 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
           all->path = name;
           v = onnx_call (all, "Identity", ONNX_VARS (v));
           v->producer->path = loom_net_node (self->net, source->node)->path;
-          /* op="parameter" has its weight under the port's name. */
+          /* The weight of op="parameter" has the port's name. */
           g_autofree char *full = g_strconcat (name, ".out", NULL);
           onnx_var_take_name (all, v, name);
           onnx_var_take_name (all, v, full);
@@ -360,7 +360,7 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
 
 /* ---- entry points ------------------------------------------------------- */
 
-/* Data that is missing is no fault as long as no written node depends on it. */
+/* Missing data are no fault as long as no written node depends on them. */
 static gboolean
 check_net (const LoomFaults *found, GError **error)
 {
@@ -390,8 +390,8 @@ check_typed (LoomOnnxWriter *self, const LoomFaults *found, GError **error)
   return TRUE;
 }
 
-/* Nets with numbers for the dynamic symbols: large ones, so that only one formula fits; a prime, twice and three times
- * a prime, so that a rounded half or third of a size is not mistaken for a simpler formula. */
+/* Makes nets with numbers for the dynamic symbols. The numbers are large, so that only one formula fits, and a prime,
+ * twice and three times a prime, so that a rounded half or third of a size does not look like a simpler formula. */
 static gboolean
 bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *sizes, GError **error)
 {

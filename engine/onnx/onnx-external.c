@@ -1,9 +1,9 @@
 /* External data: numbers in a second file next to the model, as PyTorch exports them by default ("model.onnx.data").
  *
- * A model may be hostile, and so may its references to other files. Only a plain file in the model's own folder or
- * a folder below it is opened; links must stay in their folder. A tensor's bytes must lie in the file as it is now, and
- * no two tensors may share bytes unless they are the same, so what is read is never more than what is there. Bytes are
- * copied and not mapped: a file that shrinks meanwhile then causes an error and no signal. Format: ONNX,
+ * A model may be hostile, and so may its references to other files. Only a plain file in the model's own folder or a
+ * folder below it is opened; links must stay in their folder. A tensor's bytes must be inside the file at its current
+ * size, and no two tensors may share bytes unless they have the same ones, so no more is read than exists. Bytes are
+ * copied and not mapped: if a file shrinks meanwhile, that is an error and no signal. Format: ONNX,
  * docs/ExternalData.md */
 #include "engine/onnx/onnx-private.h"
 
@@ -18,7 +18,7 @@ typedef struct
 {
   int fd;
   guint64 size;
-  GError *error;      /* why it cannot be read */
+  GError *error;      /* the reason why it cannot be read */
   GSequence *regions; /* OnnxRegion by offset */
 } DataFile;
 
@@ -76,7 +76,7 @@ is_plain_name (const char *name)
          && !g_str_equal (name, "..");
 }
 
-/* Such names with a / between them. */
+/* Names of folders and a file, separated by /. */
 static gboolean
 is_below (const char *path)
 {
@@ -88,7 +88,7 @@ is_below (const char *path)
   return plain;
 }
 
-/* A link to a neighbour is followed once; openat() refuses any other, and folders that are links. */
+/* A link to a file of the same folder is followed once; openat() refuses any other link, also in place of a folder. */
 static int
 open_below (const char *folder, const char *path)
 {
@@ -177,11 +177,11 @@ by_offset (gconstpointer a, gconstpointer b, gpointer data)
   return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* The region with these bounds, new where there is none; NULL where it shares some bytes with another. */
+/* Finds or adds the region with these bounds; NULL if it overlaps another one. */
 static OnnxRegion *
 claim (DataFile *file, const OnnxRegion *wanted)
 {
-  /* After all whose offset is not larger. */
+  /* The position after all regions whose offset is not larger. */
   GSequenceIter *next = g_sequence_search (file->regions, (gpointer)wanted, by_offset, NULL);
   OnnxRegion *before = g_sequence_iter_is_begin (next) ? NULL : g_sequence_get (g_sequence_iter_prev (next));
   OnnxRegion *after = g_sequence_iter_is_end (next) ? NULL : g_sequence_get (next);
@@ -256,7 +256,7 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
   DataFile *file = file_of (self, name, error);
   if (file == NULL)
     return NULL;
-  /* Without a length it is all that follows. */
+  /* Without a length it is the rest of the file. */
   length = has_length ? length : file->size - MIN (file->size, wanted.offset);
   if (length != bytes)
     {

@@ -1,12 +1,12 @@
 /* Checks the bytes of a protobuf message against its descriptor before they are unpacked.
  *
- * The wire format is a list of (field number, kind, payload) where a payload of kind 2 carries its own length and may
- * be a message again. Wrong lengths, deep nesting and millions of empty parts are refused here with an error,
- * because the unpacker recurses as deep as the file says and returns NULL for everything else. Format:
+ * The wire format is a list of (field number, kind, payload). A payload of kind 2 begins with its length and may be a
+ * message in turn. Wrong lengths, deep nesting and millions of empty parts are refused here with an error, because the
+ * unpacker recurses as deep as the file requires and returns NULL for everything else. Format:
  * https://protobuf.dev/programming-guides/encoding/ */
 #include "engine/onnx/onnx-private.h"
 
-/* Graphs in attributes nest; thirty levels are more than any model has. */
+/* Graphs in attributes nest; no model has thirty levels. */
 #define MAX_DEPTH 64
 /* VGG has 100 nodes, the largest language models some 100,000; each part costs at most some 200 bytes. */
 #define MAX_PARTS 4000000

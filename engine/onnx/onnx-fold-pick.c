@@ -1,4 +1,4 @@
-/* Folds operators that move elements without computing: reshape, slice, gather, transpose, concatenate. */
+/* Folds operators that rearrange elements without computing: reshape, slice, gather, transpose, concatenate. */
 #include "engine/onnx/onnx-fold.h"
 
 #include <string.h>
@@ -150,7 +150,7 @@ fold_reshape (const Fold *f)
   return n < 0 ? NULL : same_elements (x, n, dims);
 }
 
-/* The dtype of Cast's "to"; TRUE where we have it. */
+/* Finds the dtype of Cast's "to"; TRUE if Gradloom has it. */
 LoomTensor *
 fold_cast (const Fold *f)
 {
@@ -159,12 +159,12 @@ fold_cast (const Fold *f)
 
   if (!onnx_dtype ((int)fold_attr_int (f, "to", 0), &dtype))
     return NULL;
-  /* A dynamic size stays a number of 64 bits, also where the model asks for 32. */
+  /* A dynamic size stays a 64-bit number, even if the model converts it to 32 bits. */
   if (onnx_has_dynamic (f->all, f->in[0]))
     dtype = dtype == LOOM_I32 ? LOOM_I64 : dtype;
   if (dtype != LOOM_I64 && onnx_has_dynamic (f->all, f->in[0]))
     return NULL;
-  /* Of an integer that does not fit the lower bits stay. */
+  /* An integer that does not fit keeps its lower bits. */
   if (loom_dtype_is_float (dtype) || dtype == LOOM_BOOL || loom_dtype_is_float (f->in[0]->dtype)
       || onnx_has_dynamic (f->all, f->in[0]))
     return loom_tensor_convert (f->in[0], dtype, FALSE, NULL);
@@ -174,7 +174,7 @@ fold_cast (const Fold *f)
   return y;
 }
 
-/* ---- picking and joining ---------------------------------------------- */
+/* ---- selecting and joining ---------------------------------------------------- */
 
 LoomTensor *
 fold_gather (const Fold *f)
@@ -182,7 +182,7 @@ fold_gather (const Fold *f)
   const LoomTensor *x = f->in[0], *index = f->n > 1 ? f->in[1] : NULL;
   gint64 axis = fold_attr_int (f, "axis", 0);
 
-  /* Lists only: that is what shapes are. */
+  /* Only lists, because shapes are lists. */
   if (index == NULL || x->rank != 1 || (axis != 0 && axis != -1))
     return NULL;
   LoomTensor *y = fold_make (x->dtype, index->rank, index->dim);
@@ -229,7 +229,7 @@ row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK])
     }
 }
 
-/* A negative step walks backwards; ends beyond either side mean "as far as there is". */
+/* A negative step goes backwards; bounds outside mean the first or last element. */
 LoomTensor *
 fold_slice (const Fold *f)
 {
@@ -266,7 +266,7 @@ fold_slice (const Fold *f)
   return strided (x, dims, offset, stride);
 }
 
-/* Integers only: a weight, even of one element, may be trained. */
+/* Only integers: a weight, even of one element, may be trained. */
 LoomTensor *
 fold_transpose (const Fold *f)
 {
@@ -308,7 +308,7 @@ fold_concat (const Fold *f)
   return y;
 }
 
-/* Of integers, and stretched from one number only. */
+/* Only integers, and only a single number is broadcast. */
 LoomTensor *
 fold_expand (const Fold *f)
 {

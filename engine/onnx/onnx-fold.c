@@ -1,7 +1,7 @@
-/* Constant folding: computes values that depend on no data during import.
+/* Folds constants: computes values that depend on no data during the import.
  *
  * Exporters write shapes as small programs: Shape, Gather, Unsqueeze, Concat, then Reshape. These are evaluated here,
- * on integers without rounding, and only if they are small: a weight is never folded, because training would then
+ * with integers and without rounding, and only if they are small: a weight is never folded, because training would then
  * change another tensor. */
 #include "engine/onnx/onnx-fold.h"
 
@@ -14,13 +14,14 @@ typedef struct
   LoomTensor *(*fold) (const Fold *f);
   double (*number) (double a, double b);
   gint64 (*integer) (gint64 a, gint64 b);
-  gboolean (*size) (LoomDim a, LoomDim b, LoomDim *y); /* of dynamic sizes; FALSE where it has no symbol */
-  gboolean is_bool;                                    /* the result is bool */
+  /* computes with dynamic sizes; FALSE if the result is no symbol */
+  gboolean (*size) (LoomDim a, LoomDim b, LoomDim *y);
+  gboolean is_bool; /* the result is bool */
 } FoldRow;
 
 /* ---- dynamic sizes ------------------------------------------------------- */
 
-/* More than any tensor has elements. */
+/* Greater than the number of elements of any tensor. */
 #define FIRST_DYNAMIC (G_GINT64_CONSTANT (1) << 61)
 
 static gint64
@@ -53,7 +54,7 @@ onnx_has_dynamic (const OnnxImport *all, const LoomTensor *t)
   return FALSE;
 }
 
-/* A size as a number; FALSE where it is neither known nor a symbol. */
+/* A size as a number; FALSE if it is neither known nor a symbol. */
 static gboolean
 number_of (OnnxImport *all, LoomDim dim, gint64 *number)
 {
@@ -63,7 +64,7 @@ number_of (OnnxImport *all, LoomDim dim, gint64 *number)
   return TRUE;
 }
 
-/* A negative number is no size: -1 is_bool for what is left, and others are mistakes of the file. */
+/* A negative number is no size: −1 is the remainder, and others are errors of the file. */
 static LoomDim
 dim_of (const OnnxImport *all, gint64 number)
 {
@@ -94,7 +95,7 @@ d_add (LoomDim a, LoomDim b, LoomDim *y)
   return a.coef >= 0 && b.coef >= 0;
 }
 
-/* Only -1, "what is left", is surely no size. */
+/* Only −1, the remainder, is certainly no size. */
 static gboolean
 d_equal (LoomDim a, LoomDim b, LoomDim *y)
 {
@@ -158,7 +159,7 @@ fold_constant_of_shape (const Fold *f)
   return t;
 }
 
-/* The shape of a value, where it is known, whatever its numbers. */
+/* The shape of a value, if it is known, whatever its numbers. */
 static gboolean
 shape_of (const Fold *f, LoomShape *shape)
 {
@@ -319,7 +320,7 @@ n_not (double a, double b)
   return a == 0;
 }
 
-/* Two's complement, as every implementation computes; C leaves signed overflow open. */
+/* Two's complement, as in every implementation; signed overflow is undefined in C. */
 static gint64
 i_add (gint64 a, gint64 b)
 {
@@ -372,7 +373,7 @@ i_same (gint64 a, gint64 b)
   return a;
 }
 
-/* One or two operands of equal shape, or one of them a single number. */
+/* One operand, or two of equal shape, or one of them a single number. */
 static LoomTensor *
 fold_arithmetic (const Fold *f, const FoldRow *row)
 {
@@ -392,7 +393,7 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
     {
       gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i, number;
       LoomDim size;
-      /* Plain numbers that occur together with a dynamic size, -1 among them, are computed with as such. */
+      /* Plain numbers next to a dynamic size, such as −1, are used as numbers. */
       if (any_dynamic
           && (onnx_dynamic_dim (f->all, onnx_tensor_int (a, ia), &size)
               || onnx_dynamic_dim (f->all, onnx_tensor_int (b, ib), &size)))
@@ -481,7 +482,7 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
     return NULL;
   if (f.n > 0 && !shape && f.in[0] == NULL)
     return NULL;
-  /* Numbers of dynamic sizes need 64 bits, and so do numbers that are computed with them. */
+  /* Numbers of dynamic sizes need 64 bits, and so do numbers computed from them. */
   for (guint i = 0; i < f.n && !dynamic && !shape; i++)
     dynamic = f.in[i] != NULL && onnx_has_dynamic (all, f.in[i]);
   for (guint i = 0; i < f.n && dynamic; i++)

@@ -3,14 +3,15 @@
 
 #include <string.h>
 
-/* Cards are at most 200 wide and, with ports and a second row, some 120 high. */
+/* The maximum size of cards: 200 wide and, with ports and a second row, about 120 high. */
 #define COLUMN_WIDTH 240
 #define ROW_HEIGHT   144
 #define MARGIN       40
-/* A long chain turns around, so that a model of 100 layers is not a single line of 24,000 points. */
+/* A long chain continues in the other direction, so that a model of 100 layers is not a single line of 24,000
+ * points. */
 #define COLUMNS 16
 
-/* Letters, digits and single underscores: what an id may have, from names such as "/layer1/conv/Conv". */
+/* An id may have letters, digits and single underscores; names are such as "/layer1/conv/Conv". */
 static char *
 clean_name (const char *name)
 {
@@ -37,7 +38,7 @@ onnx_free_id (OnnxImport *all, const char *wanted)
 {
   g_autofree char *base = clean_name (wanted);
   char *id = g_strdup (base);
-  /* The next number of a name is kept with it, so that a thousand nodes of one name do not search a thousand each. */
+  /* The next number of a name is stored, so that a thousand nodes of one name do not search a thousand times. */
   guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->ids, base));
 
   for (; g_hash_table_contains (all->ids, id); n++)
@@ -51,7 +52,7 @@ onnx_free_id (OnnxImport *all, const char *wanted)
   return id;
 }
 
-/* Nodes are made after their inputs, so one walk backwards finds what an output needs. */
+/* Nodes are made after their inputs, so one backward pass finds all that outputs need. */
 static void
 mark_live (OnnxImport *all)
 {
@@ -66,7 +67,7 @@ mark_live (OnnxImport *all)
     }
 }
 
-/* A node's column is its depth; sources without inputs are placed right before their first reader. */
+/* A node's column is its depth; a source without inputs is placed just before its first reader. */
 static void
 place (OnnxImport *all)
 {
@@ -134,7 +135,7 @@ layout_of (OnnxImport *all)
   return layout;
 }
 
-/* The port may be left out where it is the only one that must be wired. */
+/* The port may be omitted if it is the only one that must be wired. */
 static gboolean
 may_omit (const LoomOp *op)
 {
@@ -164,8 +165,8 @@ wire_element (const OnnxNode *node, guint i)
   return loom_element_new (LOOM_TAG_WIRE, "from", source, "to", to, NULL);
 }
 
-/* Bodies' weights are named by the node that runs them, then by the number of one of several, and then as in a module.
- */
+/* Weights of bodies are named by the node that runs the bodies, then the number of the body if there are several, then
+ * as in a module. */
 static void
 add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
 {
@@ -191,7 +192,7 @@ add_weights (const OnnxNode *node, const char *prefix, GPtrArray *weights)
     }
 }
 
-/* Appends to a module in the making, or to the graph itself. */
+/* Appends to a module under construction, or to the graph itself. */
 static void
 put (LoomGraph *graph, LoomElement *module, LoomElement *element)
 {
@@ -201,7 +202,7 @@ put (LoomGraph *graph, LoomElement *module, LoomElement *element)
     append (graph, element);
 }
 
-/* Nodes and wires of a module, or of the graph where that is NULL, and where they stand. */
+/* Writes the nodes and wires of a module (NULL: the graph), with their positions. */
 static void
 fill (OnnxImport *all, LoomGraph *graph, LoomElement *module)
 {
@@ -227,7 +228,7 @@ fill (OnnxImport *all, LoomGraph *graph, LoomElement *module)
   put (graph, module, layout_of (all));
 }
 
-/* The modules that live nodes run. */
+/* The modules that needed nodes run. */
 static void
 write_modules (const OnnxImport *all, LoomGraph *graph, GHashTable *done)
 {
@@ -257,7 +258,7 @@ onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
 {
   g_autofree char *title = g_utf8_make_valid (name != NULL && *name ? name : "model", -1);
   g_autoptr (GHashTable) done = g_hash_table_new (NULL, NULL);
-  /* XML has no control characters. */
+  /* XML cannot contain control characters. */
   for (char *p = title; *p; p++)
     if (g_ascii_iscntrl (*p))
       *p = ' ';

@@ -1,8 +1,7 @@
 /* Imports a model node by node through the tables of mappings.
  *
- * Each node comes after what it needs, so one pass is enough. A node with
- * known inputs is folded; a node that cannot be translated invalidates only the nodes that depend on it, so that
- * everything unsupported is reported at once. */
+ * Each node follows those that it reads from, so one pass is enough. A node with known inputs is folded. A node that
+ * cannot be translated only invalidates nodes that depend on it, so that everything unsupported is reported at once. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -11,7 +10,7 @@
 
 /* ---- one node --------------------------------------------------------- */
 
-/* Inputs in order, attributes renamed: the map of a descriptor with op. */
+/* The mapping of a descriptor with `op`: inputs in order, attributes renamed. */
 static void
 map_same (OnnxCtx *c)
 {
@@ -34,7 +33,7 @@ map_same (OnnxCtx *c)
       args[i][1] = onnx_number (c, onnx_attr_float (c, pair[0], g_ascii_strtod (pair[2], NULL)));
     }
   const OnnxWire *y = onnx_emit (c, c->map->op, n, in, args[0][0], args[0][1], args[1][0], args[1][1], NULL);
-  /* The least number of a type has no counterpart. */
+  /* The smallest number of a type has no counterpart. */
   if (g_str_equal (c->map->op, "neg") || g_str_equal (c->map->op, "abs"))
     y = onnx_wrap (c, y, onnx_elem_type (c, 0));
   onnx_out (c, 0, y);
@@ -89,7 +88,7 @@ list_functions (const Onnx__ModelProto *model)
   return functions;
 }
 
-/* Functions of the model itself take precedence over operators. */
+/* The model's own functions take precedence over operators. */
 static gboolean
 is_function (const OnnxImport *all, const Onnx__NodeProto *node)
 {
@@ -117,7 +116,7 @@ fail_unknown (OnnxCtx *c, const char *domain, gboolean input_is_missing)
                                   : "");
 }
 
-/* The Identity by which a step hands a state on as it is: one more name of its value outside. */
+/* An Identity by which an iteration passes on a state unchanged: another name of its outer value. */
 static gboolean
 is_kept (OnnxImport *all, const Onnx__NodeProto *node)
 {
@@ -174,9 +173,9 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
     note_mapped (all, &c);
 }
 
-/* ---- the model's ends ------------------------------------------------- */
+/* ---- inputs and outputs ------------------------------------------------------- */
 
-/* "batch" is B, "sequence" T where these letters are free; then any letter. */
+/* "batch" is B and "sequence" is T if these letters are free; then any letter. */
 static gboolean
 symbol_of (OnnxImport *all, const char *name, LoomDim *dim)
 {
@@ -204,7 +203,7 @@ symbol_of (OnnxImport *all, const char *name, LoomDim *dim)
   return TRUE;
 }
 
-/* FALSE with a sentence for what is no tensor of a known rank. */
+/* FALSE with a sentence if it is no tensor of a known rank. */
 static gboolean
 type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char **why)
 {
@@ -267,7 +266,7 @@ add_input (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
   g_autofree char *position = g_strdup_printf ("#%u", result->inputs->len);
   LoomTensor *given = all->given != NULL ? g_hash_table_lookup (all->given, info->name) : NULL;
 
-  if (onnx_value_of (all, info->name) != NULL) /* an initialiser that may be overridden: a weight */
+  if (onnx_value_of (all, info->name) != NULL) /* an initialiser with an input of its name is a weight */
     return;
   if (given == NULL && all->given != NULL)
     given = g_hash_table_lookup (all->given, position);
@@ -308,7 +307,7 @@ add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
   if (value->constant == NULL)
     {
       value->failed = TRUE;
-      /* A file that is missing is reported once, not for each of its tensors. */
+      /* A missing file is reported once, not for each of its tensors. */
       if (g_strcmp0 (all->last_error, error->message) != 0)
         loom_faults_add (all->faults, (LoomErrorCode)error->code, 0, NULL, NULL, "%s", error->message);
       g_free (all->last_error);
@@ -402,7 +401,7 @@ import_graph (OnnxImport *all, LoomOnnx *result)
   return !failed;
 }
 
-/* Each pair once, with how often it was. */
+/* Lists each pair once, with its count. */
 static void
 count_mapped (const OnnxImport *all, GPtrArray *to)
 {
@@ -423,8 +422,8 @@ count_mapped (const OnnxImport *all, GPtrArray *to)
     }
 }
 
-/* Exporters fold batch norm into the convolution before it, after which the network trains differently, and the model
- * does not record it. Convolutions that have biases and no norm anywhere may be such. */
+/* Exporters fold batch norm into the convolution before it, after which the network trains differently; the model does
+ * not record it. Convolutions with biases in a model without any norm may be such. */
 static void
 note_folded_norms (const OnnxImport *all, GPtrArray *notes)
 {

@@ -7,7 +7,7 @@ scaled (OnnxCtx *c, const OnnxWire *x, double factor)
   return factor == 1 ? x : onnx_with_number (c, "mul", x, factor);
 }
 
-/* PyTorch's constants of selu are ONNX's defaults, written with fewer digits in some exporters. */
+/* PyTorch's constants of selu are ONNX's defaults; some exporters write them with fewer digits. */
 static void
 map_selu (OnnxCtx *c)
 {
@@ -68,8 +68,8 @@ map_shrink (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, "add", high, low));
 }
 
-/* The slope of a channel is [C, 1, 1] in ONNX since opset 7 and [C] before and in PyTorch; any other shape is put
- * together. */
+/* The slope of a channel is [C, 1, 1] in ONNX since opset 7, and [C] before and in PyTorch; for any other shape the
+ * formula is composed. */
 static void
 map_prelu (OnnxCtx *c)
 {
@@ -108,7 +108,7 @@ map_prelu (OnnxCtx *c)
         onnx_emit (c, "where", ONNX_IN (onnx_with_number (c, "lt", x, 0), onnx_binary (c, "mul", slope, x), x), NULL));
 }
 
-/* Before opset 13 everything from the axis on was one row; since then only the axis is. */
+/* Before opset 13 all dimensions from the axis on were one row; since then only the axis is. */
 static void
 map_softmax (OnnxCtx *c)
 {

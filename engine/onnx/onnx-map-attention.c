@@ -1,7 +1,7 @@
 /* Imports Attention (operator sets 23 to 25), by its definition: logits are scaled, capped, masked and normalised.
  *
- * Without a cap, and if the attention weights are not an output, it is scaled_dot_product_attention, which has a fused
- * path; otherwise it is composed of operators. A query with all keys masked returns zeros in both. */
+ * Without a cap, and if the attention weights are not an output, it becomes scaled_dot_product_attention, which has a
+ * fused kernel; otherwise it is composed of operators. A query with all keys masked returns zeros in both. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -20,11 +20,11 @@ enum
 typedef struct
 {
   const OnnxWire *q, *k, *v; /* [B, heads, T, E], [B, heads, S, E], [B, heads, S, D] */
-  gboolean is_flat;          /* heads and features came as one dimension */
-  gboolean is_causal;        /* and there are no past keys, so that the layer supports it */
+  gboolean is_flat;          /* heads and features are one dimension of the inputs */
+  gboolean is_causal;        /* causal without past keys, which the layer supports */
   double scale, cap;
-  LoomDim fresh;              /* keys without those of the past */
-  const OnnxWire *may, *bias; /* bool, and what is added; NULL: none */
+  LoomDim fresh;              /* number of keys without past ones */
+  const OnnxWire *may, *bias; /* masks: bool, and added to logits; NULL: none */
 } Attention;
 
 /* [B, T, heads · E] → [B, heads, T, E] */
@@ -87,9 +87,9 @@ both (OnnxCtx *c, const OnnxWire *a, const OnnxWire *b)
   return a != NULL ? onnx_binary (c, "logical_and", a, b) : b;
 }
 
-/* start, start + 1 …, one per query or key of x. */
+/* start, start + 1 …, one for each query or key of x. */
 static const OnnxWire *
-places (OnnxCtx *c, const OnnxWire *x, gint64 start)
+positions (OnnxCtx *c, const OnnxWire *x, gint64 start)
 {
   return onnx_emit (c, "arange", ONNX_IN (x), "start", onnx_text (c, "%" G_GINT64_FORMAT, start), "dim", "2", "dtype",
                     "i64", NULL);
@@ -109,7 +109,7 @@ backwards (OnnxCtx *c, const OnnxWire *x)
 }
 
 /* The distance from key j to query i, [T, S] or [B, 1, T, S]: i + offset - j, where offset is the number of keys before
- * the first query: those of the past, or each sample's length without its T queries. */
+ * the first query: past keys, or each sample's length without its T queries. */
 static const OnnxWire *
 distance (OnnxCtx *c, const Attention *a)
 {
@@ -119,22 +119,22 @@ distance (OnnxCtx *c, const Attention *a)
   if (onnx_has (c, LENGTHS))
     {
       /* (length - j) - (T - i) */
-      columns = onnx_binary (c, "sub", lengths_of (c), places (c, a->k, 0));
-      rows = backwards (c, places (c, a->q, 1));
+      columns = onnx_binary (c, "sub", lengths_of (c), positions (c, a->k, 0));
+      rows = backwards (c, positions (c, a->q, 1));
     }
   else if (loom_dim_is_known (past))
     {
-      rows = onnx_emit (c, "unsqueeze", ONNX_IN (places (c, a->q, past.coef)), "dim", "1", NULL);
-      return onnx_binary (c, "sub", rows, places (c, a->k, 0));
+      rows = onnx_emit (c, "unsqueeze", ONNX_IN (positions (c, a->q, past.coef)), "dim", "1", NULL);
+      return onnx_binary (c, "sub", rows, positions (c, a->k, 0));
     }
   else
     {
-      /* (S - 1 - j) - (T - 1 - i), where there are T new keys, whatever lies before them. */
+      /* (S - 1 - j) - (T - 1 - i), if there are T new keys, whatever keys precede them. */
       if (!loom_dim_equal (a->q->type.shape.dim[2], a->fresh))
         onnx_fail (c, "the position of its queries is not known. Give past_key a fixed length, or use as many keys as "
                       "queries.");
-      columns = backwards (c, places (c, a->k, 0));
-      rows = backwards (c, places (c, a->q, 0));
+      columns = backwards (c, positions (c, a->k, 0));
+      rows = backwards (c, positions (c, a->q, 0));
     }
   return onnx_binary (c, "sub", columns, onnx_emit (c, "unsqueeze", ONNX_IN (rows), "dim", "1", NULL));
 }
@@ -176,7 +176,7 @@ read_masks (OnnxCtx *c, Attention *a)
         a->bias = mask;
     }
   if (onnx_has (c, LENGTHS))
-    a->may = both (c, a->may, onnx_binary (c, "lt", places (c, a->k, 0), lengths_of (c)));
+    a->may = both (c, a->may, onnx_binary (c, "lt", positions (c, a->k, 0), lengths_of (c)));
   if ((causal && !a->is_causal) || left >= 0 || right >= 0)
     {
       const OnnxWire *far = distance (c, a);
@@ -190,7 +190,7 @@ read_masks (OnnxCtx *c, Attention *a)
     }
 }
 
-/* All masks as one that is added: the logarithm of 1 is 0, and that of 0 is -∞. */
+/* Combines all masks into one that is added: the logarithm of 1 is 0, and that of 0 is -∞. */
 static const OnnxWire *
 bias_of (OnnxCtx *c, const Attention *a)
 {
@@ -204,7 +204,7 @@ bias_of (OnnxCtx *c, const Attention *a)
   return a->bias != NULL ? onnx_binary (c, "add", a->bias, bias) : bias;
 }
 
-/* ---- as a layer, or drawn ------------------------------------------------------ */
+/* ---- as a layer, or composed -------------------------------------------------- */
 
 static const OnnxWire *
 attend (OnnxCtx *c, const Attention *a)
@@ -233,9 +233,9 @@ shared (OnnxCtx *c, const OnnxWire *x, gint64 times)
                                  onnx_text (c, "%" G_GINT64_FORMAT, times), "dim", "1", NULL);
 }
 
-/* scores[]: the logits, capped, masked, and the attention weights. */
+/* logits[]: as computed, capped, masked, and the attention weights. */
 static const OnnxWire *
-draw (OnnxCtx *c, const Attention *a, const OnnxWire *scores[4])
+draw (OnnxCtx *c, const Attention *a, const OnnxWire *logits[4])
 {
   gint64 heads = onnx_dim (c, a->q, 1), groups = onnx_dim (c, a->k, 1), width = onnx_dim (c, a->q, 3);
   const OnnxWire *bias = bias_of (c, a), *k;
@@ -246,28 +246,28 @@ draw (OnnxCtx *c, const Attention *a, const OnnxWire *scores[4])
       return a->v;
     }
   k = onnx_permute (c, shared (c, a->k, heads / groups), (gint64[]){ 0, 1, 3, 2 });
-  scores[0] = onnx_with_number (c, "mul", onnx_binary (c, "matmul", a->q, k),
+  logits[0] = onnx_with_number (c, "mul", onnx_binary (c, "matmul", a->q, k),
                                 onnx_has_attr (c, "scale") ? a->scale : 1 / sqrt ((double)width));
-  scores[1] = scores[0];
+  logits[1] = logits[0];
   if (a->cap > 0)
-    scores[1] = onnx_with_number (c, "mul", onnx_unary (c, "tanh", onnx_with_number (c, "mul", scores[0], 1 / a->cap)),
+    logits[1] = onnx_with_number (c, "mul", onnx_unary (c, "tanh", onnx_with_number (c, "mul", logits[0], 1 / a->cap)),
                                   a->cap);
-  scores[2] = bias != NULL ? onnx_binary (c, "add", scores[1], bias) : scores[1];
-  scores[3] = onnx_emit (c, "softmax", ONNX_IN (scores[2]), "dim", "-1", NULL);
+  logits[2] = bias != NULL ? onnx_binary (c, "add", logits[1], bias) : logits[1];
+  logits[3] = onnx_emit (c, "softmax", ONNX_IN (logits[2]), "dim", "-1", NULL);
   if (bias != NULL)
     {
       const OnnxWire *most = onnx_emit (c, "amax", ONNX_IN (bias), "dim", "-1", "keepdim", "true", NULL);
 
-      scores[3] = onnx_emit (c, "where", ONNX_IN (onnx_unary (c, "isinf", most), NULL, scores[3]), "input", "0", NULL);
+      logits[3] = onnx_emit (c, "where", ONNX_IN (onnx_unary (c, "isinf", most), NULL, logits[3]), "input", "0", NULL);
     }
-  return onnx_binary (c, "matmul", scores[3], shared (c, a->v, heads / groups));
+  return onnx_binary (c, "matmul", logits[3], shared (c, a->v, heads / groups));
 }
 
 static void
 map_attention (OnnxCtx *c)
 {
   gint64 mode = onnx_attr_int (c, "qk_matmul_output_mode", 0);
-  const OnnxWire *scores[4], *y;
+  const OnnxWire *logits[4], *y;
   Attention a = { 0 };
 
   if (!read_attention (c, &a))
@@ -277,9 +277,9 @@ map_attention (OnnxCtx *c)
   read_masks (c, &a);
   if (a.cap > 0 || (onnx_has_output (c, 3) && mode < 3))
     {
-      y = draw (c, &a, scores);
+      y = draw (c, &a, logits);
       if (onnx_has_output (c, 3))
-        onnx_out (c, 3, scores[mode]);
+        onnx_out (c, 3, logits[mode]);
     }
   else
     {

@@ -1,12 +1,12 @@
 /* Imports If.
  *
- * A branch that is known during import is inlined. If the data choose, the branches become the modules of a switch, of
- * which one runs. */
+ * A branch that is known during import is inlined. If the data choose, the branches become the modules of a switch,
+ * which runs one of them. */
 #include "engine/onnx/onnx-private.h"
 
-/* What a graph gives under this name, as one of the node's outputs. */
+/* Makes the value of this name in a graph an output of the node. */
 static void
-give (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
+set_output (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
 {
   OnnxCtx within = onnx_scope_ctx (c, scope);
   OnnxValue *value = onnx_reach (&within, name);
@@ -20,18 +20,18 @@ give (OnnxCtx *c, OnnxImport *scope, const char *name, guint output)
 }
 
 static void
-draw_in_place (OnnxCtx *c, const Onnx__GraphProto *branch)
+inline_branch (OnnxCtx *c, const Onnx__GraphProto *branch)
 {
   OnnxImport *scope = onnx_scope_new (c->all, NULL);
 
   onnx_add_tensors (scope, branch);
   onnx_map_nodes (scope, branch);
   for (guint i = 0; i < branch->n_output && !c->failed; i++)
-    give (c, scope, branch->output[i]->name, i);
-  c->first_node = c->all->nodes->len; /* which were noted one by one */
+    set_output (c, scope, branch->output[i]->name, i);
+  c->first_node = c->all->nodes->len; /* these were recorded one by one */
 }
 
-/* ---- a branch that the data choose ---------------------------------------- */
+/* ---- a branch that data choose ------------------------------------------------ */
 
 static OnnxImport *
 draw_module (OnnxCtx *c, const Onnx__GraphProto *branch, const char *name)
@@ -47,7 +47,7 @@ draw_module (OnnxCtx *c, const Onnx__GraphProto *branch, const char *name)
   return scope;
 }
 
-/* Gives nodes of two modules one id. */
+/* Gives nodes of two modules the same id. */
 static void
 call_alike (OnnxImport *a, OnnxNode *x, OnnxImport *b, OnnxNode *y)
 {
@@ -64,7 +64,7 @@ call_alike (OnnxImport *a, OnnxNode *x, OnnxImport *b, OnnxNode *y)
     }
 }
 
-/* The input of `module` that brings in what the input of another one does; it is made where there is none. */
+/* The input of `module` for the outer value of an input of another module; it is added if necessary. */
 static OnnxNode *
 same_input (OnnxModule *module, const OnnxModule *other, guint input)
 {
@@ -73,7 +73,7 @@ same_input (OnnxModule *module, const OnnxModule *other, guint input)
   return onnx_scope_capture (module->scope, ((OnnxNode *)other->inputs->pdata[input])->id, outside)->node;
 }
 
-/* The modules of a switch have the same ports, by their names. */
+/* The modules of a switch must have the same ports, by name. */
 static void
 match_ports (OnnxModule *a, OnnxModule *b)
 {
@@ -112,7 +112,7 @@ emit_switch (OnnxCtx *c, const OnnxModule *const *module, const OnnxWire *index)
     onnx_out (c, i, &node->out[i]);
 }
 
-/* False is number 0, and true number 1. */
+/* False is number 0, and true is number 1. */
 static void
 choose (OnnxCtx *c)
 {
@@ -150,7 +150,7 @@ map_if (OnnxCtx *c)
     }
   branch = onnx_graph_of (c, loom_tensor_get (condition, 0) != 0 ? "then_branch" : "else_branch");
   if (branch != NULL)
-    draw_in_place (c, branch);
+    inline_branch (c, branch);
 }
 
 const OnnxMap onnx_map_branch[] = {

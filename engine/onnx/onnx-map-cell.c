@@ -1,19 +1,19 @@
 /* Imports a direction of a recurrent layer that PyTorch's layers cannot express: a loop (scan) over a composed cell.
  *
  * Gates, peepholes and the order of operations are those of the ONNX specification. It clips “the input of
- * activations”; onnxruntime, and so this file, clips those of the gates and of the candidate, but not that of the cell
- * before the last activation. */
+ * activations”; onnxruntime, and so this file, clips that of the gates and of the candidate, but not that of the last
+ * activation. */
 #include "engine/onnx/onnx-recurrent.h"
 
 #include <string.h>
 
 typedef struct
 {
-  OnnxCtx *c; /* around the loop */
-  OnnxCtx in; /* within */
+  OnnxCtx *c; /* outside the loop */
+  OnnxCtx in; /* inside the loop */
   const OnnxRecurrent *r;
   guint direction;
-  const OnnxWire *x, *h, *cell; /* within */
+  const OnnxWire *x, *h, *cell; /* inside the loop */
 } Cell;
 
 static const OnnxWire *
@@ -24,7 +24,7 @@ within (Cell *k, OnnxPart *part, const char *name)
   return part->tensor != NULL ? onnx_tensor_wire (&k->in, part->tensor, name, TRUE) : NULL;
 }
 
-/* x · Wᵀ + b of blocks of W or R and of B. */
+/* x · Wᵀ + b, of blocks of W or R and of B. */
 static const OnnxWire *
 product (Cell *k, const OnnxWire *x, guint input, guint n, const guint *order)
 {
@@ -60,7 +60,7 @@ block (Cell *k, const OnnxWire *x, guint i)
   return onnx_slice (&k->in, x, 1, i * k->r->hidden, (i + 1) * k->r->hidden, 1);
 }
 
-/* Position 0: the gates, 1: the candidate, 2: the cell. */
+/* activation 0: of the gates, 1: of the candidate, 2: of the cell. */
 static const OnnxWire *
 activate (Cell *k, guint place, const OnnxWire *x)
 {
@@ -113,7 +113,7 @@ rnn_cell (Cell *k)
   k->h = activate (k, 0, binary (k, "add", x, h));
 }
 
-/* z r h. Without linear_before_reset the reset gate weighs the state itself. */
+/* z r h. Without linear_before_reset the reset gate is applied to the state itself. */
 static void
 gru_cell (Cell *k)
 {
@@ -130,7 +130,7 @@ gru_cell (Cell *k)
   k->h = mix (k, z, activate (k, 1, binary (k, "add", block (k, x, 2), fresh)));
 }
 
-/* What the cell adds to a gate through its peephole: P has blocks for i, o and f. */
+/* The contribution of the cell to a gate by its peephole: P has blocks for i, o and f. */
 static const OnnxWire *
 peep (Cell *k, const OnnxWire *gate, guint i, const OnnxWire *cell)
 {
@@ -141,7 +141,7 @@ peep (Cell *k, const OnnxWire *gate, guint i, const OnnxWire *cell)
   return p != NULL ? binary (k, "add", gate, binary (k, "mul", cell, p)) : gate;
 }
 
-/* i o f c. The output gate sees the new cell. */
+/* i o f c. The output gate reads the new cell. */
 static void
 lstm_cell (Cell *k)
 {

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-/* The most steps and nodes that are unrolled if a body cannot be a module. */
+/* Maximum numbers of iterations and nodes that are unrolled if a body cannot be a module. */
 #define MAX_UNROLLED_STEPS 256
 #define MAX_UNROLLED_NODES 4096
-/* The most iterations of a loop that the data may end early: all of them are computed, so a larger number is taken as
+/* Maximum number of iterations of a loop that data may end early. All of them are computed, so a larger number means
  * “no bound”. */
 #define MAX_ASKED_STEPS 65536
 
@@ -35,7 +35,7 @@ declare_constant (OnnxImport *scope, const char *name, LoomTensor *t /* transfer
   value->constant = t;
 }
 
-/* An input of a body; elem_type (0: not known) is ONNX's of what it gets, where the body does not say it. */
+/* Adds an input of a body. elem_type (0: not known): ONNX's type of its value, if the body does not declare it. */
 static void
 declare_wire (OnnxImport *scope, const Onnx__ValueInfoProto *input, const OnnxWire *wire, int elem_type)
 {
@@ -50,13 +50,13 @@ declare_wire (OnnxImport *scope, const Onnx__ValueInfoProto *input, const OnnxWi
 typedef struct
 {
   const Onnx__GraphProto *body;
-  gboolean has_trip;      /* else only its body says when it ends */
-  gboolean has_condition; /* whether there is another step is computed while the model runs */
+  gboolean has_trip;      /* FALSE: only the body decides when the loop ends */
+  gboolean has_condition; /* the model computes whether there is another iteration */
   LoomDim steps;
   guint n_carried, n_stacked;
 } Loop;
 
-/* TRUE if all iterations can be computed, of which those count that the data ask for. */
+/* TRUE if all iterations can be computed although data decide how many are used. */
 static gboolean
 is_bounded (const Loop *l)
 {
@@ -82,7 +82,7 @@ fail_endless (OnnxCtx *c, gint64 steps)
              steps);
 }
 
-/* The trip count is a tensor's size, or a known number. */
+/* The trip count: a tensor's size, or a known number. */
 static gboolean
 read_loop (OnnxCtx *c, Loop *l)
 {
@@ -126,9 +126,9 @@ read_loop (OnnxCtx *c, Loop *l)
   return TRUE;
 }
 
-/* Whether there is another step; where the data say so, l->has_condition is set. FALSE after a fault. */
+/* Reads the condition for another iteration; sets l->has_condition if data decide it. FALSE after a fault. */
 static gboolean
-goes_on (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
+find_condition (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
 {
   const char *name = l->body->output[0]->name;
   const OnnxValue *value = onnx_value_of (scope, name);
@@ -146,7 +146,7 @@ goes_on (OnnxCtx *c, OnnxImport *scope, Loop *l, gboolean *another)
   return !c->failed;
 }
 
-/* A truth value as a tensor of rank 0, whether it came as that or as a row of one. */
+/* A truth value as a tensor of rank 0, from that or from a row of one. */
 static const OnnxWire *
 single (OnnxCtx *c, const OnnxWire *x)
 {
@@ -157,7 +157,7 @@ single (OnnxCtx *c, const OnnxWire *x)
   return x;
 }
 
-/* The first value of one that is carried. */
+/* The initial value of a carried value. */
 static const OnnxValue *
 first_value (OnnxCtx *c, const Loop *l, guint i)
 {
@@ -170,14 +170,15 @@ first_value (OnnxCtx *c, const Loop *l, guint i)
   return c->failed ? NULL : value;
 }
 
-/* The result of a step, which counts only while the loop runs: after its end all stays as it is. */
+/* The result of an iteration. It is used only while the loop runs; after its end carried values do not change. */
 static const OnnxWire *
 while_going (OnnxCtx *c, const OnnxWire *going, const OnnxWire *after, const OnnxWire *before)
 {
   return going == NULL ? after : onnx_emit (c, "where", ONNX_IN (going, after, before), NULL);
 }
 
-/* The input of a step: after the end it is that of the first step, so that an index that has run on is valid again. */
+/* The input of an iteration. After the end it is that of the first iteration, so that an index beyond the end is valid
+ * again. */
 static const OnnxWire *
 while_going_or_first (OnnxCtx *within, const OnnxWire *going, const OnnxWire *carried, const OnnxWire *first)
 {
@@ -185,7 +186,7 @@ while_going_or_first (OnnxCtx *within, const OnnxWire *going, const OnnxWire *ca
                        : while_going (within, going, carried, onnx_scope_capture (within->all, "first", first));
 }
 
-/* Whether a loop still goes on is carried in front of what the model carries, where the data say so. */
+/* If data decide, the condition is carried before the values that the model carries. */
 static void
 loop_as_scan (OnnxCtx *c, Loop *l)
 {
@@ -230,7 +231,7 @@ loop_as_scan (OnnxCtx *c, Loop *l)
     return;
   onnx_add_tensors (scope, l->body);
   onnx_map_nodes (scope, l->body);
-  if (!goes_on (&within, scope, l, &another))
+  if (!find_condition (&within, scope, l, &another))
     {
       c->failed = TRUE;
       return;
@@ -274,7 +275,7 @@ count_nodes (const Onnx__GraphProto *graph)
   return n;
 }
 
-/* Each step drawn after the one before, whose number is then known. */
+/* Unrolls the iterations, whose numbers are then known. */
 static void
 loop_unrolled (OnnxCtx *c, Loop *l)
 {
@@ -299,7 +300,7 @@ loop_unrolled (OnnxCtx *c, Loop *l)
       for (guint i = 0; i < l->n_carried; i++)
         onnx_alias (scope, l->body->input[i + 2]->name, carried[i]);
       onnx_map_nodes (scope, l->body);
-      goes_on (&within, scope, l, &another);
+      find_condition (&within, scope, l, &another);
       for (guint i = 0; i < l->n_carried && !within.failed; i++)
         {
           carried[i] = onnx_reach (&within, l->body->output[i + 1]->name);
@@ -336,7 +337,7 @@ is_short (const Loop *l)
          && (gsize)l->steps.coef * count_nodes (l->body) <= MAX_UNROLLED_NODES;
 }
 
-/* Nodes of the first attempt stay unused, and are left out in the end. */
+/* Nodes of the first attempt remain unused and are left out. */
 static void
 draw_again (OnnxCtx *c, guint n_mapped)
 {
@@ -358,7 +359,7 @@ map_loop (OnnxCtx *c)
     return;
   asked = l.has_condition;
   if (!l.has_trip)
-    l.steps = loom_dim (1); /* which the body may say */
+    l.steps = loom_dim (1); /* the body may contain it */
   if (loom_dim_is_known (l.steps) && l.steps.coef == 0)
     {
       loop_unrolled (c, &l);
@@ -393,7 +394,7 @@ flipped (OnnxCtx *c, const OnnxWire *x, int axis)
   return onnx_emit (c, "flip", ONNX_IN (x), "dims", onnx_text (c, "%d", axis), NULL);
 }
 
-/* Moves the dimension `from` to the place `to`. */
+/* Permutes dimension `from` to position `to`. */
 static const OnnxWire *
 moved (OnnxCtx *c, const OnnxWire *x, int from, int to)
 {
@@ -408,14 +409,14 @@ typedef struct
   guint n_states, n_sequences, n_stacked;
   gint64 in_axis[64], in_dir[64], out_axis[64], out_dir[64];
   guint n_in_axis, n_in_dir, n_out_axis, n_out_dir;
-  gboolean *is_kept; /* by input and output: a state that every step hands on as it is, a value of outside */
+  gboolean *is_kept; /* by input and output: a state that iterations pass on unchanged, so an outer value */
 } Scan;
 
-/* Operator set 8 cuts a batch into samples first, so that there a state is no value of outside. */
+/* Operator set 8 cuts a batch into samples first, so a state is no outer value. */
 static void
 find_kept (OnnxCtx *c, Scan *s)
 {
-  g_autoptr (GHashTable) same = g_hash_table_new (g_str_hash, g_str_equal); /* of an Identity: result → operand */
+  g_autoptr (GHashTable) same = g_hash_table_new (g_str_hash, g_str_equal); /* result of an Identity → operand */
 
   s->is_kept = g_new0 (gboolean, MAX (s->body->n_input, s->body->n_output) + 1);
   g_ptr_array_add (c->all->memory, s->is_kept);
@@ -482,7 +483,7 @@ row_of (const LoomType *type, int axis)
   return row;
 }
 
-/* in[]: first states, then sequences with time at axis 0; out[] receives what the node gives. */
+/* in[]: states, then sequences with time at axis 0. out[]: receives the node's results. */
 static void
 scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
 {
@@ -529,10 +530,10 @@ scan_steps (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
       out[i] = &node->out[n_outputs++];
 }
 
-/* ONNX turns each sequence around by itself; a scan here turns around all, and stacks results in the order of their
- * inputs. So sequences and results that differ from the loop are turned around outside of it. */
+/* ONNX reverses each sequence separately; the scan here reverses all, and stacks results in the order of inputs. So
+ * sequences and results with another direction than the loop are reversed outside of it. */
 static void
-scan_turned (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
+scan_reversed (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
 {
   gboolean reverse = all_reversed (s);
 
@@ -556,8 +557,8 @@ scan_turned (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **ou
     }
 }
 
-/* Operator set 8 has a batch before everything, and the body sees one sample: a loop over samples around that over
- * steps. */
+/* In operator set 8 a batch is the first dimension, and the body gets one sample: a loop over samples around the loop
+ * over steps. */
 static void
 scan_batch (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out)
 {
@@ -579,7 +580,7 @@ scan_batch (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
       is_sequence[i] = TRUE;
       inside[i] = onnx_scope_input (scope, s->body->input[i]->name, &row);
     }
-  scan_turned (&within, s, inside, out);
+  scan_reversed (&within, s, inside, out);
   for (guint i = 0; i < s->body->n_output && !within.failed; i++)
     onnx_scope_output (&within, s->body->output[i]->name, out[i], NULL);
   c->failed = c->failed || within.failed;
@@ -588,9 +589,10 @@ scan_batch (OnnxCtx *c, const Scan *s, const OnnxWire **in, const OnnxWire **out
     out[i] = &node->out[i];
 }
 
-/* Its last value is its first one. A size that depends on a dynamic one is drawn only where something reads it. */
+/* The last value of such a state is its first one. A size that depends on a dynamic one is emitted only if something
+ * reads it. */
 static void
-give_kept (OnnxCtx *c, guint i)
+set_kept (OnnxCtx *c, guint i)
 {
   const OnnxValue *value = onnx_reach (c, c->node->input[i]);
 
@@ -620,12 +622,12 @@ map_scan (OnnxCtx *c)
   if (has_batch)
     scan_batch (c, &s, in, out);
   else
-    scan_turned (c, &s, in, out);
+    scan_reversed (c, &s, in, out);
   for (guint i = 0; i < s.body->n_output && !c->failed; i++)
     if (!s.is_kept[i])
       onnx_out (c, i, out[i]);
     else if (onnx_has_output (c, i))
-      give_kept (c, i);
+      set_kept (c, i);
 }
 
 const OnnxMap onnx_map_control[] = {

@@ -1,15 +1,15 @@
 /* Imports GridSample: an image sampled at the positions in another tensor, composed of gathers.
  *
  * The value between pixels is a weighted sum of its 1 (nearest), 4 (bilinear) or 16 (bicubic) neighbours. Neighbours
- * outside are zeros, the edge, or a mirror image; each is mapped separately, which is equal to PyTorch's grid_sample,
- * which maps the position first, since both are linear in between. */
+ * outside are zeros, the edge, or a mirror image; each neighbour is mapped separately. PyTorch's grid_sample maps the
+ * position first, with the same result, since both are linear in between. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
 
 typedef struct
 {
-  gint64 n, c, h, w, count; /* count: places of one image */
+  gint64 n, c, h, w, count; /* count: number of positions for one image */
   gboolean align;
   const char *padding;
   const OnnxWire *pixels; /* [N, C, H·W] */
@@ -28,7 +28,7 @@ times (OnnxCtx *c, const OnnxWire *x, double y)
   return y == 1 ? x : onnx_with_number (c, "mul", x, y);
 }
 
-/* -1 and 1 are the outer edges of the outermost pixels, or (align_corners) their centres. */
+/* −1 and 1 are the outer edges of the outermost pixels, or (align_corners) their centres. */
 static const OnnxWire *
 coordinate (OnnxCtx *c, const Sampling *s, const OnnxWire *grid, gint64 which, gint64 size)
 {
@@ -39,7 +39,7 @@ coordinate (OnnxCtx *c, const Sampling *s, const OnnxWire *grid, gint64 which, g
   return s->align ? g : plus (c, g, -0.5);
 }
 
-/* A pixel's number brought inside; *inside is 1 or 0 where outside counts as zero, else NULL. */
+/* Maps the number of a pixel into the image. *inside: 1 or 0 if pixels outside count as zero, else NULL. */
 static const OnnxWire *
 bring_inside (OnnxCtx *c, const Sampling *s, const OnnxWire *at, gint64 size, const OnnxWire **inside)
 {
@@ -51,7 +51,7 @@ bring_inside (OnnxCtx *c, const Sampling *s, const OnnxWire *at, gint64 size, co
                          LOOM_F32);
   else if (g_str_equal (s->padding, "reflection"))
     {
-      /* A wave of triangles between the two mirrors. */
+      /* A triangle wave between the two mirrors. */
       double low = s->align ? 0 : -0.5, span = s->align ? (double)size - 1 : (double)size;
       if (span > 0)
         {
@@ -63,7 +63,7 @@ bring_inside (OnnxCtx *c, const Sampling *s, const OnnxWire *at, gint64 size, co
   return onnx_emit (c, "clamp", ONNX_IN (at), "min", "0", "max", onnx_number (c, (double)size - 1), NULL);
 }
 
-/* Adds weight times the pixel at (x, y), integers kept as floats. */
+/* Adds weight times the pixel at (x, y); x and y are integers as floats. */
 static void
 add_tap (OnnxCtx *c, Sampling *s, const OnnxWire *x, const OnnxWire *y, const OnnxWire *weight)
 {

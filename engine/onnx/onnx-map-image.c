@@ -1,6 +1,6 @@
 /* Imports Resize with all its modes.
  *
- * Calls that PyTorch's interpolate can express become an upsample. For the rest (other coordinate modes, other
+ * Calls that PyTorch's interpolate can express become an upsample. For the others (other coordinate modes, other
  * rounding, cubics that exclude the outside) each dimension is resized separately: nearest gathers by a constant index,
  * linear and cubic multiply by a constant matrix with a few numbers in each row. */
 #include "engine/onnx/onnx-private.h"
@@ -12,19 +12,19 @@ typedef struct
 {
   const char *where, *mode, *nearest;
   gboolean exclude_outside;
-  double a; /* of the cubic */
+  double a; /* parameter of the cubic */
   double extrapolation;
 } Ways;
 
 typedef struct
 {
   gint64 in, out;
-  double scale, start, end; /* of the region, as fractions of the input */
-  gboolean dynamic;         /* a size that has no number yet, as the batch's: it stays as it is */
+  double scale, start, end; /* start and end of the region, as fractions of the input */
+  gboolean dynamic;         /* a size without a number yet, such as the batch: it does not change */
 } Side;
 
-/* A scale is a float, and 1.7 is not exactly one: a position half-way between two pixels is so in f32 only,
- * in which onnxruntime and ONNX's reference compute it. */
+/* A scale is a float, and 1.7 is not exactly one: a position is half-way between two pixels only in f32, in which
+ * onnxruntime and ONNX's reference compute it. */
 static double
 unscaled (const Ways *w, const Side *s, double at)
 {
@@ -53,7 +53,7 @@ position (const Ways *w, const Side *s, gint64 i)
   return unscaled (w, s, at + 0.5) - 0.5;
 }
 
-/* “simple” is what operator sets before 11 mean without a word for it: up where an image shrinks, else down. */
+/* Operator sets before 11 mean “simple” without an attribute: round up if an image shrinks, else down. */
 static gint64
 nearest (const Ways *w, const Side *s, double x)
 {
@@ -66,7 +66,7 @@ nearest (const Ways *w, const Side *s, double x)
   return (gint64)(g_str_equal (w->nearest, "round_prefer_ceil") ? floor (x + 0.5) : ceil (x - 0.5));
 }
 
-/* Keys' cubic convolution with its free number a (Keys 1981). */
+/* Keys' cubic convolution with its parameter a (Keys 1981). */
 static double
 cubic (double a, double d)
 {
@@ -112,7 +112,7 @@ pick_nearest (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int a
                     onnx_text (c, "%d", axis), NULL);
 }
 
-/* x is brought to [..., in], multiplied by [in, out], and brought back. */
+/* x is permuted to [..., in], multiplied by [in, out], and permuted back. */
 static gboolean
 is_outside (const Ways *w, const Side *s, gint64 i)
 {
@@ -149,7 +149,7 @@ multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
   return onnx_permute (c, x, order);
 }
 
-/* A region may reach beyond the image; what lies there has one value. */
+/* A region may extend beyond the image, where all values are equal. */
 static const OnnxWire *
 fill_outside (OnnxCtx *c, const Ways *w, const Side *side, const OnnxWire *x)
 {
@@ -178,7 +178,7 @@ fill_outside (OnnxCtx *c, const Ways *w, const Side *side, const OnnxWire *x)
 
 /* ---- agreement with PyTorch ------------------------------------------- */
 
-/* The mode of upsample that does the same, or NULL. */
+/* The mode of upsample that computes the same, or NULL. */
 static const char *
 upsample_mode (const Ways *w, int n, const Side *side, gboolean *align)
 {
@@ -197,7 +197,7 @@ upsample_mode (const Ways *w, int n, const Side *side, gboolean *align)
     }
   if (g_str_equal (w->mode, "nearest"))
     {
-      /* Repeating each pixel; half a pixel's way to the nearest comes out at the same place. */
+      /* Repeats each pixel. “nearest” with an offset of half a pixel selects the same ones. */
       gboolean floors = g_str_equal (w->where, "asymmetric")
                         && (g_str_equal (w->nearest, "floor") || (g_str_equal (w->nearest, "simple") && grows));
       *align = FALSE;
@@ -255,8 +255,8 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
   return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
 }
 
-/* TRUE if this dimension is unchanged. A scale that keeps the size may still shift positions, unless it changes no size
- * at all, as in onnxruntime. */
+/* TRUE if this dimension is unchanged. A scale that keeps the size may still shift positions, except if it changes no
+ * size at all, as in onnxruntime. */
 static gboolean
 is_kept (const Ways *w, const Side *s)
 {
@@ -296,7 +296,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
   onnx_out (c, 0, fill_outside (c, w, side, x));
 }
 
-/* Inputs are X, scales in opset 10 and X, roi, scales, sizes since 11; the last dimension's scale stands last. */
+/* Inputs are X, scales in opset 10 and X, roi, scales, sizes since 11; the scale of the last dimension is last. */
 static void
 map_resize (OnnxCtx *c)
 {

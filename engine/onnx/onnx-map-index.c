@@ -1,4 +1,4 @@
-/* Imports operators with indices. ONNX counts negative indices from the end; ours, as PyTorch's, do not. */
+/* Imports operators with indices. ONNX counts negative indices from the end; Gradloom, like PyTorch, does not. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
@@ -8,7 +8,7 @@ int_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
-/* index, or index + n where it is negative; known numbers are adjusted while importing. */
+/* index, or index + n if it is negative; known numbers are adjusted during the import. */
 static const OnnxWire *
 from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
 {
@@ -25,7 +25,7 @@ from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
       NULL);
 }
 
-/* A table of numbers for words is an embedding; anything else picks along one axis, with the index flat. */
+/* Looking up rows of a table by integers is an embedding; other calls gather along one axis, with a flat index. */
 static void
 map_gather (OnnxCtx *c)
 {
@@ -82,7 +82,7 @@ reduction_word (OnnxCtx *c)
   return onnx_attr_word (c, "reduction", "none", "add", "mul", "max", "min");
 }
 
-/* Translates ONNX's words for the reduction of duplicates to PyTorch's. */
+/* Translates ONNX's names of the reduction of duplicates to PyTorch's. */
 static const char *
 reduction (OnnxCtx *c)
 {
@@ -138,7 +138,7 @@ map_top_k (OnnxCtx *c)
   onnx_out (c, 1, onnx_sibling (c, y, "indices"));
 }
 
-/* Compared with a line of class numbers: what is none of them, after counting from the end, is off everywhere. */
+/* Compares with a row of class numbers: an index that is no class, also counted from the end, is "off" everywhere. */
 static void
 map_one_hot (OnnxCtx *c)
 {
@@ -161,7 +161,8 @@ map_one_hot (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "where", ONNX_IN (hit, on, off), NULL));
 }
 
-/* Exclusive leaves the element itself out: all move on by one, after a zero. Reverse sums from the other end. */
+/* "exclusive" leaves out the element itself: all sums move one position on, after a zero. "reverse" sums from the other
+ * end. */
 static void
 map_cum_sum (OnnxCtx *c)
 {
@@ -194,7 +195,7 @@ map_nonzero (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "transpose", ONNX_IN (y), "dim0", "0", "dim1", "1", NULL));
 }
 
-/* Where the condition is known, and it is a list, its places are a constant index. */
+/* If the condition is known, and a list, the positions are a constant index. */
 static void
 map_compress (OnnxCtx *c)
 {
@@ -222,7 +223,7 @@ map_compress (OnnxCtx *c)
                        onnx_text (c, "%d", axis), NULL));
 }
 
-/* Each sequence's first steps are read backwards: the index is length - 1 - t before its end and t after it. */
+/* Reads each sequence's first steps backwards: the index is length - 1 - t before its end and t after it. */
 static void
 map_reverse_sequence (OnnxCtx *c)
 {
@@ -248,7 +249,7 @@ map_reverse_sequence (OnnxCtx *c)
 
 /* The first position of each distinct element: the minimum of its positions. */
 static const OnnxWire *
-first_places (OnnxCtx *c, const OnnxWire *inverse, const OnnxWire *counts)
+first_positions (OnnxCtx *c, const OnnxWire *inverse, const OnnxWire *counts)
 {
   LoomShape line = { .rank = 1, .dim = { loom_shape_count (&inverse->type.shape) } };
   gint64 n = loom_dim_is_known (line.dim[0]) ? line.dim[0].coef : -1;
@@ -281,7 +282,7 @@ map_unique (OnnxCtx *c)
                  "return_counts", counts ? "true" : NULL, NULL);
   onnx_out (c, 0, y);
   if (first)
-    onnx_out (c, 1, first_places (c, onnx_sibling (c, y, "inverse"), onnx_sibling (c, y, "counts")));
+    onnx_out (c, 1, first_positions (c, onnx_sibling (c, y, "inverse"), onnx_sibling (c, y, "counts")));
   if (onnx_has_output (c, 2))
     onnx_out (c, 2, onnx_sibling (c, y, "inverse"));
   if (onnx_has_output (c, 3))

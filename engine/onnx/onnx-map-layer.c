@@ -8,7 +8,7 @@ count_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
-/* The number of dimensions that a filter runs along, and its sizes there; 0 after a failure. */
+/* The number of dimensions of a filter, and its sizes in them; 0 after a failure. */
 static int
 read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *window)
 {
@@ -49,8 +49,8 @@ map_conv (OnnxCtx *c)
                        "bias", b != NULL ? NULL : "false", NULL));
 }
 
-/* The whole result is (in - 1) stride + dilation (kernel - 1) + 1 + output_padding long; pads are cut off it. Equal
- * ones are PyTorch's padding, others are cut by a slice. */
+/* The whole result has length (in - 1) stride + dilation (kernel - 1) + 1 + output_padding, from which pads are
+ * removed. Equal pads are PyTorch's padding; others become a slice. */
 static void
 map_conv_transpose (OnnxCtx *c)
 {
@@ -116,9 +116,9 @@ map_conv_transpose (OnnxCtx *c)
 
 /* ---- Gemm ------------------------------------------------------------- */
 
-/* A weight of the model under [out, in], as linear keeps it; it is turned around once and remembered. */
+/* A weight of the model as [out, in], the layout of linear; it is transposed once and remembered. */
 static const OnnxWire *
-turned_weight (OnnxCtx *c, guint i)
+transposed_weight (OnnxCtx *c, guint i)
 {
   g_autofree char *name = g_strconcat (c->node->input[i], "\ntransposed", NULL);
   OnnxImport *home = onnx_reach (c, c->node->input[i])->home;
@@ -153,7 +153,7 @@ is_free_weight (OnnxCtx *c, guint i, int rank)
          && loom_dtype_is_float (value->constant->dtype) && value->constant->rank == rank;
 }
 
-/* A product that a linear layer computes, and nothing more. */
+/* TRUE if a product is just that of a linear layer. */
 static gboolean
 is_linear (OnnxCtx *c)
 {
@@ -183,7 +183,7 @@ map_gemm (OnnxCtx *c)
     return;
   if (is_linear (c))
     {
-      const OnnxWire *w = trans_b ? onnx_weight (c, 1) : turned_weight (c, 1);
+      const OnnxWire *w = trans_b ? onnx_weight (c, 1) : transposed_weight (c, 1);
       b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
       onnx_out (c, 0,
                 onnx_emit (c, "linear", ONNX_IN (a, w, b), "out_features", count_text (c, onnx_dim (c, w, 0)), "bias",
@@ -208,8 +208,7 @@ map_gemm (OnnxCtx *c)
 
 /* ---- MatMul and Add --------------------------------------------------- */
 
-/* A product with a matrix of weights is a linear layer; exporters write one so where there are more than two
- * dimensions. */
+/* A product with a matrix of weights is a linear layer; exporters write it in this way for more than two dimensions. */
 static void
 map_matmul (OnnxCtx *c)
 {
@@ -217,7 +216,7 @@ map_matmul (OnnxCtx *c)
 
   if (!c->failed && is_free_weight (c, 1, 2) && a->type.shape.rank > 0 && onnx_const_or_null (c, 1)->count > 0)
     {
-      const OnnxWire *w = turned_weight (c, 1);
+      const OnnxWire *w = transposed_weight (c, 1);
       onnx_out (c, 0,
                 onnx_emit (c, "linear", ONNX_IN (a, w, NULL), "out_features", count_text (c, onnx_dim (c, w, 0)),
                            "bias", "false", NULL));
@@ -226,7 +225,7 @@ map_matmul (OnnxCtx *c)
     onnx_out (c, 0, onnx_binary (c, "matmul", a, onnx_in (c, 1)));
 }
 
-/* Where "bias" stands among a node's attributes, or -1. */
+/* The index of "bias" among a node's attributes, or −1. */
 static int
 find_no_bias (const OnnxNode *node)
 {

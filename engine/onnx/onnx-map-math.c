@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Before opset 7 a second operand was stretched only where "broadcast" asked for it, from dimension "axis" on. */
+/* Before opset 7 a second operand was broadcast only if "broadcast" was set, from dimension "axis" on. */
 const OnnxWire *
 onnx_second_operand (OnnxCtx *c, const OnnxWire *a)
 {
@@ -47,7 +47,7 @@ map_pair (OnnxCtx *c)
   onnx_out (c, 0, onnx_wrap (c, onnx_binary (c, c->map->op, a, b), onnx_elem_type (c, 0)));
 }
 
-/* Of integers ONNX wants the quotient cut towards zero; ours, as PyTorch's, is a float. */
+/* For integers ONNX requires the quotient rounded towards zero; here, as in PyTorch, it is a float. */
 static void
 map_div (OnnxCtx *c)
 {
@@ -130,7 +130,7 @@ map_clip (OnnxCtx *c)
       double value = t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, names[i], NAN);
       gint64 whole = t != NULL && t->count == 1 && !loom_dtype_is_float (t->dtype) ? onnx_tensor_int (t, 0) : 0;
 
-      /* The ends of the number range are no bound. */
+      /* The smallest and largest number of a type are no bounds. */
       if (whole == G_MAXINT64 || whole == G_MININT64)
         continue;
       if (whole > ONNX_MAX_WHOLE || whole < -ONNX_MAX_WHOLE)
@@ -168,14 +168,14 @@ map_cast (OnnxCtx *c)
       onnx_fail (c, "its output type is %s, which graphs do not have.", onnx_type_name (to));
       return;
     }
-  /* A cast to 16 bits rounds, in any type of the wire. */
+  /* A cast to 16 bits rounds, whatever the type of the wire. */
   if (is_half (to))
     {
       onnx_dtype (to, &dtype);
       x = onnx_cast (c, x, dtype);
       dtype = LOOM_F32;
     }
-  /* Of integers the lower bits stay, of floats ONNX leaves open what becomes of those that do not fit. */
+  /* Integers that do not fit keep their lower bits; for floats ONNX does not define the result. */
   if (dtype == LOOM_I64 && !loom_dtype_is_float (x->type.dtype) && x->type.dtype != LOOM_BOOL)
     x = onnx_wrap (c, onnx_cast (c, x, LOOM_I64), to);
   onnx_out (c, 0, onnx_cast (c, x, dtype));

@@ -29,8 +29,7 @@ variance (OnnxCtx *c, const OnnxWire *x, const OnnxWire *mean, guint n, const gi
   return onnx_reduce (c, "mean", onnx_binary (c, "mul", d, d), n, axes, TRUE);
 }
 
-/* Weights and statistics in the model make a layer of ours; where they come from elsewhere the formula is written out.
- */
+/* Weights and statistics in the model make a layer; computed ones make the formula. */
 static void
 map_batch_norm (OnnxCtx *c)
 {
@@ -85,7 +84,7 @@ map_batch_norm (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, "add", y, by_channel (c, onnx_in (c, 2), rank)));
 }
 
-/* A group of its own for each channel. */
+/* Each channel is a group. */
 static void
 map_instance_norm (OnnxCtx *c)
 {
@@ -97,7 +96,7 @@ map_instance_norm (OnnxCtx *c)
                        onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
 }
 
-/* Until opset 20 there was one scale for a group, which PyTorch has not. */
+/* Until opset 20 there was one scale for a group, which PyTorch does not have. */
 static void
 map_group_norm (OnnxCtx *c)
 {
@@ -173,7 +172,7 @@ map_lrn (OnnxCtx *c)
       onnx_fail (c, "it needs batch and channels.");
       return;
     }
-  /* An odd number of neighbours lies evenly, where PyTorch and ONNX agree. */
+  /* An odd number of neighbours is symmetric, as PyTorch's and ONNX's definitions both are. */
   if (size % 2 == 1)
     {
       onnx_out (c, 0,
@@ -222,12 +221,12 @@ map_lp_norm (OnnxCtx *c)
     sum = onnx_reduce (c, "sum", onnx_unary (c, "abs", x), 1, &axis, TRUE);
   else
     sum = onnx_reduce (c, "sum", onnx_binary (c, "mul", x, x), 1, &axis, TRUE);
-  /* Of zeros zeros: there the sum is raised from 0 to 1, whose root is 1. */
+  /* Zeros remain zeros: their sum is raised from 0 to 1, whose root is 1. */
   sum = onnx_binary (c, "add", sum, onnx_cast (c, onnx_with_number (c, "eq", sum, 0), sum->type.dtype));
   onnx_out (c, 0, onnx_binary (c, "div", x, p == 1 ? sum : onnx_unary (c, "sqrt", sum)));
 }
 
-/* As a layer it drops during training only; a model that drops during prediction cannot have the same numbers. */
+/* As a layer it drops during training only; if a model drops during prediction, its numbers cannot be reproduced. */
 static void
 map_dropout (OnnxCtx *c)
 {

@@ -40,7 +40,7 @@ onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
           || MAX (MAX (w->kernel[i], w->dilation[i]), w->stride[i]) > 1000000 || MAX (w->begin[i], w->end[i]) > 1000000)
         onnx_fail (c, "the sizes of its window are not valid.");
     }
-  /* Enough padding that each stride makes one result; an odd one goes to the end or the beginning. */
+  /* Enough padding that there is one result for each stride; an odd one is at the end or the beginning. */
   for (int i = 0; i < n && x != NULL && g_str_has_prefix (mode, "SAME") && !c->failed; i++)
     {
       gint64 in = onnx_dim (c, x, i + 2), out = (in + w->stride[i] - 1) / w->stride[i];
@@ -107,7 +107,7 @@ onnx_window_padding (OnnxCtx *c, const OnnxWindow *w, gboolean as_text)
 
 /* ---- poolings --------------------------------------------------------- */
 
-/* PyTorch pads at most half a window. */
+/* PyTorch pads by at most half a window. */
 static gboolean
 is_small (const OnnxWindow *w)
 {
@@ -145,8 +145,8 @@ average (OnnxCtx *c, const OnnxWindow *w, const OnnxWire *x, gboolean count_pad)
                     NULL);
 }
 
-/* Where padding is uneven and does not count, the mean is divided by the fraction of the window that is inside: the
- * same pooling of ones. */
+/* If padding is uneven and does not count, the mean is divided by the fraction of the window that is inside: the same
+ * pooling of ones. */
 static void
 map_average_pool (OnnxCtx *c)
 {
@@ -191,7 +191,7 @@ map_average_pool (OnnxCtx *c)
 
 /* ONNX's indices refer to the whole tensor, PyTorch's to one plane; storage_order 1 counts columns first. */
 static const OnnxWire *
-global_places (OnnxCtx *c, const OnnxWire *indices, const OnnxWire *x)
+global_indices (OnnxCtx *c, const OnnxWire *indices, const OnnxWire *x)
 {
   LoomShape planes = { .rank = x->type.shape.rank };
   gint64 n = onnx_dim (c, x, 0) * onnx_dim (c, x, 1), size = 1;
@@ -236,14 +236,14 @@ map_max_pool (OnnxCtx *c)
         }
       if (onnx_has_output (c, 1))
         onnx_fail (c, "its indices are not supported with uneven padding.");
-      /* Less than any number that a model holds: infinity has no spelling in a graph. */
+      /* Less than any number of a model; infinity has no notation in a graph. */
       in = onnx_pad (c, in, begin, end, "constant", "-3e+38");
     }
   y = onnx_emit (c, onnx_text (c, "max_pool%dd", w.n), ONNX_IN (in), "kernel_size", onnx_list (c, w.n, w.kernel),
                  "stride", onnx_list (c, w.n, w.stride), "padding", onnx_window_padding (c, &w, TRUE), "dilation",
                  onnx_list (c, w.n, w.dilation), "ceil_mode", onnx_attr_int (c, "ceil_mode", 0) ? "true" : NULL, NULL);
   if (onnx_has_output (c, 1))
-    onnx_out (c, 1, global_places (c, onnx_sibling (c, y, "indices"), x));
+    onnx_out (c, 1, global_indices (c, onnx_sibling (c, y, "indices"), x));
   onnx_out (c, 0, onnx_cast (c, y, x->type.dtype));
 }
 
@@ -269,7 +269,7 @@ map_global_max_pool (OnnxCtx *c)
   onnx_out (c, 0, x);
 }
 
-/* Values go back to the indices that MaxPool gave; everything else is 0. */
+/* Values go back to the indices that MaxPool returned; everything else is 0. */
 static void
 map_max_unpool (OnnxCtx *c)
 {
@@ -303,7 +303,7 @@ map_max_unpool (OnnxCtx *c)
     }
   flat.dim[0] = loom_shape_count (&x->type.shape);
   line.dim[0] = loom_shape_count (&own);
-  /* Places count in the size that the windows give; a larger output_shape leaves a rim of zeros. */
+  /* Indices refer to the size that the windows imply; a larger output_shape has a border of zeros. */
   const OnnxWire *zeros = onnx_emit (c, "constant", 0, NULL, "value", "0", "shape", onnx_dims (c, &line), NULL);
   const OnnxWire *y = onnx_emit (
       c, "scatter", ONNX_IN (zeros, onnx_reshape (c, indices, &flat), onnx_reshape (c, x, &flat)), "dim", "0", NULL);

@@ -1,12 +1,12 @@
-/* Imports quantisation: numbers in 8 or 16 bits and the formulas around them.
+/* Imports quantisation: numbers in 8 or 16 bits and the formulas for them.
  *
- * Sums of products of bytes are exact, as ONNX says, and computed as floats, which hold integers up to 2²⁴ exactly:
- * some 250 products. For more of them a factor is split into two halves of four bits, each half is multiplied
+ * Sums of products of bytes are exact, as ONNX requires, and computed as floats, which represent integers up to 2²⁴
+ * exactly: some 250 products. For more of them a factor is split into two halves of four bits, each half is multiplied
  * separately, and the products are added as i32. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
-/* [C] along dimension axis of x; a single number stays one. */
+/* [C] along dimension axis of x; a single number is unchanged. */
 static const OnnxWire *
 along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
 {
@@ -28,7 +28,7 @@ to_float (OnnxCtx *c, const OnnxWire *x)
   return onnx_cast (c, x, LOOM_F32);
 }
 
-/* Rounded, and cut at the ends of what an element type of ONNX holds. */
+/* Rounds, and clamps to the range of an element type of ONNX. */
 static const OnnxWire *
 quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *zero, int elem_type)
 {
@@ -60,7 +60,7 @@ refuse_blocks (OnnxCtx *c)
                size);
 }
 
-/* Without a zero point the type is output_dtype, and uint8 where that is absent, too. */
+/* Without a zero point the type is output_dtype, and uint8 if that is absent too. */
 static void
 map_quantize (OnnxCtx *c)
 {
@@ -76,7 +76,7 @@ map_quantize (OnnxCtx *c)
                       type == 0 && !onnx_has (c, 2) ? UINT8 : type));
 }
 
-/* Of integers of 32 bits the difference is taken before they are rounded to floats. */
+/* For 32-bit integers the difference is computed before they are rounded to floats. */
 static const OnnxWire *
 centred (OnnxCtx *c, const OnnxWire *x, const OnnxWire *zero)
 {
@@ -99,7 +99,7 @@ map_dequantize (OnnxCtx *c)
   onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "mul", y, scale), dtype));
 }
 
-/* The range of x, with 0 in it, over 255 steps. */
+/* The range of x, extended to include 0, divided by 255 steps. */
 static void
 map_dynamic (OnnxCtx *c)
 {
@@ -112,7 +112,7 @@ map_dynamic (OnnxCtx *c)
   low = onnx_emit (c, "clamp", ONNX_IN (low), "max", "0", NULL);
   high = onnx_emit (c, "clamp", ONNX_IN (high), "min", "0", NULL);
   const OnnxWire *span = onnx_binary (c, "sub", high, low);
-  /* Of zeros alone the scale is 1. */
+  /* For zeros alone the scale is 1. */
   span = onnx_emit (c, "where", ONNX_IN (onnx_with_number (c, "eq", span, 0), NULL, span), "input", "255", NULL);
   const OnnxWire *scale = onnx_with_number (c, "div", span, 255);
   const OnnxWire *zero = onnx_unary (c, "round", onnx_unary (c, "neg", onnx_binary (c, "div", low, scale)));
@@ -139,12 +139,12 @@ rows (OnnxCtx *c, const OnnxWire *zero, const OnnxWire *x)
 
 typedef const OnnxWire *(*Product) (OnnxCtx *c, const OnnxWire *a, const OnnxWire *b);
 
-/* The largest sum of products that a float holds to the last digit. */
+/* The largest sum of products that a float represents exactly. */
 #define MAX_EXACT 16777216
 #define MAX_BYTE  255
 #define MAX_HALF  16
 
-/* v is 16 part[1] + part[0]; from -255 to 255 it is, and its halves from -16 to 15. */
+/* v is 16 part[1] + part[0]; v is from -255 to 255, its halves from -16 to 15. */
 static guint
 halve (OnnxCtx *c, const OnnxWire *part[2])
 {
@@ -155,7 +155,7 @@ halve (OnnxCtx *c, const OnnxWire *part[2])
   return 2;
 }
 
-/* A product of differences of bytes, each number of which is a sum of n, as i32. */
+/* A product of differences of bytes, as i32; each element is a sum of n. */
 static const OnnxWire *
 multiply_exactly (OnnxCtx *c, Product multiply, const OnnxWire *a, const OnnxWire *b, gint64 n)
 {

@@ -1,7 +1,8 @@
-/* Imports random generators. Their seed is ignored: a graph's random numbers follow from its own seed. */
+/* Imports random generators. Their seed is ignored, because random numbers of a graph depend on the graph's own
+ * seed. */
 #include "engine/onnx/onnx-private.h"
 
-/* factor · draws + shift, in the type that the node asks for, else that of what it is like. */
+/* factor · draws + shift, in the type that the node requests, else that of its input. */
 static void
 put (OnnxCtx *c, const OnnxWire *draws, double factor, double shift, LoomDType dtype)
 {

@@ -10,7 +10,7 @@
 
 /* ---- attributes ------------------------------------------------------------ */
 
-/* ONNX's activations with their defaults, which are those of the operators of these names. */
+/* ONNX's activations with their defaults, which are also those of the operators of these names. */
 static const struct
 {
   const char *name;
@@ -30,7 +30,7 @@ static const struct
   { "Elu", TRUE, FALSE, 1 },
 };
 
-/* The next number of activation_alpha or activation_beta, which those activations take in order that have one. */
+/* The next number of activation_alpha or activation_beta; activations with parameters use them in order. */
 static double
 next_number (OnnxCtx *c, const char *attribute, gsize *at, gboolean takes, double def)
 {
@@ -103,7 +103,7 @@ read_direction (OnnxCtx *c, OnnxRecurrent *r)
   r->reverse = g_str_equal (direction, "reverse");
 }
 
-/* Lengths that are all the full length are dropped. */
+/* Lengths that all are the full length are omitted. */
 static void
 read_lengths (OnnxCtx *c, OnnxRecurrent *r)
 {
@@ -151,7 +151,7 @@ read_layer (OnnxCtx *c, OnnxRecurrent *r)
 
 /* ---- weights ------------------------------------------------------------------ */
 
-/* Rows of numbers of the model: block by block, of one direction. */
+/* Rows of numbers of the model: the blocks of one direction. */
 static LoomTensor *
 cut (const LoomTensor *t, guint direction, gint64 hidden, guint n, const guint *order)
 {
@@ -227,7 +227,7 @@ acts_as (const OnnxRecurrent *r, guint place, const char *name)
   return TRUE;
 }
 
-/* A sequence that is read backwards from each sample's own end is more than one that is turned around. */
+/* Reading a sequence backwards from each sample's end is more than reversing it. */
 static gboolean
 is_layer (OnnxCtx *c, const OnnxRecurrent *r)
 {
@@ -248,7 +248,7 @@ order_of (const OnnxRecurrent *r)
 }
 
 static const OnnxWire *
-turned (OnnxCtx *c, const OnnxRecurrent *r, const OnnxWire *x)
+reversed (OnnxCtx *c, const OnnxRecurrent *r, const OnnxWire *x)
 {
   return r->reverse ? onnx_emit (c, "flip", ONNX_IN (x), "dims", r->batch_first ? "1" : "0", NULL) : x;
 }
@@ -273,7 +273,7 @@ put_layer (OnnxCtx *c, const OnnxRecurrent *r)
   } parts[8];
   guint n_parts = 0;
 
-  in[0] = turned (c, r, r->x);
+  in[0] = reversed (c, r, r->x);
   if (onnx_has (c, ONNX_RNN_H))
     in[1] = swapped (c, r, onnx_in (c, ONNX_RNN_H));
   if (r->gates == 4 && onnx_has (c, ONNX_RNN_C))
@@ -311,8 +311,8 @@ put_layer (OnnxCtx *c, const OnnxRecurrent *r)
     onnx_out (c, 2, swapped (c, r, onnx_sibling (c, y, "c_n")));
   if (!onnx_has_output (c, 0))
     return;
-  /* Both directions lie side by side here, and above one another there. */
-  y = turned (c, r, y);
+  /* Both directions are one dimension here, and two in ONNX. */
+  y = reversed (c, r, y);
   if (r->directions == 1)
     y = onnx_emit (c, "unsqueeze", ONNX_IN (y), "dim", r->batch_first ? "2" : "1", NULL);
   else

@@ -1,4 +1,4 @@
-/* Imports reductions: axes are an attribute or, since opset 13 or 18, an input; none at all means all of them. */
+/* Imports reductions. Axes are an attribute or, since opset 13 or 18, an input; without axes all are reduced. */
 #include "engine/onnx/onnx-private.h"
 
 typedef struct
@@ -27,7 +27,8 @@ reduce (OnnxCtx *c, const char *op, const OnnxWire *x, const Axes *a)
   return a->none ? x : onnx_reduce (c, op, x, a->n, a->axis, a->keep);
 }
 
-/* max, min and prod fold one dimension at a time, as PyTorch's do; the last one first, so that numbers stay right. */
+/* max, min and prod reduce one dimension at a time, as in PyTorch; the last one first, so that the others keep their
+ * numbers. */
 static const OnnxWire *
 one_by_one (OnnxCtx *c, const char *op, const OnnxWire *x, const Axes *a)
 {
@@ -46,9 +47,9 @@ one_by_one (OnnxCtx *c, const char *op, const OnnxWire *x, const Axes *a)
   return x;
 }
 
-/* A result in the type of x, whose end only sums and products go over. */
+/* A result in the type of x; only sums and products can overflow it. */
 static void
-give (OnnxCtx *c, const OnnxWire *y, const OnnxWire *x)
+set_output (OnnxCtx *c, const OnnxWire *y, const OnnxWire *x)
 {
   const gboolean grows = g_str_equal (c->map->op, "sum") || g_str_equal (c->map->op, "prod");
 
@@ -62,7 +63,7 @@ map_reduce (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  give (c, reduce (c, c->map->op, x, &a), x);
+  set_output (c, reduce (c, c->map->op, x, &a), x);
 }
 
 static void
@@ -71,7 +72,7 @@ map_one_by_one (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  give (c, one_by_one (c, c->map->op, x, &a), x);
+  set_output (c, one_by_one (c, c->map->op, x, &a), x);
 }
 
 /* |x| + … */
@@ -81,7 +82,7 @@ map_l1 (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  give (c, reduce (c, "sum", onnx_unary (c, "abs", x), &a), x);
+  set_output (c, reduce (c, "sum", onnx_unary (c, "abs", x), &a), x);
 }
 
 static const OnnxWire *
@@ -105,7 +106,7 @@ map_sum_square (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   Axes a = axes_of (c, x->type.shape.rank);
 
-  give (c, sum_of_squares (c, x, &a), x);
+  set_output (c, sum_of_squares (c, x, &a), x);
 }
 
 static void
@@ -126,7 +127,7 @@ map_log_sum_exp (OnnxCtx *c)
   onnx_out (c, 0, reduce (c, "logsumexp", x, &a));
 }
 
-/* The last of several equal ones is the first one seen from the other end. */
+/* The last of several equal elements is the first from the other end. */
 static void
 map_arg (OnnxCtx *c)
 {

@@ -1,4 +1,4 @@
-/* Refuses operators of sequences and optional values, which graphs do not have, by name. */
+/* Refuses, by name, operators of sequences and optional values, which graphs do not have. */
 #include "engine/onnx/onnx-private.h"
 
 static void

@@ -1,5 +1,5 @@
-/* Imports operators that move elements. Shapes and axes, attributes or inputs by the operator set, become attributes.
- */
+/* Imports operators that rearrange elements. Shapes and axes, which are attributes or inputs depending on the operator
+ * set, become attributes. */
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
@@ -12,7 +12,7 @@ int_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
-/* 0 keeps a size, -1 is what is left. */
+/* 0 keeps a size, −1 is the remainder. */
 static void
 map_reshape (OnnxCtx *c)
 {
@@ -33,7 +33,7 @@ map_reshape (OnnxCtx *c)
       else
         dynamic = (int)i;
     }
-  /* Sizes that are named on both sides are divided out one by one, so that a symbol stays a symbol. */
+  /* Sizes that occur on both sides are cancelled one by one, so that a symbol remains a symbol. */
   for (guint i = 0; dynamic >= 0 && i < n; i++)
     if ((int)i != dynamic && !loom_dim_div (rest, shape.dim[i], &rest))
       rest = loom_dim_unknown ();
@@ -111,7 +111,7 @@ map_concat (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "concat", n, in, "dim", int_text (c, onnx_attr_int (c, "axis", 1)), NULL));
 }
 
-/* Sizes are given, or the parts are equal (since opset 18 the last one may be shorter). */
+/* Sizes are specified, or the parts are equal (since opset 18 the last one may be shorter). */
 static void
 map_split (OnnxCtx *c)
 {
@@ -155,7 +155,7 @@ map_slice (OnnxCtx *c)
     {
       int axis = onnx_axis (c, has_axes ? axes[i] : (gint64)i, MAX (x->type.shape.rank, 1));
       gint64 s = has_steps ? step[i] : 1;
-      /* The far ends of the number range mean "as far as there is". */
+      /* The smallest and largest number of the type mean "to the end". */
       if (s == 1 && start[i] == 0 && end[i] > G_MAXINT32)
         continue;
       dims[k] = axis;
@@ -169,7 +169,7 @@ map_slice (OnnxCtx *c)
                                 "end", onnx_list (c, k, to), "step", onnx_list (c, k, by), NULL));
 }
 
-/* "edge" is PyTorch's "replicate", "wrap" its "circular". Negative numbers cut, as in PyTorch. */
+/* "edge" is PyTorch's "replicate", "wrap" its "circular". Negative numbers crop, as in PyTorch. */
 static void
 map_pad (OnnxCtx *c)
 {
@@ -196,7 +196,7 @@ map_pad (OnnxCtx *c)
   mode = g_str_equal (mode, "edge") ? "replicate" : g_str_equal (mode, "wrap") ? "circular" : mode;
   if (!g_str_equal (mode, "constant") && !c->failed)
     {
-      /* These modes look at what the dimension before made, so each dimension is a node of its own. */
+      /* These modes read the padding of the dimension before, so each dimension is a separate node. */
       for (int i = rank - 1; i >= 0; i--)
         {
           gint64 b[LOOM_SHAPE_MAX_RANK] = { 0 }, e[LOOM_SHAPE_MAX_RANK] = { 0 };
@@ -214,7 +214,7 @@ map_pad (OnnxCtx *c)
       onnx_out (c, 0, onnx_pad (c, x, begin, end, NULL, onnx_number (c, value)));
       return;
     }
-  /* Infinity has no spelling in a graph: it is the logarithm of zeros around ones, which is 0 within. */
+  /* Infinity has no notation in a graph. Zeros around ones are padded, and their logarithm is -infinity around 0. */
   const OnnxWire *ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &x->type.shape), NULL);
   const OnnxWire *rim = onnx_unary (c, "log", onnx_pad (c, ones, begin, end, NULL, "0"));
   onnx_out (c, 0, onnx_binary (c, value < 0 ? "add" : "sub", onnx_pad (c, x, begin, end, NULL, "0"), rim));
@@ -240,7 +240,7 @@ map_tile (OnnxCtx *c)
   onnx_out (c, 0, n == 0 ? x : onnx_emit (c, "tile", ONNX_IN (x), "dims", onnx_list (c, n, times), NULL));
 }
 
-/* ONNX broadcasts both ways: a size of 1 asked for keeps what is there. */
+/* ONNX broadcasts in both directions: a requested size of 1 keeps the existing one. */
 static void
 map_expand (OnnxCtx *c)
 {
@@ -262,8 +262,7 @@ map_expand (OnnxCtx *c)
                   : onnx_emit (c, "expand", ONNX_IN (x), "shape", onnx_dims (c, &out), NULL));
 }
 
-/* DCR: [N, b, b, C/b², H, W] → [N, C/b², H, b, W, b]. CRD keeps the channel in front, which is PyTorch's pixel_shuffle.
- */
+/* DCR: [N, b, b, C/b², H, W] → [N, C/b², H, b, W, b]. CRD has the channel first, as PyTorch's pixel_shuffle. */
 static void
 map_depth_to_space (OnnxCtx *c)
 {
@@ -319,7 +318,7 @@ map_trilu (OnnxCtx *c)
                        int_text (c, k != NULL && k->count == 1 ? onnx_tensor_int (k, 0) : 0), NULL));
 }
 
-/* 1 where column - row is k: column numbers compared with row numbers. */
+/* 1 where column - row is k: compares column numbers with row numbers. */
 static void
 map_eye_like (OnnxCtx *c)
 {
@@ -361,7 +360,7 @@ map_range (OnnxCtx *c)
                        "dtype", loom_dtype_name (dtype), NULL));
 }
 
-/* Reached only where folding has no answer. */
+/* Reached only if folding has no result. */
 static void
 map_shape (OnnxCtx *c)
 {
@@ -375,7 +374,7 @@ map_shape (OnnxCtx *c)
     onnx_fail (c, "a size of its input is known only when the model runs.");
 }
 
-/* A constant of the node itself, of a size that folding left alone. */
+/* A constant node, of a size that folding does not handle. */
 static void
 map_constant (OnnxCtx *c)
 {
@@ -409,7 +408,7 @@ map_constant_of_shape (OnnxCtx *c)
                        onnx_dims (c, &shape), "dtype", loom_dtype_name (dtype), NULL));
 }
 
-/* A longer axis is cut at both sides, a shorter one padded at both. */
+/* A longer axis is cropped on both sides, a shorter one padded on both. */
 static void
 map_center_crop_pad (OnnxCtx *c)
 {

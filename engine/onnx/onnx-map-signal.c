@@ -1,4 +1,4 @@
-/* Imports signal processing: windows, which are constants, since their size is known; and Fourier transforms as
+/* Imports signal processing: windows, which are constants, since their size is known; and Fourier transforms, as
  * products with matrices of cosines and sines. */
 #include "engine/onnx/onnx-private.h"
 
@@ -37,7 +37,7 @@ map_hann (OnnxCtx *c)
   window (c, 0.5, -0.5, 0);
 }
 
-/* ONNX's reference takes 25/46, Hamming's own number, not 0.54. */
+/* ONNX's reference uses 25/46, Hamming's own number, instead of 0.54. */
 static void
 map_hamming (OnnxCtx *c)
 {
@@ -53,7 +53,7 @@ map_blackman (OnnxCtx *c)
 /* ---- Fourier transforms ----------------------------------------------- */
 
 /* cos or sin of 2π i k / n, [rows, columns] with row i and column k, as a constant of the graph. With halves, a row
- * counts twice if it stands for its mirror image as well. */
+ * counts twice if it also represents its mirror image. */
 static const OnnxWire *
 wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double factor, gboolean halves)
 {
@@ -74,8 +74,8 @@ wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double f
   return onnx_tensor_wire (c, t, sine ? "sines" : "cosines", FALSE);
 }
 
-/* The transform of the last dimension of re + i im (im may be NULL), as two matrix products each; the two parts of the
- * result are joined in a new last dimension. */
+/* Transforms the last dimension of re + i im (im may be NULL) by two matrix products for each part; the two parts of
+ * the result are joined in a new last dimension. */
 static const OnnxWire *
 transform (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n, gint64 bins, gboolean inverse)
 {
@@ -100,7 +100,7 @@ transform (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n, gint64 
   return onnx_emit (c, "stack", ONNX_IN (real, imaginary), "dim", "-1", NULL);
 }
 
-/* The n real numbers, [.., 1], whose transform begins with re + i im; the rest of it is the mirror image of that. */
+/* The n real numbers, [.., 1], whose transform begins with re + i im and continues with the mirror image of that. */
 static const OnnxWire *
 real_inverse (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n)
 {
@@ -164,7 +164,7 @@ map_dft (OnnxCtx *c)
   onnx_out (c, 0, onnx_permute (c, y, order));
 }
 
-/* Frames are cut out by a constant index, weighed by the window and transformed. */
+/* Frames are cut out by a constant index, multiplied by the window and transformed. */
 static void
 map_stft (OnnxCtx *c)
 {

@@ -1,5 +1,5 @@
-/* Imports ONNX's operators for training: gradients, and steps of optimisers as formulas, since our optimisers are no
- * operators.
+/* Imports ONNX's operators for training: gradients, and steps of optimisers, which become formulas because optimisers
+ * are no operators here.
  *
  * Inputs are R (rate), T (steps so far), then the tensors, their gradients and their states, each in one block.
  * Formulas: ONNX operator specification, ai.onnx.preview.training. */
@@ -7,7 +7,7 @@
 
 #define DOMAIN "ai.onnx.preview.training"
 
-/* Block b of the inputs after R and T, tensor i of n. */
+/* Tensor i of n in block b of the inputs after R and T. */
 static const OnnxWire *
 block (OnnxCtx *c, guint n, guint b, guint i)
 {
@@ -46,8 +46,7 @@ map_adagrad (OnnxCtx *c)
     }
 }
 
-/* The step's number only distinguishes the first step from the others: then the bias of the averages is not corrected.
- */
+/* The step's number is only compared with 0: the first step does not correct the bias of the averages. */
 static void
 map_adam (OnnxCtx *c)
 {
@@ -85,7 +84,7 @@ map_momentum (OnnxCtx *c)
   const OnnxWire *rate = onnx_in (c, 0), *step = onnx_cast (c, onnx_in (c, 1), LOOM_F32);
   double alpha = onnx_attr_float (c, "alpha", 0), beta = onnx_attr_float (c, "beta", 0);
   gboolean nesterov = g_str_equal (onnx_attr_word (c, "mode", "standard", "nesterov"), "nesterov");
-  /* beta counts from the second step on; the first takes the gradient whole. */
+  /* beta is used from the second step on; the first one uses the whole gradient. */
   const OnnxWire *later = onnx_cast (c, onnx_with_number (c, "gt", step, 0), LOOM_F32);
   const OnnxWire *share = onnx_with_number (c, "add", times (c, later, beta - 1), 1);
 
@@ -100,7 +99,7 @@ map_momentum (OnnxCtx *c)
     }
 }
 
-/* The derivative of y with respect to each input; a tensor counts as the sum of its elements. */
+/* The derivatives of y with respect to each input; of a tensor, the sum of its elements. */
 static void
 map_gradient (OnnxCtx *c)
 {

@@ -1,10 +1,10 @@
 /* Sorts nodes topologically.
  *
- * ONNX requires that order in the file, but some programs write another. Nodes of graphs within a node count as the
+ * ONNX requires that order in the file, but some programs write another. Nodes of graphs inside a node count as the
  * node's own, because they read outer names. */
 #include "engine/onnx/onnx-private.h"
 
-/* Names that a node reads, those of the graphs within it among them. */
+/* The names that a node reads, including those of the graphs inside it. */
 static void
 add_names (GPtrArray *names, const Onnx__NodeProto *node)
 {
@@ -22,7 +22,7 @@ add_names (GPtrArray *names, const Onnx__NodeProto *node)
     }
 }
 
-/* A name within may be one of its own, and then is counted once too often, which costs no more than a tie. */
+/* A name inside may be one of its own; it is then counted once too often, which prevents no more than a tie. */
 void
 onnx_count_uses (GHashTable *uses, const Onnx__GraphProto *graph)
 {
@@ -38,12 +38,12 @@ onnx_count_uses (GHashTable *uses, const Onnx__GraphProto *graph)
                          GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (uses, names->pdata[i])) + 1));
 }
 
-/* A node on the way to the ones that it needs. */
+/* A node on the path to the nodes that it needs. */
 typedef struct
 {
   guint node;
   GPtrArray *names;
-  guint next; /* of the names */
+  guint next; /* index of the next name */
 } Visit;
 
 static void
@@ -62,8 +62,8 @@ begin (GArray *path, const Onnx__GraphProto *graph, guint node, guint8 *state)
   g_array_append_val (path, visit);
 }
 
-/* Depth first with a path of its own, since a model may be a chain of any length. A node that needs itself is listed
- * all the same; what it reads is then reported as made by nothing. */
+/* A depth-first search with an explicit path, since a model may be a chain of any length. A node that needs itself is
+ * listed too; the names that it reads are then reported as unknown. */
 GPtrArray *
 onnx_nodes_in_order (const Onnx__GraphProto *graph)
 {

@@ -1,5 +1,5 @@
-/* Shared by the files that read ONNX's recurrent layers: onnx-map-recurrent.c maps those of PyTorch's form to its
- * layers, onnx-map-cell.c composes the others as a loop over a cell. */
+/* The interface between the files that read ONNX's recurrent layers: onnx-map-recurrent.c maps those of PyTorch's form
+ * to Gradloom's layers, onnx-map-cell.c writes the others as a loop over a cell. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"
@@ -27,17 +27,17 @@ typedef struct
 
 typedef struct
 {
-  guint gates;    /* 1 rnn, 3 gru, 4 lstm */
-  const char *op; /* ours */
-  gint64 hidden;  /* features of the state */
+  guint gates;    /* number of gates: 1 rnn, 3 gru, 4 lstm */
+  const char *op; /* Gradloom's operator */
+  gint64 hidden;  /* number of features of the state */
   guint directions;
-  gboolean reverse; /* of the only direction */
+  gboolean reverse; /* of a single direction */
   gboolean batch_first;
   gboolean has_clip;
   double clip;
-  gboolean after;              /* gru: linear_before_reset, the reset gate weighs the product with the state */
+  gboolean after;              /* gru: linear_before_reset; the reset gate is applied to the product with the state */
   gboolean couples;            /* lstm: input_forget */
-  OnnxActivation act[2][3];    /* by direction: of the gates, of what is new, of the cell */
+  OnnxActivation act[2][3];    /* by direction: of the gates, of the new state, of the cell */
   const OnnxWire *x, *lengths; /* lengths i64 [B], or NULL */
 } OnnxRecurrent;
 
@@ -52,9 +52,9 @@ typedef struct
 OnnxPart
 onnx_recurrent_part (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint direction, guint n, const guint *order);
 void onnx_recurrent_clear (OnnxPart *part);
-/* The state before the first step of one direction, or NULL: [B, hidden] of input ONNX_RNN_H or ONNX_RNN_C. */
+/* The initial state of one direction, or NULL: [B, hidden] of input ONNX_RNN_H or ONNX_RNN_C. */
 const OnnxWire *onnx_recurrent_state (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint direction);
-/* The outputs of a direction: y [T, B, hidden] (or [B, T, hidden]), and h and c [B, hidden]. */
+/* Sets the outputs of a direction: y [T, B, hidden] (or [B, T, hidden]), and h and c [B, hidden]. */
 void onnx_draw_cell (OnnxCtx *c, const OnnxRecurrent *r, guint direction, const OnnxWire *out[3]);
 
 G_END_DECLS

@@ -15,7 +15,7 @@ loom_onnx_weights_path (const LoomOnnx *self, const char *graph)
   return g_strconcat (stem, ".safetensors", NULL);
 }
 
-/* The graph begins from its weights wherever it is trained. */
+/* The graph starts from its weights in every training. */
 static LoomGraph *
 name_weights (const LoomOnnx *self, const char *weights)
 {
@@ -31,7 +31,8 @@ name_weights (const LoomOnnx *self, const char *weights)
   return graph;
 }
 
-/* The weights first: a graph without its weights would seem complete and compute with random ones. */
+/* The weights are written first, because a graph without its weights would seem complete and compute with random
+ * ones. */
 gboolean
 loom_onnx_save (const LoomOnnx *self, const char *path, char **weights, GError **error)
 {

@@ -1,14 +1,14 @@
-/* Scopes of the import: graphs within a model's graph, the bodies of loops and branches.
+/* Scopes of the import: graphs inside a model's graph, the bodies of loops and branches.
  *
- * An inner graph reads outer names. If it is inlined (a branch that is chosen during import), they need no work. If it
- * becomes a module, outer constants are copied, so that a layer of the body owns its weights, and other outer values
- * become invariant inputs of the module. */
+ * An inner graph reads outer names. If it is inlined (a branch that is chosen during import), the names need no work.
+ * If it becomes a module, outer constants are copied, so that a layer of the body owns its weights, and other outer
+ * values become invariant inputs of the module. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
 
-/* The most bodies and branches of a model, counted each time that they are imported, since nested loops multiply them.
- */
+/* Maximum number of bodies and branches of a model, counted each time they are imported, since nested loops multiply
+ * them. */
 #define MAX_SCOPES 20000
 
 OnnxImport *
@@ -120,7 +120,7 @@ onnx_graph_of (OnnxCtx *c, const char *name)
   return c->failed ? NULL : a->g;
 }
 
-/* ---- the module's ends -------------------------------------------------- */
+/* ---- ports of the module ------------------------------------------------------ */
 
 const OnnxWire *
 onnx_scope_input (OnnxImport *scope, const char *name, const LoomType *type)
@@ -177,9 +177,9 @@ onnx_scope_output (OnnxCtx *c, const char *name, const OnnxWire *wire, const Onn
   return node->id;
 }
 
-/* ---- names of outside ---------------------------------------------------- */
+/* ---- outer names -------------------------------------------------------------- */
 
-/* The scope that opened the module that a scope is drawn into; the model's own graph where it is in none. */
+/* The scope that opened the module into which a scope is imported; the model's own graph if there is none. */
 static OnnxImport *
 drawing_of (OnnxImport *scope)
 {
@@ -188,7 +188,7 @@ drawing_of (OnnxImport *scope)
   return scope;
 }
 
-/* Numbers are copied into the module, but for a weight that something else reads, too: that has to stay one. */
+/* Numbers are copied into the module, except a weight that has other readers, which must remain one. */
 static gboolean
 is_copied (const OnnxValue *value)
 {
@@ -207,7 +207,7 @@ onnx_reach (OnnxCtx *c, const char *name)
 
   if (value == NULL || value->failed || value->home->nodes == c->all->nodes)
     return value;
-  name = value->name; /* outside it may have another one */
+  name = value->name; /* outside it may have another name */
   if (is_copied (value))
     {
       local = onnx_declare (drawing, name);
@@ -277,7 +277,7 @@ onnx_alias (OnnxImport *scope, const char *name, const OnnxValue *value)
   other->producer = value->producer;
 }
 
-/* A value that has n positions along an axis, in the drawing of c. */
+/* A value with n positions along an axis, for nodes of c. */
 static const OnnxWire *
 find_size (OnnxCtx *c, LoomDim size, int *axis)
 {

@@ -1,8 +1,8 @@
-/* Reads TensorProto: numbers in one of six lists or as raw little-endian bytes, in the
- * model or in an external data file.
+/* Reads TensorProto: numbers in one of six lists or as raw little-endian bytes, in the model or in an external data
+ * file.
  *
- * We have eight element types and ONNX sixteen. Types that we have are kept; i8, i16, u16, u32 and u64 are widened to
- * i64, whose arithmetic gives the same values until something overflows. Text and complex numbers are refused. */
+ * Gradloom has eight element types and ONNX sixteen. Types that both have are kept; i8, i16, u16, u32 and u64 become
+ * i64, whose arithmetic has the same values unless something overflows. Text and complex numbers are refused. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ typedef enum
   UINT64S
 } List;
 
-/* One row a type: ours in a tensor, bytes and sign of a raw element, and the list that holds it otherwise. */
+/* A row for each type: Gradloom's type of a tensor, bytes and sign of a raw element, and the list that otherwise has
+ * the numbers. */
 typedef struct
 {
   const char *name;
@@ -128,7 +129,7 @@ onnx_tensor_int (const LoomTensor *t, gint64 i)
   return x >= 9.2e18 ? G_MAXINT64 : x <= -9.2e18 ? G_MININT64 : x != x ? 0 : (gint64)x;
 }
 
-/* Element i of raw bytes that hold a type that is widened. */
+/* Element i of raw bytes of a type that is converted. */
 static gint64
 raw_int (const guint8 *p, const TypeRow *row, gint64 i)
 {
@@ -226,7 +227,7 @@ check_unsigned (const LoomTensor *t, const TypeRow *row, const char *what, GErro
   return TRUE;
 }
 
-/* Its elements, or -1. */
+/* The number of elements, or −1. */
 static gint64
 sizes_of (const Onnx__TensorProto *proto, const char *what, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
 {
@@ -261,7 +262,7 @@ is_external (const Onnx__TensorProto *proto)
   return proto->n_external_data > 0 || proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
-/* Each region is read once: further requests for the same tensor share it. */
+/* Each region is read once; further requests for the same tensor share it. */
 static LoomTensor *
 read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const TypeRow *row, gint64 count,
                const gint64 *dims, const char *what, GError **error)
@@ -316,7 +317,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s has numbers both in the model and in another file.", what);
       return NULL;
     }
-  /* Before anything is allocated: what is announced must be there. */
+  /* Before memory is allocated: the announced bytes must exist. */
   if (raw ? proto->raw_data.len / row->bytes != (gsize)count || proto->raw_data.len % row->bytes
           : list_length (proto, row->list) != (gsize)count)
     {

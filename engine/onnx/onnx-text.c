@@ -16,8 +16,8 @@ onnx_text (OnnxCtx *c, const char *format, ...)
   return g_string_chunk_insert (c->all->pool, text);
 }
 
-/* The shortest text that a float, or else a double, reads back as the same number: 0.1, not 0.100000001. Whole numbers
- * are written to the last digit, since they may be integers. */
+/* The shortest text from which a float, or else a double, is read as the same number: 0.1, not 0.100000001. Whole
+ * numbers are written with all digits, since they may be integers. */
 const char *
 onnx_number (OnnxCtx *c, double x)
 {

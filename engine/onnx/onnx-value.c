@@ -1,7 +1,7 @@
 /* The values of a model by name: wires of the graph, constants, weights. */
 #include "engine/onnx/onnx-private.h"
 
-/* A chain of computed constants is a handful of nodes long; this bounds the search for one. */
+/* A chain of computed constants has a handful of nodes; this bounds the search for one. */
 #define MAX_FOLD_DEPTH 64
 
 OnnxValue *
@@ -65,7 +65,7 @@ onnx_port_type (const Onnx__ValueInfoProto *port)
              : 0;
 }
 
-/* The attribute that is the type of an operator's results, or that has it. */
+/* The attribute that is, or that contains, the type of an operator's results. */
 static const char *
 type_attribute (const char *op)
 {
@@ -77,7 +77,7 @@ type_attribute (const char *op)
                                                                                : "output_dtype";
 }
 
-/* The input whose type an operator's first result has; -1 if none. */
+/* The input that has the type of an operator's first result; −1 if none has. */
 static int
 type_input (const char *op)
 {
@@ -142,7 +142,7 @@ onnx_result_type (OnnxImport *all, const Onnx__NodeProto *node, guint i)
 
   if (a != NULL && a->g != NULL)
     {
-      i += g_str_equal (op, "Loop"); /* whose body also says whether it goes on */
+      i += g_str_equal (op, "Loop"); /* its body also returns the condition */
       return i < a->g->n_output ? onnx_port_type (a->g->output[i]) : 0;
     }
   if (g_str_equal (op, "DynamicQuantizeLinear") && i != 1)
@@ -181,7 +181,7 @@ onnx_elem_type (OnnxCtx *c, guint i)
   return value != NULL ? value->elem_type : 0;
 }
 
-/* An empty name leaves an optional input out. */
+/* An empty name means an omitted optional input. */
 gboolean
 onnx_has (OnnxCtx *c, guint i)
 {
@@ -210,7 +210,7 @@ input_value (OnnxCtx *c, guint i)
   if (value == NULL)
     onnx_fail (c, "no earlier node computes its input “%s”.", c->node->input[i]);
   else if (value->failed)
-    c->failed = TRUE; /* reported where it failed first */
+    c->failed = TRUE; /* reported at the node that failed first */
   return c->failed ? NULL : value;
 }
 
@@ -232,7 +232,7 @@ onnx_reach_wire (OnnxCtx *c, const char *name)
   if (value == NULL)
     onnx_fail (c, "nothing makes “%s”.", name);
   else if (value->failed)
-    c->failed = TRUE; /* reported where it failed first */
+    c->failed = TRUE; /* reported at the node that failed first */
   return c->failed ? &failed_wire : value_wire (c, value);
 }
 

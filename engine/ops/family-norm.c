@@ -12,17 +12,10 @@ const char *const loom_op_norm_buffers[] = { "running_mean", "running_var", "num
   {                                                                                                                    \
     NULL                                                                                                               \
   }
-const LoomPortSpec loom_op_port_norm_signals[] = {
-  { "input", "Sequences [batch, channels, length].", .axes = "BCL" },
-  TIES,
-};
-const LoomPortSpec loom_op_port_norm_images[] = {
-  { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
-  TIES,
-};
-const LoomPortSpec loom_op_port_norm_volumes[] = {
-  { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
-  TIES,
+const LoomPortSpec loom_op_port_norm[LOOM_MAX_SPACE][4] = {
+  { LOOM_OP_SPACE_1, TIES },
+  { LOOM_OP_SPACE_2, TIES },
+  { LOOM_OP_SPACE_3, TIES },
 };
 
 /* ---- over the last dimensions ------------------------------------------ */

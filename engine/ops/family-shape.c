@@ -211,7 +211,7 @@ loom_op_count_outputs (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
         "Dimension %d has the size %s, which does not determine the number of outputs. Set parts to their number.",
         axis, text);
   else if (size.coef < 1 || size.coef > LOOM_OP_MAX_OUTPUTS)
-    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim", "Dimension %d would give %s outputs, but there can be 1 to %d.",
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim", "Dimension %d would make %s outputs, but there can be 1 to %d.",
                       axis, text, LOOM_OP_MAX_OUTPUTS);
   else
     {

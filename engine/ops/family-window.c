@@ -1,18 +1,17 @@
 /* Computes how many windows fit along one, two or three dimensions, and reads sequences as images. */
 #include "engine/ops/op-layers.h"
 
-const LoomPortSpec loom_op_port_signals[] = {
-  { "input", "Sequences [batch, channels, length].", .axes = "BCL" },
-  { NULL },
+const LoomPortSpec loom_op_port_space[LOOM_MAX_SPACE][2] = {
+  { LOOM_OP_SPACE_1, { NULL } },
+  { LOOM_OP_SPACE_2, { NULL } },
+  { LOOM_OP_SPACE_3, { NULL } },
 };
-const LoomPortSpec loom_op_port_images[] = {
-  { "input", "Images [batch, channels, height, width].", .axes = "BCHW" },
-  { NULL },
-};
-const LoomPortSpec loom_op_port_volumes[] = {
-  { "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW" },
-  { NULL },
-};
+
+int
+loom_op_dimensions (const LoomInfer *ctx)
+{
+  return (int)strlen (loom_infer_op (ctx)->inputs->axes) - 2;
+}
 
 int
 loom_op_space_of (const LoomInfer *ctx, const char *list)

@@ -4,20 +4,20 @@
 #include <math.h>
 
 static const LoomParamSpec params[] = {
-  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The first number." },
+  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The first element." },
   { .name = "end",
     .type = LOOM_PARAM_FLOAT,
     .def = "",
-    .doc = "The end of the range, which is not included; not used if “like” is wired." },
+    .doc = "The end of the range, which is excluded; ignored if “like” is wired." },
   { .name = "step",
     .type = LOOM_PARAM_FLOAT,
     .def = "1",
-    .doc = "The difference between neighbouring numbers; may be negative." },
+    .doc = "The difference between successive elements; may be negative." },
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension of “like” whose size is the number of elements." },
   { .name = "dtype",
     .type = LOOM_PARAM_DTYPE,
     .def = "",
-    .doc = "The type of the elements; if not set, i64 if all given numbers are integers, else f32." },
+    .doc = "The type of the elements. If not set: i64 if start, end and step are integers, else f32." },
   { NULL },
 };
 
@@ -95,9 +95,10 @@ const LoomOp loom_op_arange = {
   .title = "Range",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-arange-symbolic",
-  .doc = "Returns evenly spaced numbers from start to before end.",
-  .details = "With a sequence wired into “like” it returns the positions 0, 1, 2 … of that sequence, for example for a "
-             "position embedding. With start, end and step it is Python’s range.",
+  .doc = "Returns evenly spaced numbers from start up to, but not including, end.",
+  .details
+  = "If a sequence is wired into “like”, it returns the positions 0, 1, 2 … of that sequence, for example for a "
+    "position embedding. Otherwise start, end and step have the meaning that they have in Python’s range().",
   .formula = "yᵢ = start + i · step",
   .reference = "torch.arange",
   .inputs = loom_op_port_like,

@@ -38,7 +38,7 @@ const LoomOp loom_op_feature_alpha_dropout = {
   .reference = "torch.nn.FeatureAlphaDropout",
   .source = "Klambauer, Unterthiner, Mayr and Hochreiter, “Self-Normalizing Neural Networks”, NIPS 2017, "
             "arXiv:1706.02515, section 3",
-  .inputs = loom_op_port_images,
+  .inputs = loom_op_port_space[1],
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,
   .infer = infer,

@@ -5,7 +5,7 @@ static const LoomParamSpec params[] = {
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .fresh = "B,2",
-    .doc = "The shape, of numbers and symbols: “B,1,28,28”; empty for a scalar." },
+    .doc = "The sizes of the dimensions, as numbers or capital letters: “B,1,28,28”; empty for a scalar." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements." },
   { NULL },
 };
@@ -26,9 +26,10 @@ const LoomOp loom_op_input = {
   .role = LOOM_ROLE_INPUT,
   .icon = "loom-input-symbolic",
   .usual = TRUE,
-  .doc = "Declares a tensor that is given from outside the graph.",
-  .details = "The value is a file given on the command line, or a tensor of another program. Capital letters in the "
-             "shape are sizes that are bound when the graph runs, B for the batch size.",
+  .doc = "Declares an input of the graph, a tensor that the caller provides.",
+  .details
+  = "The value comes from a file (--in on the command line) or from the program that runs the graph. A capital letter "
+    "in the shape is a size that is set when the graph runs; B is the batch size.",
   .formula = "y = given",
   .reference = "forward(self, x)",
   .outputs = loom_op_port_out,

@@ -10,8 +10,23 @@ G_BEGIN_DECLS
 
 #define LOOM_MAX_SPACE 3
 
-/* Inputs [batch, channels, size…]. */
-extern const LoomPortSpec loom_op_port_signals[], loom_op_port_images[], loom_op_port_volumes[];
+/* Inputs [batch, channels, size…] of one to three dimensions. */
+#define LOOM_OP_SPACE_1                                                                                                \
+  {                                                                                                                    \
+    "input", "Sequences [batch, channels, length].", .axes = "BCL"                                                     \
+  }
+#define LOOM_OP_SPACE_2                                                                                                \
+  {                                                                                                                    \
+    "input", "Images [batch, channels, height, width].", .axes = "BCHW"                                                \
+  }
+#define LOOM_OP_SPACE_3                                                                                                \
+  {                                                                                                                    \
+    "input", "Volumes [batch, channels, depth, height, width].", .axes = "BCDHW"                                       \
+  }
+/* That input alone; the first index is the number of dimensions less 1. */
+extern const LoomPortSpec loom_op_port_space[LOOM_MAX_SPACE][2];
+/* The number of dimensions of an operator with such an input. */
+int loom_op_dimensions (const LoomInfer *ctx);
 
 /* ---- windows, see family-window.c ------------------------------------- */
 
@@ -73,62 +88,6 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
   {                                                                                                                    \
     .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Whether each output channel has a learnable bias." \
   }
-/* The parameters of a convolution over n dimensions. */
-#define LOOM_OP_CONV_PARAMS(n)                                                                                         \
-  LOOM_OP_CONV_COMMON (n),                                                                                             \
-      { .name = "stride",                                                                                              \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "1",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 1,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .unit = "pixels",                                                                                              \
-        .doc = "The distance between windows; 2 halves the size." },                                                   \
-      { .name = "padding",                                                                                             \
-        .type = LOOM_PARAM_STRING,                                                                                     \
-        .def = "0",                                                                                                    \
-        .unit = "pixels",                                                                                              \
-        .doc                                                                                                           \
-        = "The padding of both sides: a number, one for each dimension, “same” (keeps the size) or “valid” (none)." }, \
-      LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS,                                                                  \
-      { .name = "padding_mode",                                                                                        \
-        .type = LOOM_PARAM_ENUM,                                                                                       \
-        .def = "zeros",                                                                                                \
-        .choices = loom_op_padding_modes,                                                                              \
-        .doc = "The padding mode: zeros, a reflection without the edge, the edge repeated, or the opposite end "       \
-               "(circular).",                                                                                          \
-        .advanced = TRUE },                                                                                            \
-      LOOM_OP_CONV_ALGORITHM
-/* The parameters of a transposed convolution over n dimensions. */
-#define LOOM_OP_CONV_TRANSPOSE_PARAMS(n)                                                                               \
-  LOOM_OP_CONV_COMMON (n),                                                                                             \
-      { .name = "stride",                                                                                              \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "1",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 1,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .unit = "pixels",                                                                                              \
-        .doc = "The distance between kernels in the output; 2 doubles the size." },                                    \
-      { .name = "padding",                                                                                             \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "0",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 0,                                                                                                  \
-        .maximum = 1000000,                                                                                            \
-        .unit = "pixels",                                                                                              \
-        .doc = "The number of elements removed at each edge of the output: the padding of the corresponding "          \
-               "convolution." },                                                                                       \
-      { .name = "output_padding",                                                                                      \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "0",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 0,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .unit = "pixels",                                                                                              \
-        .doc = "Added to the size at the end of the output, because several input sizes of a strided convolution "     \
-               "give the same output size." },                                                                         \
-      LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS, LOOM_OP_CONV_ALGORITHM
 
 void loom_op_infer_conv (LoomInfer *ctx);
 void loom_op_lower_conv (LoomLower *ctx);
@@ -160,33 +119,6 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
     .name = "ceil_mode", .type = LOOM_PARAM_BOOL, .def = "false",                                                      \
     .doc = "Whether the last window may exceed the input (the output size is rounded up).", .advanced = TRUE           \
   }
-#define LOOM_OP_MAX_POOL_PARAMS(n)                                                                                     \
-  LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
-      LOOM_OP_POOL_PADDING (                                                                                           \
-          n, "The padding of both sides with values that are never the maximum; at most half the window."),            \
-      { .name = "dilation",                                                                                            \
-        .type = LOOM_PARAM_INTS,                                                                                       \
-        .def = "1",                                                                                                    \
-        .length = n,                                                                                                   \
-        .minimum = 1,                                                                                                  \
-        .maximum = 10000,                                                                                              \
-        .doc = "The distance between the elements of a window.",                                                       \
-        .advanced = TRUE },                                                                                            \
-      LOOM_OP_POOL_CEIL_MODE
-#define LOOM_OP_AVG_POOL_PARAMS(n)                                                                                     \
-  LOOM_OP_POOL_KERNEL (n), LOOM_OP_POOL_STRIDE (n),                                                                    \
-      LOOM_OP_POOL_PADDING (n, "The zero padding of both sides; at most half the window."),                            \
-      { .name = "count_include_pad",                                                                                   \
-        .type = LOOM_PARAM_BOOL,                                                                                       \
-        .def = "true",                                                                                                 \
-        .doc = "Whether padding counts in the divisor of the mean.",                                                   \
-        .advanced = TRUE },                                                                                            \
-      LOOM_OP_POOL_CEIL_MODE
-#define LOOM_OP_POOL_DIVISOR                                                                                           \
-  {                                                                                                                    \
-    .name = "divisor_override", .type = LOOM_PARAM_INT, .def = "", .minimum = 1, .maximum = 1e9,                       \
-    .doc = "The divisor of each window; if not set, its size.", .advanced = TRUE                                       \
-  }
 #define LOOM_OP_ADAPTIVE_PARAMS(n)                                                                                     \
   {                                                                                                                    \
     .name = "output_size", .type = LOOM_PARAM_INTS, .fresh = "1", .length = n, .minimum = 1, .maximum = 10000,         \
@@ -208,7 +140,8 @@ char *loom_op_adaptive_summary (const LoomInfer *ctx);
 /* ---- normalisation, see family-norm.c --------------------------------- */
 
 extern const char *const loom_op_norm_buffers[];
-extern const LoomPortSpec loom_op_port_norm_signals[], loom_op_port_norm_images[], loom_op_port_norm_volumes[];
+/* The input, and the weights that can be tied. */
+extern const LoomPortSpec loom_op_port_norm[LOOM_MAX_SPACE][4];
 #define LOOM_OP_NORM_PARAMS(has_affine, has_stats)                                                                     \
   { .name = "eps",                                                                                                     \
     .type = LOOM_PARAM_FLOAT,                                                                                          \

@@ -65,7 +65,7 @@ const LoomOp loom_op_pow = {
   .synonyms = "power square exponent **",
   .doc = "Raises each element to a power.",
   .details = "Exponent 2 is the square, ½ the square root, -1 the reciprocal. A negative base needs an integer "
-             "exponent; other exponents give NaN.",
+             "exponent; other exponents result in NaN.",
   .formula = "y = xᵉ",
   .reference = "torch.pow",
   .inputs = inputs,

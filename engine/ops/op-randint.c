@@ -7,17 +7,17 @@ static const LoomParamSpec params[] = {
     .def = "0",
     .minimum = -4e15,
     .maximum = 4e15,
-    .doc = "The smallest number." },
+    .doc = "The smallest integer that can be drawn." },
   { .name = "high",
     .type = LOOM_PARAM_INT,
     .fresh = "10",
     .minimum = -4e15,
     .maximum = 4e15,
-    .doc = "The upper bound, which is not included." },
+    .doc = "The upper bound, which is excluded." },
   { .name = "shape",
     .type = LOOM_PARAM_SHAPE,
     .def = "",
-    .doc = "Sizes of the dimensions; if not set, those of the tensor wired into “like”, else a scalar." },
+    .doc = "The sizes of the dimensions. If not set: those of the tensor wired into “like”, else a scalar." },
   { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "i64", .doc = "The type of the elements.", .advanced = TRUE },
   { NULL },
 };
@@ -30,8 +30,8 @@ infer (LoomInfer *ctx)
   if (low >= high)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "high",
-                        "From %" G_GINT64_FORMAT " to before %" G_GINT64_FORMAT
-                        " there are no integers. Make high larger.",
+                        "There is no integer from %" G_GINT64_FORMAT " up to, but not including, %" G_GINT64_FORMAT
+                        ". Make high larger.",
                         low, high);
       return;
     }
@@ -65,9 +65,9 @@ const LoomOp loom_op_randint = {
   .title = "Random integers",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-randint-symbolic",
-  .doc = "Draws random integers uniformly from low to before high.",
-  .details = "For example, random class labels, row indices or diffusion time steps. New numbers are drawn at each "
-             "step from the seed, in evaluation too.",
+  .doc = "Draws random integers with equal probability from low up to, but not including, high.",
+  .details = "Examples are random class labels, row indices, and time steps of diffusion. Each step, also of an "
+             "evaluation, draws new numbers, which depend only on the seed and the step.",
   .formula = "y ~ U{low, …, high − 1}",
   .reference = "torch.randint",
   .inputs = loom_op_port_like,

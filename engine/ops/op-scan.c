@@ -55,7 +55,7 @@ const LoomOp loom_op_scan = {
   .synonyms = "loop recurrent while for iterate sequence time cell",
   .doc = "Runs a module once for each step of a sequence.",
   .details = "The module is one step of a recurrent network. An output with carry=\"h\" becomes its input h at the "
-             "next step; the initial value is what is wired to h here, or zeros of the module_input’s shape. Other "
+             "next step; the initial value is the tensor wired to h here, or zeros of the module_input’s shape. Other "
              "outputs are stacked over the steps; of a carried one the last value is returned. lengths is the number "
              "of valid steps of each sample, as in rnn.",
   .formula = "hₜ, yₜ = body(hₜ₋₁, xₜ)",

@@ -81,7 +81,7 @@ const LoomOp loom_op_solve_triangular = {
   .icon = "loom-solve-symbolic",
   .doc = "Solves systems of linear equations with a triangular matrix.",
   .details = "With the factor L of a Cholesky decomposition, one solution with L and one with Lᵀ solve the whole "
-             "system. Zeros on the diagonal give infinity or NaN.",
+             "system. Zeros on the diagonal result in infinity or NaN.",
   .formula = "A X = B",
   .reference = "torch.linalg.solve_triangular",
   .source = "Golub and Van Loan, “Matrix Computations”, 4th edition, 2013, section 3.1",

@@ -47,7 +47,7 @@ infer (LoomInfer *ctx)
       g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, size.coef);
       LoomFault *fault = loom_infer_fault (
           ctx, LOOM_ERROR_SHAPE, "parts",
-          "Dimension %d has the size %s, so it gives %s outputs, not %" G_GINT64_FORMAT ".", axis, right, right, n);
+          "Dimension %d has the size %s, so there are %s outputs, not %" G_GINT64_FORMAT ".", axis, right, right, n);
 
       loom_fault_set_fix (fault, "parts", right, "Set it to %s.", right);
       return;

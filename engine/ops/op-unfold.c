@@ -102,7 +102,7 @@ const LoomOp loom_op_unfold = {
              "it splits an image into patches, as in a vision transformer.",
   .formula = "[C, H, W] → [C·kernel, windows]",
   .reference = "torch.nn.Unfold",
-  .inputs = loom_op_port_images,
+  .inputs = loom_op_port_space[1],
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,

@@ -13,8 +13,8 @@
 
 #include "engine/core/loom-atomic-file.h"
 
-/* Takes the lock; closing the returned descriptor releases it. On a file system without locks the table is written
- * unlocked. */
+/* Locks the table's lock file; closing the returned descriptor releases it. On a file system without locks the table is
+ * written unlocked. */
 static int
 lock (const char *path, GError **error)
 {
@@ -47,7 +47,7 @@ loom_cost_table_save_measured (LoomCostTable *from, GError **error)
 
   if (fd < 0)
     return NULL;
-  table = loom_cost_table_new_default (); /* an unusable file is replaced */
+  table = loom_cost_table_new_default (); /* an unusable table is replaced */
   loom_cost_table_add_measured (table, from);
   text = loom_cost_table_to_text (table, FALSE);
   written = loom_file_replace (path, text, strlen (text), error);

@@ -3,7 +3,7 @@
 
 #include "kernels/options.h"
 
-/* Escapes the characters that a key of a key file cannot contain. */
+/* Replaces the characters that a key of a key file cannot contain. */
 static char *
 as_name (char *text)
 {
@@ -62,7 +62,7 @@ loom_cost_layout_name (const LoomKernelSpec *spec, guint64 nhwc)
     return "plain";
   if ((nhwc & loom_spec_filter (spec)) != 0)
     return "packed";
-  /* The gradient of weights has images only among its operands. */
+  /* Only the operands of a weight gradient are images, so one layout names the option. */
   if (nhwc == images || (in != 0 && in != nhwc))
     return "nhwc";
   return in != 0 ? "nhwc-plain" : "plain-nhwc";

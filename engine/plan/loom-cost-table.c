@@ -27,15 +27,15 @@ struct _LoomCostTable
 {
   gatomicrefcount refs;
   GMutex lock;
-  GKeyFile *file;       /* without head */
+  GKeyFile *file;       /* without the head group */
   GHashTable *rates;    /* group → Rate */
   GHashTable *measured; /* device → GHashTable of call → GHashTable of option → double * */
-  GHashTable *shipped;  /* groups of measurements that are part of Gradloom and unchanged */
+  GHashTable *shipped;  /* names of the groups of shipped measurements; the user's replace them */
   char *origin;
   const char *hash; /* interned; NULL: not computed yet */
-  gboolean is_kept; /* stored by a run */
+  gboolean is_kept; /* loaded from a run's file */
   GString *note;
-  GHashTable *noted; /* sentences that were noted already */
+  GHashTable *noted; /* texts of all notes so far, each of which is added once */
 };
 
 /* ---- reading -------------------------------------------------------------- */
@@ -82,7 +82,7 @@ read_rate (LoomCostTable *table, const char *group, const char *name, GError **e
   return TRUE;
 }
 
-/* TRUE if the measurements of a device were shipped, so this user has tuned nothing. */
+/* TRUE if the measurements of a device are the shipped ones, so the user has not tuned it. */
 static gboolean
 is_shipped (LoomCostTable *table, const char *device)
 {
@@ -149,7 +149,8 @@ read_groups (LoomCostTable *table, const char *name, GError **error)
   return TRUE;
 }
 
-/* The text of a key file that is hashed: all groups except the head, without comments and spaces. */
+/* The text of a key file that is hashed: all groups except the head, without comments and spaces. choices: with the
+ * recorded choices. */
 static char *
 checksum_of (GKeyFile *file, gboolean choices)
 {
@@ -259,7 +260,7 @@ copy_group (GKeyFile *to, GKeyFile *from, const char *group)
     }
 }
 
-/* Adds the measurements of another file, call by call. name: the file's name in an error. */
+/* Replaces measurements by those of another file, call by call. name: the file's name in an error. */
 static gboolean
 take_measurements (LoomCostTable *table, GKeyFile *from, const char *name, GError **error)
 {
@@ -293,8 +294,7 @@ loom_cost_table_new_default (void)
   if (!load_key_file (user, text, path, TRUE, &error) || !take_measurements (table, user, path, &error))
     {
       g_autofree char *sentence = g_strdup_printf (
-          "%s Gradloom's own table is used; gradloom bench GRAPH --tune writes a new one.",
-          error->message);
+          "%s Gradloom's own table is used; gradloom bench GRAPH --tune writes a new one.", error->message);
 
       loom_cost_table_unref (g_steal_pointer (&table));
       table = loom_cost_table_new ();
@@ -316,7 +316,7 @@ loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from)
   g_mutex_lock (&table->lock);
   if (!g_key_file_load_from_data (file, text, (gsize)-1, G_KEY_FILE_NONE, &error)
       || !take_measurements (table, file, from->origin, &error))
-    g_error ("%s", error->message); /* it was written just above, so it always parses */
+    g_error ("%s", error->message); /* loom_cost_table_to_text() wrote the text, so it parses */
   table->hash = NULL;
   g_mutex_unlock (&table->lock);
 }
@@ -452,11 +452,11 @@ loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomK
                           const LoomKernelOption *option, double flops, double bytes)
 {
   const char *layout = loom_cost_layout_name (spec, option->nhwc), *precision = precision_of (spec);
-  int name = (int)strcspn (option->algorithm, ":"); /* all configurations of an algorithm share a rate */
+  int name = (int)strcspn (option->algorithm, ":"); /* all configurations of an algorithm have one rate */
   g_autoptr (GString) group = g_string_new (NULL);
   const Rate *r = NULL;
 
-  /* From the most specific group to the back end's own. */
+  /* Searches from the most specific group to the back end's own. */
   for (int word = 4; word >= 1 && r == NULL; word--)
     {
       g_string_assign (group, backend);

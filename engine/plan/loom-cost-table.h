@@ -53,19 +53,19 @@ void loom_cost_table_check_device (LoomCostTable *table, const char *backend, co
  * NULL. (transfer full) */
 char *loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes);
 char *loom_cost_option_key (const LoomKernelSpec *spec, const LoomKernelOption *option);
-/* "plain" or "nhwc"; if operands and results differ, the operands' layout comes first: "nhwc-plain". */
+/* The layout in the key of an option: "plain" or "nhwc", or "nhwc-plain" if operands are NHWC and results plain. */
 const char *loom_cost_layout_name (const LoomKernelSpec *spec, guint64 nhwc);
 
-/* The estimate from rates alone, for LoomCosts.seconds of a back end. */
+/* The estimated seconds of a call by rates alone, for LoomCosts.seconds of a back end. */
 double loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomKernelSpec *spec,
                                  const LoomKernelOption *option, double flops, double bytes);
 gboolean loom_cost_table_has_measured (LoomCostTable *table, const char *device);
-/* Seconds that were measured on exactly this device, or a negative number. */
+/* The seconds measured on exactly this device, or a negative number if there is no measurement. */
 double loom_cost_table_measured (LoomCostTable *table, const char *device, const char *call, const char *option);
 void loom_cost_table_set_measured (LoomCostTable *table, const char *device, const char *call, const char *option,
                                    double seconds);
 
-/* The option that a plan chose for its instruction `instr`, or NULL. */
+/* The name of the option that a plan chose for its instruction `instr`, or NULL if none is recorded. (transfer full) */
 char *loom_cost_table_choice (LoomCostTable *table, const char *plan, guint instr);
 void loom_cost_table_choose (LoomCostTable *table, const char *plan, guint instr, const char *option);
 /* Removes all choices, so that plans are made from the current costs. */

@@ -19,10 +19,10 @@ struct _LoomDevices
   int threads, local_rank;
   LoomCostTable *costs;
   GMutex lock;
-  GPtrArray *open;     /* LoomPlanDevice */
+  GPtrArray *open;     /* back end's name → const LoomBackend*; NULL if its module could not be loaded */
   GHashTable *modules; /* back end's name → const LoomBackend* (NULL when it could not be loaded) */
   GHashTable *tools;   /* back end's name → const LoomBackendTools* */
-  GHashTable *why_not; /* back end's name → sentence */
+  GHashTable *why_not; /* back end's name → why its module could not be loaded */
 };
 
 static const char *const backends[] = { "cpu", "ref", "cuda", NULL };
@@ -101,7 +101,7 @@ loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs)
   g_mutex_unlock (&devices->lock);
 }
 
-/* A module may have no tools, or those of another version. */
+/* Finds the tools of a back end's module. A module may have none, or tools of another version, which are not used. */
 static void
 find_tools (LoomDevices *devices, const char *name, GModule *module)
 {
@@ -469,7 +469,7 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
 gboolean
 loom_plan_device_fits (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
 {
-  LoomDeviceInfo now; /* not the device's own: several threads may query it */
+  LoomDeviceInfo now; /* a copy, because several threads may query the device */
 
   if (bytes < SMALL)
     return TRUE;

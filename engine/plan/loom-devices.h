@@ -1,5 +1,6 @@
-/* The registry of devices: opens each device once, by name, and shares it among plans and runs. The header also declares
- * the number of processors for CPU threads, the check of a device's free memory, and the errors of back ends. */
+/* The registry of devices: opens each device once, by name, and shares it among plans and runs. The header also
+ * declares the number of processors for CPU threads, the check of a device's free memory, and the errors of back ends.
+ */
 #pragma once
 
 #include "engine/plan/loom-cost-table.h"
@@ -24,40 +25,43 @@ typedef struct
 /* Opens devices by name, once each; modules (CUDA) are loaded on demand. Errors: DEVICE if the device is not available,
  * SCHEMA if no machine has a device of that name. */
 typedef struct _LoomDevices LoomDevices;
-LoomDevices *loom_devices_new (int threads /* 0: all processors, which is also the maximum */);
+LoomDevices *loom_devices_new (int threads /* 0 or too many: all processors of the process */);
 LoomDevices *loom_devices_ref (LoomDevices *devices);
 void loom_devices_unref (LoomDevices *devices);
-/* The rank's number among the ranks on its machine: a GPU's name without a number then means GPU number rank modulo the
- * number of GPUs. */
+/* Sets the rank's index on its machine (its local rank). A GPU name without a number, "cuda", then means GPU local_rank
+ * modulo the number of GPUs. */
 void loom_devices_set_local_rank (LoomDevices *devices, int rank);
-/* The table for choices. It can be set only before the first device is opened. */
+/* The cost table by which plans choose kernels. It can be set only before the first device is opened. */
 LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
-/* Reports only that SCHEMA error, which lists the available devices; opens nothing. */
+/* TRUE if some machine can have a device of this name. Otherwise the SCHEMA error lists the devices that are available
+ * here. Opens nothing. */
 gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);
 /* The tools of the back end of a device's name, whether or not that device exists. NULL if the name is not a device's,
  * the module cannot be opened, or the back end has no tools. */
 const LoomBackendTools *loom_devices_find_tools (LoomDevices *devices, const char *name);
-/* The device for a node that requests the device `name` and computes in float_type: `name` itself, except in f64, which
- * only ref computes: there ref's device of the same number. NULL, the plan's own device, if name is NULL or ref has no
- * such number: a graph that is inspected in f64 may name devices that this machine lacks. */
+/* The device for a node that requests the device `name` and computes in float_type. It is `name` itself, except in
+ * f64, which only ref computes: then it is ref's device of the same number. NULL (the plan's default device) if name
+ * is NULL or ref has no such number, so that a graph can be inspected in f64 although it names devices that this
+ * machine lacks. */
 const char *loom_devices_for_dtype (LoomDevices *devices, const char *name, LoomDType float_type);
-/* The maximum number of threads of a CPU device: the processors that the process may use (affinity, control group). */
+/* The maximum number of threads of a CPU device: the processors that the process may use (affinity mask, control
+ * group). */
 int loom_processors (void);
 /* The processors for each rank of this machine; comm NULL: a single rank. */
 int loom_processors_of_rank (const LoomComm *comm);
-/* The warning if more threads than that are requested, else NULL. (transfer full) */
+/* The warning for a request of more threads than loom_processors(), or NULL. (transfer full) */
 char *loom_threads_warning (int threads);
-/* Receives each back end for `gradloom devices`: its devices, or the sentence why it is not available. */
+/* Receives each back end for `gradloom devices`: its devices, or why_not, the reason why it is not available. */
 typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
 void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);
 
-/* FALSE with OUT_OF_MEMORY if the device has less than `bytes` free. An overcommitting system would grant them and kill
- * the process on access. what: the subject of the error, "A step". */
+/* FALSE with OUT_OF_MEMORY if the device has less than `bytes` free. A system that overcommits would grant the memory
+ * and kill the process when it is accessed. what: the subject of the error, "A step". */
 gboolean loom_plan_device_fits (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
-/* Sets the same error after a failed allocation; why: the back end's message, or NULL. */
+/* Sets the same error after a failed allocation. why: the back end's message, or NULL. */
 void
 loom_plan_device_out_of_memory (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
 /* Converts a back end's status into an error with a remedy. where: the subject, "A step on cuda:0"; why: the back end's

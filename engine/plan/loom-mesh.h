@@ -12,13 +12,13 @@ typedef struct
 {
   int size[LOOM_MESH_AXES], at[LOOM_MESH_AXES];
   LoomComm *all;                   /* NULL: nothing is exchanged */
-  LoomComm *along[LOOM_MESH_AXES]; /* the ranks that differ from this one along this axis only; NULL: none */
+  LoomComm *along[LOOM_MESH_AXES]; /* the ranks that differ only in this coordinate; NULL: there are none */
 } LoomMesh;
 
 /* The coordinates of `rank` in a mesh of size[0] · size[1] · size[2] ranks, without communicators. */
 LoomMesh loom_mesh (int rank, const int size[LOOM_MESH_AXES]);
-/* The mesh of `all`, whose size is the product of `size` and which must outlive the mesh. Its communicators know their
- * ranks and sizes at once, for planning; they can exchange data after loom_mesh_join(). */
+/* The mesh of `all`, whose size is the product of `size` and which must outlive the mesh. The ranks and sizes of its
+ * communicators are known at once, for planning; exchanges are possible after loom_mesh_join(). */
 LoomMesh loom_mesh_open (LoomComm *all, const int size[LOOM_MESH_AXES]);
 /* Called by all ranks together before the first exchange along an axis. A second call does nothing. */
 LoomStatus loom_mesh_join (LoomMesh *mesh, LoomMessage *message);

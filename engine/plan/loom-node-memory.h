@@ -14,15 +14,15 @@ typedef struct
   gsize bytes[LOOM_N_OWNERS], total;
 } LoomNodeBytes;
 
-/* A table to which plans are added. The rows of one plan and device add up to loom_plan_memory_sum(). An optimizer's
- * state counts for its parameter's node; bytes that one value takes over from another count for the first value's
- * node. */
+/* A table of memory by node, to which plans are added. The rows of one plan and device add up to
+ * loom_plan_memory_sum(). The state of an optimizer counts for the node of its parameter. If an instruction overwrites
+ * an operand with its result, the bytes count for the operand's node. */
 typedef struct _LoomNodeMemory LoomNodeMemory;
 LoomNodeMemory *loom_node_memory_new (void);
 void loom_node_memory_free (LoomNodeMemory *nodes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNodeMemory, loom_node_memory_free)
-/* Adds plans that share a state. A slot is counted once, what each plan computes at setup is added up, and of the
- * shared arena the plan with the largest one counts, at its peak. NULL elements are skipped. */
+/* Adds plans that share a state. Each slot is counted once, and setup results are added up. The plans share one arena,
+ * so only the plan with the largest arena counts, at its peak. NULL elements are skipped. */
 void loom_node_memory_add_plans (LoomNodeMemory *nodes, guint n, const LoomPlan *const *plans);
 /* node NULL: the bytes belong to no node */
 void loom_node_memory_add (LoomNodeMemory *nodes, const char *node, const char *device, LoomOwner owner, gsize bytes);

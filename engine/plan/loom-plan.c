@@ -2,7 +2,7 @@
  *
  * The plan keeps only what the executor and the listings read: instructions with kernels, values with addresses, and
  * memory figures. */
-#include "engine/plan/plan-comm-thread.h"
+#include "engine/plan/plan-collective.h"
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ clear_instr (LoomPlanInstr *instr)
   g_free ((guint *)instr->value);
 }
 
-/* An operand that occurs several times is in memory once. */
+/* TRUE if operand k is also an earlier operand, so that its bytes are counted already. */
 static gboolean
 is_repeated_operand (const PlanNode *instr, guint k)
 {
@@ -56,7 +56,7 @@ flops_of (PlanGraph *g, const PlanNode *instr)
     return (double)instr->steps->len * (double)loom_desc_count (&graph_value (g, node_out (instr, 0))->desc);
   if (instr->prim->flags & LOOM_PRIM_CONVERTS
       && graph_value (g, node_in (instr, 0))->desc.dtype == graph_value (g, node_out (instr, 0))->desc.dtype)
-    return 0; /* another layout, or a copy of state */
+    return 0; /* a change of layout, or a copy of state */
   if (instr->prim->flops == NULL)
     return node_out (instr, 0) != 0 ? (double)loom_desc_count (&graph_value (g, node_out (instr, 0))->desc) : 0;
   in = g_new0 (LoomTensorDesc, instr->in->len + 1);
@@ -68,8 +68,8 @@ flops_of (PlanGraph *g, const PlanNode *instr)
   return instr->prim->flops (instr->attrs, instr->in->len, in, out);
 }
 
-/* A copy of the call that the kernel was made for: one block with its descriptions, and its attributes. The bodies in
- * attributes belong to the kernel. */
+/* Copies the call of the instruction's kernel into one block: the spec, its tensor descriptions and its attributes.
+ * Bodies that the attributes refer to belong to the kernel. */
 static const LoomKernelSpec *
 spec_of (PlanGraph *g, const PlanNode *instr)
 {
@@ -127,9 +127,9 @@ finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
       to.body = g_new (const LoomPlan *, 1);
       to.body[0] = loom_plan_of_body (to.kernel);
     }
-  to.waits = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
+  to.syncs_host = from->prim != NULL && (from->prim->on_host != NULL || from->prim->n_distinct != NULL);
   for (guint k = 0; k < to.n_bodies; k++)
-    to.waits |= loom_plan_syncs_host (to.body[k]);
+    to.syncs_host |= loom_plan_syncs_host (to.body[k]);
   if (from->prim != NULL && (from->prim->flags & LOOM_PRIM_COLLECTIVE) != 0)
     {
       to.along = loom_collective_along (from->prim, from->attrs);
@@ -182,7 +182,7 @@ finalise_values (LoomPlan *plan, PlanGraph *g)
     }
 }
 
-/* The device of each slot: a slot that is never read is on the plan's own device, which is the first. */
+/* Records the device of each slot. A slot that no instruction reads is on the default device, number 0. */
 static void
 finalise_slots (LoomPlan *plan, PlanGraph *g)
 {
@@ -195,7 +195,7 @@ finalise_slots (LoomPlan *plan, PlanGraph *g)
     }
 }
 
-/* The area of each device; empty if the device has none. */
+/* Records the area of each device; a device without one gets an empty area. */
 static void
 finalise_areas (GArray *areas, PlanGraph *g, const GArray *storages)
 {
@@ -538,7 +538,7 @@ loom_plan_syncs_host (const LoomPlan *plan)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
 
-      if (instr->waits || (instr->kernel != NULL && plan_collective_syncs_host (instr->kernel)))
+      if (instr->syncs_host || (instr->kernel != NULL && plan_collective_syncs_host (instr->kernel)))
         return TRUE;
     }
   return FALSE;

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 
 typedef struct _LoomPlan LoomPlan;
 
-/* The owner of a byte of memory. */
+/* The categories by which memory is listed. */
 typedef enum
 {
   LOOM_OWNER_PARAMETERS,
@@ -29,8 +29,8 @@ typedef enum
 const char *loom_owner_name (LoomOwner owner);    /* "parameters" */
 LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as parameters, scalars as workspace */
 
-/* Receives each call that a device can compute in several ways: the call with plain layouts, its attributes as text,
- * and the options. All arguments are valid only during the call. */
+/* Receives each call for which a device has several options: the call with plain layouts, its attributes as text, and
+ * the options. All arguments are valid only during the call. */
 typedef void (*LoomPlanOptionFunc) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                     const LoomKernelOption *option, guint n, gpointer data);
 
@@ -60,16 +60,17 @@ typedef void (*LoomPlanCallFunc) (const LoomPlanCall *call, gpointer data);
 
 typedef struct
 {
-  const char *device;       /* default device: "cpu" */
+  const char *device;       /* the default device: "cpu" */
   gboolean no_fusion;       /* one kernel per primitive */
-  const char *last_fusion;  /* the fusions after this pass are skipped too; NULL: all run */
+  const char *last_fusion;  /* fusions after this pass are skipped; NULL: all run */
   gboolean no_reuse;        /* every value has its own memory; the reference for tests of memory reuse */
   gboolean no_layout;       /* plain layout everywhere */
-  gboolean flat_gradients;  /* one block in the parameters' order, so that one call can reduce all of them; uses more
-                               memory */
-  gboolean strict_devices;  /* a wire across devices is an error */
-  const LoomMesh *mesh;     /* for a partitioned program; open, and must outlive the plan */
-  gboolean resident_inputs; /* inputs are in the device's memory already, as a body's are */
+  gboolean no_sends;        /* the host makes all copies between devices */
+  gboolean flat_gradients;  /* gradients form one block in the parameters' order, so that one call can reduce all of
+                               them; needs more memory */
+  gboolean strict_devices;  /* an edge between nodes on different devices is an error */
+  const LoomMesh *mesh;     /* for a partitioned program: open, and must outlive the plan */
+  gboolean resident_inputs; /* inputs are in the device's memory already, as in a body */
   LoomPlanOptionFunc visit; /* may be NULL */
   gpointer visit_data;
   LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program itself, the planner's */
@@ -104,28 +105,28 @@ typedef struct
   LoomLocation location;
   LoomOwner owner;
   const char *origin;
-  guint first, last; /* the instructions between which it is alive, in the listed order */
-  guint root;        /* the value whose bytes it has: itself, unless it is a view */
+  guint first, last; /* positions of the instructions between which the value is alive */
+  guint root;        /* the value whose bytes it uses: a view's base, otherwise itself */
 } LoomPlanValue;
 
 typedef struct
 {
-  LoomKernel *kernel;    /* owned; NULL for a copy between devices */
-  guint n_bodies;        /* the programs that the kernel runs, if any; owned by it */
+  LoomKernel *kernel; /* owned; NULL for a copy between devices */
+  guint n_bodies;     /* the programs that the kernel runs, if any; owned by it */
   const LoomPlan **body;
-  gboolean waits;        /* run() synchronises with the device to read numbers that decide what it does */
+  gboolean syncs_host;   /* run() synchronises with the device to read numbers that decide what runs next */
   const char *algorithm; /* the chosen option's: "onednn" */
   const char *primitive;
   const LoomKernelSpec *spec; /* the call, with its layouts; owned; NULL for a copy between devices and for a wait */
   gboolean is_gate;           /* LOOM_PRIM_GATE */
-  LoomMeshAxis along;         /* of an exchange */
-  gboolean is_async;          /* an exchange on an exchange lane: it must be waited for */
-  gboolean is_wait;           /* it only waits for exchanges; without operands and results */
-  guint until;        /* the first instruction that waits for it if it is on an exchange or send lane, else G_MAXUINT */
-  gboolean is_send;   /* it is on the send lane of its operand's device */
-  guint n_sent;       /* the send-lane copies that it waits for, by listed position */
+  LoomMeshAxis along;         /* the axis of the mesh of an exchange */
+  gboolean is_async;          /* an exchange on its own lane, for which another instruction waits */
+  gboolean is_wait;           /* only waits for exchanges: has no operands and no results */
+  guint until;      /* the first instruction that waits for it, if it is on an exchange or send lane; else G_MAXUINT */
+  gboolean is_send; /* it is on the send lane of its operand's device */
+  guint n_sent;     /* number of copies on send lanes that it waits for; `sent` has their positions */
   guint *sent;
-  char *label;      /* "matmul+bias+relu", "elementwise(mul,add)" */
+  char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;
   guint pass; /* see LoomInstr */
@@ -196,13 +197,14 @@ typedef struct
   LoomEvent *ready, *over; /* its operands were ready; it was finished, with all exchanges before it */
 } LoomPlanExchange;
 
-/* The times in the last step. FALSE: the instruction is no exchange, or one that does not overlap the computation. */
+/* The times of an instruction's exchange in the last step. FALSE if the instruction is no exchange or does not overlap
+ * the computation. */
 gboolean loom_plan_exchange_times (const LoomPlanInstr *instr, LoomPlanExchange *times);
 void loom_plan_free (LoomPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPlan, loom_plan_free)
 
 LoomProgram *loom_plan_program (const LoomPlan *plan);
-/* The sizes of the mesh and the rank's coordinates, without communicators; NULL: it exchanges nothing. */
+/* The sizes of the mesh and the rank's coordinates, without communicators; NULL if the plan exchanges nothing. */
 const LoomMesh *loom_plan_mesh (const LoomPlan *plan);
 guint loom_plan_n_devices (const LoomPlan *plan);
 LoomPlanDevice *loom_plan_device (const LoomPlan *plan, guint i);
@@ -212,15 +214,15 @@ const LoomPlanInstr *loom_plan_instr (const LoomPlan *plan, guint i);
 char *loom_plan_purpose (const LoomPlan *plan, const LoomPlanInstr *instr);
 guint loom_plan_n_values (const LoomPlan *plan);
 const LoomPlanValue *loom_plan_value (const LoomPlan *plan, guint i);
-/* The plan value of a program input, output, or slot (its committed or read value). G_MAXUINT: unused. */
+/* The plan value of a program input, an output, or a slot (the value it reads or commits). G_MAXUINT: unused. */
 guint loom_plan_input_value (const LoomPlan *plan, guint input);
 guint loom_plan_output_value (const LoomPlan *plan, guint output);
 void loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memory);
 /* The device of slot i of the program, and its bytes there. */
 guint loom_plan_slot_device (const LoomPlan *plan, guint slot);
 gsize loom_plan_slot_bytes (const LoomSlot *slot);
-/* Adds a plan with the same state that runs alternately with this one: setup results are added up; of arenas and of
- * states, of which either plan may need only a part, the larger counts. */
+/* Combines the memory of two plans that share a state and run alternately: setup results are added up. Of the arenas,
+ * and of the states, of which each plan may use only a part, the larger counts. */
 void loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other);
 /* State, setup results and peak together. */
 void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS]);
@@ -230,27 +232,28 @@ guint loom_plan_n_setup (const LoomPlan *plan);
 
 guint loom_plan_n_uploads (const LoomPlan *plan);
 const LoomPlanUpload *loom_plan_upload (const LoomPlan *plan, guint i);
-/* A device's staging area, in the block of setup results; its small results, in the arena. */
+/* The device's staging area, at an offset in the block of setup results, and its area of small results, at an offset in
+ * the arena. */
 LoomPlanArea loom_plan_staging (const LoomPlan *plan, guint device);
 LoomPlanArea loom_plan_results (const LoomPlan *plan, guint device);
 /* TRUE if an output is among its device's small results. */
 gboolean loom_plan_is_result (const LoomPlan *plan, guint output);
 
-/* TRUE if gradients are one block, which is alive from the first one on (LoomPlanOptions.flat_gradients). */
+/* TRUE if gradients form one block, which is alive from the first gradient on (LoomPlanOptions.flat_gradients). */
 gboolean loom_plan_has_flat_gradients (const LoomPlan *plan);
 
-/* Pairs (value, slot) that are copied when the step ends. */
+/* The pairs (value, slot) that are copied when the step ends. */
 const GArray *loom_plan_commit_copies (const LoomPlan *plan);
-/* TRUE if a call of the primitive (NULL: a fused call or a copy) may round f32 operands to TF32: products may, if the
- * program allows it. */
+/* TRUE if a call of the primitive may round f32 operands to TF32, which only products may, and only if the program
+ * allows it. prim NULL: a fused call or a copy. */
 gboolean loom_plan_rounds_to_tf32 (const LoomProgram *program, const LoomPrim *prim);
 /* The kernel call of a single program instruction, for the unfused plan and the eager executor. FALSE for an alias,
  * which needs no kernel. attrs_store holds an element-wise primitive's attributes. */
 gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, const char **primitive,
                                   const void **attrs, LoomElementwiseAttrs *attrs_store);
 
-/* The ways in which a device can compute a call, with their costs by the device's table; returns their number. Layouts
- * of spec are plain. attributes: as text, to find measurements; may be NULL. */
+/* Lists a device's options for a call with costs from its cost table, and returns their number. The layouts of spec are
+ * plain. attributes: as text, to find measurements; may be NULL. */
 guint loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                          LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message);
 /* Makes the kernel of spec's algorithm or, if spec names none, the cheapest one for spec's layouts. algorithm (may be
@@ -270,8 +273,8 @@ LoomKernel *loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *devi
 const LoomPlan *loom_plan_of_body (const LoomKernel *kernel);
 /* TRUE if a kernel synchronises with the device to read numbers, so that a step cannot be recorded and replayed. */
 gboolean loom_plan_syncs_host (const LoomPlan *plan);
-/* Why exchanges of values on devices go through the host, which is known only after the first step; NULL: they do
- * not. */
+/* The reason why exchanges of values on devices go through the host, which is known only after the first step. NULL if
+ * they do not. */
 const char *loom_plan_why_via_host (const LoomPlan *plan);
 
 /* The text of `gradloom plan`. (transfer full) */

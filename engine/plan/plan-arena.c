@@ -7,7 +7,7 @@
  * one linear sweep along the schedule comes first. */
 #include "engine/plan/plan-private.h"
 
-/* From this number of blocks on, passes over all pairs are too slow. */
+/* From this number of storages on, algorithms that compare all pairs are too slow. */
 #define MANY 1500
 
 static int
@@ -128,8 +128,8 @@ release (GArray *holes, gsize end, Hole h)
   return end;
 }
 
-/* Does the same in the order of time, forwards or backwards, without comparing pairs: dead blocks become holes, and
- * each new block takes the smallest hole that fits. For plans of tens of thousands of values. */
+/* Assigns the offsets in one sweep along the schedule, forwards or backwards, without comparing pairs: dead blocks
+ * become holes, and each new block takes the smallest hole that fits. For plans of tens of thousands of values. */
 static gsize
 fit_in_time (GPtrArray *blocks, gboolean backwards)
 {
@@ -238,7 +238,7 @@ improve (Fitting *f, gsize goal)
 
       random = random * 1664525 + 1013904223;
       from = (random >> 8) % n;
-      /* In every second trial, one of the blocks at the top. */
+      /* Every second trial moves one of the blocks at the top. */
       for (guint k = 0; t % 2 == 0 && k < n; k++)
         {
           const PlanStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
@@ -260,8 +260,8 @@ improve (Fitting *f, gsize goal)
     }
 }
 
-/* Largest first is nearly always best; otherwise lifetime times size, or order of birth, may be. A plan is made once,
- * so all three are tried and the smallest arena is kept. */
+/* Sorting by size is nearly always best, otherwise by lifetime × size or by birth. A plan is made once, so all three
+ * orders are tried and the smallest arena is kept. */
 void
 graph_assign_offsets (PlanGraph *g, int device)
 {

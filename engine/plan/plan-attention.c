@@ -23,7 +23,7 @@ typedef struct
   int first; /* index of the queries among the operands */
   LoomAttentionAttrs attrs;
   guint in[MAX_IN], out[MAX_OUT], n_out;
-  PlanNode *replaced[MAX_OUT]; /* the copies after it that its stores would replace; NULL: none */
+  PlanNode *replaced[MAX_OUT]; /* by result: a copy that is dropped if the call writes its result; NULL: none */
 } Call;
 
 static gboolean
@@ -38,7 +38,8 @@ is_gradient (const PlanNode *instr)
   return node_is (instr, "attention_grad");
 }
 
-/* The strides of [N,heads,rows,features] as positions of rows; FALSE if features are not contiguous. */
+/* Finds the positions of the rows of a value [N,heads,rows,features] with these strides; FALSE if features are not
+ * contiguous. */
 static gboolean
 rows_of (const LoomTensorDesc *desc, gint64 start, const gint64 *stride, LoomAttentionRows *rows)
 {
@@ -48,7 +49,8 @@ rows_of (const LoomTensorDesc *desc, gint64 start, const gint64 *stride, LoomAtt
   return TRUE;
 }
 
-/* The strides, in the result of a copy, of the axes of its operand, which is read whole and plain. */
+/* Finds the strides that the axes of a copy's operand have in the copy's result. The copy must read the whole operand,
+ * which must have plain layout. */
 static gboolean
 store_strides_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint64 *stride)
 {
@@ -74,7 +76,7 @@ store_strides_of (const LoomMovePart *part, const LoomTensorDesc *operand, gint6
          && plan_restride (part->rank, dim, to, operand->rank, operand->dim, stride);
 }
 
-/* The positions to which a copy of all of v moves v's rows. */
+/* Finds where the rows of v are in the result of a copy; FALSE if the copy does not read all of v. */
 static gboolean
 copied_rows (PlanGraph *g, const PlanNode *move, guint v, LoomAttentionRows *rows)
 {
@@ -101,9 +103,9 @@ is_read_by_attention_only (PlanGraph *g, guint v)
   return TRUE;
 }
 
-/* TRUE if v's bytes are unchanged when the instruction runs. */
+/* TRUE if v is on the instruction's device and is not overwritten before the instruction runs. */
 static gboolean
-is_there (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *instr)
+is_available (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *instr)
 {
   const PlanNode *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (graph_root (g, v)));
 
@@ -112,12 +114,13 @@ is_there (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *instr)
 }
 
 static gboolean
-belong_together (const PlanNode *move, const PlanNode *instr)
+is_same_part_of_step (const PlanNode *move, const PlanNode *instr)
 {
   return move->device_name == instr->device_name && move->pass == instr->pass && move->chunk == instr->chunk;
 }
 
-/* The tensor that operand k was copied from, and its rows there; 0: the operand stays. */
+/* Returns the tensor that operand k was copied from, and the positions of its rows there; 0 if the operand has to
+ * stay. */
 static guint
 source_of (PlanGraph *g, GHashTable *updaters, const PlanNode *instr, guint k, LoomAttentionRows *rows)
 {
@@ -127,16 +130,16 @@ source_of (PlanGraph *g, GHashTable *updaters, const PlanNode *instr, guint k, L
   gint64 stride[LOOM_MAX_RANK] = { 0 };
   PlanStridedRead reading;
 
-  if (front == NULL || !belong_together (front, instr) || !is_read_by_attention_only (g, root)
+  if (front == NULL || !is_same_part_of_step (front, instr) || !is_read_by_attention_only (g, root)
       || !node_strided_read (g, front, &reading)
       || !plan_restride (reading.rank, reading.dim, reading.stride, desc->rank, desc->dim, stride)
-      || !rows_of (desc, reading.start, stride, rows) || !is_there (g, updaters, reading.from, instr))
+      || !rows_of (desc, reading.start, stride, rows) || !is_available (g, updaters, reading.from, instr))
     return 0;
   return reading.from;
 }
 
-/* The only reader of y except attention's gradient, if that is a copy. A recomputed copy, or one that is recomputed,
- * does not count: recomputation is meant to avoid keeping it. */
+/* Finds the copy that is the only reader of y except attention's gradient. A recomputed copy, or a copy that is
+ * recomputed later, does not count, because recomputation exists to avoid keeping it. */
 static PlanNode *
 find_copy (PlanGraph *g, guint y)
 {
@@ -153,7 +156,8 @@ find_copy (PlanGraph *g, guint y)
   return mover != NULL && mover->recomputation == value->producer->recomputation ? mover : NULL;
 }
 
-/* Operands that are read from one tensor must be as large as it together, since it is kept in their place. */
+/* Makes the call read the tensors from which operands were copied. Such a tensor is kept instead of the copies, so it
+ * may be no larger than all operands that were copied from it. */
 static void
 use_source_operands (PlanGraph *g, GHashTable *updaters, Call *call)
 {
@@ -189,22 +193,24 @@ use_copied_result (PlanGraph *g, GHashTable *updaters, Call *call)
   if (y == 0 || graph_value (g, y)->producer == NULL || !node_is (graph_value (g, y)->producer, "attention"))
     return;
   mover = find_copy (g, y);
-  if (mover != NULL && belong_together (mover, instr) && is_there (g, updaters, node_out (mover, 0), instr)
+  if (mover != NULL && is_same_part_of_step (mover, instr) && is_available (g, updaters, node_out (mover, 0), instr)
       && copied_rows (g, mover, y, &call->attrs.rows[LOOM_ATTENTION_Y]))
     call->in[7] = node_out (mover, 0);
 }
 
 /* ---- results ------------------------------------------------------------- */
 
-/* TRUE if a copy follows the instruction in the same part of the step, so that both can be one call. */
+/* TRUE if a copy belongs to the same part of the step as the instruction (micro-batch, chunk, recomputation), so that
+ * both can be one call. */
 static gboolean
 follows_in_step (const PlanNode *move, const PlanNode *instr)
 {
-  return move != NULL && belong_together (move, instr) && move->region == instr->region
+  return move != NULL && is_same_part_of_step (move, instr) && move->region == instr->region
          && move->recomputation == instr->recomputation;
 }
 
-/* Makes the call write result o, its part `part`, where the result's only reader would copy it. */
+/* Makes the call write result o to where the result's only reader would copy it. part: the result's role in
+ * attention. */
 static void
 store_copied_result (PlanGraph *g, Call *call, guint o, LoomAttentionOperand part)
 {
@@ -250,7 +256,7 @@ store_concatenated_gradients (PlanGraph *g, Call *call)
 
 /* ---- the call ------------------------------------------------------------ */
 
-/* The bytes that the 16-bit floats among these take as f32. */
+/* The bytes of f32 copies of those values that are 16-bit floats. */
 static gsize
 upcast_bytes (PlanGraph *g, guint n, const guint *v)
 {
@@ -333,7 +339,7 @@ attend_in_place (PlanGraph *g, GHashTable *updaters, PlanNode *instr)
     apply (g, &call);
 }
 
-/* Gradients first: then attention's result has one reader, the copy after it. */
+/* The gradient is rewritten first: after that the copy is the only reader of attention's result. */
 void
 pass_attention_in_place (PlanGraph *g)
 {

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* The number of elements from which on a pass over memory takes longer than a launch. */
+/* The number of elements from which on reading memory takes longer than launching a kernel. */
 #define MAX_ELEMENTS (1 << 18)
 
 /* The maximum distance of a neighbour, in instructions. */
@@ -110,7 +110,7 @@ desc_of (PlanGraph *g, guint v)
   return &graph_value (g, v)->desc;
 }
 
-/* TRUE if v has not been overwritten when `at` runs. */
+/* TRUE if no instruction overwrites v before `at` runs. */
 static gboolean
 is_intact (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *at)
 {
@@ -126,7 +126,8 @@ is_same_part_of_step (const PlanNode *a, const PlanNode *b)
          && a->recomputation == b->recomputation;
 }
 
-/* TRUE if v is a slice of a larger value along one axis that can be read at `at`; take: the step that reads it. */
+/* TRUE if v is a slice of a larger value along one axis and that value can be read at `at`. take: the step that reads
+ * the slice. */
 static gboolean
 is_slice (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *at, PlanStep *take)
 {
@@ -135,7 +136,7 @@ is_slice (PlanGraph *g, GHashTable *updaters, guint v, const PlanNode *at, PlanS
   const LoomSliceAttrs *a;
   int axis = -1;
 
-  /* Only within one part of the step, so that the whole is not kept for the part. */
+  /* Both must be in the same part of the step; otherwise the whole value would be kept for the slice. */
   if (slice == NULL || !node_is (slice, "slice") || !is_same_part_of_step (slice, at))
     return FALSE;
   a = &((const LoomSliceTo *)slice->attrs)->kernel;
@@ -205,7 +206,7 @@ is_neighbour (PlanGraph *g, const PlanNode *instr, const PlanNode *other)
   return loom_dtype_is_float (instr->compute) && is_concat_of (g, other, instr);
 }
 
-/* ---- places ------------------------------------------------------------------- */
+/* ---- positions ---------------------------------------------------------------- */
 
 /* TRUE if all operands of `other`, except results of instr, are available at instr. */
 static gboolean
@@ -247,7 +248,7 @@ can_sink (PlanGraph *g, GHashTable *updaters, const PlanNode *instr, const PlanN
   return TRUE;
 }
 
-/* TRUE if an operand would be a view, or a part, of a result of one of the two: no register holds that. */
+/* TRUE if one of the two would read a view or a slice of a result of the other, which no register holds. */
 static gboolean
 reads_own_result (PlanGraph *g, const Draft *d, const PlanNode *instr, const PlanNode *other)
 {
@@ -272,7 +273,7 @@ is_loaded_slice (const PlanNode *instr, guint v)
   return FALSE;
 }
 
-/* Adds the operands of `from`, which is to be computed at `at`, and its steps. */
+/* Adds the steps of `from`, which will be computed at `at`, and its operands. */
 static void
 draft_add (PlanGraph *g, GHashTable *updaters, Draft *d, const PlanNode *from, const PlanNode *at)
 {
@@ -404,14 +405,14 @@ holds (LoomDType compute, LoomDType dtype)
              : dtype == compute;
 }
 
-/* If others read the slice v as well, makes the instruction write v for them, so that the slice is not needed. */
+/* If v has further readers, makes the instruction write v as a result, which replaces the slice. */
 static void
 store_slice (PlanGraph *g, PlanNode *instr, guint v)
 {
   PlanNode *slice = graph_value (g, v)->producer;
   g_auto (Draft) d = { 0 };
 
-  /* It passes through a register, which holds no more than the compute type. */
+  /* The slice passes through a register, which has the precision of the compute type. */
   if (slice == NULL || !node_is (slice, "slice") || !is_same_part_of_step (slice, instr)
       || !is_unread_before (g, v, instr) || !holds (instr->compute, desc_of (g, v)->dtype))
     return;
@@ -439,10 +440,10 @@ store_slices (PlanGraph *g, PlanNode *instr)
     store_slice (g, instr, g_array_index (taken, guint, i));
 }
 
-/* ---- what was done to the whole ------------------------------------------------- */
+/* ---- producers of whole tensors ----------------------------------------------- */
 
-/* The slice of an operand of a value's producer that corresponds to a slice of the result; the operand itself if it has
- * one element along that axis. */
+/* The operand of a producer for only the part of its result that `take` reads: the corresponding slice, or the operand
+ * itself if it has one element along that axis. */
 static guint
 part_of_operand (PlanGraph *g, Draft *d, guint v, const LoomTensorDesc *whole, const PlanStep *take)
 {
@@ -461,7 +462,7 @@ part_of_operand (PlanGraph *g, Draft *d, guint v, const LoomTensorDesc *whole, c
   return step.result;
 }
 
-/* Adds maker's computation for only the part of its result that `take` reads. */
+/* Adds the producer's computation for only the part of its result that `take` reads. */
 static void
 draft_part (PlanGraph *g, Draft *d, const PlanNode *maker, const PlanStep *take)
 {
@@ -491,7 +492,7 @@ draft_part (PlanGraph *g, Draft *d, const PlanNode *maker, const PlanStep *take)
     }
 }
 
-/* Computes operand v, of which only this instruction reads parts, within the instruction. */
+/* Computes operand v within the instruction, if only this instruction reads parts of v. */
 static gboolean
 fuse_producer (PlanGraph *g, GHashTable *updaters, PlanNode *instr, guint v)
 {

@@ -12,7 +12,7 @@ is_cast (const PlanNode *instr)
   return node_is_step (instr, LOOM_SCALAR_ID);
 }
 
-/* The conversion of v from a smaller type, if that is its whole producer; else NULL. */
+/* The conversion of v from a smaller type, if that is the only instruction that makes v; else NULL. */
 static PlanNode *
 find_upcast (PlanGraph *g, guint v)
 {
@@ -35,7 +35,7 @@ fuse_cast (PlanGraph *g, PlanNode *instr, guint k, PlanNode *cast)
   GArray *before = instr->steps;
   gboolean seen = FALSE;
 
-  /* A result of its own: the f32 value may have another reader. */
+  /* The step has a result of its own, because the f32 value may have another reader. */
   step.result = graph_new_value (g, &graph_value (g, v)->desc, graph_value (g, v));
   instr->steps = g_array_new (FALSE, FALSE, sizeof (PlanStep));
   g_array_append_val (instr->steps, step);
@@ -77,7 +77,7 @@ pass_fuse_operand_casts (PlanGraph *g)
           PlanNode *cast = find_upcast (g, node_in (instr, k));
           guint n = instr->in->len;
 
-          /* Repeats for a cast of a cast, down to the smallest type. */
+          /* Repeats for a conversion of a conversion, down to the smallest type. */
           if (cast == NULL || cast == instr || instr->steps->len == LOOM_EW_MAX_STEPS
               || cast->device_name != instr->device_name || !fuse_cast (g, instr, k, cast))
             k++;
@@ -245,9 +245,8 @@ can_read_16bit_logits (PlanGraph *g, const PlanNode *reader, const PlanNode *cas
                                  loom_desc_bytes (&graph_value (g, wide)->desc));
 }
 
-/* Makes a loss read 16-bit logits if nothing needs them in f32: the product writes 2 bytes a logit instead of 4, and
- * each reader reads 2. The numbers are those of the unfused plan, although store_f32() would give them more
- * digits. */
+/* Makes a loss read 16-bit logits if no reader needs them in f32: the product writes 2 bytes a logit instead of 4, and
+ * each reader reads 2. The numbers are those of the unfused plan, although store_f32() would make them more precise. */
 static void
 read_16bit_logits (PlanGraph *g, const PlanNode *loss)
 {

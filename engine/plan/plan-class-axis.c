@@ -7,7 +7,7 @@
  * before. */
 #include "engine/plan/plan-private.h"
 
-#define MOST_READERS 8
+#define MAX_READERS 8
 
 /* TRUE for [N, d…, C] to [N, C, d…], or back. */
 static gboolean
@@ -25,7 +25,7 @@ is_cast (const PlanNode *instr)
   return node_is_step (instr, LOOM_SCALAR_ID) && instr->in->len == 1 && instr->out->len == 1;
 }
 
-/* The permute that made v, followed by a cast or not. */
+/* Finds the permute that made v, with or without a conversion after it. */
 static PlanNode *
 find_permute (PlanGraph *g, guint v, PlanNode **cast)
 {
@@ -40,8 +40,8 @@ find_permute (PlanGraph *g, guint v, PlanNode **cast)
              : NULL;
 }
 
-/* The permute of v's classes back to the last axis, with or without a cast before it; NULL if something else reads
- * v. */
+/* Finds the permute of v's classes back to the last axis, with or without a conversion before it; NULL if v has another
+ * reader. */
 static PlanNode *
 find_inverse_permute (PlanGraph *g, guint v, PlanNode **cast)
 {
@@ -70,7 +70,7 @@ reads_rows (PlanGraph *g, const PlanNode *instr, guint logits, const char *devic
   return node_is (instr, "cross_entropy_grad") && find_inverse_permute (g, node_out (instr, 0), &cast) != NULL;
 }
 
-/* A view of v (or, if v is 0, a new value) as rows × n; n 0: as rows alone. */
+/* Makes a view of v, or a new value if v is 0, of shape [rows, n]; n 0: [rows]. */
 static guint
 new_rows (PlanGraph *g, guint v, LoomDType dtype, gint64 rows, gint64 n, const PlanValue *like)
 {
@@ -130,16 +130,16 @@ rewrite_gradient (PlanGraph *g, PlanNode *instr, gint64 rows, gint64 classes)
 static gboolean
 rewrite_logits (PlanGraph *g, guint logits)
 {
-  PlanNode *cast, *permute = find_permute (g, logits, &cast), *reader[MOST_READERS];
+  PlanNode *cast, *permute = find_permute (g, logits, &cast), *reader[MAX_READERS];
   guint from = permute != NULL ? node_in (permute, 0) : 0, n = 0, flat;
   const char *device = permute != NULL ? permute->device_name : NULL;
   gint64 classes, rows;
 
   if (permute == NULL || graph_value (g, from)->device_name != device || (cast != NULL && cast->device_name != device))
     return FALSE;
-  n = graph_readers (g, logits, MOST_READERS, reader);
+  n = graph_readers (g, logits, MAX_READERS, reader);
   classes = graph_value (g, logits)->desc.dim[1];
-  if (n == 0 || n > MOST_READERS || classes == 0)
+  if (n == 0 || n > MAX_READERS || classes == 0)
     return FALSE;
   for (guint i = 0; i < n; i++)
     if (!reads_rows (g, reader[i], logits, device))
@@ -175,8 +175,8 @@ pass_keep_classes_last (PlanGraph *g)
 {
   gboolean changed;
 
-  /* Logits that are cast for one reader and read uncast by another become free for the second after the first is
-   * changed. */
+  /* Repeated, because rewriting one reader can make another one possible: logits that one reader takes through a
+   * conversion and another without one have two readers until the first is rewritten. */
   do
     {
       changed = FALSE;

@@ -4,9 +4,9 @@
  * The sends and receives of pipeline stages after one slot are one group: NCCL's send waits for its receive, and within
  * a group neither side waits for the other's order. If GPUs cannot communicate, because NCCL is missing or two ranks
  * share a GPU, stages exchange through the host. */
-#include "engine/plan/plan-collective.h"
+#include "engine/plan/plan-collective-private.h"
 
-/* With a timestamp for traces if the device's tools have such events. */
+/* Creates an event, with a timestamp for traces if the device's tools have such events. */
 static LoomStatus
 event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
 {
@@ -17,8 +17,9 @@ event_new (const LoomPlanDevice *d, LoomEvent **event, LoomMessage *message)
   return d->backend->event_new (d->device, event, message);
 }
 
-/* Runs in the first step, which is never recorded: ranks open a link together and have agreed to begin by then. Of a
- * group of transfers the first one waits for the operands, and the last one is waited for. */
+/* Opens the link, which all ranks do together. This is in the first step, which is never recorded and which all ranks
+ * have agreed to begin. Of a group of transfers, the first one waits for the operands, and readers wait for the last
+ * one. */
 static LoomStatus
 connect_device (Collective *c, LoomMessage *message)
 {
@@ -44,7 +45,8 @@ connect_device (Collective *c, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* An open group would absorb this thread's calls to the next communicator. */
+/* Closes the group even after an error, because an open group would absorb this thread's calls to the next
+ * communicator. */
 static LoomStatus
 close_group (LoomComm *comm, LoomStatus status, LoomMessage *message)
 {
@@ -69,7 +71,7 @@ exchange_group (Collective *c, void *const *buffers, LoomMessage *message)
   return status == LOOM_STATUS_OK && c->last != c ? status : close_group (comm, status, message);
 }
 
-/* ---- by way of the host ---------------------------------------------------- */
+/* ---- exchange through the host ------------------------------------------------ */
 
 static gsize
 host_buffer_bytes (const Collective *c)
@@ -89,7 +91,7 @@ alloc_host_buffer (Collective *c, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Exchanges one value, sent, received, or both. The host waits for the device until it has the value, or until the
+/* Sends one value, receives one, or both. The host waits for the device until it has the value to send, or until the
  * previous step has read the host buffer. */
 static LoomStatus
 run_via_host (Collective *c, LoomStream *stream, void *const *buffers, LoomMessage *message)
@@ -111,7 +113,7 @@ run_via_host (Collective *c, LoomStream *stream, void *const *buffers, LoomMessa
   return status;
 }
 
-/* ---- what the plan runs ---------------------------------------------------- */
+/* ---- run and wait ------------------------------------------------------------- */
 
 LoomStatus
 plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
@@ -170,7 +172,7 @@ plan_collective_close_device (Collective *c)
   plan_link_put_back (c->link);
 }
 
-/* ---- several transfers as one ------------------------------------------------ */
+/* ---- groups of transfers ------------------------------------------------------ */
 
 int
 plan_collective_exchange_slot (const LoomKernel *kernel)

@@ -1,13 +1,13 @@
 /* Makes the kernels of collectives, which call the plan's communicator with the values' addresses.
  *
- * A message has a cost of its own, so small values that are exchanged together are packed in scratch memory and sent in
+ * Each message has a fixed cost, so small values that are exchanged together are packed in scratch memory and sent in
  * one call. Large ones are exchanged in place. */
-#include "engine/plan/plan-collective.h"
+#include "engine/plan/plan-collective-private.h"
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
 
-#define LARGE (64 * 1024) /* bytes from which on a value has its own call */
+#define LARGE (64 * 1024) /* bytes from which on a value is exchanged in its own call */
 
 static gsize
 element (const Collective *c)
@@ -27,7 +27,7 @@ part (const Collective *c, gint64 count, int rank)
   return loom_comm_shard (count, rank, c->comm->size);
 }
 
-/* Every rank's part of one value, in units of this many bytes. */
+/* The size of each rank's shard of one value, in elements times `unit`. */
 static const gint64 *
 parts_of (Collective *c, gint64 count, gint64 unit)
 {
@@ -36,7 +36,7 @@ parts_of (Collective *c, gint64 count, gint64 unit)
   return c->by_rank;
 }
 
-/* Every rank's part of all small values together. */
+/* The size of each rank's shards of all small values together. */
 static const gint64 *
 packed_parts (Collective *c, gint64 unit)
 {
@@ -55,7 +55,8 @@ copy_bytes (char *to, const void *from, gint64 count, const Collective *c)
   return to + (gsize)count * element (c);
 }
 
-/* Copies the small values of all ranks, or of one, to scratch memory or back, grouped by rank. */
+/* Copies rank's shards of the small values to `at`, and returns the end. values_are_parts: `values` are these shards
+ * instead of the unsharded values. */
 static char *
 pack (const Collective *c, char *at, void *const *values, int rank, gboolean values_are_parts)
 {
@@ -188,7 +189,7 @@ broadcast (Collective *c, void *const *buffers, LoomMessage *message)
   return c->comm->broadcast (c->comm, buffers[1], (int64_t)c->bytes, c->peer, message);
 }
 
-/* ---- the lane ------------------------------------------------------------- */
+/* ---- calls on the communication thread ---------------------------------------- */
 
 static LoomStatus
 run_job (gpointer data, LoomMessage *message)
@@ -205,7 +206,7 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 
   if (c->lane == NULL)
     return c->exchange (c, buffers, message);
-  plan_comm_thread_wait (c->lane, &c->job, NULL); /* left by a failed step */
+  plan_comm_thread_wait (c->lane, &c->job, NULL); /* a failed step may have left the job running */
   c->buffers = buffers;
   plan_comm_thread_post (c->lane, &c->job);
   return c->is_async ? LOOM_STATUS_OK : plan_comm_thread_wait (c->lane, &c->job, message);
@@ -236,7 +237,7 @@ typedef struct
   LoomKernel base;
   PlanCommThread *lane;
   PlanCommJob *job;
-  const Collective *of; /* on a device */
+  const Collective *of; /* the collective to wait for */
 } Wait;
 
 static LoomStatus
@@ -321,7 +322,7 @@ collective_free (LoomKernel *self)
   g_free (c);
 }
 
-/* n values with these whole shapes. */
+/* Allocates the arrays for n values with these unsharded shapes. */
 static void
 prepare_values (Collective *c, guint n, const LoomTensorDesc *whole)
 {

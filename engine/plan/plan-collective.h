@@ -1,49 +1,33 @@
-/* The kernel of a collective, shared by the two files that implement it. What other files call is declared in
- * plan-private.h (plan_collective_new()) and in plan-comm-thread.h. */
+/* The kernel of a collective, as the planner sees it: makes the kernel, assigns it to the communication thread or to a
+ * group of transfers, or splits off the wait for its end. plan-collective-private.h has the struct. */
 #pragma once
 
 #include "engine/plan/plan-comm-thread.h"
-#include "engine/plan/plan-device-link.h"
-#include "kernels/comm.h"
 
 G_BEGIN_DECLS
 
-typedef struct _Collective Collective;
-struct _Collective
-{
-  LoomKernel base;
-  LoomStatus (*exchange) (Collective *c, void *const *buffers, LoomMessage *message);
-  LoomComm *comm;
-  const LoomPlanDevice *device; /* the device that holds the values; NULL: the host */
-  PlanLink *link;               /* of the device, after the first run() */
-  LoomEvent *ready, *over;      /* the operands are ready; the exchange is finished */
-  gboolean can_go_via_host;     /* if there is no link */
-  gboolean is_via_host;         /* there is no link */
-  int exchange_slot;            /* of a transfer, see LoomTransferAttrs */
-  Collective *first, *last;     /* of the transfers of one group; itself */
-  PlanCommThread *lane;         /* the thread that makes the calls; NULL: the caller's */
-  PlanCommJob job;
-  void *const *buffers; /* of the job */
-  gboolean is_async;    /* another kernel waits for the job or for `over` */
-  LoomDType dtype;
-  LoomReduceOp op;
-  guint n;             /* values */
-  gint64 *count;       /* elements of each, unsharded */
-  gint64 packed;       /* elements of all values that are exchanged together */
-  gint64 *by_rank;     /* each rank's part of the exchange: elements or bytes */
-  int peer, tag;       /* of a transfer with one rank */
-  gsize bytes;         /* of the transfer */
-  gboolean is_send_only; /* nothing is received */
-  void *host_buffer;     /* the host buffer of an exchange through the host, page-locked if possible */
-  char *name;
-};
+/* ---- plan-collective.c --------------------------------------------------- */
+
+/* The kernel of a collective on a device's values; NULL with a message. */
+LoomKernel *plan_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
+                                 const LoomKernelSpec *spec, LoomMessage *message);
+/* Waits for a call that a failed step has left running; does nothing if the kernel is no collective. */
+void plan_collective_drain (LoomKernel *kernel);
+/* TRUE if the host waits for the device in a collective's call, which is known after the first call. FALSE for other
+ * kernels. */
+gboolean plan_collective_syncs_host (const LoomKernel *kernel);
+/* See loom_plan_why_via_host(). */
+const char *plan_collective_why_via_host (const LoomKernel *kernel);
+/* Makes this communication thread run the kernel's calls; the kernel's run() still waits for the end. */
+void plan_collective_set_lane (LoomKernel *kernel, PlanCommThread *lane);
+/* Makes the kernel's run() return at once, and returns a kernel whose run() waits for the end. Call it at most once. */
+LoomKernel *plan_collective_make_async (LoomKernel *kernel);
 
 /* ---- plan-collective-device.c ---------------------------------------------- */
 
-/* run() of the kernel, and of the kernel that waits for it before the first reader. */
-LoomStatus
-plan_collective_run_on_device (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
-LoomStatus plan_collective_wait_on_device (const Collective *c, LoomStream *stream, LoomMessage *message);
-void plan_collective_close_device (Collective *c);
+/* The slot of a pipeline's schedule, from 1, after which a transfer between devices runs; 0 for other kernels. */
+int plan_collective_exchange_slot (const LoomKernel *kernel);
+/* Makes the kernel a member of the group of transfers from `first` to `last`, which are consecutive. */
+void plan_collective_set_group (LoomKernel *kernel, LoomKernel *first, LoomKernel *last);
 
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Implements the communication thread of a plan, see the header. */
+/* Implements a plan's communication thread: a queue of jobs, a lock and two conditions. */
 #include "engine/plan/plan-comm-thread.h"
 
 #include <time.h>
@@ -92,7 +92,7 @@ void
 plan_comm_thread_post (PlanCommThread *lane, PlanCommJob *job)
 {
   g_mutex_lock (&lane->lock);
-  job->waiting = TRUE;
+  job->is_pending = TRUE;
   job->done = FALSE;
   job->message.text[0] = '\0';
   g_queue_push_tail (&lane->jobs, job);
@@ -103,13 +103,13 @@ plan_comm_thread_post (PlanCommThread *lane, PlanCommJob *job)
 LoomStatus
 plan_comm_thread_wait (PlanCommThread *lane, PlanCommJob *job, LoomMessage *message)
 {
-  if (!job->waiting)
+  if (!job->is_pending)
     return LOOM_STATUS_OK;
   g_mutex_lock (&lane->lock);
   while (!job->done)
     g_cond_wait (&lane->done, &lane->lock);
   g_mutex_unlock (&lane->lock);
-  job->waiting = FALSE;
+  job->is_pending = FALSE;
   if (job->status != LOOM_STATUS_OK && message != NULL)
     *message = job->message;
   return job->status;

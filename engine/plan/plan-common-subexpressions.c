@@ -1,5 +1,5 @@
-/* Eliminates common subexpressions: two pure instructions with equal operands and attributes become one. This includes
- * random ones, since a number is a function of its key. */
+/* Eliminates common subexpressions: two pure instructions with equal operands and attributes become one. Random ones
+ * are included, because a random number is a function of its key. */
 #include "engine/plan/plan-private.h"
 
 typedef struct
@@ -38,7 +38,8 @@ same_operation (const PlanNode *a, const PlanNode *b)
   return x->op == y->op;
 }
 
-/* The results' types do not follow from the operands alone: an element-wise conversion has no attributes. */
+/* TRUE if the results have equal types. Equal operands and attributes are not enough: an element-wise conversion has no
+ * attributes. */
 static gboolean
 same_results (PlanGraph *g, const PlanNode *a, const PlanNode *b)
 {
@@ -56,7 +57,8 @@ same_results (PlanGraph *g, const PlanNode *a, const PlanNode *b)
   return TRUE;
 }
 
-/* A recomputed instruction must not be merged with the original, so the recomputation's number counts. */
+/* Calls with different recomputation numbers differ: merging a recomputed instruction with the original would undo the
+ * recomputation. */
 static gboolean
 equal_calls (gconstpointer x, gconstpointer y)
 {

@@ -5,9 +5,9 @@
  * adjacent without a gap, their sum is a concatenation, which reads and writes each number once. The bits are the same
  * except for the sign of a zero and, if there are other summands between the parts, the order of addition.
  *
- * A sum of 16-bit floats is computed in f32 and rounded each time. Adding zeros loses nothing, so parts alone are
- * joined there too, also with one other summand, which meets one part at each position in any order. With more summands
- * another order would change the rounding visibly. */
+ * A sum of 16-bit floats is computed in f32 and rounded each time. Adding zeros changes nothing, so a sum of padded
+ * parts can be joined in 16 bits too, also with one other summand, which is added to one part at each position in any
+ * order. With more summands another order would change the rounding visibly. */
 #include "engine/plan/plan-private.h"
 
 typedef struct
@@ -40,7 +40,7 @@ is_sum (PlanGraph *g, const PlanNode *instr)
 }
 
 /* The axis along which a pad extends its operand with zeros, if there is exactly one and no interior padding; else
- * -1. */
+ * −1. */
 static int
 axis_of (PlanGraph *g, const PlanNode *pad)
 {
@@ -75,8 +75,8 @@ collect (PlanGraph *g, PlanNode *sum, GArray *parts, GPtrArray *inner, guint *n_
 
       if (producer == NULL || producer->device_name != sum->device_name)
         ++*n_others;
-      /* A part may belong to several sums, and then to several concatenations: of a GRU's gates two parts are the same
-       * in the gradients of the input's and the state's product. */
+      /* A part may belong to several sums, and then to several concatenations: two parts of a GRU's gates occur in the
+       * gradients of both the input's and the state's product. */
       else if (is_sum (g, producer) && graph_only_reader (g, v, FALSE) == sum)
         {
           g_ptr_array_add (inner, producer);
@@ -94,7 +94,7 @@ collect (PlanGraph *g, PlanNode *sum, GArray *parts, GPtrArray *inner, guint *n_
 }
 
 static int
-compare_places (const void *a, const void *b)
+compare_positions (const void *a, const void *b)
 {
   const Part *x = a, *y = b;
 
@@ -116,7 +116,7 @@ fill_axis (PlanGraph *g, GArray *parts, int axis)
       part->first = ((const LoomPadTo *)part->pad->attrs)->kernel.start[axis];
       part->n = graph_value (g, node_in (part->pad, 0))->desc.dim[axis];
     }
-  g_array_sort (parts, compare_places);
+  g_array_sort (parts, compare_positions);
   for (guint i = 0; i < parts->len; i++)
     {
       const Part *part = &g_array_index (parts, Part, i);
@@ -128,7 +128,8 @@ fill_axis (PlanGraph *g, GArray *parts, int axis)
   return end == graph_value (g, g_array_index (parts, Part, 0).value)->desc.dim[axis];
 }
 
-/* Replaces a sum by its other operand, which is read by the sum's reader from now on if it is a part. */
+/* Erases a part's sum; readers of the sum read its other operand instead. If that is a part too, its reader is
+ * updated. */
 static void
 drop_summand (PlanGraph *g, GArray *parts, const Part *part)
 {
@@ -142,7 +143,7 @@ drop_summand (PlanGraph *g, GArray *parts, const Part *part)
   graph_replace (g, out, other);
 }
 
-/* Gives a sum whose parts have changed a number of the plan: its old one means the program's sum. */
+/* Gives the result of a changed sum a new value number: the old number denotes the program's value. */
 static void
 renumber (PlanGraph *g, PlanNode *sum)
 {
@@ -162,8 +163,8 @@ renumber (PlanGraph *g, PlanNode *sum)
       graph_set_in (g, reader, k, now);
 }
 
-/* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part; the other
- * parts leave their sums. FALSE: the device has no such kernel. */
+/* Inserts the concatenation before the last sum, where all parts are available, in place of that sum's part, and
+ * removes the other parts from their sums. FALSE if the device has no such kernel. */
 static gboolean
 join (PlanGraph *g, GArray *parts, int axis)
 {
@@ -196,7 +197,7 @@ join (PlanGraph *g, GArray *parts, int axis)
   return TRUE;
 }
 
-/* A sum whose reader is a sum is handled with that one. */
+/* TRUE if the sum's reader is no sum. Inner sums are handled with the outermost one. */
 static gboolean
 is_outermost (PlanGraph *g, const PlanNode *sum)
 {

@@ -1,10 +1,10 @@
-/* Folds constants: computes values whose elements are all one number that is known at planning. Element-wise
- * instructions take the number as an immediate; if a kernel needs the bytes, one fill makes them. */
+/* Folds constants: finds values whose elements are all one number that is known at planning. Element-wise instructions
+ * take the number as an immediate; if a kernel needs the bytes, one fill writes them. */
 #include "engine/plan/plan-private.h"
 
 #include <math.h>
 
-/* One scalar operation in double, with the shared formulas. */
+/* Evaluates one scalar operation in double, with the formulas of the kernels. */
 static double
 evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 {
@@ -53,7 +53,7 @@ evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 #undef T
 }
 
-/* The number that elements of an integer type have after they were filled with x. */
+/* x as a fill stores it in an integer type. */
 static double
 as_stored (double x, LoomDType dtype)
 {

@@ -1,9 +1,9 @@
 /* Fuses successive copies (slice, permute, concatenate): a slice or permute of another one reads the original tensor at
  * strides, and a concatenation reads the tensors from which its operands were copied.
  *
- * So queries, keys and values of one product take three copies instead of six, and their gradients are put together
- * with one copy of each. There may be views between two copies, which change only the axes. Nothing is fused if
- * something else reads the intermediate value, which would have to be made anyway. */
+ * Queries, keys and values of one product then take three copies instead of six, and their gradients are concatenated
+ * with one copy of each. Views between two copies are allowed, since they change only the axes. A copy whose result has
+ * another reader is not fused, because it would have to run anyway. */
 #include "engine/plan/plan-private.h"
 #include "kernels/move.h"
 #include "kernels/shape.h"
@@ -33,7 +33,7 @@ plan_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, c
   return to < 0;
 }
 
-/* How a single copy reads its operand, whose elements have these strides from `start` on. */
+/* Describes how a copy reads its operand if the operand's elements have these strides from `start` on. */
 static void
 read_through (PlanGraph *g, const PlanNode *instr, const gint64 *stride, gint64 start, PlanStridedRead *reading)
 {
@@ -83,8 +83,8 @@ node_strided_read (PlanGraph *g, const PlanNode *instr, PlanStridedRead *reading
   return TRUE;
 }
 
-/* The copy that made operand k, if nothing else reads its result or a view of it and both are computed together:
- * neither is recomputed without the other, and both belong to one micro-batch and one chunk of a head. */
+/* Finds the copy that made operand k, if nothing else reads its result or a view of it and both belong together: they
+ * are recomputed together, and are in the same micro-batch and the same chunk of a head. */
 static PlanNode *
 find_previous_copy (PlanGraph *g, const PlanNode *instr, guint k, PlanStridedRead *reading)
 {
@@ -101,7 +101,7 @@ find_previous_copy (PlanGraph *g, const PlanNode *instr, guint k, PlanStridedRea
   return previous;
 }
 
-/* The copy from what `reading` reads to these strides. */
+/* The copy of the elements of `reading` to these strides from to_start on. */
 static LoomMovePart
 part_of (const PlanStridedRead *reading, gint64 to_start, const gint64 *to)
 {
@@ -132,7 +132,7 @@ node_copy_part (PlanGraph *g, const PlanNode *instr, LoomMovePart *part)
 /* The source of a part of a concatenation. */
 typedef struct
 {
-  PlanNode *previous; /* the copy to fuse; NULL: the operand is read as it is */
+  PlanNode *previous; /* the copy to fuse; NULL: the operand itself is read */
   guint from;
   LoomMovePart part;
 } Source;
@@ -175,7 +175,7 @@ fuse_copy (PlanGraph *g, PlanNode *instr, PlanNode *before, const Source *source
       graph_erase (g, source[k].previous);
 }
 
-/* A permute or slice of another copy takes that copy's position, so that nothing is kept longer than before. */
+/* A fused permute or slice takes the position of the earlier copy, so that no value lives longer than before. */
 static void
 fuse_one (PlanGraph *g, PlanNode *instr)
 {
@@ -193,8 +193,8 @@ fuse_one (PlanGraph *g, PlanNode *instr)
   fuse_copy (g, instr, source.previous, &source, 1);
 }
 
-/* TRUE if the original of the operand is no larger than the operand and unchanged at the concatenation: it is kept
- * until then in the operand's place. */
+/* TRUE if `from`, the original of operand k, can be kept until the concatenation instead of the operand: it is no
+ * larger, and nothing overwrites it before. */
 static gboolean
 can_keep_original (PlanGraph *g, GHashTable *updaters, const PlanNode *concat, guint k, guint from)
 {
@@ -205,7 +205,7 @@ can_keep_original (PlanGraph *g, GHashTable *updaters, const PlanNode *concat, g
                 == loom_desc_count (&graph_value (g, node_in (concat, k))->desc);
 }
 
-/* Part k of a concatenation, which is written at these strides from to_start on. */
+/* The source of part k of a concatenation, which writes it at these strides from to_start on. */
 static Source
 concat_source (PlanGraph *g, GHashTable *updaters, const PlanNode *concat, guint k, gint64 to_start, const gint64 *to)
 {
@@ -242,7 +242,7 @@ fuse_concat (PlanGraph *g, GHashTable *updaters, PlanNode *concat)
   const int axis = ((const LoomConcatAttrs *)concat->attrs)->axis;
   const guint n = concat->in->len;
   Source source[LOOM_MOVE_MAX_PARTS];
-  gint64 to[LOOM_MAX_RANK] = { 0 }, place = 0;
+  gint64 to[LOOM_MAX_RANK] = { 0 }, position = 0;
   guint n_fronts = 0;
 
   if (n > LOOM_MOVE_MAX_PARTS)
@@ -250,9 +250,9 @@ fuse_concat (PlanGraph *g, GHashTable *updaters, PlanNode *concat)
   loom_desc_strides (&graph_value (g, node_out (concat, 0))->desc, to);
   for (guint k = 0; k < n; k++)
     {
-      source[k] = concat_source (g, updaters, concat, k, place * to[axis], to);
+      source[k] = concat_source (g, updaters, concat, k, position * to[axis], to);
       n_fronts += source[k].previous != NULL;
-      place += graph_value (g, node_in (concat, k))->desc.dim[axis];
+      position += graph_value (g, node_in (concat, k))->desc.dim[axis];
     }
   if (n_fronts > 0)
     fuse_copy (g, concat, concat, source, n);

@@ -17,8 +17,8 @@
 typedef struct
 {
   guint n;      /* variables */
-  guint *of;    /* their numbers, ascending */
-  double *cost; /* by their states; the last variable's vary fastest */
+  guint *of;    /* its variables, ascending */
+  double *cost; /* by their joint state; the last variable varies fastest */
 } Factor;
 
 typedef struct
@@ -165,7 +165,7 @@ typedef struct
   guint round;
   GPtrArray **at; /* by variable: its factors; unowned */
   GPtrArray *all; /* every factor, owned */
-  double **own;   /* by variable: its own costs */
+  double **own;   /* by variable: the costs of its states */
   double *size;   /* by variable: the size of the table of its elimination */
   gboolean *gone;
   GArray *steps;       /* Step */
@@ -238,7 +238,8 @@ neighbours (const Solver *s, guint v)
   return of;
 }
 
-/* Each round skips another third of the variables and prefers another one among equals, for variety. */
+/* Puts v into the queue of variables that may be fixed. Each round skips another third of the variables and breaks ties
+ * in another order, so that rounds differ. */
 static void
 queue_by_degree (Solver *s, guint v)
 {
@@ -248,7 +249,7 @@ queue_by_degree (Solver *s, guint v)
     plan_queue_push (&s->by_degree, -(double)s->at[v]->len, (v + n - round * 7919 % n) % n, v);
 }
 
-/* Called whenever the factors of v have changed. */
+/* Has to be called whenever the factors of v have changed. */
 static void
 update_table_size (Solver *s, guint v)
 {
@@ -262,7 +263,7 @@ update_table_size (Solver *s, guint v)
     queue_by_degree (s, v);
 }
 
-/* The variable whose elimination makes the smallest table. */
+/* Takes the variable whose elimination makes the smallest table. */
 static guint
 next_by_size (Solver *s)
 {
@@ -273,7 +274,7 @@ next_by_size (Solver *s)
   return e.item;
 }
 
-/* The variable with most factors, or `next`, whose table is too large, if none may be fixed. */
+/* Takes the variable with most factors. If none may be fixed, returns `next`, whose table is too large. */
 static guint
 next_by_degree (Solver *s, guint next)
 {
@@ -325,7 +326,7 @@ eliminate (Solver *s, guint v)
   g_autoptr (GArray) of = neighbours (s, v);
   guint n_factors = s->at[v]->len, n = n_states (s->solver, v);
   g_autofree gsize *stride = g_new (gsize, (n_factors + 1) * (of->len + 1)), *own = g_new (gsize, n_factors + 1),
-                   *place = g_new0 (gsize, n_factors + 1);
+                   *offset = g_new0 (gsize, n_factors + 1);
   g_autofree guint *index = g_new0 (guint, of->len + 1);
   gsize size = (gsize)s->size[v];
   Step step = { v, of->len, g_memdup2 (of->data, of->len * sizeof (guint)), g_new0 (guint8, size) };
@@ -344,7 +345,7 @@ eliminate (Solver *s, guint v)
           double cost = s->own[v][x];
 
           for (guint i = 0; i < n_factors; i++)
-            cost += ((const Factor *)g_ptr_array_index (s->at[v], i))->cost[place[i] + x * own[i]];
+            cost += ((const Factor *)g_ptr_array_index (s->at[v], i))->cost[offset[i] + x * own[i]];
           if (cost < least)
             {
               least = cost;
@@ -353,7 +354,7 @@ eliminate (Solver *s, guint v)
         }
       if (sum != NULL)
         sum->cost[at] = least;
-      /* The next combination of the neighbours' states. */
+      /* Advances to the next combination of the neighbours' states. */
       for (guint k = of->len; k-- > 0;)
         {
           guint states = n_states (s->solver, g_array_index (of, guint, k));
@@ -361,12 +362,12 @@ eliminate (Solver *s, guint v)
           if (++index[k] < states)
             {
               for (guint i = 0; i < n_factors; i++)
-                place[i] += stride[i * of->len + k];
+                offset[i] += stride[i * of->len + k];
               break;
             }
           index[k] = 0;
           for (guint i = 0; i < n_factors; i++)
-            place[i] -= (states - 1) * stride[i * of->len + k];
+            offset[i] -= (states - 1) * stride[i * of->len + k];
         }
     }
   for (guint i = 0; i < n_factors; i++)
@@ -454,7 +455,8 @@ solver_init (Solver *s, CostSolver *solver, guint round)
     update_table_size (s, v);
 }
 
-/* Computes the states from the last eliminated variable to the first: each depends on those that were left. */
+/* Computes the states from the last eliminated variable to the first, since a variable's best state depends on those
+ * that were eliminated after it. */
 static void
 read_states (const Solver *s, guint *state)
 {
@@ -469,7 +471,8 @@ read_states (const Solver *s, guint *state)
     }
 }
 
-/* One round: chooses all variables that are not fixed together. Returns how many were fixed. */
+/* Runs one round: fixes some variables, finds the best states of all others jointly, and returns the number of fixed
+ * ones. */
 static guint
 solve_once (CostSolver *solver, gsize largest, guint round, const guint *start, guint *state)
 {
@@ -526,7 +529,8 @@ cost_solver_solve (CostSolver *solver, gsize largest, guint *state)
       guint held;
       double cost;
 
-      /* A new start now and then: a solution that no set of fixed variables improves need not be the minimum. */
+      /* Restarts from random states every few rounds: a solution that no choice of fixed variables improves need not be
+       * the minimum. */
       if (round > 0 && round % RESTART == 0)
         {
           if (since >= STARTS * RESTART)

@@ -6,7 +6,7 @@
 #include "engine/plan/plan-private.h"
 #include "kernels/product.h"
 
-/* The step that makes v by this operation, else NULL. */
+/* The step that makes v if its operation is `op`, else NULL. */
 static const PlanStep *
 step_of (const PlanNode *instr, guint v, LoomScalarOp op)
 {
@@ -16,7 +16,7 @@ step_of (const PlanNode *instr, guint v, LoomScalarOp op)
   return NULL;
 }
 
-/* The operand that v is, directly or converted to f32; 0: none. */
+/* The operand that v is, or that v is a conversion to f32 of; 0: neither. */
 static guint
 operand_of (const PlanNode *instr, guint v)
 {
@@ -29,7 +29,8 @@ operand_of (const PlanNode *instr, guint v)
   return 0;
 }
 
-/* The step that makes the instruction's result, skipping a conversion to its type. */
+/* The step that makes the instruction's result, or the step before it if that one only converts to the result's
+ * type. */
 static const PlanStep *
 last_step (const PlanNode *instr)
 {
@@ -41,8 +42,8 @@ last_step (const PlanNode *instr)
   return last;
 }
 
-/* The operation that multiplies operand g by an activation's derivative at operand z, if the instruction does only
- * that; else ID. */
+/* The activation's derivative by which the instruction multiplies an operand, if it does nothing else: returns the
+ * operation and the operands dy and z (the operand of the derivative). LOOM_SCALAR_ID: it does something else. */
 static LoomScalarOp
 derivative_of (const PlanNode *instr, guint *dy, guint *z)
 {
@@ -57,7 +58,7 @@ derivative_of (const PlanNode *instr, guint *dy, guint *z)
   return last->op == LOOM_SCALAR_RELU_GRAD || last->op == LOOM_SCALAR_GELU_TANH_GRAD ? last->op : LOOM_SCALAR_ID;
 }
 
-/* z with v's shape, as a view. */
+/* A view of z with v's shape. */
 static guint
 view_as (PlanGraph *g, guint z, guint v)
 {
@@ -85,29 +86,29 @@ fuse_derivative (PlanGraph *g, PlanNode *product)
   LoomMatmulAttrs *attrs = product->attrs;
   guint y = node_out (product, 0), dy, z, dx, in[3] = { node_in (product, 0), node_in (product, 1) }, made;
   PlanNode *next = graph_only_reader (g, y, TRUE);
-  LoomScalarOp slope;
+  LoomScalarOp derivative;
 
   if (attrs->has_bias || attrs->act != LOOM_SCALAR_ID || attrs->slope != LOOM_SCALAR_ID || product->out->len != 1
       || next == NULL || next->steps == NULL || next->out->len != 1 || next->device_name != product->device_name
       || next->pass != product->pass || next->chunk != product->chunk)
     return;
   dx = node_out (next, 0);
-  slope = derivative_of (next, &dy, &z);
-  if (slope == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y) || graph_root (g, z) == graph_root (g, y)
+  derivative = derivative_of (next, &dy, &z);
+  if (derivative == LOOM_SCALAR_ID || graph_root (g, dy) != graph_root (g, y) || graph_root (g, z) == graph_root (g, y)
       || !has_same_type (g, dy, dx) || !has_same_type (g, z, dx)
       || graph_value (g, dx)->desc.dtype != graph_value (g, y)->desc.dtype || !graph_is_ready (g, z, product))
     return;
   in[2] = view_as (g, z, y);
-  attrs->slope = slope;
+  attrs->slope = derivative;
   if (!graph_has_kernel (g, product, 3, in, 1, &y))
     {
       attrs->slope = LOOM_SCALAR_ID;
       return;
     }
   graph_add_in (g, product, in[2]);
-  g_string_append_printf (product->label, "+slope(%s)", loom_scalar_name (slope));
+  g_string_append_printf (product->label, "+derivative(%s)", loom_scalar_name (derivative));
   graph_erase (g, next);
-  /* The product's number would mean the program's product. */
+  /* The fused product gets a new value, because y denotes the program's product without the derivative. */
   made = graph_new_value (g, &(LoomTensorDesc){ 0 }, graph_value (g, y));
   graph_value (g, made)->desc = graph_value (g, y)->desc;
   graph_set_out (g, product, 0, made);

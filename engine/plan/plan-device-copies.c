@@ -1,11 +1,12 @@
-/* Overlaps copies between devices that they make on their own streams (LoomBackend.send) with the computation of both.
+/* Overlaps copies between devices with the computation of both devices, if the devices copy on their own streams
+ * (LoomBackend.send).
  *
- * Such a copy is on its source's send lane. It begins after its value is made and after the destination's earlier
- * instructions, which used its memory; only its readers wait for it. So it comes in the schedule as soon as its value
- * is available. The source computes meanwhile and keeps the bytes until events show that they were read: an event of a
- * copy in the other direction, or the end of the step.
+ * Such a copy is on the send lane of its source. It begins when its value has been computed and the destination's
+ * earlier instructions, which used the memory, are finished; only its readers wait for it. So it is scheduled as soon
+ * as its value is available. Meanwhile the source computes, and keeps the bytes until events show that they were read:
+ * an event of a copy in the other direction, or the end of the step.
  *
- * All other copies are made by the host, in turn with both devices. */
+ * The host makes all other copies, in turn with both devices. */
 #include "engine/plan/plan-private.h"
 
 static PlanNode *
@@ -33,8 +34,8 @@ is_device_copy (PlanGraph *g, const PlanNode *instr)
          && from->backend->can_send (from->device, to->device);
 }
 
-/* Moves a copy to just after its value is made. The result of an exchange is available where it is waited for, which is
- * later. */
+/* Moves a copy to just after the instruction that makes its value. The result of an exchange is available only after
+ * the wait for it. */
 static void
 move_early (PlanGraph *g, guint position)
 {
@@ -49,7 +50,7 @@ move_early (PlanGraph *g, guint position)
   for (guint i = position; producer != NULL && i-- > to;)
     if (at (g, i) == producer)
       to = i + 1;
-  /* Copies that were moved there before are needed earlier, and a lane keeps its order. */
+  /* Copies that were moved to this position before are read earlier, and a lane runs in order. */
   while (to < position && node_is_send (at (g, to)))
     to++;
   g_ptr_array_remove_index (g->schedule, position);
@@ -84,7 +85,7 @@ wait_for_copies (PlanGraph *g, PlanNode *instr, GHashTable *made, GHashTable *ta
       PlanNode *copy = root != 0 ? g_hash_table_lookup (made, GUINT_TO_POINTER (root)) : NULL;
       GPtrArray *of = root != 0 ? g_hash_table_lookup (taken, GUINT_TO_POINTER (root)) : NULL;
 
-      /* Last, since an update of all parameters has as many results as operands. */
+      /* Checked last because it takes long: an update of all parameters has as many results as operands. */
       if (of != NULL && !updates (instr, k))
         of = NULL;
 
@@ -101,10 +102,10 @@ wait_for_copies (PlanGraph *g, PlanNode *instr, GHashTable *made, GHashTable *ta
 void
 pass_overlap_copies (PlanGraph *g)
 {
-  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, those not waited for yet */
+  g_autoptr (GHashTable) made = g_hash_table_new (NULL, NULL); /* by result, the copies that were not waited for yet */
   g_autoptr (GHashTable) taken = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
 
-  for (guint i = 0; i < g->schedule->len; i++)
+  for (guint i = 0; i < g->schedule->len && !g->options.no_sends; i++)
     if (is_device_copy (g, at (g, i)))
       {
         at (g, i)->stream = PLAN_STREAM_SEND;

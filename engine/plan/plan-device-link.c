@@ -1,4 +1,4 @@
-/* Opens and shares device links. Opening one takes a library a large part of a second and memory, so the plans of a run
+/* Opens and shares device links. Opening one takes a library a large part of a second and memory, so all plans of a run
  * share it. */
 #include "engine/plan/plan-device-link.h"
 
@@ -15,7 +15,7 @@ typedef struct
 static GMutex lock;
 static GPtrArray *links;
 
-/* The back end's module is open already; this finds it again. */
+/* The entry of the back end's module, which is open already. */
 static LoomDeviceCommEntry
 entry_of (const LoomBackend *backend)
 {
@@ -57,7 +57,7 @@ link_new (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message)
   return NULL;
 }
 
-/* The lock is released while ranks wait for one another: they may be threads of this process. */
+/* The lock is released while ranks wait for each other, because ranks may be threads of one process. */
 PlanLink *
 plan_link_get (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message)
 {

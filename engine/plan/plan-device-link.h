@@ -8,13 +8,13 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  LoomComm *comm; /* NULL: these ranks cannot communicate through devices, which all of them know */
+  LoomComm *comm; /* NULL: the ranks cannot communicate through devices; this is the same on all ranks */
   LoomStream *stream;
   LoomMessage why_not;
 } PlanLink;
 
-/* The link of a device and its ranks, shared while in use. All ranks must call together, because the first call opens
- * it. NULL with a message. */
+/* The link of a device and its ranks, shared by all plans that use it. All ranks must call together, because the first
+ * call opens the link. NULL with a message on failure. */
 PlanLink *plan_link_get (const LoomPlanDevice *device, LoomComm *ranks, LoomMessage *message);
 void plan_link_put_back (PlanLink *link);
 

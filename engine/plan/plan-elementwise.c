@@ -21,7 +21,8 @@ count_outside_inputs (const PlanNode *a, const PlanNode *b, guint joint)
   return n;
 }
 
-/* TRUE if the operands of `from` are unchanged at into's position: an optimizer's step overwrites what it updates. */
+/* TRUE if no instruction overwrites an operand of `from` before `into`; an optimizer's step overwrites the parameters
+ * that it updates. */
 static gboolean
 may_move (PlanGraph *g, GHashTable *updaters, const PlanNode *from, const PlanNode *into)
 {
@@ -35,8 +36,8 @@ may_move (PlanGraph *g, GHashTable *updaters, const PlanNode *from, const PlanNo
   return TRUE;
 }
 
-/* Puts the steps of `from`, whose one result only `into` reads, in front of into's steps. This moves `from` later,
- * which is safe if no instruction in between updates its operands. */
+/* Puts the steps of `from`, whose only result is read only by `into`, in front of into's steps. This moves `from`
+ * later, which is safe if may_move(). */
 static gboolean
 merge_into (PlanGraph *g, GHashTable *updaters, PlanNode *from, PlanNode *into, guint joint)
 {
@@ -45,7 +46,7 @@ merge_into (PlanGraph *g, GHashTable *updaters, PlanNode *from, PlanNode *into, 
   const PlanValue *v = graph_value (g, joint);
   guint n;
 
-  /* A sum over micro-batches, or over the chunks of a head, would otherwise wait for all of them. */
+  /* In a sum over micro-batches, or over the chunks of a head, it would be computed only after the last of them. */
   if ((from->pass != 0 && from->pass != into->pass) || (from->chunk != 0 && from->chunk != into->chunk))
     return FALSE;
   if (from == into || from->steps == NULL || from->out->len != 1 || from->compute != into->compute

@@ -1,8 +1,8 @@
 /* Fuses the bias and the activation after a product or a convolution into its epilogue.
  *
- * A step of a small network is bound by the number of kernels, a large one by the memory traffic of element-wise work;
- * this reduces both. Fusion runs after differentiation, so a value that the backward pass reads has a second use and is
- * not fused away. */
+ * The time of a small network's step is proportional to the number of kernels, that of a large one to the memory
+ * traffic of element-wise kernels; fusion reduces both. It runs after differentiation, so a value that the backward
+ * pass reads has a second reader and is not fused away. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if v holds one number per output column (of a product) or channel (of a convolution): n elements on the given
@@ -18,7 +18,7 @@ is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
   return TRUE;
 }
 
-/* Gives `instr` the result of its reader, which is erased. */
+/* Gives the result of `consumer` to `instr` and erases the consumer. */
 static void
 take_result (PlanGraph *g, PlanNode *instr, PlanNode *consumer)
 {
@@ -28,7 +28,7 @@ take_result (PlanGraph *g, PlanNode *instr, PlanNode *consumer)
 }
 
 /* After a 16-bit float only activations that commute with rounding are fused, so that a product has the same bits with
- * its activation and without: the backward pass may recompute it. */
+ * its activation and without: the backward pass may recompute it without. */
 static gboolean
 is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
 {
@@ -38,7 +38,7 @@ is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
          || op == LOOM_SCALAR_GELU_TANH;
 }
 
-/* Kernels take the bias as a vector. */
+/* v as a vector of n numbers, the shape in which kernels take a bias. */
 static guint
 as_vector (PlanGraph *g, guint v, gint64 n)
 {
@@ -65,8 +65,8 @@ has_fused_kernel (PlanGraph *g, const PlanNode *instr, guint bias, guint result)
   return graph_has_kernel (g, instr, in[2] != 0 ? 3 : 2, in, 1, &result);
 }
 
-/* Fuses the reader of the instruction, a bias first and then an activation. channels: the bias's axis, counted from the
- * end. */
+/* Fuses the only reader of the instruction into it: a bias first, then an activation. channels: the axis of the bias,
+ * counted from the end. */
 static void
 fuse_epilogue (PlanGraph *g, PlanNode *instr, int channels, bool *has_bias, LoomScalarOp *act)
 {
@@ -106,7 +106,7 @@ fuse_epilogue (PlanGraph *g, PlanNode *instr, int channels, bool *has_bias, Loom
           *has_bias = false;
           return;
         }
-      while (instr->in->len > 2) /* an absent bias may occupy operand 2 already */
+      while (instr->in->len > 2) /* operand 2 may be an absent bias */
         graph_drop_in (g, instr, 2);
       graph_add_in (g, instr, other);
       take_result (g, instr, next);

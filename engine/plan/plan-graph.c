@@ -181,7 +181,7 @@ graph_replace (PlanGraph *g, guint a, guint b)
           graph_set_alias (g, use->at, b);
           continue;
         }
-      /* Element-wise work names each operand once: fusion relies on it. */
+      /* An element-wise instruction lists each operand once; fusion relies on that. */
       for (guint k = 0; instr->steps != NULL && k < instr->in->len; k++)
         repeated |= node_in (instr, k) == b;
       graph_set_in (g, instr, use->at, b);

@@ -19,14 +19,14 @@
  * cost 1 % of the products in f32. In bf16 parts take 2 bytes and their sum 4, 10 bytes an element or 9 % of the
  * products; 6 % of a head of 768 features, which also copies the logits. Fewer rows would save little more memory and
  * leave multiprocessors idle. These are estimates from the formula, not measurements. */
-#define CHUNK_BYTES    (16 << 20)
-#define MIN_ROWS       1024
-#define MIN_ROWS_GPU   4096
+#define CHUNK_BYTES  (16 << 20)
+#define MIN_ROWS     1024
+#define MIN_ROWS_GPU 4096
 
 typedef enum
 {
-  PART_LOGITS, /* rows × classes: the chunk's own */
-  PART_ROWS,   /* one or several numbers for each row: sliced or concatenated */
+  PART_LOGITS, /* rows × classes: logits of the chunk */
+  PART_ROWS,   /* one or several numbers for each row: a chunk slices or concatenates them */
   PART_WHOLE,  /* the same for all chunks */
   PART_SUM     /* a result to which each chunk adds */
 } Part;
@@ -75,7 +75,7 @@ part_in (const Head *h, const PlanNode *instr, guint k, Part *part)
     }
   if (product != NULL)
     {
-      /* x of x·w and of xᵀ·g, and x of gᵀ·x, but not w of g·w. */
+      /* Operands with a row for each row of logits: x of x·w and of xᵀ·g, and x of gᵀ·x, but not w of g·w. */
       if (k == 0 || (k == 1 && product->trans_a))
         *part = PART_ROWS;
       return k > 1 || is_matrix (h, v, *part == PART_ROWS ? h->s.rows : 0, 0);
@@ -110,9 +110,9 @@ part_out (const Head *h, const PlanNode *instr, guint o, Part *part)
          && graph_value (h->s.g, v)->desc.dim[0] == h->s.rows;
 }
 
-/* TRUE if the instruction can be split and all its logits are rows × classes. */
+/* TRUE if the instruction can be split into chunks and all its logits are rows × classes. */
 static gboolean
-is_kind (const Head *h, const PlanNode *instr)
+can_split (const Head *h, const PlanNode *instr)
 {
   const gboolean first = instr->in->len > 0 && is_logits (h, node_in (instr, 0));
 
@@ -165,7 +165,7 @@ is_early (Head *h, guint v, const PlanNode *first)
   return TRUE;
 }
 
-/* TRUE if all instructions can be split, and computed where the head begins. */
+/* TRUE if all instructions can be split and can be computed at the head's position. */
 static gboolean
 can_chunk (Head *h)
 {
@@ -177,7 +177,7 @@ can_chunk (Head *h)
       const PlanNode *instr = h->s.instrs->pdata[i];
       Part part;
 
-      if (!is_kind (h, instr))
+      if (!can_split (h, instr))
         return FALSE;
       for (guint o = 0; o < instr->out->len; o++)
         if (!part_out (h, instr, o, &part))
@@ -189,7 +189,7 @@ can_chunk (Head *h)
 
           if (!part_in (h, instr, k, &part))
             return FALSE;
-          /* Within a chunk, instructions pass each other only logits or the ln Σ exp of their rows. */
+          /* Within a chunk, an instruction reads from another one only logits or the ln Σ exp of rows. */
           if (part != PART_LOGITS && g_hash_table_contains (h->s.members, (gpointer)producer))
             {
               if (part != PART_ROWS || !node_is (producer, "cross_entropy"))
@@ -237,8 +237,8 @@ typedef struct
   PlanNode *before;
   guint chunk;         /* its number, from 1 */
   gint64 from, n;      /* its rows */
-  GHashTable *here;    /* the chunk's version of a value, by key_of() */
-  GHashTable *results; /* GArray of guint: the chunks' parts of a result, by its number */
+  GHashTable *here;    /* by key_of(): the chunk's version of a value */
+  GHashTable *results; /* by number of a result: GArray of guint, its parts from all chunks */
 } Chunking;
 
 /* Inserts an instruction of the chunk that corresponds to `like`. */
@@ -283,7 +283,7 @@ value_of (Chunking *c, guint v, int rank, gint64 first, gint64 second)
   return graph_new_value (c->h->s.g, &desc, &like);
 }
 
-/* The chunk's rows of a value that exists whole. */
+/* The rows of a value for the chunk: a slice of the whole value. */
 static guint
 slice_of (Chunking *c, const PlanNode *like, guint v)
 {
@@ -333,7 +333,7 @@ operand_of (Chunking *c, const PlanNode *instr, guint k)
   return now;
 }
 
-/* Adds the chunk's part to the previous ones, in f32 at least. */
+/* Adds the chunk's part to the sum of the previous ones, in f32 at least. */
 static void
 add_up (Chunking *c, const PlanNode *instr, guint v, guint part)
 {

@@ -33,7 +33,7 @@ copy_all (const Host *h, LoomStream *stream, void *const *buffers, guint first, 
         status = b->copy (h->device->device, stream, out ? buffers[k] : h->mirror[k], out ? h->mirror[k] : buffers[k],
                           bytes, kind, message);
     }
-  /* The next run overwrites the host copies. */
+  /* Waits for the upload, because the next run overwrites the host copies. */
   return status == LOOM_STATUS_OK ? b->stream_sync (h->device->device, stream, message) : status;
 }
 

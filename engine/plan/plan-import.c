@@ -2,8 +2,8 @@
  *
  * Only the representation changes: an element-wise primitive becomes a node with one step, and so does a type
  * conversion that fusion may merge; a view keeps only its first operand, because the others serve its gradient. The
- * file also forms the back end's call for an instruction of a program (loom_plan_spec_of_instr()), for callers outside
- * the passes. */
+ * file also makes the kernel call of a program's instruction for callers that do not plan
+ * (loom_plan_spec_of_instr()). */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -52,9 +52,9 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
   return TRUE;
 }
 
-/* TRUE if a conversion keeps its meaning when it is fused: to the registers' float type from anything, and between that
- * and a 16-bit float, to which a step can round. A float register would lose a truncation to an integer, so that stays
- * a kernel of its own. */
+/* TRUE if a conversion keeps its meaning when it is fused: a conversion of any type to the registers' float type, or
+ * between that and a 16-bit float, to which a step can round. A conversion to an integer stays a kernel, because a
+ * float register would lose the truncation. */
 static gboolean
 is_mergeable_cast (PlanGraph *g, const LoomInstr *instr)
 {
@@ -69,16 +69,16 @@ is_mergeable_cast (PlanGraph *g, const LoomInstr *instr)
              || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
 }
 
-/* NULL for the plan's own device, however it is spelled, so that names can be compared by address: a program stores
- * each once. */
+/* Returns the device that a node requests; NULL for the plan's own device in any spelling. A program interns names, so
+ * results can be compared by address. */
 static const char *
-device_asked_for (const PlanGraph *g, const char *name)
+requested_device (const PlanGraph *g, const char *name)
 {
   name = loom_devices_for_dtype (g->devices, name, loom_program_get_float (g->program));
   return g_strcmp0 (name, g->options.device) == 0 ? NULL : name;
 }
 
-/* Each operand once: fusion relies on it. */
+/* Fusion relies on each operand being listed once. */
 static void
 add_operand_once (PlanGraph *g, PlanNode *instr, guint v)
 {
@@ -112,12 +112,12 @@ import_instr (PlanGraph *g, const LoomInstr *from)
   const LoomPrim *prim = from->prim;
   gboolean cast = is_mergeable_cast (g, from), elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 || cast;
   PlanNode *instr = graph_insert (g, NULL, prim, elementwise ? NULL : from->attrs);
-  /* The further operands of a view are for its gradient, which has been computed already. */
+  /* The other operands of a view serve only its gradient, which has been computed already. */
   guint n = prim->view == LOOM_VIEW_ALWAYS ? 1 : loom_instr_n_operands (from);
 
   instr->region = from->region;
   instr->origin = from->origin;
-  instr->device_name = device_asked_for (g, from->device);
+  instr->device_name = requested_device (g, from->device);
   instr->recomputation = from->recomputation;
   instr->pass = from->pass;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
@@ -165,7 +165,7 @@ graph_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *op
       value.input = info->input;
       value.region = info->region;
       value.origin = info->origin;
-      value.device_name = device_asked_for (g, info->device);
+      value.device_name = requested_device (g, info->device);
       value.device = -1;
       value.owner = info->input >= 0 ? LOOM_OWNER_DATA : LOOM_OWNER_ACTIVATIONS;
       g_array_append_val (g->values, value);

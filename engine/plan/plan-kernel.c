@@ -3,6 +3,7 @@
  *
  * Fusion passes call graph_has_kernel() with the fused call before they fuse, and plan-layout.c chooses among
  * the options. The pass "kernels" then builds the kernel of each chosen option. */
+#include "engine/plan/plan-collective.h"
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -57,7 +58,7 @@ plan_estimate_options (const LoomPlanDevice *device, const LoomKernelSpec *spec,
   message->text[0] = '\0';
   n = device->backend->options (device->device, spec, &costs.base, option, LOOM_MAX_OPTIONS, message);
   if (n > 0)
-    message->text[0] = '\0'; /* of an option that does not exist */
+    message->text[0] = '\0'; /* it is about an option that does not exist */
   return (guint)MAX (n, 0);
 }
 
@@ -71,8 +72,8 @@ loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, con
   return n;
 }
 
-/* The status of a device that returns no options, by requesting the kernel itself: options() only counts, and a device
- * that is lost or out of memory returns none. message is left unchanged if there is nothing to add. */
+/* Makes the kernel to find out why a device returned no options: options() returns none also if the device is lost or
+ * out of memory. message is left unchanged if there is nothing to add. */
 static LoomStatus
 try_kernel (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -106,8 +107,8 @@ is_result (const PlanNode *instr, guint v)
   return FALSE;
 }
 
-/* The type to which a step's result must be rounded before another step reads it: the 16-bit float in which it would
- * have been stored. So a fused chain has the bits of its unfused instructions. */
+/* The type to which a step's result must be rounded before another step reads it: the 16-bit float in which the unfused
+ * instruction would store it. So fusion changes no bits. */
 static LoomDType
 rounding (PlanGraph *g, const PlanNode *instr, guint s)
 {
@@ -123,7 +124,8 @@ rounding (PlanGraph *g, const PlanNode *instr, guint s)
   return LOOM_F64;
 }
 
-/* TRUE for a conversion that the registers (f32) or the store make anyway. It stays if it is all the kernel does. */
+/* TRUE for a conversion that the registers (f32) or the store make anyway. It is kept if the kernel does nothing
+ * else. */
 static gboolean
 is_free_cast (PlanGraph *g, const PlanNode *instr, guint s)
 {
@@ -155,7 +157,8 @@ find (guint v, guint n, const guint *values)
   return i;
 }
 
-/* Fills the steps over registers: first the operands, then their parts, then each step's result. */
+/* Numbers the registers (the operands first, then their slices, then each step's result) and fills in the steps over
+ * them. */
 static void
 fill_elementwise (PlanGraph *g, const PlanNode *instr, guint n_in, const guint *in, guint n_out, const guint *out,
                   LoomElementwiseAttrs *attrs)
@@ -298,7 +301,7 @@ graph_options (PlanGraph *g, const LoomPlanDevice *device, const PlanNode *instr
   report_failure (g, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
-  /* The device returns options again: its failure was temporary. */
+  /* A kernel could be made, so the failure was temporary. */
   kernel->free (kernel);
   return plan_estimate_options (device, spec, option, &message);
 }
@@ -383,7 +386,7 @@ loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, 
       call.algorithm = NULL;
       status = try_kernel (device, &call, kernel, message);
     }
-  /* A library may refuse an option that it has listed: then the next one is taken, deterministically. */
+  /* A library may refuse an option that it has listed; then the next one is tried, in a fixed order. */
   while (status == LOOM_STATUS_UNSUPPORTED)
     {
       guint best = n;

@@ -22,15 +22,15 @@ typedef struct
   guint number;
   guint n; /* options; 0: no kernel */
   LoomKernelOption option[LOOM_MAX_OPTIONS];
-  char *name[LOOM_MAX_OPTIONS]; /* as in the cost table; only if there is a choice */
+  char *name[LOOM_MAX_OPTIONS]; /* the options' keys in the cost table; only if there is a choice */
   guint n_masks;
   guint best[LOOM_MAX_OPTIONS]; /* by combination of layouts: its cheapest option */
-  guint chosen;                 /* combination */
+  guint chosen;                 /* the chosen combination */
   gboolean measured;            /* all options were measured; else they are estimated */
   gint variable;                /* -1: there is only one combination */
 } Node;
 
-/* A value's states, as bits: it exists in plain layout, it exists in NHWC, it is made in NHWC. */
+/* The states of a value, as bits: it exists in plain layout, it exists in NHWC, it is made in NHWC. */
 enum
 {
   EXISTS_PLAIN = 1,
@@ -48,7 +48,7 @@ typedef struct
   CostSolver *choice;
   gint *variable;    /* by value; -1: it has one layout */
   GPtrArray *ratios; /* by device: GArray of double, measured ÷ estimated time */
-  double *scale;     /* by device, of estimates */
+  double *scale;     /* by device: the factor for estimates */
   char *id;          /* the plan's name in the cost table */
 } Layouts;
 
@@ -59,7 +59,8 @@ layouts_coincide (const LoomTensorDesc *d)
   return d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1;
 }
 
-/* The value that determines v's layout: its root if that has v's shape; a reshape of plain bytes is its own. */
+/* The value that determines v's layout: its root if that has v's shape. A view of another shape has a plain layout and
+ * determines its own. */
 static guint
 layout_of (PlanGraph *g, guint v)
 {
@@ -77,7 +78,7 @@ clear_node (Node *node)
     g_free (node->name[i]);
 }
 
-/* A copy between devices works in any layout. */
+/* Fills in the options of a copy between devices, which has one for each layout. */
 static void
 fill_transfer (PlanGraph *g, Node *node)
 {
@@ -96,7 +97,7 @@ drop_option (Node *node, guint i)
   node->name[node->n] = NULL;
 }
 
-/* Replaces estimates with measurements, and records their ratio. */
+/* Replaces estimates with measurements, and records the ratio of both. */
 static void
 use_node_measurements (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *words)
 {
@@ -124,8 +125,8 @@ ascending (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* The median ratio of measured to estimated times among this plan's calls on a device. Rates and times are added in one
- * sum, so rates that are right only in proportion are scaled first. */
+/* The factor for estimates on a device: the median ratio of measured to estimated times of this plan's calls. Estimates
+ * and measurements are added in one sum, so estimates that are only proportional to the truth must be scaled. */
 static double
 scale_of (GArray *ratios)
 {
@@ -149,7 +150,7 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
     }
   if (loom_plan_is_internal (node->instr->prim))
     {
-      /* Rows are plain; the body's own plan chooses layouts inside it. */
+      /* Bodies and host kernels take plain values; the plan of a body chooses the layouts inside it. */
       node->option[node->n++] = (LoomKernelOption){ .algorithm = node->instr->prim->bodies != NULL ? "loop" : "host" };
       g_checksum_update (sum, (const guchar *)words, (gssize)strlen (words) + 1);
       return;
@@ -171,7 +172,8 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
   key = loom_cost_call_key (&call.spec, words);
   g_checksum_update (sum, (const guchar *)key, (gssize)strlen (key) + 1);
   g_checksum_update (sum, (const guchar *)device->name, (gssize)strlen (device->name) + 1);
-  /* A library may propose another configuration tomorrow, so even a single one is recorded. */
+  /* A library may propose another configuration (after the colon) next time, so it is recorded even if it is the only
+   * option. */
   for (guint i = 0; i < node->n && (node->n > 1 || strchr (node->option[0].algorithm, ':') != NULL); i++)
     node->name[i] = loom_cost_option_key (&call.spec, &node->option[i]);
   if (self->g->options.visit != NULL && node->n > 1)
@@ -187,7 +189,7 @@ keep_option (Node *node, guint i)
     drop_option (node, 0);
 }
 
-/* An option that the device does not list but has when requested by name. */
+/* Adds an option that the device does not list but can make when requested by name. */
 static gboolean
 request_by_name (Layouts *self, Node *node, const char *name)
 {
@@ -220,7 +222,7 @@ request_by_name (Layouts *self, Node *node, const char *name)
   return FALSE;
 }
 
-/* Keeps an earlier plan's choice if that option still exists. */
+/* Keeps only the option that an earlier plan chose, if the device still has it. */
 static void
 keep_choice (Layouts *self, Node *node)
 {
@@ -289,7 +291,7 @@ static double
 reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 {
   PlanGraph *g = self->g;
-  int place = graph_value (g, graph_root (g, v))->device;
+  int device = graph_value (g, graph_root (g, v))->device;
   const LoomTensorDesc *d = &graph_value (g, v)->desc;
   LoomCopyTo attrs = { d->dtype };
   LoomKernelSpec spec = { .primitive = "copy", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = d, .out = d };
@@ -300,10 +302,10 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 
   if (layouts_coincide (d))
     return 0;
-  n = plan_estimate_options (graph_device (g, place), &spec, option, &message);
-  if (!plan_use_measurements (graph_device (g, place), &spec, NULL, option, n))
+  n = plan_estimate_options (graph_device (g, device), &spec, option, &message);
+  if (!plan_use_measurements (graph_device (g, device), &spec, NULL, option, n))
     for (guint i = 0; i < n; i++)
-      option[i].seconds *= self->scale[place];
+      option[i].seconds *= self->scale[device];
   for (guint i = 0; i < n; i++)
     if (option[i].nhwc == (to_nhwc ? 2 : 1))
       least = MIN (least, option[i].seconds);
@@ -356,9 +358,10 @@ add_value (Layouts *self, guint v)
   self->variable[v] = (gint)cost_solver_add (self->choice, N_VALUE_STATES, cost);
 }
 
-/* The cost of a value's state for an instruction that takes operand i in a layout: 0 or INFINITY. */
+/* The cost of a value's state for an instruction that reads or makes it, as its operand or result i, in a layout: 0 if
+ * the state allows that, else INFINITY. */
 static double
-fits (const PlanNode *instr, guint i, gboolean nhwc, guint state)
+layout_cost (const PlanNode *instr, guint i, gboolean nhwc, guint state)
 {
   gboolean ok
       = i < instr->in->len ? (state & (nhwc ? EXISTS_NHWC : EXISTS_PLAIN)) != 0 : nhwc == ((state & MADE_NHWC) != 0);
@@ -381,7 +384,7 @@ join_operand (Layouts *self, Node *node, guint i)
   cost = g_new (double, n *N_VALUE_STATES);
   for (guint m = 0; m < n; m++)
     for (guint s = 0; s < N_VALUE_STATES; s++)
-      cost[m * N_VALUE_STATES + s] = fits (node->instr, i, (mask_of (node, m) >> i) & 1, value_states[s]);
+      cost[m * N_VALUE_STATES + s] = layout_cost (node->instr, i, (mask_of (node, m) >> i) & 1, value_states[s]);
   if (node->variable >= 0)
     cost_solver_pair (self->choice, (guint)node->variable, (guint)variable, cost);
   else
@@ -435,7 +438,8 @@ solve (Layouts *self)
 
 /* ---- reorders ------------------------------------------------------------------- */
 
-/* v, a root or a reshape of plain bytes, in the wanted layout, which is made before `at`. */
+/* Returns v, a root or a reshape of plain bytes, in a layout; if it does not exist in it, inserts a reorder before
+ * `at`. */
 static guint
 in_layout (PlanGraph *g, PlanNode *at, guint v, LoomLayout layout)
 {
@@ -487,7 +491,8 @@ apply_to_operand (PlanGraph *g, PlanNode *instr, guint k, LoomLayout layout)
   if (v == 0)
     return;
   fix_view_layout (g, instr, v);
-  /* A view of the same shape in the wanted layout stays; otherwise the root gets a copy that all readers share. */
+  /* A view of the same shape that has the wanted layout stays; otherwise the root gets a reordered copy that all
+   * readers share. */
   wanted = graph_value (g, v)->desc.layout == layout ? v : in_layout (g, instr, layout_of (g, v), layout);
   if (wanted != v)
     graph_set_in (g, instr, k, wanted);
@@ -508,7 +513,7 @@ apply (PlanGraph *g, const Node *node)
       graph_value (g, node_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
 }
 
-/* Outputs that are reshapes of an NHWC value need plain bytes, and so do values for slots. */
+/* Outputs that are reshapes of an NHWC value need plain bytes, and so do the values of slots. */
 static void
 fix_result_layouts (PlanGraph *g)
 {
@@ -533,7 +538,7 @@ fix_result_layouts (PlanGraph *g)
 /* ---- the pass ---------------------------------------------------------------------- */
 
 static void
-remember (Layouts *self, const Node *node)
+record_choice (Layouts *self, const Node *node)
 {
   const LoomPlanDevice *device = graph_device (self->g, node->instr->device);
   guint best = node->best[node->chosen];
@@ -581,7 +586,7 @@ pass_choose_layouts (PlanGraph *g)
   solve (&self);
   for (guint k = 0; k < nodes->len; k++)
     {
-      remember (&self, &g_array_index (nodes, Node, k));
+      record_choice (&self, &g_array_index (nodes, Node, k));
       apply (g, &g_array_index (nodes, Node, k));
     }
   fix_result_layouts (g);

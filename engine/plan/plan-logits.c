@@ -1,6 +1,6 @@
-/* Finds the logits of a head, with a row for each sample or token and a number for each class: the instructions that
- * make them, that compute values from them element by element, and that read any of these. plan-pad-logits.c (layout of
- * rows) and plan-head-chunks.c (chunks) check whether they can handle each of these instructions. */
+/* Finds the logits of a loss: values with a row for each sample or token and a column for each class. The result lists
+ * the instructions that make logits, that compute values from them element by element, and that read any of these.
+ * plan-pad-logits.c and plan-head-chunks.c then check whether they can rewrite each of these instructions. */
 #include "engine/plan/plan-private.h"
 
 gboolean

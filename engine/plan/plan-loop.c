@@ -1,15 +1,16 @@
-/* Makes the kernel that runs a body: the body has a plan of its own, and the kernel loops over its instructions.
+/* Makes the kernel that runs a scan: the body has a plan of its own, and the kernel loops over its instructions.
  *
  * The outer plan sees one kernel. Its scratch memory holds the body's arena and the second buffers of carried values,
  * so memory forecasts include it, and it does not depend on the number of iterations. Rows of operands and results are
- * read and written in place: the addresses that change from iteration to iteration are found when the kernel is made,
- * and an iteration only sets these and calls kernels. Values are copied only if a kernel binds their address, if a
- * value is two results at once, or if, on a device with its own memory, a row's size is no multiple of 64 bytes, which
- * its libraries require.
+ * read and written in place: the addresses that change between iterations are found when the kernel is made, and an
+ * iteration only sets these and calls kernels. Values are copied only if a kernel binds their address, if a value is
+ * two results at once, or if, on a device with its own memory, the size of a row is not a multiple of 64 bytes, the
+ * alignment that libraries require.
  *
- * A stacked result may be a carried value as an iteration finds it, which the gradients of recurrent cells read. Its
- * rows are those of the carried value shifted by one iteration: either iterations write them there (PLACE_AHEAD), or,
- * if these rows are in another stacked result already, all but the first are copied at once after the loop. */
+ * A stacked result may be the value of a carried value at the beginning of each iteration, which the gradients of
+ * recurrent cells read. Its rows are those of the carried value shifted by one iteration: either iterations write them
+ * there (BUFFER_NEXT_ROW), or, if these rows are in another stacked result already, all but the first are copied at
+ * once after the loop. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -18,39 +19,39 @@
 
 typedef enum
 {
-  PLACE_WHOLE,     /* the loop's operand, whole */
-  PLACE_ROW,       /* this iteration's row of an operand or result */
-  PLACE_ALTERNATE, /* of a carried value: alternates between the result and a second buffer */
-  PLACE_FOLLOW,    /* of a carried value: the row of a stacked result with the same bytes */
-  PLACE_AHEAD      /* of a carried value: the next iteration's row of a stacked result */
-} PlaceKind;
+  BUFFER_WHOLE,      /* an operand of the loop that is the same in all iterations */
+  BUFFER_ROW,        /* this iteration's row of an operand or result */
+  BUFFER_ALTERNATE,  /* a carried value that alternates between the result and a second buffer */
+  BUFFER_SHARED_ROW, /* a carried value in the row of a stacked result with the same bytes */
+  BUFFER_NEXT_ROW    /* a carried value in the next iteration's row of a stacked result */
+} BufferKind;
 
-/* Where an input or an output of the body is stored. */
+/* The memory of an input or an output of the body. */
 typedef struct
 {
-  PlaceKind kind;
+  BufferKind kind;
   gsize bytes;
-  guint value;       /* of the body's plan; G_MAXUINT: the input is unused */
-  guint buffer;      /* of the loop: operands first, then results */
-  guint follows;     /* the output that owns the rows */
-  gboolean is_later; /* of a stacked result: only the first iteration copies its row */
-  guint
-      shifted; /* of such a result: the output whose rows, shifted by one, it receives after the loop; else G_MAXUINT */
-  gsize scratch;      /* offset of the second buffer, or of the copy */
+  guint value;             /* in the body's plan; G_MAXUINT: the input is unused */
+  guint buffer;            /* index of the loop's operand or result: operands first */
+  guint row_owner;         /* BUFFER_SHARED_ROW, BUFFER_NEXT_ROW: the output that owns the rows */
+  gboolean is_copied_once; /* a shifted stacked result: only the first iteration copies its row */
+  guint shifted; /* the output from which such a result is copied after the loop, shifted by one row; else G_MAXUINT */
+  gsize scratch; /* offset in the loop's scratch of the second buffer, or of the copy */
   gboolean is_copied; /* inputs: each iteration copies them to `scratch` for the kernels */
-  gboolean
-      is_written;   /* outputs: kernels write them in place; else they are copied from `source` after each iteration */
-  int source;       /* an input, or ~output; G_MAXINT: a fixed address */
-  GPtrArray *patch; /* void **: the kernels' addresses that change with it */
-  char *at;         /* the address in this iteration; of an input the one that kernels read */
-} Place;
+  /* Outputs: kernels write them in place; otherwise each iteration copies them from `source`. */
+  gboolean is_written;
+  /* The source of the copy to an output: an input, or ~output; G_MAXINT: a fixed address. */
+  int source;
+  GPtrArray *patch; /* void **: the addresses in the arguments of kernels that change with it */
+  char *at;         /* the address in this iteration; for an input, the one that kernels read */
+} BodyBuffer;
 
 typedef struct
 {
   LoomKernel *kernel;
   const LoomPlanInstr *instr;
   void **buffers;
-} Row;
+} Call;
 
 typedef struct
 {
@@ -59,13 +60,13 @@ typedef struct
   const LoomPlanDevice *device;
   LoomScanAttrs attrs;
   guint n_in, n_out;
-  Place *in, *out;
-  Row *rows;
-  guint n_rows, n_setup;
+  BodyBuffer *in, *out;
+  Call *calls;
+  guint n_calls, n_setup;
   void **all_buffers;
-  gsize once, arena; /* offsets in scratch */
+  gsize once, arena; /* offsets in scratch of setup results and of the body's arena */
   char *name;
-  /* The memory and the site for which fixed addresses were set. */
+  /* The scratch memory and the site for which fixed addresses were set. */
   char *scratch;
   gint64 site;
 } Body;
@@ -82,7 +83,7 @@ is_carried (const Body *b, guint k)
   return k < b->attrs.n_carried;
 }
 
-/* ---- places --------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------- */
 
 static guint
 root_of (const Body *b, guint value)
@@ -104,7 +105,8 @@ is_bound (const Body *b, guint value)
   return FALSE;
 }
 
-/* The input whose bytes a value has, or the output that writes them; G_MAXINT: neither, the address is fixed. */
+/* The input that shares its bytes with a value of the body, or ~output for the output that kernels write to; G_MAXINT:
+ * neither, since the value has a fixed address. */
 static int
 find_source (const Body *b, guint o)
 {
@@ -125,7 +127,7 @@ is_made_each_iteration (const Body *b, guint value)
   return loom_plan_value (b->plan, root_of (b, value))->location.kind == LOOM_LOCATION_ARENA;
 }
 
-/* TRUE if kernels can use rows of this size in place. A CPU loads from any address. */
+/* TRUE if kernels can read and write rows of this size in place. CPU kernels accept any alignment. */
 static gboolean
 can_use_rows (const Body *b, gsize bytes)
 {
@@ -133,18 +135,18 @@ can_use_rows (const Body *b, gsize bytes)
 }
 
 static void
-place_inputs (Body *b, gsize *scratch)
+assign_input_buffers (Body *b, gsize *scratch)
 {
   for (guint i = 0; i < b->n_in; i++)
     {
-      Place *p = &b->in[i];
+      BodyBuffer *p = &b->in[i];
       const LoomProgram *program = loom_plan_program (b->plan);
       gboolean is_row = !is_carried (b, i) && i < b->attrs.n_carried + b->attrs.n_sequences;
 
       p->value = loom_plan_input_value (b->plan, i);
       p->buffer = i;
       p->bytes = loom_desc_bytes (&loom_value_info (program, loom_program_get_input (program, i)->value)->desc);
-      p->kind = is_carried (b, i) ? PLACE_ALTERNATE : is_row ? PLACE_ROW : PLACE_WHOLE;
+      p->kind = is_carried (b, i) ? BUFFER_ALTERNATE : is_row ? BUFFER_ROW : BUFFER_WHOLE;
       p->is_copied = p->value != G_MAXUINT && ((is_row && !can_use_rows (b, p->bytes)) || is_bound (b, p->value));
       if (!p->is_copied)
         continue;
@@ -153,32 +155,32 @@ place_inputs (Body *b, gsize *scratch)
     }
 }
 
-/* Lets kernels write each computed value to the first result that it is; stacked results, whose rows can be used in
- * place, come first. */
+/* Makes kernels write each computed value directly to one of the results that have this value: to a stacked result if
+ * its rows can be used in place, else to another one. */
 static void
 choose_written (Body *b)
 {
   for (guint k = 0; k < b->n_out; k++)
     {
       guint o = (k + b->attrs.n_carried) % b->n_out;
-      Place *p = &b->out[o];
+      BodyBuffer *p = &b->out[o];
 
       p->value = loom_plan_output_value (b->plan, o);
       p->buffer = b->n_in + o;
       p->bytes = loom_desc_bytes (&loom_plan_value (b->plan, p->value)->desc);
-      p->kind = is_carried (b, o) ? PLACE_ALTERNATE : PLACE_ROW;
+      p->kind = is_carried (b, o) ? BUFFER_ALTERNATE : BUFFER_ROW;
       p->is_written = is_made_each_iteration (b, p->value) && (is_carried (b, o) || can_use_rows (b, p->bytes))
                       && find_source (b, o) == G_MAXINT && !is_bound (b, p->value);
     }
 }
 
-/* Finds the stacked results that are a carried value as an iteration finds it. */
+/* Finds stacked results whose rows are a carried value at the beginning of the iterations. */
 static void
 find_shifted (Body *b)
 {
   for (guint o = b->attrs.n_carried; o < b->n_out; o++)
     {
-      Place *p = &b->out[o], *carried;
+      BodyBuffer *p = &b->out[o], *carried;
 
       p->shifted = G_MAXUINT;
       if (p->is_written || p->source < 0 || !is_carried (b, (guint)p->source) || !can_use_rows (b, p->bytes))
@@ -186,44 +188,45 @@ find_shifted (Body *b)
       carried = &b->out[p->source];
       if (carried->bytes != p->bytes)
         continue;
-      if (carried->kind == PLACE_FOLLOW && b->out[carried->follows].is_written)
-        p->shifted = carried->follows;
-      else if (carried->kind == PLACE_ALTERNATE && carried->is_written)
+      if (carried->kind == BUFFER_SHARED_ROW && b->out[carried->row_owner].is_written)
+        p->shifted = carried->row_owner;
+      else if (carried->kind == BUFFER_ALTERNATE && carried->is_written)
         {
-          carried->kind = PLACE_AHEAD;
-          carried->follows = o;
+          carried->kind = BUFFER_NEXT_ROW;
+          carried->row_owner = o;
         }
       else
         continue;
-      p->is_later = TRUE;
+      p->is_copied_once = TRUE;
     }
 }
 
-/* Copies the other outputs; a carried value that equals a stacked result shares that row. */
+/* Chooses the memory of outputs that kernels do not write in place: they are copied, except that a carried value that
+ * equals a stacked result shares its row. */
 static void
-place_outputs (Body *b, gsize *scratch)
+assign_output_buffers (Body *b, gsize *scratch)
 {
   choose_written (b);
   for (guint o = 0; o < b->n_out; o++)
     {
-      Place *p = &b->out[o];
+      BodyBuffer *p = &b->out[o];
 
       p->source = p->is_written ? G_MAXINT : find_source (b, o);
       if (!is_carried (b, o) || p->source >= 0 || is_carried (b, (guint)~p->source))
         continue;
-      p->kind = PLACE_FOLLOW;
-      p->follows = (guint)~p->source;
+      p->kind = BUFFER_SHARED_ROW;
+      p->row_owner = (guint)~p->source;
     }
   find_shifted (b);
   for (guint o = 0; o < b->attrs.n_carried; o++)
-    if (b->out[o].kind == PLACE_ALTERNATE)
+    if (b->out[o].kind == BUFFER_ALTERNATE)
       {
         b->out[o].scratch = *scratch;
         *scratch += aligned (b->out[o].bytes);
       }
 }
 
-/* The copies of each iteration except the first. */
+/* The number of copies in each iteration but the first. */
 static guint
 count_copies (const Body *b)
 {
@@ -232,52 +235,53 @@ count_copies (const Body *b)
   for (guint i = 0; i < b->n_in; i++)
     n += b->in[i].is_copied;
   for (guint o = 0; o < b->n_out; o++)
-    n += !b->out[o].is_written && b->out[o].kind != PLACE_FOLLOW && !b->out[o].is_later;
+    n += !b->out[o].is_written && b->out[o].kind != BUFFER_SHARED_ROW && !b->out[o].is_copied_once;
   return n;
 }
 
 /* ---- addresses -------------------------------------------------------------------- */
 
 static void
-note_patches (Body *b, Row *row, guint k)
+add_patches (Body *b, Call *call, guint k)
 {
-  guint value = row->instr->value[k];
+  guint value = call->instr->value[k];
 
   if (value == G_MAXUINT)
     return;
   for (guint i = 0; i < b->n_in; i++)
     if (b->in[i].value != G_MAXUINT && root_of (b, value) == root_of (b, b->in[i].value))
-      g_ptr_array_add (b->in[i].patch, &row->buffers[k]);
+      g_ptr_array_add (b->in[i].patch, &call->buffers[k]);
   for (guint o = 0; o < b->n_out; o++)
     if (b->out[o].is_written && root_of (b, value) == root_of (b, b->out[o].value))
-      g_ptr_array_add (b->out[o].patch, &row->buffers[k]);
+      g_ptr_array_add (b->out[o].patch, &call->buffers[k]);
 }
 
 static void
-make_rows (Body *b)
+make_calls (Body *b)
 {
   gsize total = 0, at = 0;
 
-  b->n_rows = loom_plan_n_instrs (b->plan);
+  b->n_calls = loom_plan_n_instrs (b->plan);
   b->n_setup = loom_plan_n_setup (b->plan);
-  b->rows = g_new0 (Row, b->n_rows + 1);
-  for (guint i = 0; i < b->n_rows; i++)
+  b->calls = g_new0 (Call, b->n_calls + 1);
+  for (guint i = 0; i < b->n_calls; i++)
     total += loom_plan_instr (b->plan, i)->n_in + loom_plan_instr (b->plan, i)->n_out + 1;
   b->all_buffers = g_new0 (void *, total + 1);
-  for (guint i = 0; i < b->n_rows; i++)
+  for (guint i = 0; i < b->n_calls; i++)
     {
-      Row *row = &b->rows[i];
+      Call *call = &b->calls[i];
 
-      row->instr = loom_plan_instr (b->plan, i);
-      row->kernel = row->instr->kernel;
-      row->buffers = b->all_buffers + at;
-      at += row->instr->n_in + row->instr->n_out + 1;
-      for (guint k = 0; k < row->instr->n_in + row->instr->n_out; k++)
-        note_patches (b, row, k);
+      call->instr = loom_plan_instr (b->plan, i);
+      call->kernel = call->instr->kernel;
+      call->buffers = b->all_buffers + at;
+      at += call->instr->n_in + call->instr->n_out + 1;
+      for (guint k = 0; k < call->instr->n_in + call->instr->n_out; k++)
+        add_patches (b, call, k);
     }
 }
 
-/* An address that never changes, or NULL. */
+/* The address of a value in the body's arena or among its setup results, which changes only if scratch moves; else
+ * NULL. */
 static void *
 fixed_address (const Body *b, guint value)
 {
@@ -291,7 +295,7 @@ fixed_address (const Body *b, guint value)
 }
 
 static void
-set_address (Place *p, void *address)
+set_address (BodyBuffer *p, void *address)
 {
   if (p->at == address)
     return;
@@ -300,7 +304,7 @@ set_address (Place *p, void *address)
     *(void **)g_ptr_array_index (p->patch, i) = address;
 }
 
-/* Sets the addresses that stay the same between steps while the loop's memory stays where it is. */
+/* Sets the addresses that do not change while the loop's scratch memory does not move. */
 static LoomStatus
 fix_addresses (Body *b, char *scratch, LoomMessage *message)
 {
@@ -308,15 +312,15 @@ fix_addresses (Body *b, char *scratch, LoomMessage *message)
 
   b->scratch = scratch;
   b->site = b->base.site;
-  for (guint i = 0; i < b->n_rows; i++)
+  for (guint i = 0; i < b->n_calls; i++)
     {
-      Row *row = &b->rows[i];
-      guint n = row->instr->n_in + row->instr->n_out;
+      Call *call = &b->calls[i];
+      guint n = call->instr->n_in + call->instr->n_out;
 
       for (guint k = 0; k < n; k++)
-        row->buffers[k] = fixed_address (b, row->instr->value[k]);
-      row->buffers[n] = row->kernel->scratch_bytes > 0 ? scratch + b->arena + row->instr->scratch : NULL;
-      row->kernel->site = b->site;
+        call->buffers[k] = fixed_address (b, call->instr->value[k]);
+      call->buffers[n] = call->kernel->scratch_bytes > 0 ? scratch + b->arena + call->instr->scratch : NULL;
+      call->kernel->site = b->site;
     }
   for (guint i = 0; i < b->n_in; i++)
     {
@@ -326,13 +330,13 @@ fix_addresses (Body *b, char *scratch, LoomMessage *message)
     }
   for (guint o = 0; o < b->n_out; o++)
     b->out[o].at = NULL;
-  for (guint i = 0; i < b->n_rows && status == LOOM_STATUS_OK; i++)
-    if (b->rows[i].kernel->bind != NULL)
-      status = b->rows[i].kernel->bind (b->rows[i].kernel, b->rows[i].buffers, message);
+  for (guint i = 0; i < b->n_calls && status == LOOM_STATUS_OK; i++)
+    if (b->calls[i].kernel->bind != NULL)
+      status = b->calls[i].kernel->bind (b->calls[i].kernel, b->calls[i].buffers, message);
   return status;
 }
 
-/* ---- a run ---------------------------------------------------------------------------- */
+/* ---- execution ---------------------------------------------------------------- */
 
 static LoomStatus
 copy (const Body *b, LoomStream *stream, void *to, const void *from, gsize bytes, LoomMessage *message)
@@ -346,39 +350,39 @@ copy (const Body *b, LoomStream *stream, void *to, const void *from, gsize bytes
 }
 
 static char *
-row_address (const Body *b, void *const *buffers, const Place *p, gint64 i)
+row_address (const Body *b, void *const *buffers, const BodyBuffer *p, gint64 i)
 {
   gint64 row = b->attrs.reverse ? b->attrs.length - 1 - i : i;
 
   return (char *)buffers[p->buffer] + (gsize)row * p->bytes;
 }
 
-/* Where iteration i stores a carried value. The last iteration writes the result itself. */
+/* The address at which iteration i stores a carried value. The last iteration writes to the loop's result. */
 static char *
 carried_address (const Body *b, void *const *buffers, guint k, gint64 i)
 {
-  const Place *p = &b->out[k];
+  const BodyBuffer *p = &b->out[k];
 
-  if (p->kind == PLACE_FOLLOW)
-    return row_address (b, buffers, &b->out[p->follows], i);
-  if (p->kind == PLACE_AHEAD && i + 1 < b->attrs.length)
-    return row_address (b, buffers, &b->out[p->follows], i + 1);
+  if (p->kind == BUFFER_SHARED_ROW)
+    return row_address (b, buffers, &b->out[p->row_owner], i);
+  if (p->kind == BUFFER_NEXT_ROW && i + 1 < b->attrs.length)
+    return row_address (b, buffers, &b->out[p->row_owner], i + 1);
   return (b->attrs.length - 1 - i) % 2 == 0 ? buffers[p->buffer] : b->scratch + p->scratch;
 }
 
 static LoomStatus
-move_places (Body *b, LoomStream *stream, void *const *buffers, gint64 i, LoomMessage *message)
+set_row_addresses (Body *b, LoomStream *stream, void *const *buffers, gint64 i, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
   for (guint k = 0; k < b->n_in && status == LOOM_STATUS_OK; k++)
     {
-      Place *p = &b->in[k];
+      BodyBuffer *p = &b->in[k];
       char *from = buffers[p->buffer];
 
-      if (p->kind == PLACE_ROW)
+      if (p->kind == BUFFER_ROW)
         from = row_address (b, buffers, p, i);
-      else if (p->kind == PLACE_ALTERNATE && i > 0)
+      else if (p->kind == BUFFER_ALTERNATE && i > 0)
         from = carried_address (b, buffers, k, i - 1);
       if (p->is_copied)
         status = copy (b, stream, p->at, from, p->bytes, message);
@@ -398,10 +402,10 @@ copy_results (Body *b, LoomStream *stream, gint64 i, LoomMessage *message)
 
   for (guint o = 0; o < b->n_out && status == LOOM_STATUS_OK; o++)
     {
-      const Place *p = &b->out[o];
+      const BodyBuffer *p = &b->out[o];
       const void *from;
 
-      if (p->is_written || p->kind == PLACE_FOLLOW || (p->is_later && i > 0))
+      if (p->is_written || p->kind == BUFFER_SHARED_ROW || (p->is_copied_once && i > 0))
         continue;
       if (p->source == G_MAXINT)
         from = fixed_address (b, p->value);
@@ -420,11 +424,11 @@ copy_shifted (const Body *b, LoomStream *stream, void *const *buffers, LoomMessa
 
   for (guint o = b->attrs.n_carried; o < b->n_out && status == LOOM_STATUS_OK; o++)
     {
-      const Place *p = &b->out[o];
+      const BodyBuffer *p = &b->out[o];
       char *to = buffers[p->buffer];
       const char *from;
 
-      if (!p->is_later || p->shifted == G_MAXUINT)
+      if (!p->is_copied_once || p->shifted == G_MAXUINT)
         continue;
       from = buffers[b->out[p->shifted].buffer];
       status = copy (b, stream, b->attrs.reverse ? to : to + p->bytes, b->attrs.reverse ? from + p->bytes : from,
@@ -434,11 +438,11 @@ copy_shifted (const Body *b, LoomStream *stream, void *const *buffers, LoomMessa
 }
 
 static LoomStatus
-run_rows (Body *b, LoomStream *stream, guint first, guint end, LoomMessage *message)
+run_calls (Body *b, LoomStream *stream, guint first, guint end, LoomMessage *message)
 {
-  for (Row *row = b->rows + first; row < b->rows + end; row++)
+  for (Call *call = b->calls + first; call < b->calls + end; call++)
     {
-      LoomStatus status = row->kernel->run (row->kernel, stream, row->buffers, message);
+      LoomStatus status = call->kernel->run (call->kernel, stream, call->buffers, message);
 
       if (G_UNLIKELY (status != LOOM_STATUS_OK))
         return status;
@@ -455,26 +459,26 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
 
   if (scratch != b->scratch || self->site != b->site)
     status = fix_addresses (b, scratch, message);
-  /* The body's constants: between steps its memory is used by others. */
+  /* Recomputes the body's setup results, because other instructions use their memory between steps. */
   if (status == LOOM_STATUS_OK)
-    status = run_rows (b, stream, 0, b->n_setup, message);
+    status = run_calls (b, stream, 0, b->n_setup, message);
   for (gint64 i = 0; i < b->attrs.length && status == LOOM_STATUS_OK; i++)
     {
-      status = move_places (b, stream, buffers, i, message);
+      status = set_row_addresses (b, stream, buffers, i, message);
       if (status == LOOM_STATUS_OK)
-        status = run_rows (b, stream, b->n_setup, b->n_rows, message);
+        status = run_calls (b, stream, b->n_setup, b->n_calls, message);
       if (status == LOOM_STATUS_OK)
         status = copy_results (b, stream, i, message);
     }
   if (status == LOOM_STATUS_OK)
     status = copy_shifted (b, stream, buffers, message);
   for (guint k = 0; k < b->attrs.n_carried && status == LOOM_STATUS_OK; k++)
-    if (b->out[k].kind == PLACE_FOLLOW)
+    if (b->out[k].kind == BUFFER_SHARED_ROW)
       status = copy (b, stream, buffers[b->out[k].buffer], b->out[k].at, b->out[k].bytes, message);
   return status;
 }
 
-/* ---- making and freeing ------------------------------------------------------------------ */
+/* ---- construction ------------------------------------------------------------- */
 
 static void
 body_free (LoomKernel *self)
@@ -489,16 +493,16 @@ body_free (LoomKernel *self)
   loom_program_unref (b->attrs.body);
   g_free (b->in);
   g_free (b->out);
-  g_free (b->rows);
+  g_free (b->calls);
   g_free (b->all_buffers);
   g_free (b->name);
   g_free (b);
 }
 
-static Place *
-new_places (guint n)
+static BodyBuffer *
+new_buffers (guint n)
 {
-  Place *p = g_new0 (Place, n + 1);
+  BodyBuffer *p = g_new0 (BodyBuffer, n + 1);
 
   for (guint i = 0; i < n; i++)
     p[i].patch = g_ptr_array_new ();
@@ -547,8 +551,8 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   loom_program_ref (b->attrs.body);
   b->n_in = loom_program_n_inputs (scan->body);
   b->n_out = loom_program_n_outputs (scan->body);
-  b->in = new_places (b->n_in);
-  b->out = new_places (b->n_out);
+  b->in = new_buffers (b->n_in);
+  b->out = new_buffers (b->n_out);
   loom_plan_memory (plan, 0, &memory);
   b->arena = scratch;
   scratch += aligned (memory.arena);
@@ -558,11 +562,11 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   /* Never 0, so that a non-NULL address identifies the memory. */
   scratch = aligned (scratch) + ALIGNMENT;
   b->site = -1;
-  place_inputs (b, &scratch);
-  place_outputs (b, &scratch);
-  make_rows (b);
+  assign_input_buffers (b, &scratch);
+  assign_output_buffers (b, &scratch);
+  make_calls (b);
   copies = count_copies (b);
-  b->name = g_strdup_printf ("loop, %" G_GINT64_FORMAT " times %u kernels", scan->length, b->n_rows - b->n_setup);
+  b->name = g_strdup_printf ("loop, %" G_GINT64_FORMAT " times %u kernels", scan->length, b->n_calls - b->n_setup);
   if (copies > 0)
     {
       g_autofree char *kernels = b->name;

@@ -1,11 +1,12 @@
-/* Turns a comparison of random numbers into a mask that is drawn directly, which saves writing and reading four times
- * as many bytes. Dropout decides in this way what it keeps, with a probability that may change during a run.
+/* Replaces a comparison of random numbers by an instruction that draws the mask itself, so that the numbers (4 bytes
+ * each, instead of 1 in the mask) are not written and read. Dropout makes its mask in this way; the probability may
+ * change during a run.
  *
- * Values of rank 4 are left alone: they may be images in either layout, but numbers are drawn in logical order only. */
+ * Values of rank 4 are excluded: they may be images in either layout, but numbers are drawn in logical order only. */
 #include "engine/plan/plan-private.h"
 
-/* The threshold of u >= threshold, an f32 scalar; 0 for another comparison. A constant threshold is a preceding step
- * and needs a value of its own: *number. */
+/* The threshold of u >= threshold, an f32 scalar; 0 for another comparison. If the threshold is a constant step,
+ * *number is that step, and the threshold needs a value of its own. */
 static guint
 threshold_of (PlanGraph *g, const PlanNode *compare, const PlanStep **number)
 {
@@ -24,7 +25,7 @@ threshold_of (PlanGraph *g, const PlanNode *compare, const PlanStep **number)
              : 0;
 }
 
-/* Makes one call of u >= threshold if u are uniform f32 numbers that nothing else reads. */
+/* Replaces u >= threshold by one call if u are uniform f32 numbers without another reader. */
 static void
 draw_mask (PlanGraph *g, PlanNode *compare)
 {

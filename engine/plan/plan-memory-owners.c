@@ -1,5 +1,5 @@
-/* Computes the memory of a plan on each device, by owner: the peak of live bytes and what it consists of.
- * plan-memory-nodes.c sorts the same by node. */
+/* Computes the memory of a plan on each device, by owner: the peak of live bytes and its composition.
+ * loom-node-memory.c lists the same bytes by node. */
 #include "engine/plan/plan-private.h"
 
 static const char *const owner_names[LOOM_N_OWNERS] = {
@@ -31,11 +31,11 @@ loom_owner_of_slot (LoomSlotKind kind)
     }
 }
 
-/* The time at which most bytes are alive, by a sweep over the live ranges; -1: none are. */
+/* Finds the time at which most bytes are alive, by a sweep over the live ranges; −1 if there are none. */
 static int
 find_peak (PlanGraph *g, guint device, LoomPlanMemory *memory)
 {
-  guint n = g->schedule->len + 3; /* time -1 has index 0 */
+  guint n = g->schedule->len + 3; /* index 0 is time −1 */
   g_autofree gssize *change = g_new0 (gssize, n * LOOM_N_OWNERS);
   gssize live[LOOM_N_OWNERS] = { 0 };
   int peak = -1;
@@ -76,7 +76,7 @@ hold (LoomPlan *plan, const PlanStorage *s, LoomOwner owner)
   g_array_append_val (plan->holdings, holding);
 }
 
-/* Records the owners of the bytes that are alive at the peak; of a block, those of its parts. */
+/* Records the owners of the bytes that are alive at the peak. A block counts as its parts. */
 static void
 hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
 {
@@ -102,8 +102,8 @@ hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
     }
 }
 
-/* Corrects for values of several lanes that share bytes although the listed order has them alive together: subtracts
- * the double-counted bytes from the holdings from `first` on, largest first, and from their owners in `peak`. */
+/* Values on different lanes may share bytes although the listed order has them alive together. Subtracts the bytes that
+ * are counted twice from the holdings from `first` on, largest first, and from their owners in `peak`. */
 static void
 count_once (LoomPlan *plan, guint first, LoomPlanMemory *memory)
 {
@@ -148,7 +148,7 @@ graph_export_memory (PlanGraph *g, LoomPlan *plan)
 
       hold_peak (plan, g, d, find_peak (g, d, &memory));
       count_once (plan, first, &memory);
-      /* Inputs that are read in place belong to the caller, but a step needs them. */
+      /* Inputs that are read in place belong to the caller, but a step needs their memory. */
       for (guint i = 0; i < g->storages->len; i++)
         {
           const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);

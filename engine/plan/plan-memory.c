@@ -31,7 +31,7 @@ graph_new_storage (PlanGraph *g, gsize bytes, int device, int first, LoomOwner o
   return (int)g->storages->len - 1;
 }
 
-/* When each root value is read; outputs for ever. */
+/* Computes when each root value is read; an output is read after the step. */
 static PlanSpan *
 find_uses (PlanGraph *g)
 {
@@ -57,12 +57,13 @@ is_update (const PlanNode *instr)
   return instr->prim != NULL && instr->prim->updates != NULL;
 }
 
-/* TRUE for the update, and for what the ranks of a batch exchange before it. */
+/* TRUE for the update, and for exchanges of gradients before it. */
 static gboolean
 takes_gradients (const PlanNode *instr)
 {
-  return is_update (instr) || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0
-                                 && loom_collective_along (instr->prim, instr->attrs) == LOOM_MESH_DATA);
+  return is_update (instr)
+         || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0
+             && loom_collective_along (instr->prim, instr->attrs) == LOOM_MESH_DATA);
 }
 
 static void
@@ -85,7 +86,7 @@ classify_owners (PlanGraph *g)
     }
 }
 
-/* The slot that a new value can be written to directly, because all reads of the old value are finished. */
+/* TRUE if a result can be written directly to its slot, because all reads of the slot's old value are finished. */
 static gboolean
 may_write_slot (PlanGraph *g, const PlanNode *instr, guint op, guint result, const PlanSpan *uses)
 {
@@ -130,8 +131,8 @@ update_in_place (PlanGraph *g, PlanNode *instr, guint position, guint o, const P
     }
 }
 
-/* Gives result `o` the memory of an operand that nothing else uses after the instruction begins, if the kernel can work
- * in place. */
+/* Gives result `o` the memory of an operand if the kernel can work in place and nothing else uses the operand after the
+ * instruction begins. */
 static gboolean
 reuse_operand (PlanGraph *g, PlanNode *instr, guint op, guint o)
 {
@@ -147,7 +148,8 @@ reuse_operand (PlanGraph *g, PlanNode *instr, guint op, guint o)
 
       if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)))
         continue;
-      /* A gradient cannot take the memory of anything else, which may be elsewhere or live shorter. */
+      /* A gradient reuses only another gradient's memory: that of any other value may be outside the flat block, or
+       * live shorter. */
       if (graph_value (g, out)->owner == LOOM_OWNER_GRADIENTS
           && (g->options.flat_gradients || graph_value (g, graph_root (g, v))->owner != LOOM_OWNER_GRADIENTS))
         continue;
@@ -156,7 +158,7 @@ reuse_operand (PlanGraph *g, PlanNode *instr, guint op, guint o)
           || !plan_span_is_over (&s->span, g->order, op, TRUE)
           || loom_desc_bytes (&graph_value (g, v)->desc) != loom_desc_bytes (&graph_value (g, out)->desc))
         continue;
-      /* Every other operand in the same bytes must allow it too, and no other result may have taken them. */
+      /* All other operands in the same bytes must allow it too, and no other result may have taken them. */
       for (guint j = 0; j < instr->in->len; j++)
         if (j != k && node_in (instr, j) != 0 && storage_of (g, node_in (instr, j)) == s
             && (j >= 32 || !(instr->kernel->inplace[o] & (1u << j))))
@@ -180,7 +182,7 @@ storage_at (PlanGraph *g, int storage)
 
 /* Extends the life of v's storage to the operation that makes v and those that read it. */
 static void
-extend (PlanGraph *g, guint v, guint op, const PlanSpan *uses)
+extend_span (PlanGraph *g, guint v, guint op, const PlanSpan *uses)
 {
   PlanStorage *s = storage_of (g, v);
 
@@ -189,9 +191,9 @@ extend (PlanGraph *g, guint v, guint op, const PlanSpan *uses)
     s->span.ends[k] = MAX (s->span.ends[k], uses[v].ends[k]);
 }
 
-/* Keeps v's storage beyond the step. */
+/* Extends the life of v's storage to the end of the step and beyond. */
 static void
-keep (PlanGraph *g, guint v)
+keep_after_step (PlanGraph *g, guint v)
 {
   PlanStorage *s = storage_of (g, v);
 
@@ -228,7 +230,7 @@ make_storages (PlanGraph *g)
       storage_at (g, value->storage)->input = value->input;
       storage_at (g, value->storage)->origin = value->origin;
       if (value->device >= 0)
-        extend (g, v, plan_order_begins_at (value->device), uses); /* inputs are copied there at the step's start */
+        extend_span (g, v, plan_order_begins_at (value->device), uses); /* a step begins by copying inputs to it */
     }
   for (guint i = 0; i < g->schedule->len; i++)
     {
@@ -258,15 +260,15 @@ make_storages (PlanGraph *g)
               storage_at (g, value->storage)->once = instr->setup;
               storage_at (g, value->storage)->origin = value->origin != NULL ? value->origin : instr->origin;
             }
-          extend (g, v, op, uses);
+          extend_span (g, v, op, uses);
           if (instr->setup || value->commit >= 0 || g->options.no_reuse)
-            keep (g, v);
+            keep_after_step (g, v);
         }
     }
   /* A commit may name a reshape of a computed value. */
   for (guint v = 1; v < g->values->len; v++)
     if (graph_value (g, v)->commit >= 0)
-      keep (g, v);
+      keep_after_step (g, v);
   for (guint i = 0; i < g->schedule->len; i++)
     {
       PlanNode *instr = g_ptr_array_index (g->schedule, i);
@@ -278,7 +280,7 @@ make_storages (PlanGraph *g)
 
           plan_span_touch (&storage_at (g, s)->span, g->order, plan_order_writes_at (g->order, i));
           storage_at (g, s)->origin = instr->origin;
-          instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
+          instr->scratch_offset = (gsize)s; /* later replaced by the offset */
         }
     }
   find_positions (g);
@@ -346,8 +348,8 @@ void
 pass_assign_memory (PlanGraph *g)
 {
   classify_owners (g);
-  /* An input is read in place on a host device. On other devices, and if a kernel needs fixed addresses, it is copied
-   * into the arena at the step's start. */
+  /* A host device reads an input in place. On other devices, and if a kernel binds addresses, the step begins by
+   * copying the input into the arena. */
   for (guint i = 0; i < g->schedule->len; i++)
     {
       PlanNode *instr = g_ptr_array_index (g->schedule, i);

@@ -1,16 +1,18 @@
 /* Fuses normalisation with the instructions after it, forward and backward: a ReLU, or the sum at the end of a residual
  * block, y = relu(norm(x) + r).
  *
- * A ReLU's gradient needs to know where the ReLU was active, which the normalisation can recompute from its own input
- * and statistics, which are kept anyway. So the pair becomes one pass in each direction, and the ReLU's result need not
- * outlive the forward pass (the idea of Rota Bulò et al. 2018, with the kept and the recomputed tensor exchanged).
+ * The gradient of a ReLU needs to know where the ReLU was active. The gradient of the normalisation can recompute this
+ * from its own input and statistics, which are kept anyway. So the pair becomes one kernel in each direction, and the
+ * ReLU's result need not outlive the forward pass (the idea of Rota Bulò et al. 2018, with the kept and the recomputed
+ * tensor exchanged).
  *
- * After a sum the next block keeps y, which tells the gradient where the ReLU was active. y's cotangent is usually a
- * sum itself, of the paths through and around the next block. The part that passes the ReLU is r's gradient, so the
- * normalisation's gradient, which reads it twice, computes and writes it on its first pass.
+ * After a residual sum y is kept anyway, because the next block reads it, and y shows where the ReLU was active. y's
+ * cotangent is usually a sum of two: of the path through the next block and the path around it. The part of the sum
+ * that passes the ReLU is also r's gradient, so the gradient of the normalisation, which reads it twice, computes the
+ * sum on its first pass and writes r's gradient.
  *
- * In a transformer block the gradient of a layer norm is added to that of the path around it. The gradient's kernel
- * adds it in f32 and writes the sum of both. */
+ * In a transformer block the gradient of a layer norm is added to the gradient of the path around it. The gradient's
+ * kernel adds it in f32 and writes the sum of both. */
 #include "engine/plan/plan-private.h"
 #include "kernels/norm.h"
 
@@ -20,7 +22,7 @@ is_norm (const PlanNode *instr)
   return node_is (instr, "batch_norm") || node_is (instr, "batch_norm_apply");
 }
 
-/* The number of operands of the call with nothing fused. */
+/* The number of operands of the call if nothing is fused into it. */
 static guint
 n_unfused_operands (const PlanNode *instr)
 {
@@ -35,7 +37,7 @@ node_norm_residual (const PlanNode *norm)
   return norm->in->len > own ? node_in (norm, own) : 0;
 }
 
-/* TRUE if v has like's size and type, so that it can replace it. */
+/* TRUE if v has the size and type of `like`. */
 static gboolean
 has_same_type (PlanGraph *g, guint v, guint like)
 {
@@ -70,7 +72,8 @@ has_fused_kernel (PlanGraph *g, const PlanNode *instr, LoomNormAttrs with, const
   return has;
 }
 
-/* Gives the call these attributes, operands and results; FALSE if the device has no such kernel. */
+/* Changes the attributes, operands and results of the call, and erases `gone`, which it replaces; FALSE if the device
+ * has no such kernel. */
 static gboolean
 join (PlanGraph *g, PlanNode *instr, LoomNormAttrs with, const GArray *in, const GArray *out, PlanNode *gone,
       const char *label)
@@ -110,7 +113,7 @@ operands (const PlanNode *instr, guint n)
   return in;
 }
 
-/* Its results, with v (if not 0) instead of the first. */
+/* The results of a call, with v (if not 0) in place of the first. */
 static GArray *
 results (const PlanNode *instr, guint v)
 {
@@ -159,8 +162,8 @@ will_fuse (PlanGraph *g, guint v)
   return producer != NULL && producer->steps != NULL && graph_only_reader (g, v, FALSE) != NULL;
 }
 
-/* The two summands of g, if nothing else reads g and neither summand would be fused into the sum; FALSE if g is no such
- * sum. */
+/* Finds the two summands of dy if only `gate` reads dy and element-wise fusion would not join a summand with the sum;
+ * FALSE if dy is no such sum. */
 static gboolean
 is_sum (PlanGraph *g, guint dy, const PlanNode *gate, guint of[2])
 {
@@ -175,8 +178,8 @@ is_sum (PlanGraph *g, guint dy, const PlanNode *gate, guint of[2])
          && !will_fuse (g, of[1]);
 }
 
-/* Does the same after a residual sum, where dr = relu_grad(g, y) has further readers. The gradient moves to the
- * position at which dr was made. */
+/* Makes the gradient of a normalisation take the cotangent of a ReLU after a residual sum. dr = relu_grad(dy, y) has
+ * further readers, so the call also writes dr, at dr's position. */
 static void
 fuse_residual_gradient (PlanGraph *g, const PlanNode *norm, guint y, PlanNode *gate)
 {
@@ -209,8 +212,8 @@ fuse_residual_gradient (PlanGraph *g, const PlanNode *norm, guint y, PlanNode *g
 
 /* ---- forward ----------------------------------------------------------- */
 
-/* Fuses a summand of the first result, of a residual block or around a layer norm, which must be available at the
- * call. */
+/* Fuses the addition of another value to the first result: at the end of a residual block, or around a layer norm. The
+ * value must be available at the call. */
 static void
 fuse_sum (PlanGraph *g, PlanNode *call)
 {

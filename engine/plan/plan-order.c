@@ -1,32 +1,31 @@
 /* Computes the happens-before relation of a plan's operations in one walk along the schedule.
  *
- * A lane is a stream of a device and runs its operations in order. An event orders an operation after one of another
- * lane, and so after everything that precedes that one. One number per lane describes what precedes an operation: how
- * many of that lane's operations are finished when it begins (the vector clocks of Fidge and Mattern, 1988).
+ * A lane is a stream of a device and runs its operations in order. An event orders an operation after an operation of
+ * another lane, and so after everything that precedes that one. An operation stores one number per lane: the number of
+ * operations of that lane that are finished when it begins (vector clocks, Fidge and Mattern, 1988).
  *
  * An operation accesses only the memory of its lane's device, so a copy between devices is two operations. If the host
- * makes it, it reads on the source's lane and then writes on the destination's. If the devices make it, it is an
- * operation of the source's send lane, preceded by one of the destination's compute lane: an event there says that the
- * memory is free. */
+ * copies, they are a read on the source's lane and then a write on the destination's. If the devices copy, they are an
+ * operation of the source's send lane, preceded by one of the destination's compute lane, where an event signals that
+ * the memory is free. */
 #include "engine/plan/plan-private.h"
 
 /* An operation of a device in the order of the schedule. */
 typedef struct
 {
-  int position;                /* in the schedule; -1: the beginning */
+  int position; /* in the schedule; -1: the beginning */
   guint op;
-  guint least[PLAN_N_STREAMS]; /* for each stream the minimum of `before` over this and all later operations of the
-                                  schedule */
+  guint least[PLAN_N_STREAMS]; /* by stream: the minimum of `before` over this and all later operations of the device */
 } TimelineEntry;
 
 struct _PlanOrder
 {
   guint n_lanes;
-  GArray *lane, *number; /* guint by operation: its lane, and its number there, from 1 */
-  GArray *before;        /* guint by operation and lane: the operations of that lane that precede it */
-  guint *newest;         /* operation by lane; NONE */
-  guint *reads, *writes; /* operation by position in the schedule */
-  guint *over;           /* likewise, its last operation */
+  GArray *lane, *number; /* guint by operation: its lane, and its number in the lane, from 1 */
+  GArray *before;        /* guint by operation and lane: the number of operations of that lane that precede it */
+  guint *newest;         /* by lane: its last operation; NONE */
+  guint *reads, *writes; /* by position in the schedule: the operations that read and that write */
+  guint *over;           /* by position in the schedule: the last operation */
   GArray **timeline;     /* TimelineEntry, by device */
 };
 
@@ -91,7 +90,7 @@ is_copy (const PlanNode *instr)
   return instr->prim == NULL;
 }
 
-/* Adds the instruction at a position; `position` has the earlier ones. */
+/* Adds the instruction at position `at`. `position` maps earlier instructions to their positions. */
 static void
 add_instr (PlanGraph *g, PlanOrder *order, const PlanNode *instr, guint at, GHashTable *position)
 {
@@ -168,7 +167,7 @@ plan_order_new (PlanGraph *g)
       const PlanNode *instr = g_ptr_array_index (g->schedule, i);
 
       g_hash_table_insert (position, (gpointer)instr, GUINT_TO_POINTER (i));
-      /* What runs before the first step is part of the beginning. */
+      /* Setup instructions run before the first step, so they count as the beginning. */
       order->reads[i] = order->writes[i] = order->over[i] = plan_order_begins_at (instr->device);
       if (!instr->setup)
         add_instr (g, order, instr, i, position);
@@ -211,7 +210,7 @@ plan_order_writes_at (const PlanOrder *order, guint position)
   return order->writes[position];
 }
 
-/* Its `before` for the streams of its own device. */
+/* The numbers `before` of an operation for the streams of its own device. */
 static const guint *
 before_here (const PlanOrder *order, guint op)
 {

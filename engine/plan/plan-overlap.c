@@ -1,11 +1,12 @@
-/* Overlaps communication with computation: gives the exchanges of ranks to the plan's communication thread as soon as
- * their operands are ready, and waits before the first reader. Shards are gathered one call ahead.
+/* Overlaps communication with computation: posts exchanges of ranks to the plan's communication thread as soon as
+ * their operands are ready, and waits before the first reader. Shards of weights are gathered one call ahead.
  *
- * Collectives keep their order, which is the same on all ranks, and all of a plan use one lane. Pipeline stages on CPUs
- * use no lane: a send is asynchronous anyway, and a receive waits. On devices the transfers after one slot of the
- * schedule are one group, which overlaps the computation until one of them is read or the next exchange begins. */
+ * The collectives of a plan keep their order, which is the same on all ranks, and use one lane. Pipeline stages on
+ * CPUs use no lane: a send returns at once anyway, and a receive has to wait. On devices the transfers after one slot
+ * of the schedule form a group, which overlaps the computation until one of its results is read or the next exchange
+ * begins. */
 #include "engine/core/loom-env.h"
-#include "engine/plan/plan-comm-thread.h"
+#include "engine/plan/plan-collective.h"
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -21,8 +22,8 @@ at (const PlanGraph *g, guint i)
   return g_ptr_array_index (g->schedule, i);
 }
 
-/* On CPUs a lane needs a processor of its own: if the ranks keep all of them busy, it would compete with the
- * computation. */
+/* On CPUs the lane needs a processor of its own: if the ranks keep all processors busy, its thread would compete with
+ * the computation. */
 static gboolean
 has_processor (PlanGraph *g)
 {
@@ -54,8 +55,8 @@ first_reader (PlanGraph *g, guint i)
 }
 
 /* The position at which an exchange is waited for: its first reader, but no later than the first update after it. An
- * exchange may fail, and a step that has failed must not have written state: an undo log covers faults of the
- * gradients only. */
+ * exchange may fail, and a step that fails must not have written state: the undo log restores weights only after faults
+ * of gradients. */
 static guint
 wait_position (PlanGraph *g, guint i)
 {
@@ -107,7 +108,7 @@ gather_ahead (PlanGraph *g)
         }
       else
         to = i;
-      /* Only one call ahead, because gathered shards take memory. */
+      /* Only one call ahead, because unsharded weights take memory. */
       earliest = MAX (to + 1, MIN (first_reader (g, to), i) + 1);
     }
 }
@@ -124,7 +125,7 @@ wait_before (PlanGraph *g, PlanNode *instr, guint position)
   wait->device_name = instr->device_name;
   wait->region = before != NULL ? before->region : instr->region;
   node_wait_for (wait, instr);
-  instr->stream = PLAN_STREAM_EXCHANGE; /* on the host one thread makes all calls */
+  instr->stream = PLAN_STREAM_EXCHANGE; /* on the host, one thread makes all calls */
   if (!graph_device (g, instr->device)->info.host_memory)
     instr->stream += (int)loom_collective_along (instr->prim, instr->attrs);
   g_ptr_array_insert (g->schedule, (int)position, wait);
@@ -204,8 +205,7 @@ overlap_groups (PlanGraph *g)
     }
 }
 
-/* TRUE for a pipeline stage. It waits for results that another stage has yet to make, and on a lane a later send would
- * wait too. */
+/* TRUE for a pipeline stage. Its receives wait for another stage, and on a lane a later send would have to wait too. */
 static gboolean
 is_stage (PlanGraph *g)
 {
@@ -218,7 +218,7 @@ is_stage (PlanGraph *g)
 void
 pass_overlap_exchanges (PlanGraph *g)
 {
-  PlanCommThread *lane = NULL; /* a device's collectives have a stream instead */
+  PlanCommThread *lane = NULL; /* NULL: the collectives of a device are on a stream */
 
   if (is_stage (g))
     {

@@ -1,25 +1,25 @@
-/* Pads the rows of logits beyond the number of classes. A GPU's tensor cores need rows that begin at multiples of 16
- * bytes. With 50,257 classes rows begin anywhere, and the products that make or read the logits use kernels that load
- * single elements: several times slower (measured in tests/cuda/RESULTS.md).
+/* Pads the rows of logits beyond the number of classes. The tensor cores of a GPU need rows that begin at multiples of
+ * 16 bytes. With 50,257 classes they do not, and products that make or read the logits use kernels that load single
+ * elements: several times slower (measured in tests/cuda/RESULTS.md).
  *
- * So logits get columns up to a multiple of eight. The weight is copied with rows of zeros after its own, losses and
- * argmax ignore the extra columns (LoomCrossEntropyAttrs.classes), the logits' gradient is 0 there, and sums over rows
- * (the gradients of weight and bias) are cut to size, as views if possible (plan-view-slices.c). This is exact for
- * finite rows, because a column's logit, or a value computed from it, meets only zeros.
+ * So logits get columns up to a multiple of eight. The weight is copied with additional rows of zeros, losses and
+ * argmax ignore the additional columns (LoomCrossEntropyAttrs.classes), the gradient of the logits is 0 there, and sums
+ * over rows (the gradients of weight and bias) are cut to size, as views if possible (plan-view-slices.c). The result
+ * is exact if the rows are finite, because additional columns are multiplied only by zeros.
  *
- * It applies if all readers of the logits, or of values computed from them, are of these kinds, and element-wise work
- * cannot make infinities of zeros. */
+ * The pass applies if all readers of the logits, or of values computed from them, are of these kinds, and if
+ * element-wise instructions cannot make infinities of zeros. */
 #include "engine/plan/plan-private.h"
 
 #define UNIT        8   /* elements: 16 bytes of 16-bit floats */
-#define MIN_CLASSES 256 /* below, products are cheap compared with the copies */
+#define MIN_CLASSES 256 /* for fewer classes products are cheap compared with the copies */
 #define MIN_LOGITS  (1 << 20)
 
 typedef struct
 {
   PlanLogits s;
   gint64 padded;             /* a row's length */
-  GHashTable *padded_copies; /* by operand, with the axis in the lowest bit: its padded copy */
+  GHashTable *padded_copies; /* padded copies, by operand with the axis in the lowest bit */
 } Pad;
 
 static gboolean
@@ -49,9 +49,9 @@ is_matrix (const Pad *p, guint v)
   return graph_value (p->s.g, v)->desc.rank == 2;
 }
 
-/* ---- which ---------------------------------------------------------------------------------- */
+/* ---- conditions --------------------------------------------------------------- */
 
-/* TRUE if its steps make finite numbers from 0 and finite ones. */
+/* TRUE if its steps compute finite numbers from zeros and finite numbers. */
 static gboolean
 keeps_finite (const Pad *p, const PlanNode *instr)
 {
@@ -67,7 +67,7 @@ keeps_finite (const Pad *p, const PlanNode *instr)
       case LOOM_SCALAR_TANH:
       case LOOM_SCALAR_TANH_GRAD:
         break;
-      /* A divisor for all elements would spoil every logit if it were 0. */
+      /* The divisor must be a single number: if that is 0, the unpadded logits are not finite either. */
       case LOOM_SCALAR_DIV:
         if (loom_desc_count (&graph_value (p->s.g, node_step (instr, s)->arg[1])->desc) != 1)
           return FALSE;
@@ -185,7 +185,8 @@ pad_operand (Pad *p, PlanNode *instr, guint k, int axis)
           to.to.dim[i] = desc.dim[i];
         }
       padded_copies = graph_new_value (p->s.g, &desc, graph_value (p->s.g, v));
-      /* Before all of them if the operand is available there, so that the chunks of a head can share it. */
+      /* The copy is inserted before all instructions of the head if the operand is available there, so that the chunks
+       * of a head can share it. */
       pad = graph_insert_like (p->s.g, graph_is_ready (p->s.g, v, first) ? first : instr, instr, loom_prim ("pad"), &to,
                                "pad");
       graph_add_in (p->s.g, pad, v);
@@ -195,8 +196,8 @@ pad_operand (Pad *p, PlanNode *instr, guint k, int axis)
   graph_set_in (p->s.g, instr, k, padded_copies);
 }
 
-/* The conversion that is a product's only reader, so that the product writes that type itself (plan-cast.c), or
- * NULL. */
+/* The conversion that is the only reader of a product, so that the product will write the converted type itself
+ * (plan-cast.c); or NULL. */
 static PlanNode *
 find_cast (Pad *p, const PlanNode *instr)
 {
@@ -210,7 +211,7 @@ find_cast (Pad *p, const PlanNode *instr)
              : NULL;
 }
 
-/* A new value like v with a longer axis. */
+/* A new value of v's type with a padded axis. */
 static guint
 padded_value (Pad *p, guint v, int axis)
 {
@@ -220,7 +221,7 @@ padded_value (Pad *p, guint v, int axis)
   return graph_new_value (p->s.g, &desc, graph_value (p->s.g, v));
 }
 
-/* Pads a result along its axis of classes, and cuts it to size after that and after a conversion of it. */
+/* Pads a result along its axis of classes, and cuts it to size after it, or after its conversion. */
 static void
 pad_result (Pad *p, PlanNode *instr, int axis)
 {
@@ -284,13 +285,13 @@ pad_instr (Pad *p, PlanNode *instr)
     *classes_of (instr) = p->s.classes;
 }
 
-/* Makes the rows of the logits and of all their views longer. */
+/* Pads the rows of the logits and of all their views. */
 static void
 lengthen_rows (Pad *p, guint v)
 {
   PlanValue *value = graph_value (p->s.g, v);
 
-  if (is_full (p, v)) /* not an unread view of another shape */
+  if (is_full (p, v)) /* an unread view may have another shape */
     value->desc.dim[value->desc.rank - 1] = p->padded;
   for (const PlanUse *use = value->first_use; use != NULL; use = use->next)
     if (use->instr == NULL)

@@ -21,7 +21,7 @@ device_index (PlanGraph *g, const char *name, GError **error)
 /* Reports a fault at a node, once for each kind: a node has many kernels, forward and backward. */
 void
 graph_report_fault (PlanGraph *g, LoomErrorCode code, const char *node, const char *port, const char *fix,
-                    char *message /* taken */)
+                    char *message /* (transfer full) */)
 {
   for (guint i = 0; i < loom_faults_length (g->faults); i++)
     {
@@ -42,7 +42,8 @@ graph_report_fault (PlanGraph *g, LoomErrorCode code, const char *node, const ch
   g_free (message);
 }
 
-/* The device of this name, requested by a node. If it does not exist, reports a fault and returns the plan's own. */
+/* The index of the device of this name, which a node requested. If the device does not exist, reports a fault and
+ * returns the plan's own. */
 static int
 device_of_name (PlanGraph *g, const char *name, const char *node)
 {
@@ -69,7 +70,8 @@ graph_insert_copy (PlanGraph *g, PlanNode *before, const LoomPrim *prim, const v
   return copy;
 }
 
-/* Begins with PyTorch's sentence to the letter, so that users recognise it and find it. (transfer full) */
+/* The message of an edge between devices. It begins with PyTorch's sentence, which users recognise and find. (transfer
+ * full) */
 static char *
 crossing_sentence (const PlanValue *value, const char *from, const char *to)
 {
@@ -79,9 +81,9 @@ crossing_sentence (const PlanValue *value, const char *from, const char *to)
                           from, to);
 }
 
-/* v on another device, where `node` reads it: a copy that the listing and the canvas show, inserted before `at` (NULL:
- * at the end). strict_devices concerns wires, so values of no node, such as hyper-parameters and the step number, are
- * exempt. */
+/* Returns v on another device, where `node` reads it: inserts a copy, which listings and the canvas show, before `at`
+ * (NULL: at the end). Values of no node, such as hyper-parameters and the step number, are exempt from
+ * strict_devices. */
 static guint
 on_device (PlanGraph *g, PlanNode *at, guint v, int device, const char *node)
 {
@@ -116,7 +118,7 @@ on_device (PlanGraph *g, PlanNode *at, guint v, int device, const char *node)
   }
 }
 
-/* An instruction that only makes a view becomes that view; on another device it is a view of the transfer. */
+/* Turns an instruction that only makes a view into that view; on another device it becomes a view of the transfer. */
 static void
 place_alias (PlanGraph *g, PlanNode *instr)
 {
@@ -126,7 +128,7 @@ place_alias (PlanGraph *g, PlanNode *instr)
   graph_erase (g, instr);
 }
 
-/* Brings operand k to the instruction's device. An in-place instruction works on the copy, which place_commit() copies
+/* Copies operand k to the instruction's device. An in-place instruction works on the copy, which place_commit() copies
  * back to the slot. */
 static void
 place_operand (PlanGraph *g, PlanNode *instr, guint k)
@@ -155,7 +157,7 @@ place_instr (PlanGraph *g, PlanNode *instr)
       graph_value (g, node_out (instr, o))->device = instr->device;
 }
 
-/* Makes a slot take its next value on the slot's device. */
+/* Copies a slot's next value to the slot's device. */
 static void
 place_commit (PlanGraph *g, guint v)
 {

@@ -18,7 +18,7 @@ append_desc (GString *s, const LoomTensorDesc *d)
 }
 
 static void
-append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
+append_location (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
 {
   switch (v->location.kind)
     {
@@ -40,7 +40,7 @@ append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
     }
 }
 
-/* Pads to a column, counted in characters, not bytes. */
+/* Appends spaces up to a column, counted in characters, not bytes. */
 static void
 pad_to (GString *s, gsize line_start, glong column)
 {
@@ -76,11 +76,11 @@ append_instr (GString *s, const LoomPlan *plan, guint i, guint depth)
           }
         append_desc (s, &v->desc);
         g_string_append_c (s, ' ');
-        append_place (s, plan, v);
+        append_location (s, plan, v);
         g_string_append (s, "  ");
       }
   pad_to (s, start, 96);
-  /* A kernel's own name mostly begins with its algorithm's. */
+  /* The name of a kernel often begins with its algorithm. */
   if (instr->kernel != NULL && instr->algorithm != NULL && !g_str_has_prefix (instr->kernel->name, instr->algorithm))
     g_string_append_printf (s, "%s: ", instr->algorithm);
   g_string_append_printf (s, "%s", instr->kernel != NULL ? instr->kernel->name : "copy between devices");
@@ -92,7 +92,7 @@ append_instr (GString *s, const LoomPlan *plan, guint i, guint depth)
       append_instr (s, instr->body[b], k, depth + 1);
 }
 
-/* Bytes of a step on a device by owner: the state, and everything else at the peak. */
+/* Appends the bytes of a step on a device by owner: the state, and everything else at the peak. */
 static void
 append_memory (GString *s, const LoomPlan *plan, guint device)
 {
@@ -120,7 +120,7 @@ append_memory (GString *s, const LoomPlan *plan, guint device)
   g_string_append_printf (s, "); in an arena of %s, of which %s are alive at once\n", arena, least);
 }
 
-/* "x, y: 3.1 KB"; the caller joins the names. */
+/* Appends "x, y: 3.1 KB"; `names` has the names joined. */
 static void
 append_names (GString *s, const GString *names, gsize bytes)
 {
@@ -150,7 +150,7 @@ append_sends (GString *s, const LoomPlan *plan, guint device)
     }
 }
 
-/* The further lanes of a device, and the events that order them with its instructions. */
+/* Appends the other lanes of a device, and the events that order them with its instructions. */
 static void
 append_lanes (GString *s, const LoomPlan *plan, guint device)
 {

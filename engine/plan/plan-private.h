@@ -1,16 +1,17 @@
-/* Shared by the files of the planner: the working form, the functions of each file, the passes, and the struct of the
- * finished plan (struct _LoomPlan).
+/* The planner's internal header: the working form (PlanGraph), the functions of each file, the passes, and the struct
+ * of the finished plan (struct _LoomPlan).
  *
- * The working form (PlanGraph) is a graph of instructions and values that passes fuse, move and give kernels, and later
- * a schedule and the memory of values (PlanStorage). Its nodes are instructions (a node of the user's graph is only
- * named, by `origin`).
+ * The working form is a graph of instructions and values. Passes fuse and move instructions, give them kernels and,
+ * later, a schedule and memory (PlanStorage). "Node" means an instruction (PlanNode); the node of the user's graph is
+ * only named, by `origin`.
  *
- * Values keep the program's numbers (0 is none), and new ones are appended. A value with a number of the program is that
- * value but for rounding; a pass that makes something else of it gives it a new number, because the checker of plans
- * (engine/check) takes numbers at their word. Each value has its producer and a list of uses, which the helpers below
- * maintain, so no pass counts readers. An erased instruction stays in the list, marked dead, until the pass is over, so
- * that a pass can continue from it. The steps of an element-wise instruction have value numbers as operands, so that
- * fusing two is concatenation; registers are assigned once, when the kernel is made. */
+ * Values keep the program's numbers (0 is none), and new ones are appended. A value with a number of the program
+ * equals the program's value except for rounding; a pass that changes its meaning gives it a new number, because the
+ * checker of plans (engine/check) relies on numbers. Each value has its producer and a list of uses, which the
+ * helpers below maintain, so no pass counts readers. An erased instruction stays in the list, marked dead, until the
+ * pass is finished, so that a pass can continue from it. The steps of an element-wise instruction have value numbers
+ * as operands, so fusing two instructions concatenates their steps; registers are assigned once, when the kernel is
+ * made. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
@@ -42,13 +43,13 @@ typedef struct
   gboolean is_uniform; /* every element is `uniform`, known at planning */
   double uniform;
   guint alias;      /* the root of which this is a view; 0: it has its own bytes */
-  PlanUse *as_view; /* its entry among the uses of alias */
+  PlanUse *as_view; /* its entry in the list of uses of `alias` */
   LoomRegion region;
   const char *origin;
   const char *device_name; /* as requested; NULL: the default */
-  int device;              /* once placed */
-  guint other_layout;      /* the same value in the other layout, made by a reorder, else 0 */
-  guint on_device;         /* its newest copy on another device, which links to the one before; else 0 */
+  int device;              /* index; valid after placement */
+  guint other_layout;      /* the same value in the other layout, made by a reorder; 0: none */
+  guint on_device;         /* its newest copy on another device, which links to the copy before; 0: none */
   LoomOwner owner;
   int storage;
 } PlanValue;
@@ -56,53 +57,53 @@ typedef struct
 typedef enum
 {
   PLAN_STEP_SCALAR,
-  PLAN_STEP_LOAD_SLICE, /* the result is a part of operand arg[0] (plan-bundle.c) */
-  PLAN_STEP_STORE_SLICE /* arg[0] is a part of the result */
+  PLAN_STEP_LOAD_SLICE, /* the result is a slice of operand arg[0] (plan-bundle.c) */
+  PLAN_STEP_STORE_SLICE /* arg[0] is written to a slice of the result */
 } PlanStepKind;
 
 typedef struct
 {
-  LoomScalarOp op; /* of parts LOOM_SCALAR_ID, so that code that walks arguments can ignore the kind */
+  LoomScalarOp op; /* LOOM_SCALAR_ID for slices, so that code that walks arguments can ignore the kind */
   guint arg[3];
   double imm;
   guint result;
   PlanStepKind kind;
-  int axis; /* of parts: the axis of the operand or result, and the range along it */
+  int axis; /* for slices: the axis of the operand or result, and the range along it */
   gint64 start, length;
 } PlanStep;
 
 struct _PlanNode
 {
-  PlanNode *prev, *next;  /* in program order, including dead ones, which graph_first() and node_next() skip */
-  guint64 order;          /* ascends along the list */
-  const LoomPrim *prim;   /* of its last fused instruction; NULL for a copy between devices */
-  gpointer attrs;         /* prim->attrs_size bytes */
-  GPtrArray *in;          /* PlanUse */
-  GArray *out;            /* guint */
-  GArray *steps;          /* PlanStep; elementwise only */
-  LoomDType compute;      /* elementwise only */
+  PlanNode *prev, *next; /* in program order, including dead ones, which graph_first() and node_next() skip */
+  guint64 order;         /* ascends along the list */
+  const LoomPrim *prim;  /* of the last instruction fused into it; NULL for a copy between devices */
+  gpointer attrs;        /* prim->attrs_size bytes */
+  GPtrArray *in;         /* PlanUse */
+  GArray *out;           /* guint */
+  GArray *steps;         /* PlanStep; elementwise only */
+  LoomDType compute;     /* elementwise only */
   LoomRegion region;
   const char *origin, *device_name;
   guint recomputation, pass;
-  guint chunk; /* of a head, from 1; 0: none */
+  guint chunk; /* the chunk of a head that it belongs to, from 1; 0: none */
   int device;
   gboolean dead, setup;
-  gboolean is_transfer_only; /* the result is the operand's bytes on another device */
+  gboolean is_transfer_only; /* the result has the operand's bytes, on another device */
   LoomKernel *kernel;
-  const char *algorithm; /* the chosen option */
+  const char *algorithm; /* the chosen option's */
   GString *label;
   gsize scratch_offset;
-  int stream;       /* PLAN_STREAM_COMPUTE, or another stream of its device that overlaps it */
-  GPtrArray *after; /* earlier PlanNode on other lanes that it waits for by an event; or NULL */
+  int stream;       /* PLAN_STREAM_COMPUTE, or a stream of its device that overlaps it */
+  GPtrArray *after; /* earlier PlanNode on other lanes that it waits for by an event; NULL: none */
 };
 
-/* The streams of a device. Each is a lane. */
+/* The streams of a device, each of which is a lane. */
 enum
 {
   PLAN_STREAM_COMPUTE,
   PLAN_STREAM_SEND,     /* copies to other devices of the back end, overlapping PLAN_STREAM_COMPUTE */
-  PLAN_STREAM_EXCHANGE, /* exchanges of ranks that overlap it: from here on one stream for each axis of the mesh, as in
-                    PlanLink */
+  PLAN_STREAM_EXCHANGE, /* exchanges of ranks that overlap it: one stream for each axis of the mesh, from this one on,
+                           as in PlanLink */
   PLAN_N_STREAMS = PLAN_STREAM_EXCHANGE + LOOM_MESH_AXES
 };
 
@@ -113,27 +114,27 @@ node_is_send (const PlanNode *instr)
   return instr->prim == NULL && instr->stream == PLAN_STREAM_SEND;
 }
 
-/* When memory of a device is in use, by the order of its lanes (plan-order.c): for each stream, the number of
- * operations that are finished before the first access, and the number (from 1) of the last operation that accesses it;
- * 0: none. */
+/* The accesses to memory of a device, in the order of its lanes (plan-order.c). For each stream: the number of
+ * operations that are finished before the first access, and the number (from 1) of the last operation that accesses the
+ * memory; 0: none. */
 typedef struct
 {
   guint begins[PLAN_N_STREAMS], ends[PLAN_N_STREAMS];
 } PlanSpan;
 
-#define PLAN_FOREVER G_MAXUINT /* in `ends`: the caller reads it after the step */
+#define PLAN_FOREVER G_MAXUINT /* in `ends`: the memory is read after the step */
 
 typedef struct
 {
   gsize bytes;
-  PlanSpan span;   /* decides whether it may share bytes */
-  int first, last; /* the positions in the schedule that enclose the span; setup is -1 */
+  PlanSpan span;   /* its accesses, which decide whether it may share bytes */
+  int first, last; /* the positions in the schedule that enclose the span; −1: setup */
   int device;
   int slot, input; /* not in the arena if either is ≥ 0 */
   gboolean once;   /* made by a setup instruction: not in the arena, which other plans use between steps */
-  int block;       /* the storage that contains it at `offset`, else -1 */
+  int block;       /* index of the storage that contains it at `offset`; −1: none */
   LoomOwner owner;
-  const char *origin; /* the node of the value for which it was made; NULL: none */
+  const char *origin; /* the graph node of the value for which it was made; NULL: none */
   gsize offset;
 } PlanStorage;
 
@@ -153,8 +154,8 @@ typedef struct
   GArray *staging;      /* int by device: the storage for uploads, else -1 */
   GArray *results;      /* int by device: the storage of small results, else -1 */
   GArray *output_value; /* guint by program output */
-  LoomFaults *faults;   /* everything that no device can do */
-  GError *error;        /* why planning failed */
+  LoomFaults *faults;   /* all faults of nodes so far */
+  GError *error;        /* the reason why planning failed */
 } PlanGraph;
 
 static inline PlanValue *
@@ -189,7 +190,7 @@ node_step (const PlanNode *instr, guint s)
 
 /* ---- plan-graph.c: the helpers ------------------------------------------ */
 
-/* The value whose bytes v has. */
+/* The value that has v's bytes: a view's base, otherwise v. */
 static inline guint
 graph_root (PlanGraph *g, guint v)
 {
@@ -197,7 +198,7 @@ graph_root (PlanGraph *g, guint v)
 }
 
 guint graph_new_value (PlanGraph *g, const LoomTensorDesc *desc, const PlanValue *like);
-/* Makes v, and its views, views of base's root; base 0 provides v bytes of its own. */
+/* Makes v, and its views, views of base's root. base 0: v gets its own bytes. */
 void graph_set_alias (PlanGraph *g, guint v, guint base);
 /* Makes a slot take v when the step ends, or a view of v if another slot takes v itself. */
 void graph_commit (PlanGraph *g, guint v, int slot);
@@ -207,22 +208,22 @@ gboolean graph_is_used (PlanGraph *g, guint v);
  * state's next value and nothing else reads it; else NULL. */
 PlanNode *graph_only_reader (PlanGraph *g, guint v, gboolean views);
 
-/* The instructions that overwrite an operand with a result, by the root value that they update: PlanNode. (transfer
+/* The instructions that overwrite an operand with a result: PlanNode by the root value that is overwritten. (transfer
  * full) */
 GHashTable *graph_find_updaters (PlanGraph *g);
-/* The number of readers of v, none of them through a view; at most `max` are stored. More than `max` if the caller, a
- * slot or a reader of a view uses v. */
+/* Counts the readers of v and stores at most `max` of them. The result exceeds `max` if the caller, a slot or a reader
+ * of a view uses v. */
 guint graph_readers (PlanGraph *g, guint v, guint max, PlanNode **reader);
 
 /* Inserts an instruction without operands and results before another one (NULL: at the end). attrs are copied. */
 PlanNode *graph_insert (PlanGraph *g, PlanNode *before, const LoomPrim *prim, const void *attrs);
-/* Does the same with like's node, device, region, recomputation, micro-batch and chunk. */
+/* Does the same and copies like's graph node, device, region, recomputation, micro-batch and chunk. */
 PlanNode *graph_insert_like (PlanGraph *g, PlanNode *before, const PlanNode *like, const LoomPrim *prim,
                              const void *attrs, const char *label);
 void graph_move (PlanGraph *g, PlanNode *instr, PlanNode *before);
-/* Drops its operands and leaves its results without a producer. */
+/* Marks an instruction dead: removes its operands and leaves its results without a producer. */
 void graph_erase (PlanGraph *g, PlanNode *instr);
-/* Makes all readers of a read b. If a is an output or a state's next value it becomes a view of b, so its producer has
+/* Makes all readers of a read b. If a is an output or a state's next value, it becomes a view of b, so its producer has
  * to be erased. */
 void graph_replace (PlanGraph *g, guint a, guint b);
 
@@ -240,19 +241,19 @@ PlanNode *node_next (const PlanNode *instr);
 gboolean node_is_before (const PlanNode *a, const PlanNode *b);
 void node_sort (GPtrArray *instrs /* PlanNode */);
 
-/* TRUE if v, or its root, is available at the instruction. A pass that fuses a later instruction makes its result
- * earlier and may read nothing that is made later. */
+/* TRUE if v, or its root, is made before the instruction. A pass that fuses a later instruction into an earlier one
+ * must not read values that are made in between. */
 gboolean graph_is_ready (PlanGraph *g, guint v, const PlanNode *instr);
 
-/* TRUE if it is an unfused call of this primitive, for the passes whose pattern it is. */
+/* TRUE if the instruction is an unfused call of this primitive. For passes whose pattern it is. */
 gboolean node_is (const PlanNode *instr, const char *primitive);
-/* TRUE if it is this one scalar operation. */
+/* TRUE if the instruction is element-wise with this operation as its only step. */
 gboolean node_is_step (const PlanNode *instr, LoomScalarOp op);
-/* TRUE if the steps and parts are within a kernel's limits. */
+/* TRUE if the steps and slices are within the limits of a kernel. */
 gboolean plan_steps_fit (const GArray *steps);
-/* The name, in errors, of an instruction that belongs to no node; else NULL. (transfer full) */
+/* The name, in errors, of an instruction that belongs to no graph node; else NULL. (transfer full) */
 char *graph_purpose (PlanGraph *g, const PlanNode *instr);
-/* The primitive of its kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
+/* The primitive of the instruction's kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
 const char *node_kernel (const PlanNode *instr);
 gboolean plan_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
 
@@ -271,33 +272,33 @@ typedef struct
 {
   PlanGraph *g;
   const char *device_name;
-  gint64 rows, classes; /* classes is 0 if a loss has logits other than rows × classes */
-  GHashTable *roots;    /* of the values that are rows × classes */
-  GHashTable *members;  /* PlanNode that make or read them */
-  GPtrArray *instrs;    /* the same, in program order */
+  gint64 rows, classes; /* classes is 0 if a loss has logits of another size */
+  GHashTable *roots;    /* of the values that have rows × classes elements */
+  GHashTable *members;  /* PlanNode that make or read such values */
+  GPtrArray *instrs;    /* `members` in program order */
 } PlanLogits;
 
 void plan_logits_init (PlanLogits *s, PlanGraph *g, const PlanNode *loss);
 void plan_logits_clear (PlanLogits *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanLogits, plan_logits_clear)
-/* FALSE if anything else uses the logits: the caller, a slot, another device. */
+/* Finds the logits of a loss. FALSE if the caller, a slot or another device uses them. */
 gboolean plan_logits_find (PlanLogits *s, const PlanNode *loss);
 gboolean plan_logits_has (const PlanLogits *s, guint v);
-/* TRUE if v is n numbers for each row, in row order, for any shape of the rows. */
+/* TRUE if v has n numbers for each row, in row order; the rows may have any shape. */
 gboolean plan_logits_is_rows_by (const PlanLogits *s, guint v, gint64 n);
 
 /* ---- plan-passes.c: the table ------------------------------------------- */
 
 typedef enum
 {
-  PASS_IS_FUSION = 1 << 0 /* skipped if every primitive is to have a kernel of its own */
+  PASS_IS_FUSION = 1 << 0 /* skipped if every primitive has to have its own kernel */
 } PlanPassFlags;
 
-/* Properties of the working form after a pass. The order of passes with equal requirements follows from what they gain,
- * see the table. */
+/* Properties of the working form after a pass. The order of passes with equal requirements is explained at the
+ * table. */
 typedef enum
 {
-  GRAPH_HAS_VIEWS = 1 << 0,   /* an instruction that moves no byte is a view, or marked is_transfer_only */
+  GRAPH_HAS_VIEWS = 1 << 0,   /* an instruction that changes no byte is a view, or marked is_transfer_only */
   GRAPH_HAS_DEVICES = 1 << 1, /* operands are on their instruction's device */
   GRAPH_HAS_LAYOUTS = 1 << 2, /* operands have the layout that is read; no instruction is inserted from here on */
   GRAPH_HAS_KERNELS = 1 << 3,
@@ -310,21 +311,17 @@ typedef struct
   const char *name, *doc; /* one line */
   void (*run) (PlanGraph *g);
   PlanPassFlags flags;
-  PlanProperties needs, provides; /* what must hold before the pass, and what also holds after it */
+  PlanProperties needs, provides; /* properties before the pass, and those that also hold after it */
 } PlanPass;
 
 extern const PlanPass graph_passes[]; /* ends with a NULL name */
 
-/* Called after each pass; ran: FALSE if it was skipped. */
+/* Called after each pass. ran: FALSE if it was skipped. */
 typedef void (*PlanPassFunc) (PlanGraph *g, const PlanPass *pass, gboolean ran, gpointer data);
 gboolean graph_run_passes (PlanGraph *g, PlanPassFunc on_pass, gpointer data, GError **error);
 guint graph_n_nodes (const PlanGraph *g);
-/* Of all results except views, as if no memory were shared. */
+/* The bytes of all results except views, as if no memory were shared. */
 gsize graph_bytes (PlanGraph *g);
-
-/* plan-collective.c: the kernel of a collective; NULL with a message. */
-LoomKernel *plan_collective_new (const LoomMesh *mesh, const LoomPlanDevice *device, const LoomPrim *prim,
-                                 const LoomKernelSpec *spec, LoomMessage *message);
 
 /* ---- plan-copies.c: copies (slice, permute, concatenate) ----------------------- */
 
@@ -336,16 +333,17 @@ typedef struct
   gint64 dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK], start;
 } PlanStridedRead;
 
-/* Finds the strides of the same elements, in the same order, in another shape. FALSE if a new axis covers several old
+/* Finds the strides of the same elements, in the same order, in another shape. FALSE if a new axis combines several old
  * ones that have no common stride. */
 gboolean
 plan_restride (int rank, const gint64 *dim, const gint64 *stride, int to_rank, const gint64 *to_dim, gint64 *to_stride);
-/* How the result of an instruction is read from its operand; FALSE if it does not only copy elements of one operand. */
+/* Finds how an instruction reads its operand. FALSE if it does more than copy elements of one operand. */
 gboolean node_strided_read (PlanGraph *g, const PlanNode *instr, PlanStridedRead *reading);
-/* Does the same, with where it is written. */
+/* Does the same, and finds where it writes them. */
 gboolean node_copy_part (PlanGraph *g, const PlanNode *instr, LoomMovePart *part);
 
-/* plan-verify.c: verifies the working form (uses, producers, order); FALSE with a sentence to be freed. For tests. */
+/* plan-verify.c: verifies the working form (uses, producers, order). FALSE with a sentence, (transfer full). For
+ * tests. */
 gboolean graph_verify (PlanGraph *g, char **why);
 
 /* ---- the passes, in the order of the table ------------------------------ */
@@ -366,11 +364,11 @@ void pass_sgd_undo_log (PlanGraph *g);
 void pass_sink_relus (PlanGraph *g);
 void pass_fuse_epilogues (PlanGraph *g);
 void pass_fuse_norms (PlanGraph *g);
-/* The operand that a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: none. */
+/* The value that a batch norm, or batch_norm_apply, adds at the end of a residual block; 0: none. */
 guint node_norm_residual (const PlanNode *norm);
 void pass_fuse_operand_casts (PlanGraph *g);
 void pass_f32_results (PlanGraph *g);
-/* The conversion of v, a 16-bit float, to f32 if that is its only reader; else NULL. */
+/* The conversion of v, a 16-bit float, to f32, if that is the only reader of v; else NULL. */
 PlanNode *graph_only_upcast (PlanGraph *g, guint v, const char *device_name);
 void pass_fuse_sum_casts (PlanGraph *g);
 void pass_fuse_bias_gradients (PlanGraph *g);
@@ -380,16 +378,16 @@ void pass_rematerialise (PlanGraph *g);
 void pass_bundle (PlanGraph *g);
 void pass_view_slices (PlanGraph *g);
 
-/* plan-placement.c: devices and the copies between them. This pass and the next two report faults and continue, so that
- * all faults are found at once. */
+/* plan-placement.c: devices and the copies between them. Placement and the two passes after it report faults and
+ * continue, so that planning finds all faults at once. */
 void pass_place_on_devices (PlanGraph *g);
 void pass_schedule (PlanGraph *g); /* plan-schedule.c */
-/* Reports a fault at a node, once for each kind. message is taken; port and fix may be NULL. */
+/* Reports a fault at a graph node, once for each kind of fault. message: (transfer full). port and fix may be NULL. */
 void graph_report_fault (PlanGraph *g, LoomErrorCode code, const char *node, const char *port, const char *fix,
                          char *message);
-/* Sets the error to the first fault, for callers that pass no list. */
+/* Sets the error to the first fault, for callers that pass no list of faults. */
 void graph_faults_to_error (PlanGraph *g);
-/* Inserts a copy before an instruction (NULL: at the end); prim NULL: between devices. */
+/* Inserts a copy before an instruction (NULL: at the end). prim NULL: a copy between devices. */
 PlanNode *graph_insert_copy (PlanGraph *g, PlanNode *before, const LoomPrim *prim, const void *attrs, guint from,
                              guint to, int device);
 
@@ -398,7 +396,7 @@ void pass_overlap_exchanges (PlanGraph *g);
 
 /* plan-device-copies.c: copies between devices that overlap the computation. */
 void pass_overlap_copies (PlanGraph *g);
-/* Marks these copies, and the instructions that wait for them, in the plan. */
+/* Marks the copies on send lanes, and the instructions that wait for them, in the finished plan. */
 void graph_export_sends (PlanGraph *g, LoomPlan *plan);
 
 /* plan-layout.c: algorithms and layouts, chosen for the whole graph, and the reorders between them. */
@@ -406,7 +404,7 @@ void pass_choose_layouts (PlanGraph *g);
 
 /* plan-kernel.c */
 void pass_make_kernels (PlanGraph *g);
-/* The call of an instruction, or its call with other operands and results. */
+/* The kernel call of an instruction, with its own or with other operands and results. */
 typedef struct
 {
   LoomKernelSpec spec;
@@ -416,40 +414,40 @@ typedef struct
 void node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr);
 void plan_kernel_call_clear (PlanKernelCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanKernelCall, plan_kernel_call_clear)
-/* plan-loop.c: the plan of a body on one device. Nodes that request another device are faults. */
+/* plan-loop.c: the plan of a body on one device. A node that requests another device is a fault. */
 LoomPlan *plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                          LoomProgram *program, GError **error);
 /* plan-visit.c: the kernel of switch and visit, and the plans of its distinct bodies. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);
 const LoomPlan *loom_plan_of_visit (const LoomKernel *kernel, guint body);
-/* plan-kernel.c: an instruction's attributes as text, the key of measurements. (transfer full) */
+/* plan-kernel.c: the attributes of an instruction as text, a part of the key of measurements. (transfer full) */
 char *node_describe (const PlanNode *instr);
-/* loom_plan_options() with costs by rates alone. */
+/* loom_plan_options() with costs from rates alone. */
 guint plan_estimate_options (const LoomPlanDevice *device, const LoomKernelSpec *spec,
                              LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message);
-/* Replaces estimates with measurements if all options were measured, since a time and a rate are not comparable; else
- * FALSE. */
+/* Replaces estimates with measurements if all options were measured; else FALSE, because a measured time and an
+ * estimate are not comparable. */
 gboolean plan_use_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                 LoomKernelOption *option, guint n);
-/* plan_estimate_options() for a call of instr. If there are no options because the device failed, that is reported as a
+/* plan_estimate_options() for a call of instr. If there are no options because the device failed, reports that as a
  * fault. */
 guint graph_options (PlanGraph *g, const LoomPlanDevice *device, const PlanNode *instr, const LoomKernelSpec *spec,
                      LoomKernelOption option[LOOM_MAX_OPTIONS]);
 /* TRUE if the instruction's device has a kernel for its current attributes and steps with these operands and results.
- * Call it before fusing instructions. */
+ * Passes call it before they fuse instructions. */
 gboolean
 graph_has_kernel (PlanGraph *g, const PlanNode *instr, guint n_in, const guint *in, guint n_out, const guint *out);
-/* TRUE if that kernel also needs less than `limit` bytes of scratch: converting an operand in scratch gains nothing
- * over a separate conversion. */
+/* TRUE if that kernel also needs less than `limit` bytes of scratch. A kernel that converts an operand in scratch saves
+ * nothing compared with a separate conversion. */
 gboolean graph_has_small_kernel (PlanGraph *g, const PlanNode *instr, guint n_in, const guint *in, guint n_out,
                                  const guint *out, gsize limit);
-/* TRUE if this device has its own memory and launched work, as a GPU has; NULL is the plan's device. */
+/* TRUE if this device (NULL: the plan's own) has its own memory and launched kernels, like a GPU. */
 gboolean graph_is_on_gpu (PlanGraph *g, const char *device_name);
 
-/* plan-overlap.c: makes an instruction wait for an earlier one by an event. */
+/* plan-overlap.c: makes an instruction wait for an earlier one on another lane by an event. */
 void node_wait_for (PlanNode *instr, PlanNode *other);
-/* Marks the instructions that wait for other lanes in the plan. */
+/* Marks the instructions that wait for other lanes in the finished plan. */
 void graph_export_waits (PlanGraph *g, LoomPlan *plan);
 
 /* plan-memory-owners.c: the memory figures of a finished plan, by device and owner. */
@@ -458,18 +456,18 @@ void graph_export_memory (PlanGraph *g, LoomPlan *plan);
 /* plan-order.c: the happens-before relation, from lanes and events. */
 PlanOrder *plan_order_new (PlanGraph *g);
 void plan_order_free (PlanOrder *order, const PlanGraph *g);
-/* The operations of the instruction at a position: the one that reads its operands, and the first one that may write
- * its results. They differ for a copy between devices. */
+/* The operation of the instruction at a position that reads its operands, and the first one that writes its results.
+ * They differ for a copy between devices. */
 guint plan_order_reads_at (const PlanOrder *order, guint position);
 guint plan_order_writes_at (const PlanOrder *order, guint position);
-/* The operation with which a device's part of a step begins: inputs are in the arena then. */
+/* The operation with which a device begins a step: inputs are in the arena when it begins. */
 guint plan_order_begins_at (int device);
-/* Adds an access by an operation. */
+/* Adds an access by an operation to a span. */
 void plan_span_touch (PlanSpan *span, const PlanOrder *order, guint op);
-/* TRUE if all accesses are finished when the operation begins; but_for_itself: except its own. */
+/* TRUE if all accesses are finished when the operation begins. but_for_itself: except the operation's own. */
 gboolean plan_span_is_over (const PlanSpan *span, const PlanOrder *order, guint op, gboolean but_for_itself);
-/* The last position in the schedule that is not ordered after the whole span: for its device's instructions the memory
- * is in use until there. */
+/* The last position in the schedule that is not ordered after the whole span. Up to there the memory is in use for the
+ * instructions of its device. */
 int plan_span_last (const PlanSpan *span, const PlanOrder *order, guint device);
 
 static inline gboolean
@@ -499,7 +497,7 @@ plan_spans_are_disjoint (const PlanSpan *a, const PlanSpan *b)
   return plan_span_precedes (a, b) || plan_span_precedes (b, a);
 }
 
-/* Extends the first to cover the second. */
+/* Extends `span` to cover `other`. */
 static inline void
 plan_span_join (PlanSpan *span, const PlanSpan *other)
 {
@@ -522,10 +520,10 @@ gboolean graph_in_arena (PlanGraph *g, const PlanStorage *s);
 /* The size of a device's arena. */
 gsize graph_arena_bytes (PlanGraph *g, guint device);
 
-/* Bytes of a node: of setup results, or alive at the peak. */
+/* Bytes of a graph node in a plan: setup results, or bytes alive at the peak. */
 typedef struct
 {
-  const char *node; /* NULL: none */
+  const char *node; /* NULL: of no node */
   guint device;
   LoomOwner owner;
   gsize bytes;
@@ -541,10 +539,10 @@ struct _LoomPlan
   guint n_setup;                      /* instructions that run once, when the plan is bound */
   GArray *values;                     /* LoomPlanValue */
   GArray *input_value, *output_value; /* guint */
-  GArray *commit_copy;                /* pairs of value, slot: copied when the step ends */
+  GArray *commit_copy;                /* pairs (value, slot): copied when the step ends */
   GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
-  GArray *holdings;                   /* PlanHolding: the parts of `once` and `peak` */
+  GArray *holdings;                   /* PlanHolding: the contributions to `once` and `peak` */
   GArray *uploads;                    /* LoomPlanUpload */
   GArray *staging, *results;          /* LoomPlanArea, by device */
   gboolean flat_gradients, has_mesh;

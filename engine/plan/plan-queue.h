@@ -1,5 +1,5 @@
-/* A priority queue: the smallest key first, and of equal keys the smallest order. To change a key, push the item again;
- * the caller skips outdated entries when it pops. */
+/* A priority queue of numbered items: the smallest key first, and of equal keys the smallest order. To change a key,
+ * the caller pushes the item again and skips the outdated entry when it is popped. */
 #pragma once
 
 #include <glib.h>
@@ -14,14 +14,14 @@ typedef struct
 
 typedef struct
 {
-  GArray *entries; /* PlanQueueEntry, a binary heap */
+  GArray *entries;    /* PlanQueueEntry, a binary heap */
   guint64 *n_visited; /* counts comparisons */
 } PlanQueue;
 
 void plan_queue_init (PlanQueue *queue, guint64 *n_visited);
 void plan_queue_clear (PlanQueue *queue);
 void plan_queue_push (PlanQueue *queue, double key, guint order, guint item);
-/* FALSE: the queue is empty. */
+/* Takes the first entry. FALSE if the queue is empty. */
 gboolean plan_queue_pop (PlanQueue *queue, PlanQueueEntry *entry);
 
 G_END_DECLS

@@ -7,7 +7,7 @@
  * to rematerialise another. (Chen et al. 2016 recompute whole segments; this pass repeats one or two instructions.) */
 #include "engine/plan/plan-private.h"
 
-/* For fewer bytes a second pass costs more than it saves. */
+/* For smaller values recomputation costs more than it saves. */
 #define MIN_BYTES (1 << 20)
 
 static gboolean
@@ -16,7 +16,7 @@ is_norm (const PlanNode *instr)
   return node_is (instr, "batch_norm");
 }
 
-/* TRUE for a conversion to a smaller type, as of weights for products. */
+/* TRUE for a conversion to a smaller type, such as of weights for products. */
 static gboolean
 is_narrowing (PlanGraph *g, const PlanNode *instr)
 {
@@ -25,18 +25,18 @@ is_narrowing (PlanGraph *g, const PlanNode *instr)
                 < loom_dtype_size (graph_value (g, node_in (instr, 0))->desc.dtype);
 }
 
-/* TRUE for one pass over memory. A conversion is one too, but its result is smaller than its operand, or its operand
- * has no other reader. */
+/* TRUE for an instruction that reads and writes memory once. Conversions are excluded, because recomputing them saves
+ * nothing: the result is smaller than the operand, or the operand has no other reader. */
 static gboolean
-is_pass (PlanGraph *g, const PlanNode *instr)
+is_one_pass (PlanGraph *g, const PlanNode *instr)
 {
   return (instr->steps != NULL && !is_narrowing (g, instr)) || is_norm (instr)
          || (instr->prim != NULL && (instr->prim->flags & (LOOM_PRIM_ELEMENTWISE | LOOM_PRIM_ONE_PASS)) != 0
              && (instr->prim->flags & LOOM_PRIM_CONVERTS) == 0);
 }
 
-/* TRUE if an instruction after the forward pass reads v or a view of it. Uses are in order, so the list is walked from
- * its end. */
+/* TRUE if an instruction of the backward pass or the update reads v or a view of it. Uses are in program order, so the
+ * list is searched from its end. */
 static gboolean
 is_read_later (PlanGraph *g, guint v)
 {
@@ -46,7 +46,8 @@ is_read_later (PlanGraph *g, guint v)
   return FALSE;
 }
 
-/* TRUE if v is a vector of parameters that is sharded over ranks (ZeRO-3): small, and not worth a second exchange. */
+/* TRUE if v is a vector of parameters that is sharded over ranks (ZeRO-3): it is small, and recomputing it would take a
+ * second exchange. */
 static gboolean
 is_gathered_vector (PlanGraph *g, guint v)
 {
@@ -92,8 +93,8 @@ has_apply_kernel (PlanGraph *g, const PlanNode *norm)
   return graph_has_kernel (g, &apply, n, in, 1, &out);
 }
 
-/* The normalisation that the sum of a residual block adds to this one, if it is not kept but can be recomputed with one
- * more pass. */
+/* The normalisation whose result a residual block adds to this one, if that result is not kept and one kernel can
+ * recompute it. */
 static PlanNode *
 residual_norm (PlanGraph *g, const PlanNode *norm)
 {
@@ -117,7 +118,7 @@ can_rematerialise_norm (PlanGraph *g, const PlanNode *norm)
   return is_kept (g, node_out (norm, 1)) && is_kept (g, node_out (norm, 2)) && has_apply_kernel (g, norm);
 }
 
-/* TRUE if an operand of element-wise work is kept, or is a normalisation's result that one more pass recomputes. */
+/* TRUE if an operand of element-wise work is kept, or is a normalisation's result that one kernel can recompute. */
 static gboolean
 can_rematerialise_operand (PlanGraph *g, guint v)
 {
@@ -138,8 +139,8 @@ can_rematerialise (PlanGraph *g, const PlanNode *instr)
   return instr->in->len > 0;
 }
 
-/* Finds the first instruction of the backward pass that reads y or a view of it; *first is NULL at the outset. FALSE if
- * y must be kept: the update, the caller or a slot reads it. */
+/* Finds the first instruction of the backward pass that reads y or a view of it; *first is NULL at first. FALSE if y
+ * must be kept, because the update, the caller or a slot reads it. */
 static gboolean
 find_first_reader (PlanGraph *g, guint y, PlanNode **first)
 {
@@ -160,7 +161,7 @@ find_first_reader (PlanGraph *g, guint y, PlanNode **first)
   return TRUE;
 }
 
-/* A new value of v's type and device that the backward pass computes. */
+/* A new value of v's type and device, made in the backward pass. */
 static guint
 value_like (PlanGraph *g, guint v)
 {
@@ -187,14 +188,14 @@ copy_of (PlanGraph *g, const PlanNode *instr, const LoomPrim *prim, PlanNode *be
 
 /* Recomputes the normalised values from the statistics, which are kept. */
 static guint
-make_norm (PlanGraph *g, const PlanNode *norm, PlanNode *before)
+recompute_norm (PlanGraph *g, const PlanNode *norm, PlanNode *before)
 {
   guint out = value_like (g, node_out (norm, 0)), in[6], n = apply_operands (norm, in);
   const PlanNode *added = residual_norm (g, norm);
   PlanNode *apply;
 
   if (added != NULL)
-    in[n - 1] = make_norm (g, added, before);
+    in[n - 1] = recompute_norm (g, added, before);
   apply = copy_of (g, norm, loom_prim ("batch_norm_apply"), before);
   for (guint k = 0; k < n; k++)
     graph_add_in (g, apply, in[k]);
@@ -202,9 +203,9 @@ make_norm (PlanGraph *g, const PlanNode *norm, PlanNode *before)
   return out;
 }
 
-/* Repeats the instruction for its first result. */
+/* Repeats the instruction for its first result, before `before`. */
 static guint
-make_pass (PlanGraph *g, const PlanNode *instr, PlanNode *before)
+repeat_instr (PlanGraph *g, const PlanNode *instr, PlanNode *before)
 {
   g_autofree guint *now = g_new (guint, instr->in->len);
   PlanNode *copy;
@@ -214,7 +215,7 @@ make_pass (PlanGraph *g, const PlanNode *instr, PlanNode *before)
     {
       guint v = node_in (instr, k);
 
-      now[k] = v == 0 || is_kept (g, v) ? v : make_norm (g, graph_value (g, v)->producer, before);
+      now[k] = v == 0 || is_kept (g, v) ? v : recompute_norm (g, graph_value (g, v)->producer, before);
     }
   copy = copy_of (g, instr, instr->prim, before);
   if (instr->steps != NULL)
@@ -227,7 +228,8 @@ make_pass (PlanGraph *g, const PlanNode *instr, PlanNode *before)
       graph_add_in (g, copy, node_in (instr, k));
       graph_set_in (g, copy, k, now[k]);
     }
-  /* The inner results are names of registers and may be shared; the last one is the value. */
+  /* The results of inner steps are names of registers, which two instructions may share; the last result needs a new
+   * value. */
   for (guint s = 0; copy->steps != NULL && s < copy->steps->len; s++)
     if (node_step (copy, s)->result == node_out (instr, 0))
       node_step (copy, s)->result = out;
@@ -264,11 +266,11 @@ pass_rematerialise (PlanGraph *g)
       PlanNode *first = NULL;
       guint y;
 
-      if (instr->region != LOOM_REGION_FORWARD || !is_pass (g, instr) || node_out (instr, 0) == 0)
+      if (instr->region != LOOM_REGION_FORWARD || !is_one_pass (g, instr) || node_out (instr, 0) == 0)
         continue;
       y = node_out (instr, 0);
       if (loom_desc_bytes (&graph_value (g, y)->desc) >= MIN_BYTES && find_first_reader (g, y, &first) && first != NULL
           && can_rematerialise (g, instr))
-        replace_later (g, y, is_norm (instr) ? make_norm (g, instr, first) : make_pass (g, instr, first));
+        replace_later (g, y, is_norm (instr) ? recompute_norm (g, instr, first) : repeat_instr (g, instr, first));
     }
 }

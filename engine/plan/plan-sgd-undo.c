@@ -1,17 +1,17 @@
-/* Runs SGD with an undo log, so that gradients are read once; otherwise their statistics read them before the step
- * does.
+/* Runs SGD with an undo log, so that gradients are read once. Without a log the gradients' statistics read them first
+ * and the step reads them again.
  *
- * No weight may have changed if a gradient turns out not to be finite, so grad_stats comes first, and sgd_step after
- * the gate. If nothing else reads the gradients, sgd_step_logged replaces grad_stats: it writes the weights at once and
+ * No weight may have changed if a gradient turns out not to be finite, so grad_stats runs first, and sgd_step after the
+ * gate. If nothing else reads the gradients, sgd_step_logged replaces grad_stats: it writes the weights at once and
  * stores each old weight in the gradient's memory. Before the gate, which raises the fault, undo_step restores them.
  * The log costs no memory, since the gradients are alive until then in either case.
  *
- * It pays if a cache keeps a strip of the gradient between the sum and the write. A GPU moves as many bytes either way,
- * 16 for each weight (4 for the statistics and 12 for the step; with a log 8 read and 8 written), fewer without a log
- * if its cache holds the gradients until the step, and undoing takes another launch. So GPUs use no log.
+ * The log pays if a cache holds a strip of the gradient between the reading and the writing. A GPU transfers 16 bytes
+ * for each weight either way (4 for the statistics and 12 for the step; with a log 8 read and 8 written), fewer without
+ * a log if its cache holds the gradients until the step, and undoing takes another launch. So GPUs use no log.
  *
- * Steps with state are left alone, since there are more old values than gradients to hold them. So are steps whose
- * scale depends on the gradients' norm (clipping), and steps that something in between might end. */
+ * Steps with state are excluded, because a gradient has memory for only one old value. So are steps whose scale depends
+ * on the norm of the gradients (clipping), and steps that an instruction before the gate might end early. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -41,12 +41,11 @@ scalar_of (const Update *u, guint which)
   return node_in (u->step, 2 * u->n + which);
 }
 
-/* TRUE if an instruction does only arithmetic: it cannot fail or wait for another device. */
+/* TRUE if an instruction does only arithmetic, so that it cannot fail or wait for another device. */
 static gboolean
 cannot_fail (const PlanNode *instr)
 {
-  static const char *const harmless[]
-      = { "grad_stats", "sgd_step_logged", "undo_step", "fill", "copy", "reduce" };
+  static const char *const harmless[] = { "grad_stats", "sgd_step_logged", "undo_step", "fill", "copy", "reduce" };
 
   if (instr->steps != NULL || (instr->prim != NULL && instr->prim->view == LOOM_VIEW_ALWAYS))
     return TRUE;
@@ -71,8 +70,8 @@ can_undo_before_gate (PlanGraph *g, const PlanNode *gate)
   return TRUE;
 }
 
-/* TRUE if v and all its views are read only by these two or by earlier instructions, and neither the caller nor a slot
- * uses them. */
+/* TRUE if v and all its views are read only by the statistics and the step or earlier, and neither the caller nor a
+ * slot uses them. */
 static gboolean
 is_read_before (PlanGraph *g, guint v, const Update *u)
 {
@@ -87,7 +86,7 @@ is_read_before (PlanGraph *g, guint v, const Update *u)
   return TRUE;
 }
 
-/* TRUE if the result depends on no input and no state: such a value is computed once, before the first step. */
+/* TRUE if the result depends on no input and no state, so that it is computed once, before the first step. */
 static gboolean
 is_computed_once (const PlanNode *instr, GHashTable *once)
 {
@@ -112,7 +111,7 @@ find_computed_once (PlanGraph *g)
   return once;
 }
 
-/* TRUE if the old weights can overwrite this gradient. */
+/* TRUE if this gradient may be overwritten with the old weights. */
 static gboolean
 may_overwrite (PlanGraph *g, const Update *u, guint dw, GHashTable *once, GHashTable *taken)
 {
@@ -146,7 +145,7 @@ is_loggable (PlanGraph *g, const Update *u, GHashTable *once)
   return can_undo_before_gate (g, u->gate);
 }
 
-/* Gives the new instructions these operands and results; FALSE if the device lacks a kernel for either. */
+/* Sets the operands and results of the new instructions; FALSE if the device lacks a kernel for one of them. */
 static gboolean
 have_kernels (PlanGraph *g, const Update *u, const PlanNode *logged, const PlanNode *undo, const guint *in,
               const guint *undone, const guint *out)
@@ -209,7 +208,7 @@ log_step (PlanGraph *g, const Update *u)
     graph_add_out (g, undo, out[o]);
 }
 
-/* The statistics of the gradients that the step reads, or NULL. */
+/* The statistics of all gradients that the step reads, or NULL. */
 static PlanNode *
 find_stats (PlanGraph *g, const PlanNode *step, guint n)
 {

@@ -40,12 +40,12 @@ swap (PlanGraph *g, PlanNode *earlier, PlanNode *later)
     graph_move (g, earlier, after_later);
 }
 
-/* Rewrites r = relu(x), read by (p, where) = max_pool2d(r) and, if there is a backward pass, by dx = relu_grad(dr, r),
- * where dr = max_pool2d_grad(g, where) has no other reader. */
+/* Rewrites r = relu(x) that is read by (p, where) = max_pool2d(r) and, if there is a backward pass, by dx =
+ * relu_grad(dr, r), where dr = max_pool2d_grad(g, where) has no other reader: p becomes relu of the pooled x. */
 static void
 move_after_pool (PlanGraph *g, PlanNode *relu)
 {
-  PlanNode *reader[2] = { NULL, NULL }, *pool, *gate, *grad = NULL, *of_place[1];
+  PlanNode *reader[2] = { NULL, NULL }, *pool, *gate, *grad = NULL, *position_reader[1];
   guint r = node_out (relu, 0), x = node_in (relu, 0), n = graph_readers (g, r, 2, reader), p, inner;
 
   if (n < 1 || n > 2 || graph_value (g, x)->desc.dtype != graph_value (g, r)->desc.dtype)
@@ -67,16 +67,16 @@ move_after_pool (PlanGraph *g, PlanNode *relu)
         return;
     }
 
-  /* If no element of a window is above 0, the position of the maximum changes. Its gradient is 0 either way, but no
+  /* If no element of a window is above 0, the position of the maximum changes. The gradient is 0 either way, but no
    * other instruction may read the position. */
-  if (node_out (pool, 1) != 0 && graph_readers (g, node_out (pool, 1), 1, of_place) > (grad != NULL ? 1 : 0))
+  if (node_out (pool, 1) != 0 && graph_readers (g, node_out (pool, 1), 1, position_reader) > (grad != NULL ? 1 : 0))
     return;
 
   p = node_out (pool, 0);
   inner = value_like (g, p);
   graph_set_in (g, pool, 0, x);
   graph_set_out (g, pool, 0, inner);
-  /* The position may be another one now, so it is a value of the plan and not the program's. */
+  /* The position may differ from the program's, so it gets a new value number. */
   if (node_out (pool, 1) != 0)
     {
       guint position = value_like (g, node_out (pool, 1));
@@ -106,7 +106,7 @@ pass_sink_relus (PlanGraph *g)
 {
   g_autoptr (GPtrArray) relus = g_ptr_array_new ();
 
-  /* The list is made first, so that a moved ReLU is not visited again. */
+  /* Collected first, so that a moved ReLU is not visited again. */
   for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     if (node_is_step (instr, LOOM_SCALAR_RELU))
       g_ptr_array_add (relus, instr);

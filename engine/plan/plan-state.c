@@ -1,9 +1,10 @@
-/* Copies state that is read after the step has changed it, so that every reader gets the value from the beginning of
- * the step.
+/* Inserts copies of state that is read after the step has changed it, so that every reader gets the value from the
+ * beginning of the step.
  *
  * An output that is state is copied before its slot is written. An update reads gradients while it writes parameters,
- * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one. It overwrites what it
- * updates, so it gets a copy of state whose next value is another result, such as that of an exchange after it. */
+ * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one. An update overwrites the
+ * memory of its operand, so if the state's next value is another result, such as that of an exchange after the update,
+ * the update works on a copy. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if v is state that the step changes, or a view of it. */
@@ -56,7 +57,7 @@ copy_outputs (PlanGraph *g)
     }
 }
 
-/* TRUE if v is the next value of the state that `old` is, or no state is. */
+/* TRUE if v is the next value of the slot that `old` is read from, or if `old` is not read from a slot. */
 static gboolean
 is_next_value (PlanGraph *g, guint v, guint old)
 {
@@ -69,11 +70,11 @@ is_next_value (PlanGraph *g, guint v, guint old)
 typedef enum
 {
   USE_READ,
-  USE_REPLACED,   /* a result is its next value, in its memory */
-  USE_OVERWRITTEN /* a result takes its memory, but its next value is another one */
+  USE_REPLACED,   /* a result is the state's next value, and overwrites it */
+  USE_OVERWRITTEN /* a result overwrites it, but the state's next value is another one */
 } OperandUse;
 
-/* How an update uses each operand. One list serves all operands, since an update of all parameters has as many results
+/* How an update uses each operand. An array for all operands, because an update of all parameters has as many results
  * as operands. */
 static OperandUse *
 find_uses (PlanGraph *g, const PlanNode *instr)
@@ -90,7 +91,7 @@ find_uses (PlanGraph *g, const PlanNode *instr)
   return uses;
 }
 
-/* Copies come before the first update, since a later update may read what an earlier one has written. */
+/* Copies are inserted before the first update, because a later update may read what an earlier one has written. */
 static void
 copy_operands_of_updates (PlanGraph *g)
 {

@@ -1,5 +1,5 @@
-/* Folds transposes into products: a product reads a transposed operand at no cost, so a permute that only swaps the
- * last two axes is dropped. */
+/* Folds transposes into products: a product can read a transposed operand at no cost, so a permute that only swaps the
+ * last two axes is removed. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -11,7 +11,7 @@ swaps_last_axes (const LoomPermuteAttrs *p, int rank)
   return TRUE;
 }
 
-/* Reads v transposed as operand k; changes nothing if the device has no such product. */
+/* Makes operand k the untransposed v; changes nothing if the device has no such product. */
 static void
 fold (PlanGraph *g, PlanNode *instr, guint k, guint v)
 {

@@ -1,12 +1,12 @@
-/* Assigns memory for uploads to a device before a step and downloads after it.
+/* Assigns the memory of uploads before a step and of downloads after it.
  *
  * Inputs of a device with its own memory are uploaded on a separate lane to a staging area, so that the next step's
- * inputs can arrive during this step, which takes its own from there at the beginning (loom-plan.h). Small results (the
+ * inputs can arrive during this step. A step begins by copying its inputs from there (loom-plan.h). Small results (the
  * loss, the norm, sums of metrics) are adjacent, so that one copy downloads them all. */
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT     64
-#define LARGEST_BYTES 4096 /* of a result in the shared block; larger ones are downloaded separately */
+#define LARGEST_BYTES 4096 /* results above this are downloaded separately */
 
 static int *
 storage_at (GArray *of_devices, int device)

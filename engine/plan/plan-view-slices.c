@@ -1,8 +1,8 @@
-/* The pass that replaces slices of a matrix's first rows by views of the matrix. Padding logits (plan-pad-logits.c)
- * leaves such slices: they cut the gradients of padded weights to the size of the weights. */
+/* Replaces slices of a matrix's first rows by views of the matrix. Padding logits (plan-pad-logits.c) leaves such
+ * slices: they cut the gradients of padded weights to the size of the weights. */
 #include "engine/plan/plan-private.h"
 
-/* TRUE for all rows of a matrix but the last few, which are a view of it. The matrix must be computed here, not be
+/* TRUE for a slice of all rows of a matrix but the last few. The matrix must be computed in this step, not be
  * overwritten later, and be little larger, because it lives as long as the view. */
 static gboolean
 is_leading (PlanGraph *g, const PlanNode *instr, GHashTable *updaters)

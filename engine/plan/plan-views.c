@@ -1,4 +1,4 @@
-/* Turns instructions that move no byte into views of their operand, which need no kernel. */
+/* Turns instructions that change no byte into views of their operand, which need no kernel. */
 #include "engine/plan/plan-private.h"
 
 static gboolean
@@ -13,7 +13,7 @@ is_view (PlanGraph *g, const PlanNode *instr)
   return a->dtype == b->dtype && loom_desc_count (a) == loom_desc_count (b);
 }
 
-/* Between two devices such an instruction is the transfer that the placement pass makes of it. */
+/* Between devices such an instruction becomes a copy, which the placement pass inserts. */
 void
 pass_find_views (PlanGraph *g)
 {

@@ -1,4 +1,5 @@
-/* Runs the kernel of switch and visit, see plan-visit.c. */
+/* Runs the kernel of switch and visit: for each group of rows, copies their inputs to a body, runs the body's kernels,
+ * and copies the results out. plan-visit.c makes the kernel. */
 #include "engine/plan/plan-visit.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ clear (const Visit *v, LoomStream *stream, void *to, gsize bytes, LoomMessage *m
   return copy (v, stream, to, v->zeros, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
 }
 
-/* n numbers of a buffer for the host, copied to `mirror` if the host cannot read the buffer. */
+/* Returns n numbers of a buffer for the host. If the host cannot read the buffer, they are copied to `mirror`. */
 static const gint64 *
 read_numbers (const Visit *v, LoomStream *stream, const void *buffer, gint64 n, gint64 *mirror, LoomStatus *status,
               LoomMessage *message)
@@ -83,7 +84,7 @@ set_input (VisitChoice *c, guint i, void *address)
     *(void **)g_ptr_array_index (c->patch[i], k) = address;
 }
 
-/* Sets the addresses that stay the same while the memory stays where it is. */
+/* Sets the addresses that do not change while scratch memory does not move. */
 static LoomStatus
 fix_addresses (Visit *v, char *scratch, LoomMessage *message)
 {
@@ -96,18 +97,18 @@ fix_addresses (Visit *v, char *scratch, LoomMessage *message)
       VisitChoice *c = &v->choices[k];
 
       for (guint i = 0; i < v->n_in; i++)
-        c->at[i] = c->fixed[i] ? scratch + v->place[i] : NULL;
-      for (guint r = 0; r < c->n_rows && status == LOOM_STATUS_OK; r++)
+        c->at[i] = c->fixed[i] ? scratch + v->input_offset[i] : NULL;
+      for (guint r = 0; r < c->n_calls && status == LOOM_STATUS_OK; r++)
         {
-          VisitRow *row = &c->rows[r];
-          guint n = row->instr->n_in + row->instr->n_out;
+          VisitCall *call = &c->calls[r];
+          guint n = call->instr->n_in + call->instr->n_out;
 
           for (guint b = 0; b < n; b++)
-            row->buffers[b] = address_of (v, c, row->instr->value[b]);
-          row->buffers[n] = row->kernel->scratch_bytes > 0 ? scratch + v->arena + row->instr->scratch : NULL;
-          row->kernel->site = v->site;
-          if (row->kernel->bind != NULL)
-            status = row->kernel->bind (row->kernel, row->buffers, message);
+            call->buffers[b] = address_of (v, c, call->instr->value[b]);
+          call->buffers[n] = call->kernel->scratch_bytes > 0 ? scratch + v->arena + call->instr->scratch : NULL;
+          call->kernel->site = v->site;
+          if (call->kernel->bind != NULL)
+            status = call->kernel->bind (call->kernel, call->buffers, message);
         }
     }
   return status;
@@ -121,7 +122,7 @@ link_kernels_of (const Visit *v, guint body, guint link)
   return &v->link_kernels[body / v->attrs.n_branches * v->attrs.n_links + link];
 }
 
-/* Writes the parents' table rows of the n rows from `first` on; padding rows get the unused row. */
+/* Writes the rows of the parents' tables for the n rows from `first` on; padding rows get the unused row. */
 static LoomStatus
 write_parent_rows (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
 {
@@ -146,7 +147,7 @@ run_kernel (const Visit *v, LoomKernel *kernel, LoomStream *stream, guint n, voi
   return kernel->run (kernel, stream, all, message);
 }
 
-/* Copies the rows of a group from its links' tables to the body's inputs. */
+/* Copies a group's rows of link tables to the inputs of the body. */
 static LoomStatus
 load_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, LoomMessage *message)
 {
@@ -158,7 +159,7 @@ load_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, Lo
     {
       guint input = v->attrs.n_rows + i, link = a->down ? i : i / a->slots;
       gsize bytes = v->in_bytes[input];
-      char *table = v->scratch + v->table[link], *to = v->scratch + v->place[input];
+      char *table = v->scratch + v->table_offset[link], *to = v->scratch + v->input_offset[input];
 
       set_input (&v->choices[body], input, to);
       if (a->down)
@@ -186,7 +187,7 @@ store_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, L
   for (guint o = 0; o < visit_n_links_out (a) && status == LOOM_STATUS_OK; o++)
     {
       guint link = a->down ? o / a->slots : o;
-      char *table = v->scratch + v->table[link], *from = address_of (v, c, c->out[o]);
+      char *table = v->scratch + v->table_offset[link], *from = address_of (v, c, c->out[o]);
 
       if (a->down)
         status = copy (v, stream, table + (gsize)(o % a->slots * visit_n_rows (v) + first) * v->out_bytes[o], from,
@@ -204,15 +205,15 @@ store_links (Visit *v, LoomStream *stream, guint body, gint64 first, gint64 n, L
   return status;
 }
 
-/* ---- a call ------------------------------------------------------------------------- */
+/* ---- a group ------------------------------------------------------------------ */
 
-/* Copies rows of an operand to the body's input; the rest is filled with zeros or other rows. */
+/* Copies rows of an operand to the body's input, and fills the rest with zeros or other rows. */
 static LoomStatus
 copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64 first, gint64 n, gint64 size,
            LoomMessage *message)
 {
   gsize bytes = v->in_bytes[i];
-  char *to = v->scratch + v->place[i];
+  char *to = v->scratch + v->input_offset[i];
   gint64 all = i < v->attrs.n_zeroed ? n : size, straight = MIN (all, visit_n_rows (v) - first);
   LoomStatus status;
 
@@ -225,11 +226,11 @@ copy_rows (const Visit *v, LoomStream *stream, const char *from, guint i, gint64
   return status;
 }
 
-/* The counters start at their operands and advance by the group. */
+/* Sets a counter of the body: its operand plus the group's index. */
 static LoomStatus
 set_counter (const Visit *v, LoomStream *stream, guint k, gint64 group, LoomMessage *message)
 {
-  gint64 *to = (gint64 *)(gpointer)(v->scratch + v->place[visit_first_whole (v) + k]);
+  gint64 *to = (gint64 *)(gpointer)(v->scratch + v->input_offset[visit_first_whole (v) + k]);
 
   v->counter[v->attrs.n_counters + k] = v->counter[k] + group;
   return copy (v, stream, to, &v->counter[v->attrs.n_counters + k], sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE, message);
@@ -253,12 +254,12 @@ set_inputs (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint
         continue;
       if (i < a->n_rows)
         {
-          set_input (c, i, v->scratch + v->place[i]);
+          set_input (c, i, v->scratch + v->input_offset[i]);
           status = copy_rows (v, stream, from, i, first, n, size, message);
         }
       else if (whole < a->n_counters)
         {
-          set_input (c, i, v->scratch + v->place[i]);
+          set_input (c, i, v->scratch + v->input_offset[i]);
           status = set_counter (v, stream, whole, group, message);
         }
       else if (c->fixed[i])
@@ -307,13 +308,13 @@ call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 fir
   VisitChoice *c = &v->choices[body];
   LoomStatus status = set_inputs (v, stream, buffers, body, first, n, group, message);
 
-  /* The body's constants are computed again too, because another body has used the memory since. */
-  for (guint r = 0; r < c->n_rows && status == LOOM_STATUS_OK; r++)
-    status = c->rows[r].kernel->run (c->rows[r].kernel, stream, c->rows[r].buffers, message);
+  /* Setup results are recomputed for each group, because another body has used the memory since. */
+  for (guint r = 0; r < c->n_calls && status == LOOM_STATUS_OK; r++)
+    status = c->calls[r].kernel->run (c->calls[r].kernel, stream, c->calls[r].buffers, message);
   return status == LOOM_STATUS_OK ? take_outputs (v, stream, buffers, body, first, n, message) : status;
 }
 
-/* ---- a run ---------------------------------------------------------------------------- */
+/* ---- all groups --------------------------------------------------------------- */
 
 /* The smallest body for at least n rows. */
 static guint
@@ -337,7 +338,8 @@ run_groups (Visit *v, LoomStream *stream, void *const *buffers, const gint64 *gr
     {
       guint o = v->attrs.down ? l * v->attrs.slots : l;
 
-      status = clear (v, stream, v->scratch + v->table[l], (gsize)visit_table_rows (v) * v->out_bytes[o], message);
+      status
+          = clear (v, stream, v->scratch + v->table_offset[l], (gsize)visit_table_rows (v) * v->out_bytes[o], message);
     }
   while (done < rows && status == LOOM_STATUS_OK)
     {

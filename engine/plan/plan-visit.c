@@ -1,10 +1,10 @@
 /* Makes the kernel of switch and visit: of several bodies, each with its own plan, numbers in the data choose which one
  * runs.
  *
- * The outer plan sees one kernel. Its scratch memory holds one arena, which the bodies use in turn, the rows of a call,
- * and the tables of the links between levels; its size does not depend on the number of groups. The host reads the rows
- * of each group and runs the smallest body for them. Rows are copied in and results copied out, because the addresses
- * of groups are no multiples of 64 bytes, on which kernels may rely. */
+ * The outer plan sees one kernel. Its scratch memory holds one arena, which the bodies use in turn, the rows of a
+ * group, and the tables of the links between levels; its size does not depend on the number of groups. The host reads
+ * which rows form each group and runs the smallest body for them. Rows are copied in and results copied out, because
+ * the addresses of a group's rows are not multiples of 64 bytes, the alignment on which kernels rely. */
 #include "engine/plan/plan-visit.h"
 
 static gsize
@@ -36,7 +36,7 @@ visit_free (LoomKernel *self)
         g_ptr_array_unref (c->patch[i]);
       loom_plan_free (c->plan);
       loom_program_unref (v->attrs.body[k]);
-      g_free (c->rows);
+      g_free (c->calls);
       g_free (c->all_buffers);
       g_free (c->in);
       g_free (c->out);
@@ -58,8 +58,8 @@ visit_free (LoomKernel *self)
   g_free (v->add);
   g_free (v->in_bytes);
   g_free (v->out_bytes);
-  g_free (v->place);
-  g_free (v->table);
+  g_free (v->input_offset);
+  g_free (v->table_offset);
   g_free (v->group);
   g_free (v->counter);
   g_free (v->list);
@@ -70,32 +70,32 @@ visit_free (LoomKernel *self)
 }
 
 static void
-make_rows (Visit *v, VisitChoice *c)
+make_calls (Visit *v, VisitChoice *c)
 {
   gsize total = 0, at = 0;
 
-  c->n_rows = loom_plan_n_instrs (c->plan);
+  c->n_calls = loom_plan_n_instrs (c->plan);
   c->n_setup = loom_plan_n_setup (c->plan);
-  c->rows = g_new0 (VisitRow, c->n_rows + 1);
-  for (guint i = 0; i < c->n_rows; i++)
+  c->calls = g_new0 (VisitCall, c->n_calls + 1);
+  for (guint i = 0; i < c->n_calls; i++)
     total += loom_plan_instr (c->plan, i)->n_in + loom_plan_instr (c->plan, i)->n_out + 1;
   c->all_buffers = g_new0 (void *, total + 1);
-  for (guint i = 0; i < c->n_rows; i++)
+  for (guint i = 0; i < c->n_calls; i++)
     {
-      VisitRow *row = &c->rows[i];
+      VisitCall *call = &c->calls[i];
 
-      row->instr = loom_plan_instr (c->plan, i);
-      row->kernel = row->instr->kernel;
-      row->buffers = c->all_buffers + at;
-      at += row->instr->n_in + row->instr->n_out + 1;
-      for (guint k = 0; k < row->instr->n_in + row->instr->n_out; k++)
+      call->instr = loom_plan_instr (c->plan, i);
+      call->kernel = call->instr->kernel;
+      call->buffers = c->all_buffers + at;
+      at += call->instr->n_in + call->instr->n_out + 1;
+      for (guint k = 0; k < call->instr->n_in + call->instr->n_out; k++)
         {
-          int input = visit_input_with (c, v->n_in, row->instr->value[k]);
+          int input = visit_input_with (c, v->n_in, call->instr->value[k]);
 
           if (input < 0)
             continue;
-          g_ptr_array_add (c->patch[input], &row->buffers[k]);
-          c->fixed[input] |= row->kernel->bind != NULL;
+          g_ptr_array_add (c->patch[input], &call->buffers[k]);
+          c->fixed[input] |= call->kernel->bind != NULL;
         }
     }
 }
@@ -129,7 +129,7 @@ make_choice (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *opt
 
       c->is_zero[s] = loom_value_is_fill (body, loom_program_get_output (body, links + s)->value, &value) && value == 0;
     }
-  make_rows (v, c);
+  make_calls (v, c);
   return TRUE;
 }
 
@@ -225,9 +225,9 @@ make_link_kernels (Visit *v, gsize *most, GError **error)
   return ok;
 }
 
-/* Computes the bytes of a row of each input and output, or of the whole if it has no rows. */
+/* Computes the bytes of a row of each input and output; for a value without rows, of the whole. */
 static void
-measure (Visit *v)
+compute_row_bytes (Visit *v)
 {
   const LoomVisitAttrs *a = &v->attrs;
   guint links = visit_n_links_out (a);
@@ -267,8 +267,8 @@ assign_offsets (Visit *v, gsize most)
   v->arena = reserve (&scratch, arena);
   v->once = reserve (&scratch, once);
   v->kernel = reserve (&scratch, most);
-  v->place = g_new0 (gsize, v->n_in + 1);
-  v->table = g_new0 (gsize, a->n_links + 1);
+  v->input_offset = g_new0 (gsize, v->n_in + 1);
+  v->table_offset = g_new0 (gsize, a->n_links + 1);
   for (guint i = 0; i < v->n_in; i++)
     {
       gboolean is_row = i < visit_first_whole (v), is_fixed = FALSE;
@@ -277,7 +277,7 @@ assign_offsets (Visit *v, gsize most)
       for (guint k = 0; k < v->n_bodies; k++)
         is_fixed |= v->choices[k].fixed[i];
       if (is_row || is_fixed || i < visit_first_whole (v) + a->n_counters)
-        v->place[i] = reserve (&scratch, bytes);
+        v->input_offset[i] = reserve (&scratch, bytes);
       if (is_row)
         largest = MAX (largest, bytes);
     }
@@ -285,7 +285,7 @@ assign_offsets (Visit *v, gsize most)
     {
       gsize bytes = v->out_bytes[a->down ? l * a->slots : l];
 
-      v->table[l] = reserve (&scratch, (gsize)visit_table_rows (v) * bytes);
+      v->table_offset[l] = reserve (&scratch, (gsize)visit_table_rows (v) * bytes);
       largest = MAX (largest, (gsize)visit_table_rows (v) * bytes);
       widest = MAX (widest, bytes / loom_dtype_size (output_desc (v, 0, a->down ? l * a->slots : l)->dtype));
     }
@@ -323,7 +323,7 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
   v->site = -1;
   for (guint k = 0; k < v->n_bodies; k++)
     loom_program_ref (v->attrs.body[k]);
-  measure (v);
+  compute_row_bytes (v);
   for (guint k = 0; k < v->n_bodies && ok; k++)
     ok = make_choice (v, k, devices, options, error);
   ok = ok && make_link_kernels (v, &most, error);

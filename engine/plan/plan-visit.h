@@ -1,4 +1,5 @@
-/* The kernel of switch and visit, shared by the files that implement it. */
+/* The kernel of switch and visit, with its bodies and its offsets in scratch, shared by plan-visit.c, which makes it,
+ * and plan-visit-run.c, which runs it. */
 #pragma once
 
 #include "engine/plan/plan-private.h"
@@ -13,23 +14,23 @@ typedef struct
   LoomKernel *kernel;
   const LoomPlanInstr *instr;
   void **buffers;
-} VisitRow;
+} VisitCall;
 
-/* The plan of one body and its calls. */
+/* A body: its plan, its kernels with their arguments, and the addresses to change for a group. */
 typedef struct
 {
   LoomPlan *plan;
-  VisitRow *rows;
-  guint n_rows, n_setup;
+  VisitCall *calls;
+  guint n_calls, n_setup;
   void **all_buffers;
   guint *in, *out;   /* values of the plan; G_MAXUINT: the input is unused */
-  GPtrArray **patch; /* by input, void **: the kernels' addresses of it */
-  void **at;         /* by input: its current address */
-  gboolean *fixed;   /* by input: kernels bind its address, so it never moves */
-  gboolean *is_zero; /* by sum: this body adds nothing to it */
+  GPtrArray **patch; /* by input, void **: the addresses in the kernels' arguments that are this input */
+  void **at;         /* by input: the current address */
+  gboolean *fixed;   /* by input: kernels bind the address, so the input cannot move */
+  gboolean *is_zero; /* by sum: the body adds nothing to it */
 } VisitChoice;
 
-/* Moves a link's rows to and from its table, for one number of rows. */
+/* The kernels that copy a link's rows to and from its table, for one number of rows. */
 typedef struct
 {
   LoomKernel *spread, *add, *take;
@@ -42,19 +43,19 @@ typedef struct
   const LoomPlanDevice *device;
   guint n_operands, n_in, n_out, n_bodies;
   VisitChoice *choices;
-  gsize *in_bytes, *out_bytes; /* by input and output of a body: of a row, or of the whole */
+  gsize *in_bytes, *out_bytes;    /* by input and output of a body: bytes of a row, or of the whole */
   VisitLinkKernels *link_kernels; /* by size and link */
-  LoomKernel **add;            /* by sum */
+  LoomKernel **add;               /* by sum */
   /* Offsets in scratch. */
   gsize arena, once, kernel, index, wide;
-  gsize *place; /* by input: its buffer */
-  gsize *table; /* by link: its table */
+  gsize *input_offset; /* by input: its buffer */
+  gsize *table_offset; /* by link: its table */
   char *scratch;
   gint64 site;
-  /* The host's copies on a device with its own memory. */
+  /* Host copies of what is on a device with its own memory. */
   gint64 *group, *dest, *counter, *list;
   gpointer zeros;
-  gboolean *has_sum; /* in a run: the sum has a first summand */
+  gboolean *has_sum; /* by sum, during a run: it has a first summand */
   char *name;
 } Visit;
 
@@ -70,7 +71,7 @@ visit_n_rows (const Visit *v)
   return v->attrs.size[0];
 }
 
-/* Rows of a link's table: one for each slot of each row, and one unused. */
+/* The number of rows of a link's table: one for each slot of each row, and one unused. */
 static inline gint64
 visit_table_rows (const Visit *v)
 {
@@ -83,10 +84,9 @@ visit_first_whole (const Visit *v)
   return v->attrs.n_rows + visit_n_links_in (&v->attrs);
 }
 
-/* plan-visit-run.c */
-/* The input of a body that shares its bytes with a value of its plan, or -1. */
+/* The input of a body that shares its bytes with a value of its plan, or −1. */
 int visit_input_with (const VisitChoice *c, guint n_in, guint value);
-/* LoomKernel.run. */
+/* LoomKernel.run of the kernel. (plan-visit-run.c) */
 LoomStatus visit_run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
 
 G_END_DECLS

@@ -1,16 +1,16 @@
 /* Reverse-mode differentiation: appends the instructions of the gradients to the program, in region BACKWARD.
  *
- * A forward sweep marks the values that depend on a wanted one; a backward sweep queries the gradient rule of each
- * marked instruction (LoomPrim.gradient) for its operands' cotangents. A value's cotangent is complete when its
- * producer is reached, because all uses come later in the program. Uses are visited in a fixed order, so sums have the
- * same bits every time. A composite without a rule of its own (for example the gradient of softmax) is expanded
- * and its expansion differentiated. */
+ * A forward sweep marks the values that depend on one of the values wrt; a backward sweep calls the gradient rule of
+ * each marked instruction (LoomPrim.gradient) for the cotangents of its operands. The cotangent of a value is complete
+ * when its producer is reached, because all uses come later in the program. Uses are visited in a fixed order, so sums
+ * have the same bits every time. A composite without a gradient rule (for example the gradient of softmax) is expanded,
+ * and its expansion is differentiated. */
 #include "engine/program/prim-private.h"
 
 typedef struct
 {
   LoomProgram *p;
-  GByteArray *active; /* by value: depends on a wanted value through floats */
+  GByteArray *active; /* by value: depends on one of wrt through floats */
   GArray *grad;       /* LoomValue by value: the cotangent so far */
 } Sweep;
 
@@ -56,8 +56,8 @@ accumulate (Sweep *s, LoomValue v, LoomValue g)
   const LoomTensorDesc *want = value_desc (s->p, v), *have = value_desc (s->p, g);
   LoomValue *sum = grad_of (s, v);
 
-  /* If broadcasting enlarged the operand, its cotangent is summed; a rule may also return a smaller cotangent to be
-   * repeated. */
+  /* A rule may return a cotangent of another shape: if broadcasting enlarged the operand it is summed, and a smaller
+   * one is repeated. */
   if (!loom_desc_same_shape (want, have))
     {
       LoomTensorDesc both = { 0 };

@@ -1,8 +1,8 @@
-/* Replaces each composite of a program with its expansion into core primitives, also in bodies, whether or not a back
- * end has a kernel for it.
+/* Replaces each composite of a program with its expansion into core primitives, also in bodies and also if a back end
+ * has a kernel for it.
  *
  * The ONNX export writes lowered nodes in this form (engine/onnx/onnx-export-lowered.c), and tests compare composites
- * with it. The planner does not expand: a composite without a kernel is a fault. loom-differentiate.c expands only the
+ * with it. The planner does not expand: a composite without a kernel is a fault. loom-differentiate.c expands only
  * single instructions that have no gradient rule. */
 #include "engine/program/program-body.h"
 

@@ -1,26 +1,26 @@
-/* Splits a loss into its terms (see the header) and appends their sums to the program.
+/* Splits a loss into its terms (loom-loss-terms.h) and appends their sums to the program.
  *
  * The loss is followed back through linear instructions (sums, factors common to all batches) to divisions by a count.
  * The linear instructions are repeated for the dividend of each division, so that the program computes the sum of each
- * term without its division; the original loss stays. */
+ * term without its division. The program still computes the original loss. */
 #include "engine/program/loom-loss-terms.h"
 
 #include "engine/program/partition-sharding.h"
 
-#define MAX_COMPARED 4096 /* instructions; larger counts are taken to differ */
+#define MAX_COMPARED 4096 /* at most this many instructions are compared; larger counts are taken to differ */
 
 typedef struct
 {
   LoomProgram *p;
-  gboolean *of_batch;   /* by value: differs between batches */
-  gboolean *of_weights; /* by value: has a gradient with respect to trainable weights */
+  gboolean *of_batch;   /* by value: it differs between batches */
+  gboolean *of_weights; /* by value: it has a gradient with respect to trainable weights */
   gboolean *reached;    /* by value: the loss is linear in it */
   GArray **found;       /* by value: its terms; NULL: not computed yet */
 } Terms;
 
 typedef enum
 {
-  LEAF,    /* not linear in anything counted */
+  LEAF,    /* not linear in any sum with a count */
   COUNTED, /* operand 0 is a sum, operand 1 a count */
   LINEAR,  /* in the operands that linear_operands() returns */
 } Kind;
@@ -116,7 +116,7 @@ classify (const Terms *t, const LoomInstr *instr)
              : LEAF;
 }
 
-/* The operands of a LINEAR instruction that vary between batches, as bits. */
+/* The operands of a LINEAR instruction that vary between batches, a bit each. */
 static guint
 linear_operands (const Terms *t, const LoomInstr *instr)
 {
@@ -127,8 +127,8 @@ linear_operands (const Terms *t, const LoomInstr *instr)
   return 3;
 }
 
-/* Marks the values in which the loss is linear, without recursion, since sums may be long. TRUE if a count is among
- * them. */
+/* Marks the values in which the loss is linear. Not recursive, since sums may be long. TRUE if a division by a count is
+ * among them. */
 static gboolean
 reach (const Terms *t, LoomValue loss)
 {
@@ -151,7 +151,7 @@ reach (const Terms *t, LoomValue loss)
   return has_count;
 }
 
-/* TRUE if both are computed alike, as the counts of two losses with the same targets are. */
+/* TRUE if both values are computed in the same way, as the counts of two losses with the same targets are. */
 static gboolean
 same (const Terms *t, LoomValue a, LoomValue b, int *left)
 {
@@ -185,7 +185,7 @@ add (const Terms *t, GArray *terms, LoomLossTerm term)
   g_array_append_val (terms, term);
 }
 
-/* The terms of v, whose sums have its type and shape. t owns them, since several values may need them. */
+/* The terms of v; their sums have v's type and shape. Owned by t, since several values may need them. */
 static GArray *
 terms_of (const Terms *t, LoomValue v)
 {
@@ -197,8 +197,8 @@ terms_of (const Terms *t, LoomValue v)
   return t->found[v];
 }
 
-/* Finds the terms of an instruction's result, given those of its operands, unless the result is a term itself. The
- * instruction is a copy, because the program may reallocate its own as it grows. */
+/* Finds the terms of an instruction's result, given those of its operands, unless the result is a term itself. `instr`
+ * is a copy, because the program may reallocate its instructions as it grows. */
 static void
 split (const Terms *t, LoomInstr instr)
 {

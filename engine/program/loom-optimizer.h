@@ -13,12 +13,12 @@ typedef struct
   double value;     /* default */
   double minimum, maximum;
   gboolean is_bool;           /* nesterov, amsgrad: fixed when the program is built */
-  gboolean is_fixed;          /* a number that is fixed then, too */
+  gboolean is_fixed;          /* a number that is fixed when the program is built */
   gboolean is_integer;        /* an integer, such as a number of steps */
-  const char *const *choices; /* fixed: the value is an index into this list; NULL: a number */
-  const char
-      *needs; /* the hyper-parameter without which this one has no effect: if that starts at 0, this one is fixed,
-                 because there is no momentum buffer for a later change, and an is_bool one is refused. NULL: none */
+  const char *const *choices; /* if not NULL, the value is an index into this list and is fixed */
+  /* The hyper-parameter without which this one has no effect; NULL: none. If that one is 0 at the start, this one
+   * is fixed (there is no momentum buffer for a later change), and an is_bool one is refused. */
+  const char *needs;
   const char *doc;
 } LoomHyper;
 
@@ -31,10 +31,10 @@ typedef struct
   const LoomOptimizer *optimizer;
   guint n;
   const int *slot;       /* the parameters' slots */
-  const LoomValue *grad; /* 0: no gradient; the caller leaves the parameter alone */
+  const LoomValue *grad; /* 0: there is no gradient, and the parameter is not changed */
   const double *hyper;   /* values in the order of optimizer->hyper */
-  const char *prefix;    /* of the names of the group's own scalar slots: "" or "group1." */
-  guint64 own;           /* bit k: hyper[k] is the group's own, not shared by all parameters */
+  const char *prefix;    /* the prefix of the group's scalar slots: "" or "group1." */
+  guint64 own;           /* bit k: hyper[k] belongs to the group and is not shared by all parameters */
   LoomValue grad_scale, finite, step;
 } LoomOptimizerCall;
 
@@ -42,28 +42,29 @@ struct _LoomOptimizer
 {
   const char *name, *title, *doc, *reference; /* "torch.optim.Adam" */
   const LoomHyper *hyper;                     /* ends with name NULL */
-  /* NULL if the step cannot be part of a program because it evaluates the loss a variable number of times (lbfgs,
-   * newton): then engine/train drives it. */
+  /* Emits the step. NULL if the step cannot be part of a program, because it evaluates the loss a variable number of
+   * times (lbfgs, newton); engine/train then computes it. */
   void (*emit) (const LoomOptimizerCall *call);
-  gboolean takes_no_gradients; /* weights change only by assign nodes ("none") */
+  gboolean takes_no_gradients; /* only assign nodes change weights ("none") */
 };
 
 const LoomOptimizer *const *loom_optimizers (void); /* NULL-terminated */
 const LoomOptimizer *loom_optimizer (const char *name);
-/* The index of a hyper-parameter, or -1. */
+/* The index of a hyper-parameter, or −1. */
 int loom_optimizer_find (const LoomOptimizer *optimizer, const char *name);
-/* TRUE if hyper[k] may change during training: then it is a scalar slot. */
+/* TRUE if hyper[k] may change during training; it is then a scalar slot. */
 gboolean loom_optimizer_is_live (const LoomOptimizer *optimizer, const double *hyper, guint k);
 
 /* Parameters with their own hyper-parameters. */
 typedef struct
 {
-  const char *prefix;  /* "group1.": of the names of its scalar slots */
-  guint64 own;         /* bit k: hyper[k] differs from the others' */
-  const double *hyper; /* all, in the optimizer's order */
+  const char *prefix;  /* the prefix of its scalar slots: "group1." */
+  guint64 own;         /* bit k: hyper[k] differs from that of ungrouped parameters */
+  const double *hyper; /* all hyper-parameters, in the optimizer's order */
 } LoomUpdateGroup;
 
-/* Outputs of a step that ends with update_gate: 1 if it wrote anything, and 1 if no fault was raised. */
+/* Outputs of a step that ends with update_gate: "go" is 1 if the step wrote its results, "sound" is 1 if no fault was
+ * raised. */
 #define LOOM_OUTPUT_STEP_WRITES "go"
 #define LOOM_OUTPUT_NO_FAULT    "sound"
 
@@ -78,19 +79,20 @@ typedef struct
 {
   const char *optimizer;
   const double *hyper;          /* in the optimizer's order */
-  double clip_norm, clip_value; /* 0: none */
+  double clip_norm, clip_value; /* the limits; 0: no clipping */
   LoomValue loss;
-  const char *state_device; /* holds the optimizer's states and runs its step; NULL: the parameters' device */
+  const char *state_device; /* where the optimizer's states are and its step runs; NULL: the parameters' device */
   const LoomUpdateGroup *groups;
-  const guint *group_of; /* by parameter: 0 for none, else 1 + its index in groups; NULL: no parameter has a group */
+  /* by parameter: 0 for no group, else 1 + the index in groups; NULL: no parameter has a group */
+  const guint *group_of;
 } LoomUpdateOptions;
 
 gboolean loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, const int *slot,
                            const LoomValue *grad, GError **error);
 
-/* Emits instead what a driven step needs: outputs "grad_norm", "finite" and "gradient.PARAMETER" for each unclipped
- * gradient, and the optimizer's numbers as scalar slots. The driver handles non-finite numbers and the step slot. State
- * that the forward pass updates is guarded as above. */
+/* For an optimizer whose step engine/train computes (emit is NULL): emits outputs "grad_norm", "finite" and
+ * "gradient.PARAMETER" for each unclipped gradient, and the optimizer's hyper-parameters as scalar slots. The caller
+ * handles non-finite numbers and the step slot. State that the forward pass updates is guarded as above. */
 void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
                           const int *slot, const LoomValue *grad);
 
@@ -98,8 +100,8 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
  * and are not saved. */
 #define LOOM_SLOT_ACCUMULATE "optimizer.accumulate."
 #define LOOM_SLOT_EMA        "optimizer.ema."
-/* Prefixes of the state that nodes carry from batch to batch (LoomCarry): of training, and of an evaluation, which is
- * not saved. A step that is not finite leaves the first unchanged. */
+/* Prefixes of the state that nodes carry from batch to batch (LoomCarry), in training and in an evaluation. The latter
+ * is not saved. A step that is not finite leaves the former unchanged. */
 #define LOOM_SLOT_CARRY          "optimizer.carry."
 #define LOOM_SLOT_CARRY_EVALUATE "evaluate.carry."
 
@@ -112,23 +114,24 @@ typedef struct
   guint n;
   const int *slot;
   const LoomValue *grad;
-  LoomValue count; /* the divisor of the term once all micro-batches are complete; 0: the gradients are of a mean over
-                      samples */
+  /* the divisor of the term's gradients after the last micro-batch; 0: they are gradients of a mean over samples */
+  LoomValue count;
 } LoomAccumulate;
 
-/* Emits the update of a micro-batch. Gradients of term t are added to the slots of loom_accumulate_slot(): those of a
- * mean over samples times the scalar "accumulate_weight" (the micro-batch's fraction of the step's samples), those of a
- * sum unscaled, with the count added to a scalar slot. If the scalar "accumulate_first" is not 0, all slots are taken
- * for 0. Declares "grad_norm" and "finite" of this micro-batch, and guards state that the forward pass updates as
- * above. The update is a separate program, whose gradients are loom_accumulated_gradients(). */
+/* Emits the update of a micro-batch, which adds its gradients to slots. For term t these are the slots of
+ * loom_accumulate_slot(). Gradients of a mean over samples are scaled by the scalar "accumulate_weight" (the
+ * micro-batch's fraction of the step's samples). Gradients of a sum are added unscaled, and the count is added to a
+ * scalar slot. If the scalar "accumulate_first" is not 0, the slots' old values are replaced by 0. Declares "grad_norm"
+ * and "finite" of this micro-batch, and guards state that the forward pass updates as above. The update itself is a
+ * separate program, which reads the gradients by loom_accumulated_gradients(). */
 void loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomAccumulate *terms);
-/* The gradients in the slots of `from`, a program that accumulates, after the last micro-batch of a step, as values of
- * p: arrays of int (slots of p) and of LoomValue. */
+/* Reads the accumulated gradients after the last micro-batch of a step. from: the program that accumulates. slots,
+ * grads: receive int (slots of p) and LoomValue (of p). */
 void loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slots, GArray *grads);
 
-/* Call after loom_emit_update(). Emits the moving average of every parameter that the program changes, as
- * torch.optim.swa_utils.get_ema_multi_avg_fn: the first step copies, each further one moves it by (1 - decay) of the
- * difference. A step that is not finite leaves it unchanged. */
+/* Emits the moving average of every parameter that the program changes, as torch.optim.swa_utils.get_ema_multi_avg_fn:
+ * the first step copies the parameter, each further step moves the average by (1 − decay) of the difference. A step
+ * that is not finite leaves it unchanged. Call after loom_emit_update(). */
 void loom_emit_average (LoomProgram *p, double decay);
 
 G_END_DECLS

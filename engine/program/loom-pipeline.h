@@ -8,9 +8,9 @@
  * each stage itself. A weight that nodes of several stages read belongs to the first of them, which sends it to the
  * others and sums its gradients. Each rank has only the slots of its stage (LoomSlot.is_placed).
  *
- * Every rank's calls are a part of one global order, that of the schedule's slots, so there are no deadlocks. If sends
- * never wait (kernels/comm.h), a stage receives a value when it needs it. If a send waits for its receive, as in NCCL,
- * stages exchange after each slot in the same order on both sides, usually one pass before the value is needed. */
+ * The calls of all ranks follow one global order, that of the schedule's slots, so they cannot deadlock. If sends never
+ * wait (kernels/comm.h), a stage receives a value when it needs it. If a send waits for its receive, as in NCCL, stages
+ * exchange after each slot in the same order on both sides, usually one pass before the value is needed. */
 #pragma once
 
 #include "engine/program/loom-program.h"
@@ -40,7 +40,7 @@ GArray *loom_pipeline_schedule (LoomPipelineKind kind, int stages, int micros, g
 /* The fraction of slots in which a stage is idle, counted: (K-1)/(M+K-1) for K stages and M micro-batches (Huang et al.
  * 2019, section 2.3). */
 double loom_pipeline_bubble (const GArray *schedule, int stages);
-/* The maximum number of micro-batches whose activations a stage keeps. */
+/* The maximum number of micro-batches whose activations a stage keeps at once. */
 int loom_pipeline_in_flight (const GArray *schedule, int stage);
 
 /* ---- stages ------------------------------------------------------------------ */
@@ -49,36 +49,36 @@ int loom_pipeline_in_flight (const GArray *schedule, int stage);
 typedef struct
 {
   int n;
-  GHashTable *node; /* path → GINT_TO_POINTER (stage + 1); nodes without an entry belong to the stage of the nodes that
-                       they follow */
-  GHashTable *slot; /* name → likewise: filled by the first program, and valid for all others */
-  gboolean meet;    /* a send waits for its receive: stages exchange after each slot */
+  /* path → GINT_TO_POINTER (stage + 1); a node without an entry belongs to the stage of the nodes before it */
+  GHashTable *node;
+  GHashTable *slot; /* name → the same; filled from the first program, valid for all others */
+  gboolean meet;    /* a send waits for its receive, so stages exchange after each slot */
 } LoomStages;
 
 LoomStages *loom_stages_new (int n);
 void loom_stages_free (LoomStages *stages);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStages, loom_stages_free)
-/* path is copied. */
+/* Assigns a node to a stage. path is copied. */
 void loom_stages_set (LoomStages *stages, const char *path, int stage);
-int loom_stages_get (const LoomStages *stages, const char *path); /* -1: it has none */
+int loom_stages_get (const LoomStages *stages, const char *path); /* -1: the node has no entry */
 
-/* Assigns slots to stages with the unpartitioned program, so that all ranks of a stage agree: after partitioning each
- * rank may read different slots. Errors: see loom_program_pipeline(). */
+/* Assigns slots to stages from the unpartitioned program, so that all ranks of a stage agree: after partitioning, ranks
+ * may read different slots. Errors: see loom_program_pipeline(). */
 gboolean loom_stages_assign_slots (LoomStages *stages, const LoomProgram *p, GError **error);
 
 typedef struct
 {
-  gint64 samples; /* of the batch, or of a replica's part of it */
-  int micros;     /* micro-batches; never more than samples */
+  gint64 samples; /* of the batch, or of a replica's part of the batch */
+  int micros;     /* number of micro-batches, at most the number of samples */
   int stage;      /* of this rank: its coordinate along LOOM_MESH_PIPELINE */
   LoomPipelineKind kind;
   LoomStages *stages;
 } LoomPipeline;
 
-/* The program of one stage, from a program that may be one rank's part already (loom-partition.h): replicas of a stage
- * exchange once in a step, for all micro-batches together; ranks with parts of weights exchange per-sample values once
- * for each micro-batch. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs are whole
- * on every rank. Errors are the same on all ranks: SHAPE if a node reads a result of a later stage, if one needs all
+/* Makes the program of one stage. p may be partitioned already (loom-partition.h): then replicas of a stage exchange
+ * once in a step, for all micro-batches together, and ranks with parts of weights exchange per-sample values once for
+ * each micro-batch. Slots, inputs and outputs keep their indices; inputs are whole batches, and outputs are whole on
+ * every rank. Errors, the same on all ranks: SHAPE if a node reads a result of a later stage, if a node needs all
  * micro-batches of a value that the pipeline is still computing, or if a part of the update belongs to no stage. */
 LoomProgram *loom_program_pipeline (const LoomProgram *p, const LoomPipeline *options, GError **error);
 

@@ -1,6 +1,7 @@
 /* The registry of primitives, and helpers of shape rules.
  *
- * Each family is a list in its own file; here they become one array, in the order of listings, and one hash table. */
+ * Each family is a list in its own file. The lists become one array, in the order of listings, and one hash table by
+ * name. */
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
 
@@ -96,7 +97,7 @@ loom_dtype_promote (LoomDType a, LoomDType b)
 {
   if (a == b)
     return a;
-  /* Neither 16-bit float includes the other. */
+  /* Neither of the two 16-bit floats can represent all values of the other. */
   if (MIN (a, b) == LOOM_F16 && MAX (a, b) == LOOM_BF16)
     return LOOM_F32;
   return MIN (a, b);

@@ -21,14 +21,15 @@ struct _LoomProgram
   GPtrArray *outputs;  /* LoomProgramOutput */
   GPtrArray *ports;    /* LoomProgramPort */
   GHashTable *slot_of; /* name → index + 1 */
-  GHashTable *port_of; /* likewise */
-  /* Paths and devices, each once. Not quarks, which are never freed and whose table is copied whenever it grows. */
+  GHashTable *port_of; /* the same for ports */
+  /* Paths and devices, each stored once. They are no quarks, because these are never freed and their table is copied
+   * whenever it grows. */
   GStringChunk *strings;
   GArray *passes;  /* LoomProgramPass */
-  char *too_large; /* the error, once a value had too many elements to count */
+  char *too_large; /* the error if a value has too many elements to count */
 };
 
-/* Takes or drops a reference on each program in the attributes. */
+/* Adds or removes a reference on each program in the attributes. */
 static void
 hold_bodies (const LoomPrim *prim, gpointer attrs, gboolean hold)
 {
@@ -64,7 +65,7 @@ free_slot (gpointer data)
   g_free (slot);
 }
 
-/* Inputs, outputs and ports all begin with their name. */
+/* Frees an input, output or port, all of which begin with their name. */
 static void
 free_named (gpointer data)
 {
@@ -206,7 +207,7 @@ loom_program_get_recomputed (const LoomProgram *p)
 }
 
 /* A broadcast value inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a value is
- * kept, so that building continues, and the program reports that it cannot be planned. */
+ * kept so that building continues, and the program reports that it cannot be planned. */
 static void
 check_size (LoomProgram *p, const LoomTensorDesc *desc)
 {
@@ -246,7 +247,8 @@ add_value (LoomProgram *p, const LoomTensorDesc *desc)
   return p->values->len - 1;
 }
 
-/* A body's outputs limit the results; other primitives have few more results than operands. */
+/* An upper bound for the number of results: the outputs of the first body; other primitives have few more results than
+ * operands. */
 static guint
 most_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in)
 {
@@ -262,7 +264,7 @@ most_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_i
   return most;
 }
 
-/* The types of an instruction's results, *n_out of them. (transfer full) */
+/* Computes the types of an instruction's results, *n_out of them. (transfer full) */
 static LoomTensorDesc *
 infer_results (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, guint *n_out)
 {
@@ -306,7 +308,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
     {
       LoomValueInfo *info;
 
-      /* Shape rules mark results that the attributes do not request. */
+      /* A shape rule marks results that the attributes do not request. */
       if (desc_is_absent (&result[i]))
         continue;
       instr->out[i] = add_value (p, &result[i]);

@@ -51,7 +51,7 @@ static const LoomHyper hyper[] = {
 const LoomOptimizer loom_optim_lbfgs = {
   .name = "lbfgs",
   .title = "L-BFGS",
-  .doc = "Learns the loss's curvature from past gradients. For small problems and one batch of all samples.",
+  .doc = "Estimates the loss's curvature from past gradients. For small problems and one batch of all samples.",
   .reference = "torch.optim.LBFGS",
   .hyper = hyper,
 };

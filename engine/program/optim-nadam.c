@@ -1,7 +1,7 @@
 /* The descriptor of NAdam: Adam with Nesterov momentum, as torch.optim.NAdam. */
 #include "engine/program/optim-private.h"
 
-/* Indices in the table below. */
+/* Indices of hyper-parameters in the table below. */
 enum
 {
   BETA1 = 1,
@@ -24,8 +24,8 @@ static const LoomHyper hyper[] = {
   { .name = NULL },
 };
 
-/* The product of the momentum's values so far. It depends on the step alone, so it is common to all tensors, groups and
- * devices. */
+/* The product of the momentum's values so far. It depends only on the step, so all tensors, groups and devices share
+ * it. */
 static LoomValue
 mu_product (const LoomOptimizerCall *call)
 {

@@ -1,4 +1,4 @@
-/* The descriptor of no optimizer: only the graph's assign nodes change weights. */
+/* The descriptor of "none": there is no optimizer, and only the graph's assign nodes change weights. */
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = { { .name = NULL } };

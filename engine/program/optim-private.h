@@ -1,5 +1,5 @@
-/* Shared by the optimizers' files: their descriptors, the hyper-parameters that several of them have, and the helpers
- * of loom-optimizer.c that emit a step. */
+/* The internal header of the optimizers: their descriptors, the hyper-parameters that several of them have, and the
+ * helpers of loom-optimizer.c that emit a step. */
 #pragma once
 
 #include "engine/program/loom-optimizer.h"
@@ -37,7 +37,7 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
 #define LOOM_HYPER_MAXIMIZE LOOM_HYPER_FLAG ("maximize", "Maximises the loss instead of minimising it.")
 #define LOOM_DECAY_BY_GRADIENT "L2 penalty: this times the weight is added to the gradient."
 
-/* Adam's table; AdamW's differs in its decay. */
+/* Adam's table; AdamW's has another weight decay. */
 #define LOOM_HYPER_ADAM(decay, decay_text)                                                                \
   {                                                                                                       \
     LOOM_HYPER_LR,                                                                                        \
@@ -53,9 +53,9 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, lo
 
 /* ---- emitting --------------------------------------------------------- */
 
-/* A hyper-parameter's start value. */
+/* The start value of a hyper-parameter. */
 double loom_optim_hyper (const LoomOptimizerCall *call, const char *name);
-/* A step's primitive and its state tensors per parameter. */
+/* The primitive of a step, and its state tensors for each parameter. */
 typedef struct
 {
   const char *prim;
@@ -63,20 +63,20 @@ typedef struct
   guint n_states;
   const char *const *states;
   double start;    /* initial value of the states */
-  guint n_extra;   /* scalars that the optimizer computes itself */
-  LoomValue extra; /* at most one */
+  guint n_extra;   /* number of scalars that the optimizer computes itself, at most 1 */
+  LoomValue extra; /* that scalar */
 } LoomOptimStep;
 
-/* Emits one step over all tensors and commits its results to parameters and states. The numeric hyper-parameters become
- * operands in the table's order, as scalar slots if they may change, followed by the extra scalar, the gradients'
- * scale, the finite flag and the step. */
+/* Emits one step over all tensors and commits its results to parameters and states. Its scalar operands are the numeric
+ * hyper-parameters in the table's order (scalar slots if they may change), the extra scalar, the factor for gradients,
+ * the finite flag and the step number. */
 void loom_optim_emit (const LoomOptimizerCall *call, const LoomOptimStep *step);
 /* Does the same for the steps of kernels/optim.h: fills in the number of tensors, maximize and
  * decoupled_weight_decay. */
 void loom_optim_emit_step (const LoomOptimizerCall *call, LoomStepAttrs attrs, const LoomOptimStep *step);
 /* The scalar slot of hyper-parameter k, or a constant if it is fixed. */
 LoomValue loom_optim_scalar (const LoomOptimizerCall *call, guint k);
-/* The step of Adam (optim-adam.c); decoupled: the decay is not added to the gradient, as in AdamW. */
+/* Emits the step of Adam (optim-adam.c). decoupled: the decay is not added to the gradient, as in AdamW. */
 void loom_optim_emit_adam (const LoomOptimizerCall *call, gboolean decoupled);
 
 G_END_DECLS

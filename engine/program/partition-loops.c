@@ -1,8 +1,8 @@
 /* Partitions loops: each rank runs the loop for its samples.
  *
- * The shardings of a body's results follow from its inputs'; carried values must have the same sharding before and
- * after an iteration, so shardings are iterated to a fixed point. A body that would need an exchange in each iteration
- * is not split: its operands are gathered once before the loop. */
+ * The shardings of a body's results follow from those of its inputs; carried values must have the same sharding before
+ * and after an iteration, so shardings are iterated to a fixed point. If a body would need an exchange in each
+ * iteration, the loop is not split: its operands are gathered once before it. */
 #include "engine/program/partition-state.h"
 
 gboolean
@@ -37,7 +37,7 @@ partition_choose_body (const Partition *outer, const LoomProgram *body, const Lo
   return ok;
 }
 
-/* The sharding of a row, and the sharding of a tensor with rows of this one. */
+/* The sharding of a row of a tensor; rows_of() is the inverse. */
 static LoomSharding
 row_of (LoomSharding sharding)
 {
@@ -52,8 +52,8 @@ rows_of (LoomSharding sharding)
   return sharding;
 }
 
-/* Takes the shardings of the body's results for carried values that start whole (mostly zeros). FALSE if they cannot
- * agree. */
+/* Sets the shardings of carried values that are whole at first (mostly zeros) to those of the body's results. FALSE if
+ * both cannot be equal. */
 static gboolean
 unify_carried (const LoomScanAttrs *a, LoomSharding *input, const LoomSharding *output, gboolean *changed)
 {

@@ -4,7 +4,7 @@
  * ln Σ exp, and two sums. */
 #include "engine/program/partition-state.h"
 
-/* No class: replaces targets whose class another rank has. Exact in a double. */
+/* Replaces targets whose class another rank has. Exact in a double, and no class number. */
 #define NO_CLASS (-9007199254740992)
 
 gboolean
@@ -30,7 +30,7 @@ both (LoomProgram *p, LoomValue a, LoomValue b)
   return loom_binary (p, LOOM_SCALAR_AND, a, b);
 }
 
-/* 1 if a class number is in [first, end). */
+/* 1 where a class number is in [first, end), else 0. */
 static LoomValue
 within (LoomProgram *p, LoomValue target, gint64 first, gint64 end)
 {
@@ -66,7 +66,7 @@ write_loss (Partition *self, const LoomInstr *instr, const LoomValue *in, LoomVa
   const gint64 all = desc_from (self, instr->in[0])->dim[1], n = value_desc (p, in[0])->dim[1],
                first = partition_rows (self, all, self->own.first);
   const LoomCrossEntropyAttrs attrs = { .ignore_index = NO_CLASS };
-  const LoomDType dtype = value_desc (p, in[0])->dtype, wide = dtype_wide (dtype);
+  const LoomDType dtype = value_desc (p, in[0])->dtype, wide = dtype_computed (dtype);
   LoomValue target = in[1], counts = counted (p, instr, target), mine, own[2], part[2], sum[2], top, lse;
 
   mine = both (p, counts, within (p, target, first, first + n));
@@ -98,7 +98,7 @@ with_class_axis (LoomProgram *p, LoomValue v)
   return loom_reshape (p, v, d.rank + 1, dim);
 }
 
-/* logits, target, ln Σ exp, g → g (softmax - 1 at the target's class), for the rank's own classes. */
+/* logits, target, ln Σ exp, g → the gradient of the rank's own logits: g·softmax, minus g at the target's class. */
 static void
 write_gradient (Partition *self, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {

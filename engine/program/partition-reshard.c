@@ -1,9 +1,9 @@
 /* Converts a rank's values between shardings (whole, split, partial, flat shard) with collectives and slices.
  *
- * A value is converted once, at its first use. Values that only the update uses wait in buckets, in the order of the
- * backward pass, and are exchanged as soon as a bucket is full. Gathered shards, unless they are vectors, are dropped
- * at the end of their region, so sharded parameters are gathered once for the forward pass and once for the backward
- * pass and take no memory in between. */
+ * A value is converted once, at its first use. Values that only the update uses are collected in buckets, in the order
+ * of the backward pass, and a bucket is exchanged as soon as it is full. Gathered values, unless they are vectors, are
+ * forgotten at the end of their region, so sharded parameters are gathered once for the forward pass and once for the
+ * backward pass and take no memory in between. */
 #include "engine/program/partition-state.h"
 
 gint64
@@ -58,7 +58,8 @@ bytes_of (const Partition *self, LoomValue v)
   return loom_desc_bytes (desc_from (self, v));
 }
 
-/* The type in which a value is exchanged. Scalars (a norm for clipping, a loss) are no gradients. */
+/* The type in which a value is exchanged: bf16 if requested, for f32 tensors whose sums are not reported to the user.
+ * Scalars (a norm for clipping, a loss) keep their type. */
 static LoomDType
 exchange_type (const Partition *self, LoomValue v)
 {
@@ -67,14 +68,15 @@ exchange_type (const Partition *self, LoomValue v)
   return self->options->bf16 && d->dtype == LOOM_F32 && d->rank > 0 && !self->exact[v] ? LOOM_BF16 : d->dtype;
 }
 
-/* Shards are gathered as they are. */
+/* The type of the value itself, in which shards are gathered. */
 static LoomDType
 own_type (const Partition *self, LoomValue v)
 {
   return desc_from (self, v)->dtype;
 }
 
-/* The length of the first bucket of a list: values of one type, up to a bucket's bytes and to `most`. */
+/* The length of the first bucket of a list: values of one type, up to the bytes of a bucket and at most `most`
+ * values. */
 static guint
 first_bucket (const Partition *self, guint n, const LoomValue *values, guint most,
               LoomDType (*type_of) (const Partition *self, LoomValue v))
@@ -128,18 +130,18 @@ partition_enqueue (Partition *self, LoomValue v)
 {
   PartitionBucket *b = &self->bucket[self->time[v] == PARTITION_LATE_SHARD];
 
-  if (!self->holds && b->values->len > 0
+  if (!self->holds_buckets && b->values->len > 0
       && exchange_type (self, g_array_index (b->values, LoomValue, 0)) != exchange_type (self, v))
     flush (self, b);
   g_array_append_val (b->values, v);
   b->bytes += bytes_of (self, v);
-  if (!self->holds && b->bytes >= self->options->bucket)
+  if (!self->holds_buckets && b->bytes >= self->options->bucket)
     flush (self, b);
 }
 
 /* ---- whole ------------------------------------------------------------------------ */
 
-/* Permutes an axis to the front, or back from there. */
+/* Permutes an axis to the front, or back to its position. */
 static LoomValue
 move_axis (LoomProgram *p, LoomValue v, int axis, gboolean back)
 {
@@ -302,7 +304,7 @@ whole_value (Partition *self, LoomValue v)
   return self->whole[v];
 }
 
-/* ---- parts of samples ---------------------------------------------------------------- */
+/* ---- split values ------------------------------------------------------------- */
 
 static LoomValue part_of (Partition *self, LoomValue v, LoomSharding sharding);
 
@@ -313,7 +315,7 @@ along (LoomSharding sharding, int axis)
   return sharding;
 }
 
-/* A part of a product, computed from a part of the operand with its rows or columns; 0: the axis is neither. */
+/* Computes a part of a product from a part of the operand that has its rows or columns; 0 if the axis is neither. */
 static LoomValue
 make_part_of_product (Partition *self, const LoomInstr *instr, LoomSharding sharding)
 {
@@ -327,7 +329,7 @@ make_part_of_product (Partition *self, const LoomInstr *instr, LoomSharding shar
   for (guint i = 0; i < instr->n_in; i++)
     {
       const LoomTensorDesc *d = instr->in[i] != 0 ? desc_from (self, instr->in[i]) : NULL;
-      /* Rows of the first operand, columns of the second, and the bias's. */
+      /* The axis of operand i: rows of the first operand, columns of the second, and the bias's only axis. */
       int axis = d == NULL ? -1 : i == 0 ? d->rank - (a->trans_a ? 1 : 2) : i == 1 ? d->rank - (a->trans_b ? 2 : 1) : 0;
 
       in[i] = d == NULL                      ? 0
@@ -337,8 +339,8 @@ make_part_of_product (Partition *self, const LoomInstr *instr, LoomSharding shar
   return loom_emit (self->r.to, instr->prim, instr->attrs, instr->n_in, in, NULL);
 }
 
-/* A part of an instruction's result if all ranks have its operands: computed from parts of these if that is as cheap;
- * else 0. */
+/* Computes a part of an instruction's result from parts of its operands, if all ranks have the operands and this is as
+ * cheap; else 0. */
 static LoomValue
 make_part (Partition *self, LoomValue v, LoomSharding sharding)
 {
@@ -408,7 +410,8 @@ part_of (Partition *self, LoomValue v, LoomSharding sharding)
   part = GPOINTER_TO_UINT (g_hash_table_lookup (self->parts, key));
   if (part != 0)
     return part;
-  /* Where the whole would be computed, whichever device reads the part (an optimizer whose states are on the host). */
+  /* The part is computed on the device of the whole value, also if an instruction on another device reads it (an
+   * optimizer whose states are on the host). */
   loom_program_get_origin (self->r.to, &origin, &device);
   if (info->producer != G_MAXUINT)
     loom_program_set_origin (self->r.to, origin, info->device);
@@ -421,7 +424,7 @@ part_of (Partition *self, LoomValue v, LoomSharding sharding)
   return part;
 }
 
-/* ---- shards and summands ------------------------------------------------------------ */
+/* ---- shards and partial values ------------------------------------------------ */
 
 LoomValue
 partition_slice_shard (const Partition *self, LoomValue whole)
@@ -461,7 +464,7 @@ pad_axis (const Partition *self, LoomValue own, int axis)
   return loom_pad (self->r.to, own, start, NULL, d.dim, 0);
 }
 
-/* A part padded with zeros to the whole. */
+/* A rank's part padded with zeros to the size of the whole. */
 static LoomValue
 pad_part (Partition *self, LoomValue v)
 {
@@ -486,7 +489,7 @@ pad_shard (Partition *self, LoomValue v)
   return loom_reshape (self->r.to, flat, d->rank, (const gint64 *)d->dim);
 }
 
-/* Zeros in v's shape that do not depend on v. */
+/* Zeros of v's shape that do not depend on v. */
 static LoomValue
 zeros_of (LoomProgram *p, LoomValue v)
 {
@@ -497,9 +500,9 @@ zeros_of (LoomProgram *p, LoomValue v)
   return loom_reshape (p, loom_pad (p, flat, &at, NULL, &total, 0), d.rank, (const gint64 *)d.dim);
 }
 
-/* The rank's summand of a value. Of a whole value the first rank adds all, the others zeros that read it too, unless it
- * is an input or state: otherwise an exchange that computes it would be dead code on those ranks, and they would drop
- * it. */
+/* The rank's summand of a value. Of a whole value the first rank adds all, and the others add zeros. The zeros depend
+ * on the value, unless it is an input or state: otherwise an exchange that computes it would be dead code on those
+ * ranks, and they would remove it. */
 static LoomValue
 summand_of (Partition *self, LoomValue v)
 {

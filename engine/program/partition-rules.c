@@ -1,5 +1,5 @@
-/* The sharding rules of primitives: each rule reads the shardings of the operands and chooses, for each, one with which
- * a rank can compute alone. The default is whole. */
+/* The sharding rules of primitives: each rule reads the shardings that the operands have, and chooses for each operand
+ * one with which a rank can compute its part alone. The default is whole. */
 #include "engine/program/partition-sharding.h"
 
 static const LoomSharding pending = { .kind = LOOM_SHARDING_PARTIAL };
@@ -57,7 +57,8 @@ axis_from_end (const LoomShardingCall *call, guint k)
   return is_split (call, k) ? call->in[k].rank - call->have[k].axis : 0;
 }
 
-/* Partial values pass through linear operations: a sum of partial values, or the product of one with a whole scalar. */
+/* TRUE if the operation is linear in its partial operands, so that its result is partial: a sum of partial values, or
+ * the product of one with a whole scalar. */
 static gboolean
 passes_sums (const LoomShardingCall *call, LoomScalarOp op)
 {
@@ -164,7 +165,7 @@ loom_shard_reduce (LoomShardingCall *call)
     }
 }
 
-/* Along the operation's axis every rank needs all elements. */
+/* Splits along any axis but `axis`, along which every rank needs all elements. */
 static void
 shard_except_axis (LoomShardingCall *call, int axis)
 {
@@ -188,7 +189,7 @@ loom_shard_cumsum (LoomShardingCall *call)
   shard_except_axis (call, ((const LoomCumsumAttrs *)call->attrs)->axis);
 }
 
-/* Operands that are indexed along an axis and split alike along another one. */
+/* For operands that are indexed along an axis; they are split along another one. */
 static void
 shard_by_index (LoomShardingCall *call, int axis)
 {
@@ -228,7 +229,7 @@ loom_shard_softmax (LoomShardingCall *call)
 
 /* ---- products ------------------------------------------------------------------- */
 
-/* The axis that is summed over. */
+/* The axis of a product's operand that is summed over. */
 static int
 summed_axis (const LoomTensorDesc *d, gboolean second, gboolean transposed)
 {
@@ -248,7 +249,8 @@ shard_leading (LoomShardingCall *call, int from_end)
   call->result[0] = split (call->out[0].rank - from_end);
 }
 
-/* The operand whose sharding takes precedence: weights are not exchanged, the other operand is. */
+/* The operand whose sharding takes precedence: a weight, because weights are not exchanged and the other operand can
+ * be. */
 static guint
 first_factor (const LoomShardingCall *call)
 {
@@ -284,7 +286,7 @@ loom_shard_matmul (LoomShardingCall *call)
             return;
           call->want[k] = call->have[k];
           call->want[other] = split_like (call->have[k], summed_axis (&call->in[other], other == 1, trans[other]));
-          /* One rank adds the bias, or each adds its summand. */
+          /* The bias is partial too: one rank adds it, or each rank adds its summand. */
           if (a->has_bias)
             call->want[2] = pending;
           call->result[0] = pending;
@@ -292,7 +294,7 @@ loom_shard_matmul (LoomShardingCall *call)
         }
       call->want[k] = call->have[k];
       call->result[0] = split_like (call->have[k], call->out[0].rank - (k == 0 ? 2 : 1));
-      /* Columns of the second operand are also the bias's. */
+      /* The bias is split like the columns of the second operand. */
       if (k == 1 && a->has_bias)
         call->want[2] = split_like (call->have[k], call->in[2].rank - 1);
       return;
@@ -489,7 +491,7 @@ loom_shard_permute (LoomShardingCall *call)
       call->result[0] = split_like (call->have[0], i);
 }
 
-/* The axis of the result that counts the operand's samples, with its blocks, or -1. */
+/* The axis of the reshaped result that has the operand's samples, and its blocks; −1: none. */
 static int
 find_axis (const LoomShardingCall *call, gint64 *blocks)
 {
@@ -540,7 +542,7 @@ is_left_alone (const LoomTensorDesc *x, const LoomTensorDesc *y, int axis, const
   return x->dim[axis] == y->dim[axis] && start[axis] == 0 && (step[axis] == 1 || step[axis] == 0);
 }
 
-/* The number of whole blocks of the split axis that a slice or pad from `start` on covers; 0: it cuts a block. */
+/* The number of whole blocks of the split axis that a slice or pad covers from `start` on; 0 if it cuts a block. */
 static gint64
 count_blocks (const LoomShardingCall *call, const int64_t *start, const int64_t *step)
 {

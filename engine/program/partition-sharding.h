@@ -1,4 +1,5 @@
-/* The sharding of a value over ranks (LoomSharding), and the rules by which primitives choose it. */
+/* The sharding of a value over ranks (LoomSharding), and the declarations of the rules by which primitives choose
+ * it. */
 #pragma once
 
 #include "engine/program/loom-partition.h"
@@ -9,19 +10,22 @@ G_BEGIN_DECLS
 typedef enum
 {
   LOOM_SHARDING_REPLICATED,
-  LOOM_SHARDING_SPLIT,   /* along `axis`, of samples or features, each with the same number of elements */
+  LOOM_SHARDING_SPLIT,   /* split: along `axis`, of samples or features, into parts of equal size */
   LOOM_SHARDING_PARTIAL, /* partial: the value is the sum over the ranks */
   LOOM_SHARDING_FLAT,    /* flat: a range of the elements of the tensor, as divided by loom_comm_shard() */
-  LOOM_SHARDING_MINIMUM, /* the value is the minimum over the ranks: 1 if all have 1 */
-  LOOM_SHARDING_LOCAL    /* statistics of a rank's own samples; elsewhere the mean over ranks weighted by samples */
+  /* minimum: the value is the minimum over the ranks; a flag that is 1 if it is 1 on all ranks */
+  LOOM_SHARDING_MINIMUM,
+  /* local: statistics of a rank's own samples; the whole is the mean over ranks weighted by samples */
+  LOOM_SHARDING_LOCAL
 } LoomShardingKind;
 
 typedef struct
 {
   LoomShardingKind kind;
   int axis;
-  gint64 blocks; /* the axis consists of this many blocks, each of which is split (positions of a text, each with all
-                    samples); 0: one */
+  /* the axis consists of this many blocks, each of which is split (positions of a sequence, each with all samples); 0:
+   * it is one block */
+  gint64 blocks;
 } LoomSharding;
 
 static inline gboolean
@@ -31,23 +35,24 @@ loom_sharding_equal (LoomSharding a, LoomSharding b)
          && (a.kind != LOOM_SHARDING_SPLIT || (a.axis == b.axis && MAX (a.blocks, 1) == MAX (b.blocks, 1)));
 }
 
-/* An instruction of the original program. A rule may change `want` and sets `result`; by default results are whole and
- * operands wanted whole. */
+/* The arguments of a sharding rule: an instruction of the original program. A rule sets `result` and may change `want`;
+ * by default results are whole, and operands are wanted whole. */
 struct _LoomShardingCall
 {
   const void *attrs;
   guint n_in, n_out;
   const LoomTensorDesc *in, *out; /* an absent operand or unwanted result has dtype LOOM_N_DTYPES */
-  const LoomSharding *have;       /* of the operands */
+  const LoomSharding *have;       /* by operand: its sharding */
   const gboolean *is_zero;        /* by operand: it is a constant 0 */
   const gboolean *is_weight;      /* by operand: it is state, which should not be exchanged */
-  gint64 samples; /* of the whole batch, or the number of ranks if weights are split: an axis can be split if its size
-                     is a multiple of it */
+  /* of the whole batch; if weights are split, the number of ranks. An axis can be split if its size is a multiple of
+   * it */
+  gint64 samples;
   gboolean of_weights;     /* weights are split, and all ranks have the same samples */
-  gboolean divides_update; /* the instruction is part of the update, of which each rank computes its shards */
+  gboolean divides_update; /* the instruction is part of an update that is sharded */
   gboolean divides_norm;   /* the norm of gradients is summed by shards, even if the update is not sharded */
-  gboolean keeps_sums;     /* each rank accumulates its own sums, which are exchanged elsewhere */
-  LoomSharding *want;      /* of the operands */
+  gboolean keeps_sums;     /* each rank accumulates its own sums, which another program exchanges */
+  LoomSharding *want;      /* by operand: the sharding in which the instruction reads it */
   LoomSharding *result;
 };
 
@@ -55,8 +60,9 @@ struct _LoomShardingCall
 
 void loom_shard_elementwise (LoomShardingCall *call, LoomScalarOp op);
 void loom_shard_same (LoomShardingCall *call);    /* the result is operand 0 in another type, or detached */
-void loom_shard_convert (LoomShardingCall *call); /* the same, also for shards */
-/* Permutations of rows and instructions that use one: marks for partition-visit.c; by default whole operands. */
+void loom_shard_convert (LoomShardingCall *call); /* the same, also for flat shards */
+/* Permutations of rows, and instructions that use them. The rules only mark them for partition-visit.c; by default
+ * operands are whole. */
 void loom_shard_order (LoomShardingCall *call);
 void loom_shard_visit (LoomShardingCall *call);
 void loom_shard_reduce (LoomShardingCall *call);
@@ -89,10 +95,11 @@ void loom_shard_scatter (LoomShardingCall *call);
 
 void loom_shard_grad_stats (LoomShardingCall *call);
 void loom_shard_step (LoomShardingCall *call);
-void loom_shard_step_by_kind (LoomShardingCall *call); /* of LoomStepAttrs, some of which need norms of tensors */
+/* for LoomStepAttrs, some of whose steps need norms of whole tensors */
+void loom_shard_step_by_kind (LoomShardingCall *call);
 /* TRUE for the step of an optimizer, of either kind. */
 gboolean loom_sharding_is_step (const LoomPrim *prim);
-/* Handles element-wise instructions on shards or accumulated sums; FALSE: it is none. */
+/* Chooses the shardings of element-wise instructions on shards or accumulated sums; FALSE if it is none. */
 gboolean loom_shard_update (LoomShardingCall *call, LoomScalarOp op, gboolean passes_sums);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
 /* Partitions the update: each rank has a range of the elements of every tensor.
  *
- * Element-wise work runs on such ranges as on whole tensors. For a step that scales by a tensor's norm the tensors are
- * gathered one at a time, so the memory needed is that of the largest. The sum of squares of all gradients is always a
- * sum over ranges, so its bits do not depend on what is sharded. */
+ * Element-wise instructions work on such ranges as on whole tensors. For a step that scales by the norm of a tensor,
+ * the tensors are gathered one at a time, so the memory needed is that of the largest. The sum of squares of all
+ * gradients is always a sum over ranges, so its bits do not depend on what is sharded. */
 #include "engine/program/partition-state.h"
 
 #include "kernels/optim.h"
@@ -26,7 +26,7 @@ want_all (LoomShardingCall *call, guint n, LoomSharding sharding)
 }
 
 /* Gradients → the sum of their squares, and whether all are finite. While gradients are accumulated, each rank sums
- * only its own, since no step uses the result. */
+ * only its own, because no step uses the result. */
 void
 loom_shard_grad_stats (LoomShardingCall *call)
 {
@@ -40,7 +40,7 @@ loom_shard_grad_stats (LoomShardingCall *call)
   call->result[1] = (LoomSharding){ .kind = LOOM_SHARDING_MINIMUM };
 }
 
-/* Each tensor's operands and results have the sharding of the parameter. */
+/* The operands and results of a parameter have the parameter's sharding. */
 static void
 shard_step_of_parts (LoomShardingCall *call, guint n)
 {
@@ -67,7 +67,7 @@ loom_shard_step (LoomShardingCall *call)
     call->result[o] = shard;
 }
 
-/* TRUE if it scales a step by the tensor's norm. */
+/* TRUE if the step is scaled by norms of whole tensors. */
 static gboolean
 takes_whole (const LoomStepAttrs *a)
 {
@@ -96,7 +96,7 @@ loom_shard_step_by_kind (LoomShardingCall *call)
       call->want[k] = call->result[k] = call->have[k];
 }
 
-/* Step for tensor t alone: whole parameter, gradient and states, and the shards of its results. */
+/* Writes the step of tensor t alone: gathers parameter, gradient and states, and takes the shards of its results. */
 static void
 write_step_of (const Partition *self, guint i, guint t, const LoomValue *in, LoomValue *out)
 {

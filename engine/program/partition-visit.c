@@ -1,10 +1,10 @@
 /* Partitions `visit` and its permutations of rows: each rank sorts the rows of its own samples, or the nodes of its own
  * trees, and visits those.
  *
- * A permutation of a rank's own rows is no part of the global permutation, but the rows it looks up are the same. So
- * each rank sorts its own rows if all readers of the permutation look up, add up or visit rows, and if bodies compute
- * each row independently without an exchange. Random numbers depend on a row's position in its group, so bodies that
- * draw them take the rows of all ranks. */
+ * The permutation of a rank's own rows is not a part of the global permutation, but looking up rows by it finds the
+ * same rows. So each rank sorts its own rows if all readers of the permutation look up, add up or visit rows, and if
+ * bodies compute each row independently without an exchange. Random numbers depend on a row's position in its group, so
+ * bodies that draw them take the rows of all ranks. */
 #include "engine/program/partition-state.h"
 
 #include "engine/program/program-visit.h"

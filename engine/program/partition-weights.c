@@ -1,10 +1,10 @@
-/* Partitions weights (tensor parallelism): which slots are split, and how instructions on split weights are written if
- * they become several.
+/* Partitions weights (tensor parallelism): decides which slots are split, and writes instructions on split weights that
+ * become several.
  *
- * A product with weights split by columns gives each rank columns of the result; one split by rows takes those and
- * gives summands, so that the pair needs one exchange in each direction (Shoeybi et al. 2019, arXiv:1909.08053, section
- * 3). An embedding table split by rows is of the second kind: each rank looks up its own rows, and zeros replace the
- * others. */
+ * A product with weights that are split by columns computes columns of the result on each rank. A product with weights
+ * that are split by rows takes such columns and computes a partial result, so the pair needs one exchange in each
+ * direction (Shoeybi et al. 2019, arXiv:1909.08053, section 3). An embedding table that is split by rows is of the
+ * second kind: each rank looks up its own rows, and zeros replace the others. */
 #include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -95,7 +95,7 @@ partition_weight_choose (Partition *self, guint i, LoomShardingCall *call)
       g_hash_table_insert (self->row_tables, GUINT_TO_POINTER (instr->in[1]), GSIZE_TO_POINTER (call->in[0].dim[0]));
       return TRUE;
     }
-  /* The gradient of a split table: rows are added where they were looked up. */
+  /* The gradient of a split table: each rank adds the rows that it has looked up. */
   if (instr->prim->sharding == loom_shard_scatter_add_rows
       && g_hash_table_lookup (self->row_tables, GUINT_TO_POINTER (instr->in[0]))
              == GSIZE_TO_POINTER (call->out[0].dim[0]))
@@ -106,7 +106,7 @@ partition_weight_choose (Partition *self, guint i, LoomShardingCall *call)
   return FALSE;
 }
 
-/* The value of which v is a view. */
+/* The value of which v is a view, or v. */
 static LoomValue
 root_of (const Partition *self, LoomValue v)
 {
@@ -147,7 +147,7 @@ partition_weight_reduce_early (Partition *self)
 
 /* ---- writing ------------------------------------------------------------------- */
 
-/* Sums of squares of split gradients are summed over ranks, those of whole gradients are added once. */
+/* Sums of squares of split gradients are summed over ranks; those of whole gradients are added once. */
 static gboolean
 write_grad_stats (Partition *self, const LoomInstr *instr, const LoomSharding *want, const LoomValue *in,
                   LoomValue *out)
@@ -180,8 +180,8 @@ write_grad_stats (Partition *self, const LoomInstr *instr, const LoomSharding *w
   return TRUE;
 }
 
-/* Indices into the rank's own `rows` rows of a table, 0 for rows of other ranks, and a mask of its own. An invalid
- * index stays invalid. */
+/* Converts indices to the rank's own `rows` rows of a table, 0 for rows of other ranks; *mine: the mask of own rows. An
+ * invalid index stays invalid. */
 static LoomValue
 own_rows (Partition *self, LoomValue index, gint64 rows, LoomValue *mine)
 {
@@ -199,7 +199,7 @@ own_rows (Partition *self, LoomValue index, gint64 rows, LoomValue *mine)
 #undef NUMBER
 }
 
-/* Rows [i…, d…] where `mine` [i…] holds, zeros elsewhere. */
+/* rows [i…, d…] where `mine` [i…] is true, zeros elsewhere. */
 static LoomValue
 keep_rows (LoomProgram *p, LoomValue rows, LoomValue mine)
 {

@@ -1,4 +1,4 @@
-/* The state of partitioning a program among pipeline stages, shared by the files that do it. */
+/* The state of partitioning a program among pipeline stages (Pipeline), and the functions that its files call. */
 #pragma once
 
 #include "engine/program/loom-pipeline.h"
@@ -6,16 +6,16 @@
 
 G_BEGIN_DECLS
 
-#define PIPELINE_EVERYWHERE (-1) /* each stage that needs it computes it */
-#define PIPELINE_PER_STAGE  (-2) /* of an instruction: each stage computes it for its own operands */
+#define PIPELINE_EVERYWHERE (-1) /* each stage that needs the value computes it */
+#define PIPELINE_PER_STAGE  (-2) /* an instruction that each stage computes for its own operands */
 
-#define PIPELINE_ALL G_MAXUINT64 /* stages, a bit each */
+#define PIPELINE_ALL G_MAXUINT64 /* all stages, a bit each */
 
-/* Bits: why an instruction must wait. */
+/* Reasons, as bits, why an instruction can run only later. */
 enum
 {
-  PIPELINE_LATE_FORWARD = 1 << 0, /* for the forward passes of all micro-batches */
-  PIPELINE_LATE_BACKWARD = 1 << 1 /* for their backward passes */
+  PIPELINE_LATE_FORWARD = 1 << 0, /* it needs the forward passes of all micro-batches */
+  PIPELINE_LATE_BACKWARD = 1 << 1 /* it needs their backward passes */
 };
 
 typedef struct
@@ -24,24 +24,26 @@ typedef struct
   const LoomPipeline *options;
   int micros, stages;
   Partition *part;          /* by micro-batch; all write into one program */
-  LoomPartition *partition; /* likewise */
+  LoomPartition *partition; /* by micro-batch */
   /* Of values: */
-  int *owner;        /* the stage that computes it, or PIPELINE_EVERYWHERE */
-  gboolean *summed;  /* the sum of micro-batches' summands; readers get the sum */
-  gboolean *dynamic; /* its stage computes it from micro-batches */
+  int *owner;        /* the stage that computes the value, or PIPELINE_EVERYWHERE */
+  gboolean *summed;  /* the value is the sum of the micro-batches' summands, and readers get the sum */
+  gboolean *dynamic; /* its stage computes it for each micro-batch */
   guint8 *late;
-  guint64 *need_forward, *need_backward; /* stages to which it is sent per micro-batch, for their passes */
-  guint64 *need_before, *need_after;     /* stages to which the whole value is sent before or after all passes */
-  guint *number;                         /* of what is sent, for its tag */
-  LoomValue *sum;                        /* so far, in the new program */
-  gboolean *complete;                    /* the whole value exists */
-  gboolean *opaque;                      /* see Partition */
+  /* the stages to which it is sent for each micro-batch, for forward and backward passes */
+  guint64 *need_forward, *need_backward;
+  guint64 *need_before, *need_after; /* the stages to which the whole value is sent before or after all passes */
+  guint *number;                     /* the number of the sent value, for its tag */
+  LoomValue *sum;                    /* the sum so far, in the new program */
+  gboolean *complete;                /* the whole value exists in the new program */
+  gboolean *opaque;                  /* see Partition.opaque */
   /* Of instructions: */
-  int *stage;        /* the stage that computes it, or one of the above */
+  int *stage;        /* the stage that computes it, or one of the constants above */
   gboolean *is_live; /* a result is needed */
   gboolean *divided; /* each micro-batch has its own call */
-  gboolean *written; /* by instruction and micro-batch; undivided ones use the first */
-  int *slot_owner;   /* by slot */
+  /* by instruction and micro-batch (the first one if it is not divided): it is in the new program */
+  gboolean *written;
+  int *slot_owner; /* by slot: its stage */
 } Pipeline;
 
 static inline gboolean
@@ -53,18 +55,18 @@ pipeline_is_here (const Pipeline *self, int owner)
 /* ---- pipeline-stages.c ----------------------------------------------------- */
 
 gboolean pipeline_find_owners (Pipeline *self, GError **error);
-const LoomInstr *pipeline_producer_of (const Pipeline *self, LoomValue v); /* NULL: an input, or state */
+const LoomInstr *pipeline_producer_of (const Pipeline *self, LoomValue v); /* NULL: v is an input or state */
 /* The instruction's name in an error. */
 const char *pipeline_name_of (const LoomInstr *instr);
-/* TRUE for exchanges among ranks of one stage: its replicas, or the parts of its weights. */
+/* TRUE for an exchange among ranks of one stage: its replicas, or the parts of its weights. */
 gboolean pipeline_is_exchange (const LoomInstr *instr);
-/* Returns FALSE. */
+/* Sets a SHAPE error and returns FALSE. */
 gboolean pipeline_fault (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean pipeline_no_stage (const LoomInstr *instr, GError **error);
 
 /* ---- pipeline-transfers.c ------------------------------------------------------ */
 
-/* Fills all of the above except `written`. */
+/* Computes everything above except `written`. */
 gboolean pipeline_analyse (Pipeline *self, GError **error);
 
 /* ---- pipeline-values.c ----------------------------------------------------- */
@@ -75,7 +77,7 @@ pipeline_target (const Pipeline *self)
   return self->part[0].r.to;
 }
 
-/* The value of v for micro-batch m. */
+/* Stores the value of v for micro-batch m. */
 static inline void
 pipeline_set_local (Pipeline *self, int m, LoomValue v, LoomValue local)
 {
@@ -83,23 +85,23 @@ pipeline_set_local (Pipeline *self, int m, LoomValue v, LoomValue local)
 }
 
 LoomTensorDesc pipeline_part_desc (const Pipeline *self, LoomValue v, int m);
-/* Sets v's whole value for all micro-batches. */
+/* Stores the whole value of v for all micro-batches. */
 void pipeline_set_whole (Pipeline *self, LoomValue v, LoomValue whole);
 LoomValue pipeline_whole (const Pipeline *self, LoomValue v);
-/* Joins the micro-batches' parts of v once all are computed. */
+/* Concatenates the micro-batches' parts of v, when all are computed. */
 LoomValue pipeline_join_parts (Pipeline *self, LoomValue v);
-/* Adds a micro-batch's summand; after the last one v is whole. */
+/* Adds the summand of a micro-batch; after the last one v is whole. */
 void pipeline_add_summand (Pipeline *self, LoomValue v, int m);
 
-/* Call before writing an undivided instruction. With a single micro-batch the passes are those of the undivided
- * program, which are written on demand; with several it does nothing. */
+/* Prepares for writing an undivided instruction. If there is a single micro-batch, its passes are those of the
+ * undivided program and are written when needed; with several it does nothing. */
 void pipeline_set_single_micro_batch (Pipeline *self, const LoomInstr *instr);
 
-/* Sends the value of micro-batch `micro`, or the whole (-1). exchange_slot: see LoomTransferAttrs. */
+/* Sends the value of a micro-batch, or the whole value (micro −1). exchange_slot: see LoomTransferAttrs. */
 void pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, int exchange_slot);
 LoomValue pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micro, int exchange_slot);
-/* Sends a whole value, which its stage has by now, to the stages that need it: one send to a single stage or, with
- * `together`, one broadcast to several. */
+/* Sends a whole value from its stage to the stages that need it: one send to a single stage or, with `together`, one
+ * broadcast to several. */
 void pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together);
 
 G_END_DECLS

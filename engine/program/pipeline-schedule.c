@@ -1,7 +1,7 @@
 /* Makes the schedule of a pipeline: the order of the micro-batches' passes on each stage.
  *
- * Each stage has a list of passes. A pass begins in the first slot in which its stage is free and the previous stage
- * (in the backward pass: the next one) has finished the same micro-batch. */
+ * Each stage has a list of passes. A pass begins in the first slot in which its stage is free and the stage before it
+ * (in the backward pass: the stage after it) has finished the same micro-batch. */
 #include "engine/program/loom-pipeline.h"
 
 /* The k-th pass of a stage. Backward passes are in the order of micro-batches, so that sums have the same bits for
@@ -43,7 +43,7 @@ loom_pipeline_schedule (LoomPipelineKind kind, int stages, int micros, gboolean 
   GArray *events = g_array_new (FALSE, FALSE, sizeof (LoomPipelineEvent));
   int n = micros * (training ? 2 : 1);
   g_autofree int *next = g_new0 (int, (gsize)stages + 1), *free_at = g_new0 (int, (gsize)stages + 1);
-  /* The end of each pass by stage, direction and micro-batch; 0: not scheduled yet. */
+  /* The slot in which each pass ends, by stage, direction and micro-batch; 0: not scheduled yet. */
   g_autofree int *end = g_new0 (int, (gsize)stages * 2 * (gsize)micros + 1);
   gboolean moved = TRUE;
 
@@ -56,7 +56,7 @@ loom_pipeline_schedule (LoomPipelineKind kind, int stages, int micros, gboolean 
             LoomPipelineEvent e = pass_of (kind, stages, micros, training, s, next[s]);
             gboolean is_end = s == (e.backward ? stages - 1 : 0);
             int other = is_end ? s : e.backward ? s + 1 : s - 1;
-            /* The last stage starts the backward pass of a micro-batch after its own forward pass. */
+            /* The last stage can begin the backward pass of a micro-batch after its own forward pass. */
             int ready = !is_end      ? end[(other * 2 + e.backward) * micros + e.micro]
                         : e.backward ? end[(s * 2) * micros + e.micro]
                                      : -1;

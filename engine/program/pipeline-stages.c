@@ -1,9 +1,9 @@
 /* Assigns instructions and slots to pipeline stages.
  *
- * An instruction of a node and its gradient belong to the node's stage; values of inputs and hyper-parameters alone are
- * computed on every stage. The update of a parameter belongs to the parameter's stage; scalars from several stages'
- * scalars (a norm, whether all is finite) are computed on every stage. If replicas of stages exchange several values in
- * one call, each stage has a call for its own. */
+ * An instruction of a node and its gradient belong to the node's stage; values that depend only on inputs and
+ * hyper-parameters are computed on every stage. The update of a parameter belongs to the parameter's stage; scalars
+ * that combine scalars of several stages (a norm, whether all is finite) are computed on every stage. If replicas of
+ * stages exchange several values in one call, each stage has a call for its own values. */
 #include "engine/program/pipeline-private.h"
 
 #include "engine/program/loom-optimizer.h"
@@ -106,7 +106,7 @@ own_slot (Pipeline *self, int slot, int stage)
     self->owner[s->read] = stage;
 }
 
-/* The slot of the parameter of a state, or -1. */
+/* The slot of the parameter to which a state belongs, or −1. */
 static int
 parameter_slot (const Pipeline *self, const LoomSlot *slot)
 {
@@ -118,11 +118,12 @@ parameter_slot (const Pipeline *self, const LoomSlot *slot)
 static const char *
 own_name (const LoomSlot *slot)
 {
-  /* An evaluation with averages has them under their own names. */
+  /* In an evaluation with averages, parameters have the names of the averages. */
   return g_str_has_prefix (slot->name, LOOM_SLOT_EMA) ? slot->name + strlen (LOOM_SLOT_EMA) : slot->name;
 }
 
-/* Assigns the slots that an earlier program has assigned, and others to the first stage whose nodes read them. */
+/* Assigns slots: those that an earlier program has assigned in the same way, others to the first stage whose nodes read
+ * them. */
 static void
 own_slots (Pipeline *self)
 {
@@ -167,7 +168,7 @@ own_states (Pipeline *self)
     }
 }
 
-/* TRUE for an exchange of values of several stages: each exchanges its own. */
+/* TRUE for an exchange of values of several stages, each of which exchanges its own. */
 static gboolean
 is_per_stage (const Pipeline *self, const LoomInstr *instr)
 {
@@ -188,8 +189,8 @@ set_per_stage (Pipeline *self, guint i)
       self->owner[instr->out[o]] = self->owner[instr->in[o]];
 }
 
-/* The stage of an instruction of a pass; without a node's stage, that of its last operand in the forward pass and of
- * its first in the backward pass. */
+/* Finds the stage of an instruction of a pass. If its node has no stage, it is the stage of its last operand in the
+ * forward pass, and of its first operand in the backward pass. */
 static gboolean
 stage_of_pass (Pipeline *self, guint i, GError **error)
 {
@@ -250,7 +251,7 @@ stage_of_update (Pipeline *self, guint i, GError **error)
       set_per_stage (self, i);
       return TRUE;
     }
-  /* A step that writes nothing ends there, on all ranks. */
+  /* If a step writes nothing, it ends at the gate on all ranks. */
   if (instr->prim->flags & LOOM_PRIM_GATE)
     {
       self->stage[i] = PIPELINE_EVERYWHERE;
@@ -279,7 +280,7 @@ stage_of_update (Pipeline *self, guint i, GError **error)
   return TRUE;
 }
 
-/* Assigns a slot to the stage that computes its next value, unless every stage does. */
+/* Assigns a slot to the stage that computes its next value, unless every stage computes it. */
 static void
 own_written_slots (Pipeline *self)
 {
@@ -306,7 +307,7 @@ pipeline_find_owners (Pipeline *self, GError **error)
 
       if (!(updates ? stage_of_update (self, i, error) : stage_of_pass (self, i, error)))
         return FALSE;
-      /* States follow a parameter that the pass has assigned to a stage. */
+      /* The passes have assigned parameters to stages; their states are assigned to the same stages. */
       if (!updates && i + 1 < loom_program_n_instrs (self->p)
           && loom_program_instr (self->p, i + 1)->region == LOOM_REGION_UPDATE)
         own_states (self);

@@ -1,10 +1,10 @@
 /* Analyses a program before its stages are written: chooses the shardings of each instruction's operands and results
- * for every micro-batch, and determines which values stages need from each other and when these are available: per
- * micro-batch, before all passes, or after them. Programs that cannot be pipelined, such as one whose backward pass
- * needs all micro-batches at once, are refused here with an error. */
+ * for every micro-batch, and determines which values stages need from each other and when these are available (per
+ * micro-batch, before all passes, or after them). A program that cannot be pipelined, for example because its backward
+ * pass needs all micro-batches at once, is refused here with an error. */
 #include "engine/program/pipeline-private.h"
 
-/* ---- parts of micro-batches ------------------------------------------------------- */
+/* ---- shardings for micro-batches ---------------------------------------------- */
 
 static gboolean
 is_whole (LoomSharding sharding)
@@ -12,8 +12,8 @@ is_whole (LoomSharding sharding)
   return sharding.kind == LOOM_SHARDING_REPLICATED;
 }
 
-/* Replicas of a stage exchange values of all micro-batches together, after summing over these, so ranks exchange once
- * in a step. A per-sample exchange, as of features, runs for each micro-batch. */
+/* Replicas of a stage exchange the sum of all micro-batches, so they exchange once in a step. A per-sample exchange, as
+ * of features, runs for each micro-batch. */
 static void
 decide_exchange (Partition *part, guint i)
 {
@@ -34,8 +34,8 @@ decide_exchange (Partition *part, guint i)
  *
  * A single micro-batch is the batch, so nothing is split: stages then compute one after another, in the order of the
  * undivided program. The rules could not split a batch of one sample anyway, because an axis of size 1 looks like a
- * broadcast one. This depends on the number of micro-batches, not of samples, because replicas with one and two samples
- * must exchange in one order. */
+ * broadcast one. The number of micro-batches decides, not the number of samples, because replicas with one and two
+ * samples must exchange in the same order. */
 static void
 decide (Pipeline *self, Partition *part)
 {
@@ -101,9 +101,9 @@ find_live (Pipeline *self)
       mark_producer (self, loom_program_instr (self->p, i)->in[k]);
 }
 
-/* ---- when ------------------------------------------------------------------------------ */
+/* ---- availability ------------------------------------------------------------- */
 
-/* TRUE if an instruction reads the whole of a value that its stage computes per micro-batch. */
+/* TRUE if an instruction reads all of a value that its stage computes per micro-batch. */
 static gboolean
 needs_all_micro_batches (const Pipeline *self, guint i, guint k)
 {
@@ -118,7 +118,7 @@ needs_all_micro_batches (const Pipeline *self, guint i, guint k)
   return self->summed[v] || (!is_whole (have) && !loom_sharding_equal (have, want));
 }
 
-/* The passes that must finish before operand k can be read. */
+/* The passes that must be finished before operand k can be read. */
 static guint8
 passes_before (const Pipeline *self, guint i, guint k)
 {
@@ -195,17 +195,17 @@ fault_comes_late (const LoomInstr *instr, const LoomInstr *maker, GError **error
 {
   return pipeline_fault (
       error,
-      "“%s” needs “%s” for each micro-batch, but another stage knows it only after all of them. Give both the same "
+      "“%s” needs “%s” for each micro-batch, but another stage computes it only after all of them. Give both the same "
       "stage, the last one.",
       pipeline_name_of (instr), maker != NULL ? pipeline_name_of (maker) : "a weight");
 }
 
-/* Of values that stages do not have during their passes, because they follow from one that another stage sends after
- * all passes. */
+/* Values that stages do not have during their passes, because they depend on a value that another stage sends after all
+ * passes. */
 typedef struct
 {
-  guint64 *stages;  /* without the value */
-  LoomValue *cause; /* what is sent */
+  guint64 *stages;  /* by value: the stages without it */
+  LoomValue *cause; /* by value: the sent value on which it depends */
 } Waits;
 
 static gboolean
@@ -245,8 +245,8 @@ note_waits (const Pipeline *self, guint i, Waits *waits, GError **error)
   return TRUE;
 }
 
-/* Marks results of the backward pass that follow from values of other stages. FALSE if a forward pass reads one, as
- * after the operator `gradient`: the other stage sends such a value only in the backward pass. */
+/* Marks results of the backward pass that depend on values of other stages. FALSE if a forward pass reads one, as after
+ * the operator `gradient`: the other stage sends it only in the backward pass. */
 static gboolean
 note_crossing (const Pipeline *self, guint i, gboolean *crosses, GError **error)
 {
@@ -304,7 +304,8 @@ note_need (Pipeline *self, guint i, guint k, guint64 to, GError **error)
   return TRUE;
 }
 
-/* Of lists of tensors each stage needs those of its own parameters, and all scalars. */
+/* Of lists of tensors each stage needs those of its own parameters, and all scalars. A gradient may be constant, which
+ * every stage computes; a parameter or a state belongs to a stage. */
 static gboolean
 per_stage_needs (Pipeline *self, guint i, GError **error)
 {
@@ -318,7 +319,7 @@ per_stage_needs (Pipeline *self, guint i, GError **error)
       gboolean is_step = loom_sharding_is_step (instr->prim);
       int owner = self->owner[instr->in[k]], at;
 
-      if (owner == PIPELINE_EVERYWHERE && value_desc (self->p, instr->in[k])->rank > 0)
+      if (owner == PIPELINE_EVERYWHERE && is_step && k / n != 1 && value_desc (self->p, instr->in[k])->rank > 0)
         return pipeline_no_stage (instr, error);
       if (owner == PIPELINE_EVERYWHERE || !is_step)
         continue;

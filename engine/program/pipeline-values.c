@@ -1,5 +1,5 @@
-/* Stores the values of a stage's program (per micro-batch, or whole) and emits what converts them: the sends and
- * receives between stages, the concatenation of micro-batches, and the sums over them. */
+/* Stores the values of a stage's program (per micro-batch, or whole) and emits conversions between these: sends and
+ * receives between stages, concatenations of micro-batches, and sums over them. */
 #include "engine/program/pipeline-private.h"
 
 #include <string.h>
@@ -44,9 +44,9 @@ transfer_attrs (const Pipeline *self, const LoomTensorDesc *d, LoomValue v, int 
   return attrs;
 }
 
-/* Exchanges get the node and the region of the exchanged value. */
+/* Sets the node and the region of an exchange to those of the exchanged value. */
 static void
-place_exchange (Pipeline *self, LoomValue v)
+set_exchange_origin (Pipeline *self, LoomValue v)
 {
   const LoomValueInfo *info = loom_value_info (self->p, v);
 
@@ -62,7 +62,7 @@ pipeline_send (Pipeline *self, LoomValue v, LoomValue local, int to, int micro, 
   LoomTransferAttrs attrs = transfer_attrs (self, value_desc (pipeline_target (self), local), v, to, micro);
 
   attrs.exchange_slot = exchange_slot;
-  place_exchange (self, v);
+  set_exchange_origin (self, v);
   loom_emit (pipeline_target (self), loom_prim ("send"), &attrs, 1, &local, NULL);
 }
 
@@ -72,7 +72,7 @@ pipeline_receive (Pipeline *self, LoomValue v, const LoomTensorDesc *d, int micr
   LoomTransferAttrs attrs = transfer_attrs (self, d, v, self->owner[v], micro);
 
   attrs.exchange_slot = exchange_slot;
-  place_exchange (self, v);
+  set_exchange_origin (self, v);
   return loom_emit (pipeline_target (self), loom_prim ("receive"), &attrs, 0, NULL, NULL);
 }
 
@@ -98,7 +98,7 @@ pipeline_exchange (Pipeline *self, LoomValue v, guint64 to, gboolean together)
       LoomTransferAttrs attrs = transfer_attrs (self, value_desc (self->p, v), v, self->owner[v], -1);
       LoomValue in = self->owner[v] == own ? pipeline_whole (self, v) : 0, out;
 
-      place_exchange (self, v);
+      set_exchange_origin (self, v);
       out = loom_emit (pipeline_target (self), loom_prim ("broadcast"), &attrs, in != 0, &in, NULL);
       if (in == 0)
         {
@@ -168,7 +168,7 @@ concat_parts (Pipeline *self, LoomValue v)
   return blocks ? fold_axis (pipeline_target (self), whole, sharding.axis, 0) : whole;
 }
 
-/* The mean of micro-batches' statistics, weighted by their samples. */
+/* The mean of the micro-batches' statistics, weighted by their samples. */
 static LoomValue
 mean_of_parts (Pipeline *self, LoomValue v)
 {
@@ -198,7 +198,7 @@ pipeline_add_summand (Pipeline *self, LoomValue v, int m)
 {
   LoomProgram *p = pipeline_target (self);
   LoomDType dtype = value_desc (self->p, v)->dtype;
-  LoomValue part = loom_cast (p, local_value (&self->part[m], v), self->micros > 1 ? dtype_wide (dtype) : dtype);
+  LoomValue part = loom_cast (p, local_value (&self->part[m], v), self->micros > 1 ? dtype_computed (dtype) : dtype);
 
   self->sum[v] = m == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, self->sum[v], part);
   if (m + 1 == self->micros)

@@ -1,9 +1,9 @@
 /* Writes the program of one pipeline stage.
  *
- * Passes come in the order of the schedule: each receives its values, computes, and sends; or, if stages exchange after
- * each slot, the values of the slot's passes follow, in the order of stages, on both senders and receivers. Everything
- * else is written at its first use. Values that all ranks exchange after the passes (norms, losses, gradients of shared
- * weights) keep the order of the undivided program. */
+ * Passes are written in the order of the schedule. A pass receives its values, computes, and sends. If stages exchange
+ * after each slot instead, the values of the slot's passes follow, in the order of stages, on both senders and
+ * receivers. Everything else is written at its first use. Values that all ranks exchange after the passes (norms,
+ * losses, gradients of shared weights) keep the order of the undivided program. */
 #include "engine/program/pipeline-private.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ write_undivided (Pipeline *self, guint i)
       pipeline_set_whole (self, instr->out[o], local_value (&self->part[0], instr->out[o]));
 }
 
-/* The indices, in `at`, of those of n values that are on this stage; returns their number. */
+/* Finds those of n values that are on this stage: stores their indices in `at` and returns their number. */
 static guint
 find_on_stage (const Pipeline *self, guint n, const LoomValue *values, guint *at)
 {
@@ -111,7 +111,7 @@ write_exchange (Pipeline *self, guint i)
     }
   prim_collective_choose (instr->prim, attrs, own, at);
   pipeline_set_single_micro_batch (self, instr);
-  loom_rewrite_place (&self->part[0].r, instr);
+  loom_rewrite_set_origin (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, own, in, out);
   for (guint k = 0; k < own; k++)
     if (instr->out[at[k]] != 0)
@@ -147,7 +147,7 @@ write_step (Pipeline *self, guint i)
     }
   *(int *)attrs = (int)own;
   pipeline_set_single_micro_batch (self, instr);
-  loom_rewrite_place (&self->part[0].r, instr);
+  loom_rewrite_set_origin (&self->part[0].r, instr);
   loom_emit (pipeline_target (self), instr->prim, attrs, n_in, in, out);
   for (guint list = 0; list < results; list++)
     for (guint k = 0; k < own; k++)
@@ -163,6 +163,15 @@ reduce_stages (LoomProgram *p, LoomReduceOp op, LoomValue v)
   return loom_emit (p, loom_prim ("stage_reduce"), &attrs, 1, &v, NULL);
 }
 
+/* TRUE if this stage's statistics include a gradient. Every stage computes a constant one, and the first counts it. */
+static gboolean
+counts_gradient (const Pipeline *self, LoomValue grad)
+{
+  const int owner = self->owner[grad];
+
+  return self->options->stage == (owner == PIPELINE_EVERYWHERE ? 0 : owner);
+}
+
 /* Writes the sum of squares of all gradients and the finite flag: each stage's own, then all stages' together. */
 static void
 write_stats (Pipeline *self, guint i)
@@ -175,13 +184,13 @@ write_stats (Pipeline *self, guint i)
   LoomValue out[2];
 
   for (guint k = 0; k < instr->n_in; k++)
-    if (pipeline_is_here (self, self->owner[instr->in[k]]))
+    if (counts_gradient (self, instr->in[k]))
       {
         ensure_whole (self, instr->in[k]);
         in[attrs.n++] = pipeline_whole (self, instr->in[k]);
       }
   pipeline_set_single_micro_batch (self, instr);
-  loom_rewrite_place (&self->part[0].r, instr);
+  loom_rewrite_set_origin (&self->part[0].r, instr);
   if (attrs.n > 0)
     loom_emit (p, instr->prim, &attrs, (guint)attrs.n, in, out);
   else
@@ -203,7 +212,7 @@ ensure_made (Pipeline *self, LoomValue v, int m)
     return;
   if (instr == NULL)
     {
-      /* An input is a whole batch. */
+      /* An input has the whole batch, so a micro-batch's value is a slice of it. */
       LoomTensorDesc d = pipeline_part_desc (self, v, m);
       gint64 start[LOOM_MAX_RANK]
           = { partition_rows (&self->part[m], value_desc (self->p, v)->dim[0], self->part[m].own.first) };
@@ -212,7 +221,7 @@ ensure_made (Pipeline *self, LoomValue v, int m)
       return;
     }
   if (!pipeline_is_here (self, self->owner[v]))
-    g_error ("stage %d: %s has not come from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
+    g_error ("stage %d: %s was not received from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
   write_divided (self, i, m);
 }
 
@@ -229,7 +238,7 @@ ensure_whole (Pipeline *self, LoomValue v)
   if (instr == NULL)
     return;
   if (!pipeline_is_here (self, self->owner[v]) && self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
-    g_error ("stage %d: all of %s has not come from stage %d", self->options->stage, pipeline_name_of (instr),
+    g_error ("stage %d: the whole of %s was not received from stage %d", self->options->stage, pipeline_name_of (instr),
              self->owner[v]);
   if (self->stage[i] == PIPELINE_PER_STAGE)
     {
@@ -248,7 +257,7 @@ ensure_whole (Pipeline *self, LoomValue v)
     ensure_made (self, v, m);
   if (self->part[0].have[v].kind == LOOM_SHARDING_REPLICATED)
     return;
-  loom_rewrite_place (&self->part[0].r, instr);
+  loom_rewrite_set_origin (&self->part[0].r, instr);
   pipeline_set_whole (self, v, pipeline_join_parts (self, v));
 }
 
@@ -262,7 +271,7 @@ is_of_pass (const Pipeline *self, guint i, const LoomPipelineEvent *e)
 
   if (!self->is_live[i] || !self->divided[i] || self->stage[i] != e->stage || instr->region != region)
     return FALSE;
-  /* An instruction that waits for other micro-batches is written where it is needed. */
+  /* An instruction that waits for other micro-batches is not written in a pass, but at its first use. */
   for (guint o = 0; o < instr->n_out && !e->backward; o++)
     if (instr->out[o] != 0 && self->late[instr->out[o]] != 0)
       return FALSE;
@@ -294,7 +303,7 @@ send_of (Pipeline *self, guint i, int micro, int exchange_slot)
         pipeline_send (self, instr->out[o], local_value (&self->part[micro], instr->out[o]), s, micro, exchange_slot);
 }
 
-/* Receives the value of another stage's pass for this one. */
+/* Receives an operand of this pass that another stage's pass has sent. */
 static void
 receive_of (Pipeline *self, guint i, int micro, int exchange_slot)
 {
@@ -428,7 +437,7 @@ write_after (Pipeline *self)
       if (self->stage[i] == PIPELINE_PER_STAGE
           && loom_program_instr (self->p, i)->prim->sharding == loom_shard_grad_stats)
         write_stats (self, i);
-      /* If a step ends on all ranks here, none may wait for a send after this point. */
+      /* A step may end at the gate on all ranks, after which no rank may wait for a send. */
       if (loom_program_instr (self->p, i)->prim->flags & LOOM_PRIM_GATE)
         write_undivided (self, i);
       exchange_results (self, i, self->need_after, TRUE);
@@ -450,7 +459,7 @@ write_ends (Pipeline *self, LoomValue *next)
         continue;
       if (!pipeline_is_here (self, self->slot_owner[s]))
         {
-          next[s] = loom_program_read (pipeline_target (self), (int)s); /* not on this stage */
+          next[s] = loom_program_read (pipeline_target (self), (int)s); /* a slot of another stage is unchanged */
           continue;
         }
       ensure_whole (self, slot->commit);
@@ -539,7 +548,7 @@ pipeline_clear (Pipeline *self)
   g_free (self->slot_owner);
 }
 
-/* All micro-batches write into one program. Inputs are whole. */
+/* Begins the new program: all micro-batches write into it, and its inputs are whole batches. */
 static void
 begin (Pipeline *self)
 {

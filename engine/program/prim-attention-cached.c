@@ -2,7 +2,7 @@
  * in place and attends to all positions so far. It has no gradient. */
 #include "engine/program/prim-private.h"
 
-/* q, k, v, keys, values, place → keys', values', y */
+/* q, k, v, keys, values, position → keys', values', y */
 static gboolean
 infer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -33,7 +33,7 @@ infer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *
   return TRUE;
 }
 
-/* Keys and values are updated in place. */
+/* Keys' and values' overwrite keys and values. */
 static guint
 updates (const void *attrs, guint result)
 {
@@ -48,7 +48,7 @@ describe (const void *attrs)
   return g_strdup_printf ("scale=%g", a->scale);
 }
 
-/* Assumes that half of the cache is filled. */
+/* Counts half of the cache as filled. */
 static double
 flops (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {

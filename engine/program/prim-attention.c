@@ -1,4 +1,4 @@
-/* Scaled dot-product attention and its gradient as composites, so that back ends need not store the matrix of logits;
+/* Scaled dot-product attention and its gradient, as composites, so that back ends need not store the matrix of logits;
  * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
 #include "engine/program/partition-sharding.h"
 
@@ -10,11 +10,11 @@
 #define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
 #define MAX_IN    11 /* of attention_grad */
-#define NUMBERS   4  /* the index of seed, step and position: of attention, and of attention_grad */
+#define NUMBERS   4  /* the index of the operands seed, step and position */
 #define NUMBERS_G 8
 
-/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions heads with common keys are a separate axis: queries are [N, K,
- * H/K, T, E], keys [N, K, 1, S, E]. */
+/* q [N,H,T,E], k [N,K,S,E], v [N,K,S,D]. In expansions, heads of queries that share keys are a separate axis: queries
+ * are [N, K, H/K, T, E], keys [N, K, 1, S, E]. */
 typedef struct
 {
   LoomDType dtype;
@@ -35,7 +35,7 @@ sizes_of (const LoomTensorDesc *q, const LoomTensorDesc *k, const LoomTensorDesc
                   .depth = v->dim[3] };
 }
 
-/* in: q, k, v and, after `between` other operands, the mask. */
+/* in: q, k, v, then `between` other operands, then the mask. */
 static gboolean
 check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint between, char **why)
 {
@@ -62,7 +62,7 @@ check (const LoomAttentionAttrs *a, guint n_in, const LoomTensorDesc *in, guint 
   return TRUE;
 }
 
-/* in: seed, step and position after `before` others, if the attributes request them. */
+/* in: `before` other operands, then seed, step and position if the attributes request them. */
 static gboolean
 check_numbers (const LoomAttentionAttrs *a, guint n_in, guint before, const LoomTensorDesc *in, const LoomTensorDesc *q,
                char **why)
@@ -86,12 +86,12 @@ infer_attention (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTe
     return FALSE;
   out[0] = in[0];
   out[0].dim[3] = in[2].dim[3];
-  out[1] = loom_desc_make (dtype_wide (in[0].dtype), 3, in[0].dim);
+  out[1] = loom_desc_make (dtype_computed (in[0].dtype), 3, in[0].dim);
   *n_out = 2;
   return TRUE;
 }
 
-/* g, q, k, v, lse, [delta], [mask], [y], [seed, step, place] → dq, dk, dv */
+/* g, q, k, v, lse, [delta], [mask], [y], [seed, step, position] → dq, dk, dv */
 static gboolean
 infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                       char **why)
@@ -121,7 +121,7 @@ infer_attention_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, L
 /* ---- expansions ------------------------------------------------------- */
 
 static LoomValue
-wide_queries (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
+group_queries (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
 {
   return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, s->per_group, s->queries, columns });
 }
@@ -132,7 +132,7 @@ wide_keys (LoomProgram *p, const Sizes *s, LoomValue v, gint64 columns)
   return loom_reshape (p, v, 5, (gint64[]){ s->n, s->groups, 1, s->keys, columns });
 }
 
-/* [N or 1, H or 1, T or 1, S] to match logits [N, K, H/K, T, S]. */
+/* A mask [N or 1, H or 1, T or 1, S], in a shape that broadcasts against logits [N, K, H/K, T, S]. */
 static LoomValue
 broadcast_mask (LoomProgram *p, const Sizes *s, LoomValue mask)
 {
@@ -157,7 +157,7 @@ static LoomValue
 logits (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q, LoomValue k, LoomValue mask)
 {
   LoomValue low = loom_const (p, s->dtype, -INFINITY);
-  LoomValue v = MUL (loom_matmul (p, wide_queries (p, s, q, s->width), wide_keys (p, s, k, s->width), FALSE, TRUE),
+  LoomValue v = MUL (loom_matmul (p, group_queries (p, s, q, s->width), wide_keys (p, s, k, s->width), FALSE, TRUE),
                      loom_const (p, s->dtype, a->scale));
 
   if (a->has_mask && value_desc (p, mask)->dtype == LOOM_BOOL)
@@ -171,7 +171,7 @@ logits (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, LoomValue q
   return v;
 }
 
-/* x, or 0 where x is -∞, so that subtracting it from such a logit does not give NaN. */
+/* x, or 0 where x is -∞: subtracting -∞ from a logit of -∞ would be NaN. */
 static LoomValue
 finite_or_zero (LoomProgram *p, const Sizes *s, LoomValue x)
 {
@@ -179,21 +179,21 @@ finite_or_zero (LoomProgram *p, const Sizes *s, LoomValue x)
                        x, loom_const (p, s->dtype, 0));
 }
 
-/* Converts 16-bit floats to f32, in which the softmax is computed; wide has MAX_IN values. */
+/* Converts 16-bit floats to f32, in which the softmax is computed. converted: receives up to MAX_IN values. */
 static void
-widen (LoomProgram *p, guint n, const LoomValue *in, LoomValue *wide)
+convert_to_f32 (LoomProgram *p, guint n, const LoomValue *in, LoomValue *converted)
 {
   for (guint i = 0; i < n; i++)
     {
       LoomDType dtype = in[i] != 0 ? value_desc (p, in[i])->dtype : LOOM_BOOL;
 
-      wide[i] = loom_dtype_is_float (dtype) ? loom_cast (p, in[i], dtype_wide (dtype)) : in[i];
+      converted[i] = loom_dtype_is_float (dtype) ? loom_cast (p, in[i], dtype_computed (dtype)) : in[i];
     }
 }
 
 /* The dropout factors of the weights [N, K, H/K, T, S]: 0 or 1/(1 - dropout), from seed, step and position. */
 static LoomValue
-kept (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in)
+dropout_factors (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in)
 {
   LoomRandomTo attrs = { .kernel = { LOOM_RANDOM_UNIFORM, a->stream },
                          .dtype = s->dtype,
@@ -212,46 +212,46 @@ expand_attention (LoomProgram *p, const LoomInstr *instr, const LoomValue *given
   LoomDType dtype = value_desc (p, given[0])->dtype;
   LoomValue in[MAX_IN];
 
-  widen (p, instr->n_in, given, in);
+  convert_to_f32 (p, instr->n_in, given, in);
   Sizes s = sizes_of (value_desc (p, in[0]), value_desc (p, in[1]), value_desc (p, in[2]));
-  LoomValue score = logits (p, a, &s, in[0], in[1], a->has_mask ? in[3] : 0), top, e, sum, some;
+  LoomValue logit = logits (p, a, &s, in[0], in[1], a->has_mask ? in[3] : 0), top, e, sum, some;
 
-  top = loom_detach (p, finite_or_zero (p, &s, loom_reduce (p, LOOM_REDUCE_MAX, score, 1u << 4, TRUE)));
-  e = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, top));
+  top = loom_detach (p, finite_or_zero (p, &s, loom_reduce (p, LOOM_REDUCE_MAX, logit, 1u << 4, TRUE)));
+  e = loom_unary (p, LOOM_SCALAR_EXP, SUB (logit, top));
   sum = loom_reduce (p, LOOM_REDUCE_SUM, e, 1u << 4, TRUE);
-  /* If no key is kept the sum is 0, and so is e. */
+  /* If a mask excludes every key, the sum is 0, and so is e. */
   some = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, sum, loom_const (p, s.dtype, 0)), sum,
                        loom_const (p, s.dtype, 1));
   e = loom_binary (p, LOOM_SCALAR_DIV, e, some);
   if (a->dropout > 0)
-    e = MUL (e, kept (p, a, &s, in + NUMBERS));
+    e = MUL (e, dropout_factors (p, a, &s, in + NUMBERS));
   out[0] = loom_matmul (p, e, wide_keys (p, &s, in[2], s.depth), FALSE, FALSE);
   out[0] = loom_cast (p, loom_reshape (p, out[0], 4, (gint64[]){ s.n, s.heads, s.queries, s.depth }), dtype);
   out[1] = loom_reshape (p, ADD (loom_unary (p, LOOM_SCALAR_LOG, sum), top), 3, (gint64[]){ s.n, s.heads, s.queries });
 }
 
 /* The softmax weights P with dropout factors K, and the gradient P·(K·g·vᵀ - delta) of the logits, both [N, K, H/K, T,
- * S]. in: those of attention_grad. */
+ * S]. in: the operands of attention_grad. */
 static LoomValue
 logit_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const Sizes *s, const LoomValue *in, LoomValue *weights)
 {
-  LoomValue score = logits (p, a, s, in[1], in[2], a->has_mask ? in[6] : 0);
-  LoomValue dp = loom_matmul (p, wide_queries (p, s, in[0], s->depth), wide_keys (p, s, in[3], s->depth), FALSE, TRUE);
+  LoomValue logit = logits (p, a, s, in[1], in[2], a->has_mask ? in[6] : 0);
+  LoomValue dp = loom_matmul (p, group_queries (p, s, in[0], s->depth), wide_keys (p, s, in[3], s->depth), FALSE, TRUE);
   LoomValue delta = in[5] != 0 ? in[5] : loom_reduce (p, LOOM_REDUCE_SUM, MUL (in[0], in[7]), 1u << 3, FALSE);
 
-  *weights = loom_unary (p, LOOM_SCALAR_EXP, SUB (score, finite_or_zero (p, s, wide_queries (p, s, in[4], 1))));
+  *weights = loom_unary (p, LOOM_SCALAR_EXP, SUB (logit, finite_or_zero (p, s, group_queries (p, s, in[4], 1))));
   if (a->dropout > 0)
     {
-      LoomValue keeps = kept (p, a, s, in + NUMBERS_G), ds;
+      LoomValue keeps = dropout_factors (p, a, s, in + NUMBERS_G), ds;
 
-      ds = MUL (*weights, SUB (MUL (dp, keeps), wide_queries (p, s, delta, 1)));
+      ds = MUL (*weights, SUB (MUL (dp, keeps), group_queries (p, s, delta, 1)));
       *weights = MUL (*weights, keeps);
       return ds;
     }
-  return MUL (*weights, SUB (dp, wide_queries (p, s, delta, 1)));
+  return MUL (*weights, SUB (dp, group_queries (p, s, delta, 1)));
 }
 
-/* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads with common keys. */
+/* dv = Pᵀ·g, dq = scale·dS·k, dk = scale·dSᵀ·q, summed over the heads that share keys. */
 static void
 expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *given, LoomValue *out)
 {
@@ -259,15 +259,15 @@ expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *
   LoomDType dtype = value_desc (p, given[1])->dtype;
   LoomValue in[MAX_IN];
 
-  widen (p, instr->n_in, given, in);
+  convert_to_f32 (p, instr->n_in, given, in);
   LoomTensorDesc q = *value_desc (p, in[1]), k = *value_desc (p, in[2]), v = *value_desc (p, in[3]);
   Sizes s = sizes_of (&q, &k, &v);
   LoomValue weights, ds = logit_gradient (p, a, &s, in, &weights);
 
   ds = MUL (ds, loom_const (p, s.dtype, a->scale));
   out[0] = loom_matmul (p, ds, wide_keys (p, &s, in[2], s.width), FALSE, FALSE);
-  out[1] = loom_matmul (p, ds, wide_queries (p, &s, in[1], s.width), TRUE, FALSE);
-  out[2] = loom_matmul (p, weights, wide_queries (p, &s, in[0], s.depth), TRUE, FALSE);
+  out[1] = loom_matmul (p, ds, group_queries (p, &s, in[1], s.width), TRUE, FALSE);
+  out[2] = loom_matmul (p, weights, group_queries (p, &s, in[0], s.depth), TRUE, FALSE);
   out[0] = loom_reshape (p, out[0], 4, q.dim);
   out[1] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[1], 1u << 2, FALSE), 4, k.dim);
   out[2] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, out[2], 1u << 2, FALSE), 4, v.dim);
@@ -277,14 +277,14 @@ expand_attention_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *
 
 /* ---- gradient --------------------------------------------------------- */
 
-/* A trained mask is usually small compared with the logits, but its gradient needs all of them. */
+/* The gradient of a trained mask needs all logits, so it is computed by the expansion. */
 static LoomValue
 mask_gradient (LoomProgram *p, const LoomAttentionAttrs *a, const LoomValue *given)
 {
   LoomTensorDesc d = *value_desc (p, given[6]);
   LoomValue in[MAX_IN];
 
-  widen (p, a->dropout > 0 ? MAX_IN : NUMBERS_G, given, in);
+  convert_to_f32 (p, a->dropout > 0 ? MAX_IN : NUMBERS_G, given, in);
   Sizes s = sizes_of (value_desc (p, in[1]), value_desc (p, in[2]), value_desc (p, in[3]));
   LoomValue weights, ds = logit_gradient (p, a, &s, in, &weights);
 
@@ -303,7 +303,7 @@ gradient_attention (const LoomGradCall *call)
 
   if (g == 0)
     g = loom_fill (p, y.dtype, 4, y.dim, 0);
-  /* No kernel adds the contribution of lse's gradient to delta, so delta is computed here. */
+  /* No kernel adds the contribution of lse's cotangent to delta, so it is added here. */
   if (call->grad[1] != 0)
     delta = SUB (loom_reduce (p, LOOM_REDUCE_SUM,
                               MUL (loom_cast (p, g, rows.dtype), loom_cast (p, instr->out[0], rows.dtype)), 1u << 3,
@@ -336,8 +336,8 @@ gradient_attention (const LoomGradCall *call)
 
 /* ---- listings --------------------------------------------------------- */
 
-/* " in-place" with the sizes and, for each operand or result with strides, its rows' strides: measurements are stored
- * by it. */
+/* " in-place", the sizes and, for each operand or result with strides, the strides of its rows. Measurements of
+ * in-place calls are stored under this text. */
 static char *
 describe_strides (const LoomAttentionAttrs *a)
 {
@@ -369,7 +369,8 @@ describe_attention (const void *attrs)
                           drops != NULL ? drops : "", lies != NULL ? lies : "");
 }
 
-/* Two products of all queries with all keys, or five, and five operations a logit. q is operand `first`. */
+/* Two products of all queries with all keys (five in the gradient), and five operations for each logit. q is operand
+ * `first`. */
 static double
 flops_of (const LoomAttentionAttrs *a, const LoomTensorDesc *in, int first, double products_q, double products_v)
 {
@@ -413,8 +414,7 @@ draws_attention (const void *attrs)
 /* ---- ranks -------------------------------------------------------------- */
 
 /* Samples are on the first axis and heads on the second, and each is independent. An operand common to all samples or
- * heads is whole, and its gradient is a sum. Several heads of queries may use one of keys and are then kept
- * together. */
+ * heads is whole, and its gradient is a sum. Heads of queries that share a head of keys stay together. */
 static void
 shard_attention (LoomShardingCall *call)
 {

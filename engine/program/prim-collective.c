@@ -1,6 +1,6 @@
 /* The primitives of collectives (all_reduce, reduce_scatter, unshard, all_gather), which partitioning inserts
- * (partition-reshard.c). The planner makes their kernels from a communicator (plan-collective.c), not a back end. They
- * have no gradients, because a program is partitioned after differentiation. */
+ * (partition-reshard.c). The planner makes their kernels from a communicator (plan-collective.c). They have no
+ * gradients, because a program is partitioned after differentiation. */
 #include "engine/program/partition-sharding.h"
 
 static gboolean
@@ -34,7 +34,7 @@ infer_all_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
-/* The axis of samples is the default and is not printed. */
+/* The axis in a listing. The data axis is the default and is not printed. */
 static const char *
 along (LoomMeshAxis axis)
 {
@@ -52,7 +52,8 @@ describe_all_reduce (const void *attrs)
   return g_strdup_printf ("%s n=%u%s", name[a->op], a->n, along (a->along));
 }
 
-/* Along another axis of the mesh each rank reduces what it has: its samples, its shard, or its summand. */
+/* Along another axis of the mesh each rank reduces its own value, whatever its sharding: samples, a shard, or a
+ * summand. */
 static void
 shard_all_reduce (LoomShardingCall *call)
 {
@@ -170,7 +171,7 @@ describe_all_gather (const void *attrs)
                           a->samples, to, along (a->along));
 }
 
-/* The same for gathering along the first axis. */
+/* The same for a gather along the first axis. */
 static void
 shard_all_gather (LoomShardingCall *call)
 {
@@ -194,11 +195,11 @@ static const LoomPrim all_gather = { .name = "all_gather",
 LoomMeshAxis
 loom_collective_along (const LoomPrim *prim, const void *attrs)
 {
-  /* The others' attributes begin alike. */
+  /* The attributes of the other collectives begin with the same members. */
   G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomReduceScatterAttrs, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
   G_STATIC_ASSERT (G_STRUCT_OFFSET (LoomUnshardTo, along) == G_STRUCT_OFFSET (LoomAllReduceAttrs, along));
 
-  /* Transfers between stages. */
+  /* Sends and receives between stages. */
   if (prim->flags & LOOM_PRIM_SIDE_EFFECT)
     return LOOM_MESH_PIPELINE;
   return prim == &all_gather ? ((const LoomAllGatherTo *)attrs)->along : ((const LoomAllReduceAttrs *)attrs)->along;

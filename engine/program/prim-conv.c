@@ -1,5 +1,5 @@
-/* Two-dimensional convolution and its two gradients as composites. Expansions are matrix products over the elements of
- * windows, with columns [N, groups, C/groups·R·S, P·Q] shared by all three. */
+/* Two-dimensional convolution and its two gradients, as composites. Their expansions are matrix products over the
+ * elements of windows, with columns [N, groups, C/groups·R·S, P·Q] in all three. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-sharding.h"
 
@@ -85,7 +85,7 @@ gradient_conv2d (const LoomGradCall *call)
   /* Only the planner fuses an activation, after differentiation. */
   if (attrs.kernel.act != LOOM_SCALAR_ID)
     return FALSE;
-  /* The weight's gradient first: after it x is often free, and x's gradient can take its memory. */
+  /* The weight's gradient comes first: after it x is often unused, and x's gradient can take its memory. */
   if (call->needed[1])
     {
       LoomValue in[2] = { g, instr->in[0] };
@@ -111,8 +111,8 @@ gradient_conv2d (const LoomGradCall *call)
   return TRUE;
 }
 
-/* dx = A(w)ᵀ g is linear in both: its gradient with respect to g is the convolution itself, that with respect to w is
- * the kernel's gradient with g and dx's cotangent instead of g and x. */
+/* dx = A(w)ᵀ·g is linear in both. Its gradient with respect to g is the convolution itself; its gradient with respect
+ * to w is the weight gradient with g and dx's cotangent in place of g and x. */
 static gboolean
 gradient_input_grad (const LoomGradCall *call)
 {
@@ -138,8 +138,8 @@ gradient_input_grad (const LoomGradCall *call)
   return TRUE;
 }
 
-/* dw and dbias are linear in g, with x as a kernel's input: their gradients reach g as a convolution of x with their
- * cotangents, and x as an input's gradient with dw's cotangent as the kernel. */
+/* dw and dbias are linear in g, and dw in x. The gradient of g is a convolution of x with their cotangents, the
+ * gradient of x an input gradient with dw's cotangent as the weight. */
 static gboolean
 gradient_weight_grad (const LoomGradCall *call)
 {
@@ -201,7 +201,7 @@ columns (LoomProgram *p, const LoomWindow *w, gint64 groups, LoomValue x)
 
   for (gint64 k = 0; k < taps; k++)
     {
-      LoomValue v = loom_window_take (p, w, padded, k / w->kernel[1], k % w->kernel[1]);
+      LoomValue v = loom_window_read (p, w, padded, k / w->kernel[1], k % w->kernel[1]);
 
       part[k] = loom_reshape (p, v, 5, (gint64[]){ n, groups, c, 1, area });
     }
@@ -265,7 +265,7 @@ expand_input_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, 
       LoomValue v = loom_slice (p, cols, (gint64[]){ 0, 0, 0, k, 0 }, NULL, (gint64[]){ n, groups, c, 1, area });
 
       v = loom_reshape (p, v, 4, (gint64[]){ n, groups * c, g.dim[2], g.dim[3] });
-      sum = loom_add_to (p, sum, loom_window_put (p, &window, v, k / w.dim[3], k % w.dim[3]));
+      sum = loom_add_to (p, sum, loom_window_write (p, &window, v, k / w.dim[3], k % w.dim[3]));
     }
   out[0] = loom_window_crop (p, &window, sum);
 }

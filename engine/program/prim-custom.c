@@ -1,7 +1,8 @@
-/* User formulas: emits them as primitives, and defines custom_gradient, which replaces a gradient with a formula.
+/* User formulas: emits them as primitives, and defines custom_gradient, which replaces the gradient of a value with a
+ * formula.
  *
  * custom_gradient returns its first operand, so it costs nothing after differentiation; the other operands are for the
- * rule. The rule emits the backward formula as primitives, which therefore have derivatives themselves. */
+ * rule. The rule emits the backward formula as primitives, which have derivatives in turn. */
 #include "engine/program/partition-sharding.h"
 
 gboolean
@@ -18,7 +19,7 @@ loom_formula_is_bool (const LoomFormula *formula, guint reg)
          && loom_formula_is_bool (formula, step->arg[1]);
 }
 
-/* Operand i of a step: a comparison counts as 1 or 0 in arithmetic, so that two can add up to 2. */
+/* Operand i of a step. In arithmetic a comparison counts as 1 or 0, so that two can add up to 2. */
 static LoomValue
 operand (LoomProgram *p, const LoomFormula *formula, guint k, guint i, LoomDType dtype, const LoomValue *value)
 {
@@ -74,8 +75,8 @@ infer_custom_gradient (const void *attrs, guint n_in, const LoomTensorDesc *in, 
   return TRUE;
 }
 
-/* The last register is the result, not the first operand: if the formula uses it, a second derivative passes through
- * this primitive again. */
+/* The value y in the formula is the result of this primitive, not its first operand, so that a second derivative uses
+ * the user's gradient again. */
 static gboolean
 gradient_custom_gradient (const LoomGradCall *call)
 {

@@ -1,13 +1,13 @@
 /* Elementwise primitives: one per scalar formula of kernels/scalar.h, each with its gradient.
  *
- * Gradients have the result's shape; loom_differentiate() sums them down for broadcast operands. A formula whose
- * derivative follows from its result (relu, sigmoid, tanh, exp, sqrt) uses the result, so the argument need not be kept
- * for the backward pass. */
+ * Gradients have the result's shape; loom_differentiate() sums them for broadcast operands. If the derivative of a
+ * formula follows from its result (relu, sigmoid, tanh, exp, sqrt), the gradient uses the result, so the argument need
+ * not be kept for the backward pass. */
 #include "engine/program/prim-private.h"
 
 #include <math.h>
 
-/* Type rules: the result's type for the promoted operand type. */
+/* Rules for types: each computes the result's type from the promoted type of the operands. */
 static gboolean
 infer_broadcast (guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -51,7 +51,7 @@ infer_compare (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
   return TRUE;
 }
 
-/* The condition's type does not affect the result's. */
+/* The type of the condition does not affect the result's. */
 static gboolean
 infer_select (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -194,22 +194,22 @@ RULE (grad_tan)
   return TRUE;
 }
 
-/* 1/√(1 - a²) */
+/* 1/√(1 - a²), the derivative of asin */
 static LoomValue
-arc_slope (const LoomGradCall *call)
+arc_derivative (const LoomGradCall *call)
 {
   return U (RSQRT, B (SUB, K (1), U (SQUARE, X (0))));
 }
 
 RULE (grad_asin)
 {
-  call->in_grad[0] = B (MUL, G, arc_slope (call));
+  call->in_grad[0] = B (MUL, G, arc_derivative (call));
   return TRUE;
 }
 
 RULE (grad_acos)
 {
-  call->in_grad[0] = U (NEG, B (MUL, G, arc_slope (call)));
+  call->in_grad[0] = U (NEG, B (MUL, G, arc_derivative (call)));
   return TRUE;
 }
 
@@ -306,7 +306,7 @@ RULE (grad_div)
   return TRUE;
 }
 
-/* a - b·q, where the integer q has no derivative. */
+/* The gradient of a - b·q, where the integer q has no derivative. */
 static gboolean
 grad_rest (const LoomGradCall *call, LoomScalarOp quotient)
 {
@@ -326,7 +326,7 @@ RULE (grad_mod)
   return grad_rest (call, LOOM_SCALAR_DIV_FLOOR);
 }
 
-/* The angle of (b, a): its derivatives are b/(a² + b²) and -a/(a² + b²), and 0 at the origin, as in PyTorch. */
+/* The derivatives of the angle of (b, a) are b/(a² + b²) and -a/(a² + b²), and 0 at the origin, as in PyTorch. */
 RULE (grad_atan2)
 {
   LoomValue square = T (FMA, X (0), X (0), U (SQUARE, X (1)));
@@ -339,7 +339,8 @@ RULE (grad_atan2)
   return TRUE;
 }
 
-/* a^b: the derivative in a is 0 for exponent 0, even at a = 0, and so is that in b of 0^b with b ≥ 0, as in PyTorch. */
+/* a^b. The derivative with respect to a is 0 for exponent 0, also at a = 0. The derivative of 0^b with respect to b is
+ * 0 for b ≥ 0. Both as in PyTorch. */
 RULE (grad_pow)
 {
   LoomValue a = X (0), b = X (1);
@@ -365,7 +366,7 @@ RULE (grad_pow)
   return TRUE;
 }
 
-/* The larger or smaller operand takes the gradient; equal operands take half each, as in torch.maximum. */
+/* The gradient of the larger or smaller operand; equal operands get half each, as in torch.maximum. */
 static void
 extreme (const LoomGradCall *call, LoomScalarOp wins)
 {
@@ -415,8 +416,8 @@ RULE (grad_tanh_grad)
   return TRUE;
 }
 
-/* With u = k(x + c·x³) and t = tanh u the derivative of gelu is ½(1 + t) + ½·x·(1 - t²)·u', and its second derivative
- * is (1 - t²)·(2u' - k - x·t·u'²), as u'' is 6kc·x. */
+/* Let u = k(x + c·x³) and t = tanh u. The derivative of gelu is ½(1 + t) + ½·x·(1 - t²)·u', and its second derivative
+ * is (1 - t²)·(2u' - k - x·t·u'²), because u'' is 6kc·x. */
 RULE (grad_gelu_tanh_grad)
 {
   const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;

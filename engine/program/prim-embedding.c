@@ -54,7 +54,7 @@ static const LoomPrim gather = { .name = "gather_rows",
                                  .flops = flops_none,
                                  .over_iterations = over_iterations_gather };
 
-/* index [i…], g [i…, d…] → table [rows, d…]; several g of one index are summed. */
+/* index [i…], g [i…, d…] → table [rows, d…]; the rows g of equal indices are summed. */
 static gboolean
 infer_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {

@@ -1,8 +1,8 @@
 /* Convenience emitters (loom_binary(), loom_reshape(), loom_matmul() …) for the primitives that operators, gradients
  * and expansions use most.
  *
- * They fold trivial cases (a reshape to the same shape, arithmetic on constants), because a gradient begins with ones,
- * which would otherwise pass through the whole backward region. All other primitives are emitted by loom_emit() or by a
+ * They fold trivial cases (a reshape to the same shape, arithmetic on constants): a gradient begins with ones, and
+ * products with these would run through the whole backward region. Other primitives are emitted by loom_emit() or by a
  * function in the primitive's file, such as loom_gather() in prim-index.c. */
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
@@ -34,7 +34,7 @@ loom_unary (LoomProgram *p, LoomScalarOp op, LoomValue a)
   return loom_emit (p, scalar_prim (op), NULL, 1, &a, NULL);
 }
 
-/* Folds arithmetic on constants; FALSE if that is not worthwhile. */
+/* Folds an operation on constants; FALSE for operations that are too rare in programs. */
 static gboolean
 fold (LoomScalarOp op, double a, double b, double *result)
 {
@@ -93,8 +93,8 @@ loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double
 LoomValue
 loom_const (LoomProgram *p, LoomDType dtype, double value)
 {
-  /* Never a 16-bit type, which would round the constant. */
-  return loom_fill (p, dtype_wide (dtype), 0, NULL, value);
+  /* A 16-bit type would round the constant. */
+  return loom_fill (p, dtype_computed (dtype), 0, NULL, value);
 }
 
 LoomValue
@@ -114,7 +114,7 @@ loom_require (LoomProgram *p, LoomValue value, LoomValue ok, const char *what)
   LoomValue in[2] = { value, ok };
 
   if (g_strlcpy (attrs.what, what, sizeof attrs.what) >= sizeof attrs.what)
-    g_assert_not_reached (); /* no operator's sentence is that long */
+    g_assert_not_reached (); /* no operator has a longer sentence */
   return loom_emit (p, loom_prim ("require"), &attrs, 2, in, NULL);
 }
 
@@ -149,17 +149,17 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
       else if (x.dim[i] != 1)
         trivial = FALSE;
     }
-  /* Sums of 16-bit floats stay f32: their readers add more, or request a type. */
+  /* Sums of 16-bit floats remain f32, because readers often add to them or choose a type. */
   if (!trivial && op != LOOM_REDUCE_MAX && op != LOOM_REDUCE_MIN)
-    a = loom_cast (p, a, dtype_wide (x.dtype));
+    a = loom_cast (p, a, dtype_computed (x.dtype));
   if (!trivial)
     a = loom_emit (p, loom_prim ("reduce"), &attrs, 1, &a, NULL);
   return keepdim ? a : loom_reshape (p, a, rank, dims);
 }
 
-/* a in other dimensions, by "reshape" or "expand": a itself if they are equal, and a new fill for a fill. */
+/* a in another shape, by "reshape" or "expand": a itself if the shape is equal, a new fill if a is a fill. */
 static LoomValue
-under (LoomProgram *p, const char *prim, LoomValue a, int rank, const gint64 *dims)
+in_shape (LoomProgram *p, const char *prim, LoomValue a, int rank, const gint64 *dims)
 {
   LoomDims to = { .rank = rank };
   LoomTensorDesc desc = loom_desc_make (value_desc (p, a)->dtype, rank, dims);
@@ -177,13 +177,13 @@ under (LoomProgram *p, const char *prim, LoomValue a, int rank, const gint64 *di
 LoomValue
 loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
 {
-  return under (p, "reshape", a, rank, dims);
+  return in_shape (p, "reshape", a, rank, dims);
 }
 
 LoomValue
 loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
 {
-  return under (p, "expand", a, rank, dims);
+  return in_shape (p, "expand", a, rank, dims);
 }
 
 LoomValue

@@ -1,4 +1,5 @@
-/* Primitives along one axis by index: gather, scatter, sort and cumsum. Their gradients are one another. */
+/* Primitives that work along one axis by index: gather, scatter, sort and cumsum. The gradient of each is another of
+ * them. */
 #include "engine/program/partition-sharding.h"
 
 static gboolean
@@ -115,10 +116,10 @@ infer_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTens
   return TRUE;
 }
 
-/* 1 for each element of src that was the last one written to its position, else 0: each element writes its number, and
- * the one that reads its own number back was last. */
+/* 1 for each element of src that was written last to its position, else 0. Each element writes its number, and an
+ * element that reads its own number was last. */
 static LoomValue
-stayed (LoomProgram *p, LoomValue base, LoomValue index, int axis, LoomDType dtype)
+was_last_written (LoomProgram *p, LoomValue base, LoomValue index, int axis, LoomDType dtype)
 {
   LoomTensorDesc d = *value_desc (p, index), whole = *value_desc (p, base);
   LoomIotaTo count = { .kernel = { .axis = axis, .step = 1 }, .dtype = LOOM_I64, .to.rank = d.rank };
@@ -141,11 +142,11 @@ gradient_replace (const LoomGradCall *call, int axis)
     call->in_grad[0] = loom_scatter (p, g, index, zeros_like (p, src), axis, LOOM_SCATTER_REPLACE);
   if (call->needed[2])
     call->in_grad[2] = loom_binary (p, LOOM_SCALAR_MUL, loom_gather (p, g, index, axis),
-                                    stayed (p, base, index, axis, value_desc (p, g)->dtype));
+                                    was_last_written (p, base, index, axis, value_desc (p, g)->dtype));
 }
 
-/* All elements equal to the extreme take an equal part of its gradient, base included: PyTorch's rule for amax and
- * amin. */
+/* The gradient of an extreme is divided evenly among all elements equal to it, including those of base: PyTorch's rule
+ * for amax and amin. */
 static void
 gradient_extreme (const LoomGradCall *call, int axis)
 {
@@ -259,7 +260,7 @@ describe_sort (const void *attrs)
   return g_strdup_printf ("axis=%d%s", a->axis, a->descending ? " descending" : "");
 }
 
-/* Comparisons of a merge sort, the usual measure. */
+/* The comparisons of a merge sort. */
 static double
 flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {

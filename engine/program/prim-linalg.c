@@ -1,8 +1,8 @@
-/* Linear algebra on batches of square matrices: Cholesky, triangular systems, systems, determinants.
+/* Linear algebra on batches of square matrices: Cholesky factors, triangular systems, systems, determinants.
  *
- * Gradients are systems again, so second derivatives use the same rules. Sources: Mike Giles, “An extended collection
- * of matrix derivative results” (2008), for systems and determinants; Iain Murray, “Differentiation of the Cholesky
- * decomposition” (2016), for Cholesky. */
+ * Gradients are solutions of systems again, so second derivatives use the same rules. Sources: Mike Giles, “An extended
+ * collection of matrix derivative results” (2008), for systems and determinants; Iain Murray, “Differentiation of the
+ * Cholesky decomposition” (2016), for Cholesky factors. */
 #include "engine/program/prim-private.h"
 
 static gboolean
@@ -114,7 +114,8 @@ line (LoomProgram *p, LoomDType dtype, gint64 n, gboolean down)
   return loom_emit (p, loom_prim ("iota"), &attrs, 0, NULL, NULL);
 }
 
-/* a where (row `keep` column) holds (GE: the lower triangle), with the diagonal times `diagonal`, and 0 elsewhere. */
+/* A triangle of a: elements for which (row `keep` column) is true (GE: the lower triangle), the diagonal multiplied by
+ * `diagonal`, 0 elsewhere. */
 static LoomValue
 triangle (LoomProgram *p, LoomValue a, LoomScalarOp keep, double diagonal)
 {
@@ -190,7 +191,7 @@ gradient_solve (const LoomGradCall *call)
   return TRUE;
 }
 
-/* One number per matrix, shaped to multiply all of it. */
+/* One number for each matrix, in a shape that broadcasts against the matrix. */
 static LoomValue
 for_matrix (LoomProgram *p, LoomValue v, const LoomTensorDesc *a)
 {
@@ -218,8 +219,8 @@ gradient_det (const LoomGradCall *call)
   return TRUE;
 }
 
-/* Of C = cof (A) with cotangent G: for 2 × 2 matrices C is linear, with gradient cof (G); for larger ones, from C = det
- * (A) A⁻ᵀ, it is (⟨G, C⟩ C - C Gᵀ C) / det (A). */
+/* Let C = cof (A) with cotangent G. For 2 × 2 matrices C is linear, and the gradient is cof (G). For larger ones C =
+ * det (A) A⁻ᵀ, and the gradient is (⟨G, C⟩ C - C Gᵀ C) / det (A). */
 static gboolean
 gradient_cofactor (const LoomGradCall *call)
 {
@@ -260,7 +261,7 @@ describe_solve (const void *attrs)
   return ((const LoomSolveAttrs *)attrs)->transpose ? g_strdup ("transpose") : NULL;
 }
 
-/* Multiplications and additions, to leading order. */
+/* Multiplications and additions, in leading order. */
 static double
 flops_cubic (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {

@@ -1,9 +1,9 @@
-/* The composite of softmax and cross-entropy: the loss per sample and log Σ exp, from which the gradient is one pass.
+/* The composite of softmax and cross-entropy: the loss per sample, and log Σ exp, with which the gradient is one pass.
  *
  * logits [N, C, d…], target [N, d…] of classes; loss and lse [N, d…]. */
 #include "engine/program/partition-sharding.h"
 
-/* The shape of one class: [N, d…]. */
+/* The shape without the class axis: [N, d…]. */
 static LoomTensorDesc
 per_sample (const LoomTensorDesc *logits)
 {
@@ -92,7 +92,7 @@ gradient_cross_entropy (const LoomGradCall *call)
   return TRUE;
 }
 
-/* 1 at the target's class, in the logits' type. */
+/* 1 at the target's class, 0 elsewhere, in the logits' type. */
 static LoomValue
 one_hot (LoomProgram *p, LoomValue logits, LoomValue target)
 {
@@ -107,7 +107,7 @@ one_hot (LoomProgram *p, LoomValue logits, LoomValue target)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, with_class_axis (p, target), classes), x.dtype);
 }
 
-/* TRUE (1) where the target is not ignored, in the targets' shape. */
+/* 1 where the target is not ignored, 0 elsewhere, in the targets' shape. */
 static LoomValue
 counted (LoomProgram *p, const LoomCrossEntropyAttrs *a, LoomValue target)
 {
@@ -126,7 +126,7 @@ expand_cross_entropy (LoomProgram *p, const LoomInstr *instr, const LoomValue *i
   LoomValue hit = one_hot (p, in[0], in[1]), picked, loss;
 
   lse = loom_reshape (p, lse, sample.rank, sample.dim);
-  /* A selection, not a product: an infinite logit of another class must not become NaN. */
+  /* A selection instead of a product, because an infinite logit of another class times 0 would be NaN. */
   picked = loom_ternary (p, LOOM_SCALAR_SELECT, hit, in[0], loom_const (p, x.dtype, 0));
   picked = loom_reduce (p, LOOM_REDUCE_SUM, picked, 1u << 1, FALSE);
   loss = loom_binary (p, LOOM_SCALAR_SUB, lse, picked);

@@ -1,6 +1,6 @@
 /* Matrix multiplication with batch axes, transposition flags, bias and activation.
  *
- * Its gradients are multiplications with other flags, so nothing is transposed in memory: for y = x·Wᵀ, dW = gᵀ·x and
+ * Its gradients are multiplications with other flags, so no matrix is transposed in memory: for y = x·Wᵀ, dW = gᵀ·x and
  * dx = g·W. */
 #include "engine/program/partition-sharding.h"
 
@@ -50,7 +50,7 @@ gradient_matmul (const LoomGradCall *call)
   /* Only the planner fuses an activation, after differentiation. */
   if (at->act != LOOM_SCALAR_ID)
     return FALSE;
-  /* The weight's gradient first: after it `a` is often free, and a's gradient can take its memory. */
+  /* The weight's gradient comes first: after it `a` is often unused, and a's gradient can take its memory. */
   if (call->needed[1])
     {
       v = at->trans_b ? loom_matmul (p, g, a, TRUE, at->trans_a) : loom_matmul (p, a, g, !at->trans_a, FALSE);
@@ -89,7 +89,8 @@ sum_over_iterations_matmul (LoomProgram *p, const void *attrs, guint n_in, const
   return TRUE;
 }
 
-/* A stack of matrices as the rows of one, to be multiplied by a matrix that is the same in every iteration. */
+/* Makes a stack of matrices one matrix with the rows of all. It is multiplied by a matrix that is the same in every
+ * iteration. */
 static LoomValue
 rows_over_iterations (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensorDesc *x, const LoomValue *value)
 {
@@ -107,8 +108,8 @@ rows_over_iterations (LoomProgram *p, const LoomMatmulAttrs *a, const LoomTensor
   return loom_reshape (p, y, x->rank + 1, dims);
 }
 
-/* Otherwise the iterations are one more leading batch axis, after which an operand of lower rank gets axes of size
- * 1. */
+/* If there is no such matrix, the iterations are another leading batch axis; operands of lower rank get axes of size 1
+ * after it. */
 static gboolean
 over_iterations_matmul (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
                         const gboolean *is_stack, const LoomValue *value, LoomValue *all)

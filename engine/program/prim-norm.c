@@ -1,7 +1,7 @@
 /* Batch and layer normalisation with their gradients (Ioffe and Szegedy 2015, section 3; Ba et al. 2016).
  *
- * Both are x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes with common statistics and in the shape of
- * the scale, which one struct describes for all four expansions. */
+ * Both compute x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes over which statistics are taken and in
+ * the shape of the scale. One struct (Norm) describes both for all four expansions. */
 #include "engine/program/partition-sharding.h"
 
 #define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
@@ -9,18 +9,18 @@
 #define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
 #define DIV(a, b) loom_binary (p, LOOM_SCALAR_DIV, a, b)
 
-/* The axes of statistics and scale in relation to x. */
+/* The axes of statistics and scale, relative to x. */
 typedef struct
 {
-  guint32 pooled;    /* axes with one mean and variance */
-  guint32 scale_sum; /* axes with one weight */
-  int stat_rank;     /* of mean and var, as results */
+  guint32 pooled;    /* axes over which a mean is taken */
+  guint32 scale_sum; /* axes over which the gradient of a scale is summed */
+  int stat_rank;     /* rank of mean and var as results */
   gint64 stat[LOOM_MAX_RANK];
-  gint64 stat_wide[LOOM_MAX_RANK]; /* mean with size 1 on pooled axes, to broadcast against x */
+  gint64 stat_dims[LOOM_MAX_RANK]; /* shape of the mean with size 1 on pooled axes, which broadcasts against x */
   int scale_rank;
   gint64 scale[LOOM_MAX_RANK];
   gint64 scale_wide[LOOM_MAX_RANK];
-  double count; /* number of elements per mean */
+  double count; /* number of elements of a mean */
 } Norm;
 
 static Norm
@@ -33,7 +33,7 @@ layout_of (const LoomTensorDesc *x, const LoomNormAttrs *a, gboolean batch)
       gboolean pooled = batch ? i != 1 : i >= x->rank - a->axes;
       gboolean scaled = batch ? i == 1 : pooled;
 
-      n.stat_wide[i] = pooled ? 1 : x->dim[i];
+      n.stat_dims[i] = pooled ? 1 : x->dim[i];
       n.scale_wide[i] = scaled ? x->dim[i] : 1;
       if (pooled)
         {
@@ -74,7 +74,7 @@ infer_norm (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomTensor
   if (!check_scale (&n, &in[1], a->affine, why) || !check_scale (&n, &in[2], a->affine, why))
     return FALSE;
   out[0] = in[0];
-  out[1] = out[2] = loom_desc_make (dtype_wide (in[0].dtype), n.stat_rank, n.stat);
+  out[1] = out[2] = loom_desc_make (dtype_computed (in[0].dtype), n.stat_rank, n.stat);
   *n_out = 3;
   return TRUE;
 }
@@ -95,7 +95,7 @@ infer_norm_grad (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomT
     return FALSE;
   out[0] = in[1];
   if (a->affine)
-    out[1] = out[2] = loom_desc_make (dtype_wide (in[1].dtype), n.scale_rank, n.scale);
+    out[1] = out[2] = loom_desc_make (dtype_computed (in[1].dtype), n.scale_rank, n.scale);
   *n_out = a->affine ? 3 : 1;
   return TRUE;
 }
@@ -150,29 +150,29 @@ infer_layer_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
 
 /* ---- gradients -------------------------------------------------------- */
 
-/* The gradient of x through its statistics: mean gives g/n to each element; var gives 2(x - mean)/n·g; rstd = (var +
- * eps)^-½ gives -rstd³(x - mean)/n·g. */
+/* Adds the gradients of x through its statistics. mean: g/n for each element; var: 2(x - mean)/n·g; rstd = (var +
+ * eps)^-½: -rstd³(x - mean)/n·g. */
 static LoomValue
-through_statistics (const LoomGradCall *call, const Norm *n, gboolean batch)
+add_statistics_gradient (const LoomGradCall *call, const Norm *n, gboolean batch)
 {
   LoomProgram *p = call->p;
   LoomValue x = call->instr->in[0], sum = 0;
   LoomTensorDesc d = *value_desc (p, x);
-  LoomValue mean = loom_reshape (p, call->instr->out[1], d.rank, n->stat_wide);
+  LoomValue mean = loom_reshape (p, call->instr->out[1], d.rank, n->stat_dims);
 
   if (call->grad[1] != 0)
     {
-      LoomValue g = loom_reshape (p, call->grad[1], d.rank, n->stat_wide);
+      LoomValue g = loom_reshape (p, call->grad[1], d.rank, n->stat_dims);
 
       sum = loom_expand_to (p, DIV (g, loom_const (p, d.dtype, n->count)), d.rank, d.dim);
     }
   if (call->grad[2] != 0)
     {
-      LoomValue g = loom_reshape (p, call->grad[2], d.rank, n->stat_wide), v;
+      LoomValue g = loom_reshape (p, call->grad[2], d.rank, n->stat_dims), v;
 
       if (!batch)
         {
-          LoomValue rstd = loom_reshape (p, call->instr->out[2], d.rank, n->stat_wide);
+          LoomValue rstd = loom_reshape (p, call->instr->out[2], d.rank, n->stat_dims);
 
           g = MUL (g, MUL (loom_unary (p, LOOM_SCALAR_SQUARE, rstd), rstd));
         }
@@ -205,7 +205,7 @@ gradient_norm (const LoomGradCall *call, gboolean batch)
     }
   if (call->needed[0] && (call->grad[1] != 0 || call->grad[2] != 0))
     {
-      LoomValue v = through_statistics (call, &n, batch);
+      LoomValue v = add_statistics_gradient (call, &n, batch);
 
       call->in_grad[0] = call->in_grad[0] == 0 ? v : ADD (call->in_grad[0], v);
     }
@@ -226,14 +226,14 @@ gradient_layer (const LoomGradCall *call)
 
 /* ---- expansions -------------------------------------------------------
  *
- * As in the kernels, 16-bit operands are computed with in f32, which the statistics stay in. */
+ * 16-bit operands are converted to f32 as in the kernels, and statistics are f32. */
 
 static void
 expand_norm (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out, gboolean batch)
 {
   const LoomNormAttrs *a = instr->attrs;
   LoomTensorDesc x = *value_desc (p, in[0]);
-  LoomDType wide = dtype_wide (x.dtype);
+  LoomDType wide = dtype_computed (x.dtype);
   Norm n = layout_of (&x, a, batch);
   LoomValue from = loom_cast (p, in[0], wide), count = loom_const (p, wide, n.count);
   LoomValue mean = DIV (loom_reduce (p, LOOM_REDUCE_SUM, from, n.pooled, TRUE), count);
@@ -256,11 +256,11 @@ expand_norm_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, L
 {
   const LoomNormAttrs *a = instr->attrs;
   LoomTensorDesc x = *value_desc (p, in[1]);
-  LoomDType wide = dtype_wide (x.dtype);
+  LoomDType wide = dtype_computed (x.dtype);
   Norm n = layout_of (&x, a, batch);
   LoomValue from = loom_cast (p, in[1], wide), g = loom_cast (p, in[0], wide);
   LoomValue count = loom_const (p, wide, n.count), gw = g, mean_gw, mean_gwx;
-  LoomValue mean = loom_reshape (p, in[2], x.rank, n.stat_wide), rstd = loom_reshape (p, in[3], x.rank, n.stat_wide);
+  LoomValue mean = loom_reshape (p, in[2], x.rank, n.stat_dims), rstd = loom_reshape (p, in[3], x.rank, n.stat_dims);
   LoomValue normed;
 
   if (batch)
@@ -296,9 +296,9 @@ expand_batch_apply (LoomProgram *p, const LoomInstr *instr, const LoomValue *in,
 {
   const LoomNormAttrs *a = instr->attrs;
   LoomTensorDesc x = *value_desc (p, in[0]);
-  LoomDType wide = dtype_wide (x.dtype);
+  LoomDType wide = dtype_computed (x.dtype);
   Norm n = layout_of (&x, a, TRUE);
-  LoomValue mean = loom_reshape (p, in[1], x.rank, n.stat_wide), var = loom_reshape (p, in[2], x.rank, n.stat_wide);
+  LoomValue mean = loom_reshape (p, in[1], x.rank, n.stat_dims), var = loom_reshape (p, in[2], x.rank, n.stat_dims);
   LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, wide, a->eps)));
   LoomValue y = MUL (SUB (loom_cast (p, in[0], wide), mean), rstd);
 

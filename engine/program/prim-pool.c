@@ -1,6 +1,7 @@
 /* Max and average pooling over windows, with their gradients.
  *
- * Output sizes are attributes, because the operator resolves ceil mode, and a window may extend beyond the edge. */
+ * The sizes of results are attributes, because the operator resolves ceil mode, and then a window may extend beyond the
+ * edge. */
 #include "engine/program/prim-window.h"
 #include "engine/program/partition-sharding.h"
 
@@ -61,7 +62,7 @@ infer_one (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDe
   return TRUE;
 }
 
-/* The same windows with the size of the gradient's result. */
+/* The attributes of a gradient: the same windows, and the size of the input. */
 static LoomPool2dTo
 to_input (const LoomGradCall *call)
 {
@@ -93,7 +94,7 @@ gradient_avg (const LoomGradCall *call)
   return TRUE;
 }
 
-/* Its gradient is the transpose of averaging, so the gradient of that is an average. */
+/* The gradient of average pooling is the transpose of averaging, so its own gradient averages. */
 static gboolean
 gradient_avg_grad (const LoomGradCall *call)
 {
@@ -136,7 +137,7 @@ expand_max (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomVal
   LoomValue padded = loom_window_pad (p, &w, in[0], -INFINITY), all, indices;
 
   for (gint64 k = 0; k < taps; k++)
-    part[k] = loom_reshape (p, loom_window_take (p, &w, padded, k / w.kernel[1], k % w.kernel[1]), 5, dims);
+    part[k] = loom_reshape (p, loom_window_read (p, &w, padded, k / w.kernel[1], k % w.kernel[1]), 5, dims);
   all = loom_concat (p, taps, part, 2);
   out[0] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_MAX, all, 1u << 2, TRUE), 4, flat);
   indices = loom_emit (p, loom_prim ("argreduce"), &arg, 1, &all, NULL);
@@ -156,12 +157,13 @@ expand_max_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, Lo
       LoomValue hit = loom_binary (p, LOOM_SCALAR_EQ, in[1], loom_const (p, indices.dtype, (double)k));
       LoomValue v = loom_ternary (p, LOOM_SCALAR_SELECT, hit, in[0], zero);
 
-      sum = loom_add_to (p, sum, loom_window_put (p, &w, v, k / w.kernel[1], k % w.kernel[1]));
+      sum = loom_add_to (p, sum, loom_window_write (p, &w, v, k / w.kernel[1], k % w.kernel[1]));
     }
   out[0] = loom_window_crop (p, &w, sum);
 }
 
-/* The divisor of each window, [1,1,P,Q] or a scalar: the window sum of a tensor that is 1 at each counted position. */
+/* The divisor of each window, [1,1,P,Q] or a scalar: the sum over the window of a tensor that is 1 at each counted
+ * position. */
 static LoomValue
 window_counts (LoomProgram *p, const LoomPool2dAttrs *a, const LoomWindow *w, LoomDType dtype)
 {
@@ -172,7 +174,7 @@ window_counts (LoomProgram *p, const LoomPool2dAttrs *a, const LoomWindow *w, Lo
     return loom_const (p, dtype, (double)a->divisor);
   for (int i = 0; i < 2; i++)
     {
-      /* Requested padding may count; positions beyond it never do. */
+      /* Requested padding is counted if count_include_pad; positions beyond it are never counted. */
       if (a->count_include_pad)
         ones[2 + i] = MIN (w->in[i] + 2 * a->pad[i], w->padded[i]);
       else
@@ -180,7 +182,7 @@ window_counts (LoomProgram *p, const LoomPool2dAttrs *a, const LoomWindow *w, Lo
     }
   mask = loom_pad (p, loom_fill (p, dtype, 4, ones, 1), start, NULL, all, 0);
   for (gint64 k = 0; k < w->kernel[0] * w->kernel[1]; k++)
-    sum = loom_add_to (p, sum, loom_window_take (p, w, mask, k / w->kernel[1], k % w->kernel[1]));
+    sum = loom_add_to (p, sum, loom_window_read (p, w, mask, k / w->kernel[1], k % w->kernel[1]));
   return sum;
 }
 
@@ -193,7 +195,7 @@ expand_avg (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomVal
   LoomValue padded = loom_window_pad (p, &w, in[0], 0), sum = 0;
 
   for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
-    sum = loom_add_to (p, sum, loom_window_take (p, &w, padded, k / w.kernel[1], k % w.kernel[1]));
+    sum = loom_add_to (p, sum, loom_window_read (p, &w, padded, k / w.kernel[1], k % w.kernel[1]));
   out[0] = loom_binary (p, LOOM_SCALAR_DIV, sum, window_counts (p, &a->kernel, &w, x.dtype));
 }
 
@@ -206,7 +208,7 @@ expand_avg_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, Lo
   LoomValue divided = loom_binary (p, LOOM_SCALAR_DIV, in[0], window_counts (p, &a->kernel, &w, g.dtype)), sum = 0;
 
   for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
-    sum = loom_add_to (p, sum, loom_window_put (p, &w, divided, k / w.kernel[1], k % w.kernel[1]));
+    sum = loom_add_to (p, sum, loom_window_write (p, &w, divided, k / w.kernel[1], k % w.kernel[1]));
   out[0] = loom_window_crop (p, &w, sum);
 }
 

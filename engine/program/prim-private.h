@@ -1,13 +1,12 @@
-/* Shared by the files of engine/program, and private to it: the lists of primitives of each family, helpers for shape
- * rules and attributes (prim-*.c, loom-prim.c), and LoomRewrite, the helper of passes from program to program
- * (program-rewrite.c). */
+/* The internal header of engine/program: the lists of primitives of each family, helpers for shape rules and attributes
+ * (prim-*.c, loom-prim.c), and LoomRewrite, the helper of passes from program to program (program-rewrite.c). */
 #pragma once
 
 #include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
 
-/* One NULL-terminated list per file. */
+/* The primitives of each file, a NULL-terminated list. */
 extern const LoomPrim *const loom_prims_elementwise[];
 extern const LoomPrim *const loom_prims_reduce[];
 extern const LoomPrim *const loom_prims_matmul[];
@@ -31,9 +30,9 @@ extern const LoomPrim *const loom_prims_transfer[];
 extern const LoomPrim *const loom_prims_visit[];
 extern const LoomPrim *const loom_prims_order[];
 
-/* TRUE if a collective's result is the same whole value on all ranks, computed from a value of each. */
+/* TRUE for a collective whose result is the same whole value on all ranks, computed from a value of each rank. */
 gboolean prim_is_all_reduce (const LoomPrim *prim);
-/* Restricts a collective of several operands to these, at[0] < … < at[n - 1]. */
+/* Restricts the attributes of a collective to the operands at[0] < … < at[n - 1]. */
 void prim_collective_choose (const LoomPrim *prim, gpointer attrs, guint n, const guint *at);
 
 static inline const LoomTensorDesc *
@@ -42,9 +41,9 @@ value_desc (const LoomProgram *p, LoomValue v)
   return &loom_value_info (p, v)->desc;
 }
 
-/* The type in which 16-bit floats are computed and summed. */
+/* The type in which values of a type are computed and summed: f32 for 16-bit floats. */
 static inline LoomDType
-dtype_wide (LoomDType dtype)
+dtype_computed (LoomDType dtype)
 {
   return dtype == LOOM_F16 || dtype == LOOM_BF16 ? LOOM_F32 : dtype;
 }
@@ -57,25 +56,25 @@ desc_is_absent (const LoomTensorDesc *d)
 
 LoomTensorDesc loom_desc_make (LoomDType dtype, int rank, const gint64 *dims);
 gboolean loom_desc_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b);
-/* NumPy's rule; FALSE if the shapes do not match. Sets only rank and dims of out. */
+/* Broadcasts shapes by NumPy's rule; FALSE if they do not match. Sets only rank and dims of out. */
 gboolean loom_desc_broadcast (const LoomTensorDesc *a, const LoomTensorDesc *b, LoomTensorDesc *out);
-/* The larger of two types; a float takes precedence over any integer. */
+/* The larger of two types; any float is larger than any integer. */
 LoomDType loom_dtype_promote (LoomDType a, LoomDType b);
 /* Sets *why and returns FALSE, for the end of a shape rule. */
 gboolean loom_prim_refuse (char **why, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Refuses unless there are exactly n operands. */
 gboolean loom_prim_arity (guint n_in, guint n, char **why);
-/* For equal(): the same number to the bit, so -0 and 0 differ; all NaNs are equal. */
+/* TRUE for the same number, for equal(). -0 and 0 differ; all NaNs are equal. */
 gboolean loom_same_number (double a, double b);
 gboolean loom_same_dims (const LoomDims *a, const LoomDims *b);
 gboolean loom_same_ints (int n, const gint64 *a, const gint64 *b);
-/* For hash(): adds one number of the attributes. */
+/* Adds one number of the attributes to a hash, for hash(). */
 guint loom_hash_int (guint hash, guint64 value);
 guint loom_hash_number (guint hash, double value);
 /* "[a, b]" of a list of integers, for describe(). */
 char *loom_ints_to_string (guint n, const gint64 *values);
 
-/* Records that a pass made the program; its strings are borrowed. */
+/* Records that a pass made the program. The strings of `pass` are borrowed. */
 void loom_program_add_pass (LoomProgram *p, const LoomProgramPass *pass);
 
 /* ---- program-rewrite.c: passes from program to program --------------------- */
@@ -87,23 +86,25 @@ struct _LoomRewrite
   LoomProgram *to;
   GArray *map; /* LoomValue of `to` by value of `from` */
   LoomProgramPass pass;
-  /* May be set before begin: change an input's description; tell whether a slot is split, or sharded, and how. */
+  /* Callbacks that may be set before loom_rewrite_begin(). localise() changes the description of an input; part() and
+   * shard() return whether a slot is split or sharded, and how. */
   void (*localise) (LoomRewrite *r, guint input, LoomTensorDesc *desc);
   gboolean (*part) (LoomRewrite *r, const LoomSlot *slot, LoomSlotPart *part);
   gboolean (*shard) (LoomRewrite *r, const LoomSlot *slot, gint64 *first, gint64 *count);
-  /* May be set before begin: tells whether only one rank has a slot, and whether this one does. */
+  /* Returns whether only one rank has a slot, and whether this rank does. May be set before loom_rewrite_begin(). */
   gboolean (*place) (LoomRewrite *r, guint slot, gboolean *here);
-  const LoomValue *next; /* may be set before end: the next value of each slot, instead of the map's */
+  /* by slot: its next value, instead of the mapped one; may be set before loom_rewrite_end() */
+  const LoomValue *next;
 };
 
-/* Begins a new program with the same slots and inputs. name and doc are literals, for listings. */
+/* Begins a new program with the same slots and inputs. name and doc: literals, for listings. */
 void loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, const char *doc);
 LoomValue loom_rewrite_value (const LoomRewrite *r, LoomValue v);
-/* Gives the next instructions this one's region, node and device. */
-void loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr);
-/* Maps the instruction's result k to out[k] of `to`. */
+/* Makes the instructions that are emitted next belong to this one's region, node and device. */
+void loom_rewrite_set_origin (LoomRewrite *r, const LoomInstr *instr);
+/* Maps each result k of the instruction to out[k] of `to`. */
 void loom_rewrite_results (LoomRewrite *r, const LoomInstr *instr, const LoomValue *out);
-/* Copies the instruction with these operands of `to`. */
+/* Copies the instruction, with operands in[] of `to`. */
 void loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);
 /* Replaces a composite with its expansion. */
 void loom_rewrite_expand (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);

@@ -2,7 +2,7 @@
  * scan-gradient.c. */
 #include "engine/program/scan-private.h"
 
-/* TRUE if the operand (a row of it for a sequence) has the type and shape of the body's input i. */
+/* TRUE if the operand (for a sequence, a row of it) has the type and shape of the body's input i. */
 static gboolean
 check_operand (const LoomScanAttrs *a, guint i, const LoomTensorDesc *have, char **why)
 {
@@ -82,7 +82,8 @@ flops_scan (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)a->length * loom_program_flops (a->body);
 }
 
-/* Bodies are equal if they are the same program: a node that occurs twice in a graph has two. */
+/* Bodies are equal only if they are the same program. A node that occurs twice in a graph has two, so its loops are
+ * never merged. */
 static gboolean
 equal_scan (const void *a, const void *b)
 {

@@ -1,5 +1,5 @@
-/* The primitives that compute nothing: reshape, expand, permute, slice, pad and concat, whose gradients are one
- * another; detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and
+/* Primitives that compute nothing: reshape, expand, permute, slice, pad and concat, the gradient of each of which is
+ * another one; detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and
  * move, into which the planner fuses successive slices, permutes and concatenations (plan-copies.c). */
 #include "engine/program/partition-sharding.h"
 #include "kernels/move.h"
@@ -53,7 +53,7 @@ equal_dims (const void *a, const void *b)
   return loom_same_dims (a, b);
 }
 
-/* Never the value itself: the result must be a new value, as an iteration's was. */
+/* Never the operand itself, because the caller needs a new value. */
 static gboolean
 over_iterations_reshape (LoomProgram *p, const void *attrs, guint n_in, const LoomTensorDesc *in,
                          const gboolean *is_stack, const LoomValue *value, LoomValue *all)
@@ -185,7 +185,7 @@ gradient_permute (const LoomGradCall *call)
   return TRUE;
 }
 
-/* The attributes lack the rank: trailing zeros are not part of the permutation. */
+/* The attributes have no rank, so trailing zeros are not printed. */
 static char *
 describe_permute (const void *attrs)
 {
@@ -245,7 +245,7 @@ static const LoomPrim permute = { .name = "permute",
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
-/* TRUE if n elements from start with this step, which may be negative, are within size. */
+/* TRUE if n elements from start on, with this step, which may be negative, are inside size. */
 static gboolean
 fits (gint64 n, gint64 start, gint64 step, gint64 size)
 {
@@ -302,7 +302,7 @@ equal_slice (const void *a, const void *b)
          && loom_same_ints (x->to.rank, x->kernel.step, y->kernel.step);
 }
 
-/* Slices of a sequence differ only in their start. */
+/* Slices of one sequence differ only in their start, so the hash includes it. */
 static guint
 hash_slice (const void *attrs)
 {
@@ -488,7 +488,7 @@ infer_move (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
   return TRUE;
 }
 
-/* For each part its shape, and the starts and strides with which it is read and written. */
+/* Prints the shape of each part, and the starts and strides of reading and writing it. */
 static char *
 describe_move (const void *attrs)
 {

@@ -34,7 +34,7 @@ gradient_softmax (const LoomGradCall *call)
   return TRUE;
 }
 
-/* The maximum is subtracted first, so that no exponential overflows. It cancels, so it needs no gradient. */
+/* The maximum is subtracted first, so that exponentials do not overflow. It cancels out, so it needs no gradient. */
 static void
 expand_softmax (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {

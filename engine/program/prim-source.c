@@ -142,7 +142,7 @@ equal_random (const void *a, const void *b)
          && x->kernel.stream == y->kernel.stream;
 }
 
-/* All random calls of a graph read the same seed and step, so attributes tell them apart. */
+/* All random calls of a graph read the same seed and step, so only their attributes differ. */
 static guint
 hash_random (const void *attrs)
 {

@@ -1,6 +1,6 @@
-/* The primitives of exchanges between pipeline stages (send, receive, broadcast, and stage_reduce, an all-reduce whose
- * result a rank may leave unread), whose ranks run different programs (pipeline-write.c). The planner makes their
- * kernels (plan-collective.c). They have no gradients, because a program is partitioned after differentiation. */
+/* The primitives of exchanges between pipeline stages: send, receive, broadcast, and stage_reduce, an all-reduce whose
+ * result a rank may leave unread. Stages run different programs (pipeline-write.c). The planner makes the kernels
+ * (plan-collective.c). The primitives have no gradients, because a program is partitioned after differentiation. */
 #include "engine/program/prim-private.h"
 
 #include "kernels/comm.h"

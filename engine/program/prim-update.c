@@ -1,8 +1,8 @@
-/* The primitives of the update region: statistics over all gradients (grad_stats), the gate that stops a step whose
- * loss or gradients are not finite (update_gate), the optimizers' steps over many tensors at once, and SGD's step with
- * an undo log (sgd_step_logged, undo_step).
+/* The primitives of the update region: statistics over all gradients (grad_stats), the gate that ends a step whose loss
+ * or gradients are not finite (update_gate), the optimizers' steps over many tensors at once, and SGD's step with an
+ * undo log (sgd_step_logged, undo_step).
  *
- * They end a program, so they have no gradient; results overwrite their operands. */
+ * A program ends with them, so they have no gradient. Their results overwrite operands. */
 #include "engine/program/partition-sharding.h"
 
 #include "kernels/optim.h"
@@ -77,7 +77,7 @@ static const LoomPrim update_gate
         .max_out = 2,
         .infer = infer_gate };
 
-/* lists: p, g and `states` more of n tensors each, then the scalars; results: p and the states. */
+/* Operands: lists of n tensors each (p, g and `states` further ones), then the scalars. Results: p and the states. */
 static gboolean
 infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
             char **why)
@@ -108,8 +108,8 @@ infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc
   return TRUE;
 }
 
-/* Results are p and the states in order, each at its operand's address; among the operands the gradients are between
- * them. Every step's attributes begin with n. */
+/* The operand that a result overwrites: results are p and the states in order, operands have the gradients after p. The
+ * attributes of every step begin with n. */
 static guint
 updates_list (const void *attrs, guint result)
 {
@@ -145,7 +145,8 @@ static const LoomPrim sgd_step = { .name = "sgd_step",
                                    .flops = flops_per_operand,
                                    .updates = updates_list };
 
-/* p and g of n tensors each, three scalars → new p at p, old p at g, and grad_stats of g. */
+/* Operands: p and g of n tensors each, three scalars. Results: the new p in p's memory, the old p in g's memory, and
+ * grad_stats of g. */
 static gboolean
 infer_sgd_logged (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                   char **why)
@@ -176,7 +177,7 @@ describe_sgd_logged (const void *attrs)
   return g_strdup_printf ("n=%d%s", a->n, a->maximize ? " maximize" : "");
 }
 
-/* Weights and gradients are overwritten; the statistics after them have their own memory. */
+/* The first results overwrite weights and gradients; the statistics have their own memory. */
 static guint
 updates_both (const void *attrs, guint result)
 {

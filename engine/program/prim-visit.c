@@ -1,5 +1,6 @@
-/* The primitives `switch` (one of several bodies) and `visit` (a body for each group of rows), whose bodies are chosen
- * by data: branches for samples, and a module for trees level by level. Their gradient is in visit-gradient.c. */
+/* The primitives `switch` (runs one of several bodies) and `visit` (runs a body for each group of rows), which choose
+ * bodies by data: branches for samples, and a module for trees, level by level. Their gradient is in
+ * visit-gradient.c. */
 #include "engine/program/partition-sharding.h"
 #include "engine/program/program-visit.h"
 
@@ -9,7 +10,7 @@ is_visit (const LoomVisitAttrs *a)
   return a->n_sizes > 0;
 }
 
-/* TRUE if d has body's row type and `rows` rows. */
+/* TRUE if d has `rows` rows of the type of `body`, a description of `size` rows. */
 static gboolean
 is_rows (const LoomTensorDesc *d, gint64 rows, const LoomTensorDesc *body, gint64 size)
 {

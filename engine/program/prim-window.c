@@ -1,4 +1,4 @@
-/* Implements slices of sliding windows, see prim-window.h. */
+/* Reads and writes sliding windows with slices and pads of core primitives, as prim-window.h describes. */
 #include "engine/program/prim-window.h"
 
 void
@@ -12,7 +12,7 @@ loom_window_finish (LoomWindow *w)
     }
 }
 
-/* [N, C] of v with other rows and columns. */
+/* The dims [N, C, …] of v with other rows and columns. */
 static void
 with_size (LoomProgram *p, LoomValue v, const gint64 *size, gint64 *dims)
 {
@@ -34,7 +34,7 @@ loom_window_pad (LoomProgram *p, const LoomWindow *w, LoomValue x, double value)
 }
 
 LoomValue
-loom_window_take (LoomProgram *p, const LoomWindow *w, LoomValue padded, gint64 r, gint64 s)
+loom_window_read (LoomProgram *p, const LoomWindow *w, LoomValue padded, gint64 r, gint64 s)
 {
   gint64 start[4] = { 0, 0, r * w->dilation[0], s * w->dilation[1] };
   gint64 step[4] = { 1, 1, w->stride[0], w->stride[1] }, dims[4];
@@ -44,7 +44,7 @@ loom_window_take (LoomProgram *p, const LoomWindow *w, LoomValue padded, gint64 
 }
 
 LoomValue
-loom_window_put (LoomProgram *p, const LoomWindow *w, LoomValue v, gint64 r, gint64 s)
+loom_window_write (LoomProgram *p, const LoomWindow *w, LoomValue v, gint64 r, gint64 s)
 {
   gint64 start[4] = { 0, 0, r * w->dilation[0], s * w->dilation[1] };
   gint64 step[4] = { 1, 1, w->stride[0], w->stride[1] }, dims[4];

@@ -1,10 +1,10 @@
-/* Implements program-body.h: extracts a part of a program as a body, inlines a body, rewrites the bodies of an
- * instruction, and counts the floating-point operations of a program with its bodies. */
+/* Extracts a part of a program as a body, inlines a body, rewrites the bodies of an instruction, and counts the
+ * floating-point operations of a program with its bodies. */
 #include "engine/program/program-body.h"
 
 #include <string.h>
 
-/* By instruction: whether one of out[] needs it, given in[]. */
+/* By instruction: TRUE if a value of out[] needs it, if the values of in[] are inputs. */
 static gboolean *
 find_needed (const LoomProgram *p, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out)
 {
@@ -30,8 +30,8 @@ find_needed (const LoomProgram *p, guint n_in, const LoomValue *in, guint n_out,
   return needed;
 }
 
-/* Copies the instruction with mapped operands and results. A result that is mapped already is computed only for the
- * others and keeps its first value. */
+/* Copies the instruction with mapped operands and results. A result that is mapped already keeps its mapping; the
+ * instruction is then copied for its other results. */
 static void
 copy_instr (LoomProgram *to, const LoomInstr *instr, LoomValue *map)
 {
@@ -148,7 +148,7 @@ loom_rewrite_bodies (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in
   body = instr->prim->bodies (attrs, &n);
   for (guint i = 0; i < n; i++)
     body[i] = func (body[i], data);
-  loom_rewrite_place (r, instr);
+  loom_rewrite_set_origin (r, instr);
   loom_emit (r->to, instr->prim, attrs, instr->n_in, in, out);
   loom_rewrite_results (r, instr, out);
   for (guint i = 0; i < n; i++)

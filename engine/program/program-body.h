@@ -8,9 +8,9 @@
 
 G_BEGIN_DECLS
 
-/* A new program of the instructions that out[] need, in order, with in[] as its inputs, which replace their computation
- * in `from`. Keeps float type, regions, nodes and devices. Slots of `from` that are needed must be among in[].
- * (transfer full) */
+/* Makes a program of the instructions that out[] need, in order, with in[] as its inputs: in[] replace their
+ * computation in `from`. Keeps float type, regions, nodes and devices. Slots of `from` that are needed must be among
+ * in[]. (transfer full) */
 LoomProgram *
 loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out);
 
@@ -21,12 +21,12 @@ void loom_program_inline (LoomProgram *to, const LoomProgram *body, const LoomVa
 /* Floating-point operations of one run. */
 double loom_program_flops (const LoomProgram *p);
 
-/* TRUE for values that cost less to recompute than to keep: constants and views. */
+/* TRUE for instructions that cost less to recompute than their results cost to keep: constants and views. */
 gboolean loom_instr_is_free (const LoomProgram *p, const LoomInstr *instr);
 
-/* Returns another version of a body. (transfer full) */
+/* Returns the body that replaces another one. (transfer full) */
 typedef LoomProgram *(*LoomBodyFunc) (LoomProgram *body, gpointer data);
-/* Copies the instruction with these operands of r->to and other versions of its bodies. */
+/* Copies the instruction with operands in[] of r->to, and replaces its bodies by those that func returns. */
 void
 loom_rewrite_bodies (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in, LoomBodyFunc func, gpointer data);
 

@@ -1,17 +1,17 @@
-/* Hoists work out of loops: computations that do not depend on carried values are done for all iterations at once,
- * before the loop.
+/* Hoists work out of loops: computes values that do not depend on carried values before the loop, for all iterations at
+ * once.
  *
- * x·W of a recurrent cell becomes one large product instead of a small one per iteration, and so do its gradients,
- * since the pass runs before differentiation: the loop's backward pass only stacks what the product's gradient needs.
- * Hoisted are products (a primitive's `over_iterations` emits the one call), the values these are computed from, and
- * element-wise work on only their results. Loop-invariant values, such as a weight's copy in another type, are computed
- * once. Everything else stays, because a stack of it would only cost memory. */
+ * x·W of a recurrent cell becomes one large product instead of a small one per iteration. The pass runs before
+ * differentiation, so the same holds for its gradients: the loop's backward pass only stacks their operands. The pass
+ * hoists products (a primitive's `over_iterations` emits the one call), the values that these are computed from, and
+ * element-wise instructions on only their results. Loop-invariant values, such as a weight's copy in another type, are
+ * computed once. Everything else stays, because hoisting it would only cost the memory of a stack. */
 #include "engine/program/program-body.h"
 
-/* The dependences of a value of the body. */
+/* What a value of the body depends on. */
 typedef enum
 {
-  LOOP_INVARIANT, /* on whole operands only */
+  LOOP_INVARIANT, /* only on whole operands */
   ON_ROWS,        /* also on rows of sequences */
   ON_CARRIED
 } Dependence;
@@ -19,13 +19,13 @@ typedef enum
 typedef struct
 {
   LoomRewrite *r;
-  const LoomInstr *instr; /* the loop, of r->from */
-  LoomScanAttrs attrs;    /* with the current body */
-  const LoomValue *in;    /* its operands, of r->to */
+  const LoomInstr *instr; /* the loop, in r->from */
+  LoomScanAttrs attrs;    /* its attributes, with the current body */
+  const LoomValue *in;    /* its operands, in r->to */
   Dependence *on;         /* by value of the body */
   gboolean *may_leave;    /* by value: it can be computed outside */
-  gboolean *is_given;     /* by value: it is computed outside, and no longer in the body */
-  gboolean *taken;        /* by instruction: it is computed outside */
+  gboolean *is_outside;   /* by value: computed outside, and an input of the body if it reads it */
+  gboolean *is_hoisted;   /* by instruction: computed outside */
   LoomValue *outside;     /* by value: its value in r->to, a stack if it depends on rows; 0: none */
 } Loop;
 
@@ -39,7 +39,8 @@ can_hoist (const LoomInstr *instr)
 
 /* ---- candidates ----------------------------------------------------------------- */
 
-/* TRUE if a call on stacks computes the same as a call per iteration, since it works element by element. */
+/* TRUE for primitives that work element by element, so that a call on stacks computes the same as a call per
+ * iteration. */
 static gboolean
 is_by_element (const LoomPrim *prim)
 {
@@ -112,7 +113,7 @@ find_dependence (Loop *l, const LoomInstr *instr)
 
 /* ---- benefit -------------------------------------------------------------------- */
 
-/* TRUE for constants that the planner folds: each reader has its own. */
+/* TRUE for constants that the planner folds into their readers. */
 static gboolean
 is_constant (const LoomInstr *instr)
 {
@@ -127,7 +128,7 @@ producer_of (const Loop *l, LoomValue v)
   return producer == G_MAXUINT ? NULL : loom_program_instr (l->attrs.body, producer);
 }
 
-/* TRUE if it works on results of hoisted instructions without making them larger. */
+/* TRUE if an instruction reads results of hoisted instructions and its result is no larger than they are. */
 static gboolean
 follows (const Loop *l, const LoomInstr *instr)
 {
@@ -137,12 +138,12 @@ follows (const Loop *l, const LoomInstr *instr)
     return FALSE;
   for (guint k = 0; k < instr->n_in; k++)
     if (instr->in[k] != 0 && l->on[instr->in[k]] == ON_ROWS
-        && (!l->is_given[instr->in[k]] || loom_desc_count (value_desc (l->attrs.body, instr->in[k])) != count))
+        && (!l->is_outside[instr->in[k]] || loom_desc_count (value_desc (l->attrs.body, instr->in[k])) != count))
       return FALSE;
   return TRUE;
 }
 
-/* FALSE for loop-invariant instructions that only move or repeat elements, which cost a body nothing. */
+/* FALSE for loop-invariant instructions that only rearrange or repeat elements, which cost a body nothing. */
 static gboolean
 computes (const Loop *l, const LoomInstr *instr)
 {
@@ -175,12 +176,12 @@ hoist_instr (Loop *l, const LoomInstr *instr)
 {
   guint index = loom_value_info (l->attrs.body, instr->out[0])->producer;
 
-  if (l->taken[index])
+  if (l->is_hoisted[index])
     return;
-  l->taken[index] = TRUE;
+  l->is_hoisted[index] = TRUE;
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0 && !is_constant (instr))
-      l->is_given[instr->out[k]] = TRUE;
+      l->is_outside[instr->out[k]] = TRUE;
   for (guint k = 0; k < instr->n_in; k++)
     {
       const LoomInstr *made_by = producer_of (l, instr->in[k]);
@@ -190,7 +191,7 @@ hoist_instr (Loop *l, const LoomInstr *instr)
     }
 }
 
-/* TRUE if there is anything to hoist. */
+/* Chooses the instructions to hoist; TRUE if there are any. */
 static gboolean
 choose_instrs (Loop *l)
 {
@@ -212,7 +213,8 @@ choose_instrs (Loop *l)
 
 /* ---- before the loop ------------------------------------------------------------- */
 
-/* An operand of lower rank than the result broadcasts as before with axes of size 1 after that of the iterations. */
+/* Reshapes a stack of operands of lower rank than the result, so that it broadcasts as before: axes of size 1 follow
+ * that of the iterations. */
 static LoomValue
 aligned (LoomProgram *p, LoomValue stack, int rank)
 {
@@ -266,9 +268,9 @@ emit_taken (Loop *l)
     {
       const LoomInstr *instr = loom_program_instr (l->attrs.body, i);
 
-      if (!l->taken[i])
+      if (!l->is_hoisted[i])
         continue;
-      loom_rewrite_place (l->r, instr);
+      loom_rewrite_set_origin (l->r, instr);
       if (l->on[instr->out[0]] == ON_ROWS)
         emit_over_iterations (l, instr);
       else
@@ -278,7 +280,7 @@ emit_taken (Loop *l)
 
 /* ---- the remaining loop ----------------------------------------------------------- */
 
-/* By value: whether the outputs need it and the body reads it. */
+/* By value: TRUE if the outputs need it and the body reads it. */
 static gboolean *
 find_read (const Loop *l, guint n_out, const LoomValue *out)
 {
@@ -293,14 +295,14 @@ find_read (const Loop *l, guint n_out, const LoomValue *out)
       gboolean needed = FALSE;
 
       for (guint k = 0; k < instr->n_out; k++)
-        needed = needed || (instr->out[k] != 0 && read[instr->out[k]] && !l->is_given[instr->out[k]]);
+        needed = needed || (instr->out[k] != 0 && read[instr->out[k]] && !l->is_outside[instr->out[k]]);
       for (guint k = 0; needed && k < instr->n_in; k++)
         read[instr->in[k]] = TRUE;
     }
   return read;
 }
 
-/* Adds the body's inputs: those of carried values, then external values of this dependence that are read. */
+/* Adds the body's inputs: carried values, then values computed outside that have this dependence and are read. */
 static void
 add_operands (const Loop *l, const gboolean *read, Dependence on, GArray *in, GArray *operands)
 {
@@ -308,7 +310,7 @@ add_operands (const Loop *l, const gboolean *read, Dependence on, GArray *in, GA
     {
       gboolean is_input = loom_value_info (l->attrs.body, v)->input >= 0;
 
-      if (l->on[v] != on || !(is_input || l->is_given[v]) || !(read[v] || on == ON_CARRIED))
+      if (l->on[v] != on || !(is_input || l->is_outside[v]) || !(read[v] || on == ON_CARRIED))
         continue;
       g_array_append_val (in, v);
       g_array_append_val (operands, l->outside[v]);
@@ -332,7 +334,7 @@ emit_rest (Loop *l)
     {
       LoomValue v = loom_program_get_output (body, o)->value;
 
-      if (o >= l->attrs.n_carried && l->is_given[v] && l->on[v] == ON_ROWS)
+      if (o >= l->attrs.n_carried && l->is_outside[v] && l->on[v] == ON_ROWS)
         all[o] = l->outside[v];
       else
         out[n_out++] = v;
@@ -345,7 +347,7 @@ emit_rest (Loop *l)
   add_operands (l, read, LOOP_INVARIANT, in, operands);
   attrs.n_stacked = n_out - attrs.n_carried;
   g_assert (attrs.n_carried == l->attrs.n_carried);
-  loom_rewrite_place (l->r, l->instr);
+  loom_rewrite_set_origin (l->r, l->instr);
   if (n_out > 0)
     {
       attrs.body = loom_program_extract (body, in->len, (const LoomValue *)(const void *)in->data, n_out, out);
@@ -372,17 +374,17 @@ hoist_loop (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
   l.attrs.body = body;
   l.on = g_new0 (Dependence, n);
   l.may_leave = g_new0 (gboolean, n);
-  l.is_given = g_new0 (gboolean, n);
+  l.is_outside = g_new0 (gboolean, n);
   l.outside = g_new0 (LoomValue, n);
-  l.taken = g_new0 (gboolean, loom_program_n_instrs (body) + 1);
+  l.is_hoisted = g_new0 (gboolean, loom_program_n_instrs (body) + 1);
   if (choose_instrs (&l))
     emit_taken (&l);
   emit_rest (&l);
   g_free (l.on);
   g_free (l.may_leave);
-  g_free (l.is_given);
+  g_free (l.is_outside);
   g_free (l.outside);
-  g_free (l.taken);
+  g_free (l.is_hoisted);
 }
 
 static gboolean

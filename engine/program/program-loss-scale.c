@@ -1,8 +1,8 @@
-/* Dynamic loss scaling for f16, as torch.amp.GradScaler. The scale and the number of good steps are state of the
- * program, so a resumed run continues with them. */
+/* Dynamic loss scaling for f16, like torch.amp.GradScaler. The scale and the number of good steps are state of the
+ * program, so a resumed run keeps them. */
 #include "engine/program/loom-prim.h"
 
-/* torch.amp.GradScaler's numbers. */
+/* The constants of torch.amp.GradScaler. */
 #define FIRST_SCALE 65536.0
 #define GROWTH      2.0
 #define BACKOFF     0.5

@@ -18,7 +18,7 @@ sharding_of (const Partition *self, LoomValue v)
 
 /* ---- state ---------------------------------------------------------------------- */
 
-/* The sharding of a slot. Scalars stay whole. */
+/* The sharding of a slot. Scalars are whole. */
 static LoomSharding
 slot_sharding (const Partition *self, const LoomSlot *slot)
 {
@@ -65,7 +65,8 @@ decide_slots (Partition *self)
     }
 }
 
-/* TRUE if the norm of gradients affects what an optimizer writes: then its bits must not depend on the partitioning. */
+/* TRUE if the norm of gradients affects the values that an optimizer writes; then its bits must not depend on the
+ * partitioning. */
 static gboolean
 norm_matters (const LoomProgram *p)
 {
@@ -80,7 +81,7 @@ norm_matters (const LoomProgram *p)
         any = any || follows[instr->in[k]];
       if (any && loom_sharding_is_step (instr->prim))
         return TRUE;
-      /* The finite flags affect only whether it writes. */
+      /* The finite flags only affect whether it writes. */
       for (guint o = 0; o < instr->n_out && any; o++)
         if (instr->out[o] != 0 && (o == 0 || instr->prim->sharding != loom_shard_grad_stats))
           follows[instr->out[o]] = TRUE;
@@ -88,7 +89,7 @@ norm_matters (const LoomProgram *p)
   return FALSE;
 }
 
-/* TRUE if the program only accumulates gradients: the update over several batches is another program. */
+/* TRUE if the program only accumulates gradients; the update over all micro-batches is another program. */
 static gboolean
 is_accumulating (const LoomProgram *p)
 {
@@ -175,7 +176,7 @@ partition_choose (Partition *self, guint i)
     self->is_weight[instr->out[0]] = is_weight[0];
 }
 
-/* The values that leave the program: the next ones of slots, then outputs; 0 for an unchanged slot. */
+/* The values at the end of a program: the next values of slots (0: unchanged), then outputs. */
 static guint
 n_ends (const LoomProgram *p)
 {
@@ -198,7 +199,7 @@ end_sharding (const Partition *self, guint i)
   return (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED };
 }
 
-/* Records a reader that wants a partial value in another sharding. */
+/* Records that a reader needs a partial value in another sharding. */
 static void
 note_want (Partition *self, LoomValue v, LoomShardingKind want, gboolean is_late, gboolean *early)
 {
@@ -211,7 +212,7 @@ note_want (Partition *self, LoomValue v, LoomShardingKind want, gboolean is_late
     self->time[v] = PARTITION_LATE_SHARD;
 }
 
-/* Finds the partial values that are wanted in another sharding, but not before the update. */
+/* Finds the partial values that are needed in another sharding, but only by the update. */
 static void
 find_late (Partition *self)
 {
@@ -248,7 +249,7 @@ localise_start (const Partition *self, const LoomPrim *prim, gpointer attrs, int
     start[axis] = partition_rows (self, start[axis], self->own.count);
 }
 
-/* The attributes, with the rank's result shape if it is split. */
+/* The instruction's attributes, with the shape of the rank's part of the result. */
 static gpointer
 local_attrs (const Partition *self, const LoomInstr *instr)
 {
@@ -265,8 +266,8 @@ local_attrs (const Partition *self, const LoomInstr *instr)
   return attrs;
 }
 
-/* Values gathered for the forward pass are gathered again for the backward pass, except vectors: they need little
- * memory, and with a norm's scale and shift at hand its result can be recomputed instead of kept
+/* Gathered values are forgotten at the end of their region, so the backward pass gathers them again. Vectors are kept:
+ * they need little memory, and with a norm's scale and shift its result can be recomputed instead of kept
  * (plan-rematerialise.c). */
 static void
 enter_region (Partition *self, LoomRegion region)
@@ -313,8 +314,8 @@ add_gathered (const Partition *self, guint i, GArray *values)
     }
 }
 
-/* Gathers the shards that an instruction needs whole, together with those that other instructions of its node need
- * next. */
+/* Gathers the sharded operands that an instruction needs whole, together with those of the next instructions of its
+ * node. */
 static void
 gather_operands (Partition *self, guint i)
 {
@@ -335,7 +336,7 @@ gather_operands (Partition *self, guint i)
   partition_gather (self, values->len, (const LoomValue *)values->data);
 }
 
-/* Outputs that are unchanged state are gathered before the update changes it. */
+/* Gathers outputs that are unchanged state before the update changes it. */
 static void
 read_state_at_ends (Partition *self)
 {
@@ -362,7 +363,7 @@ partition_write (Partition *self, guint i)
   gboolean ends = instr->region == LOOM_REGION_UPDATE && self->region != LOOM_REGION_UPDATE;
 
   enter_region (self, instr->region);
-  loom_rewrite_place (&self->r, instr);
+  loom_rewrite_set_origin (&self->r, instr);
   if (ends)
     read_state_at_ends (self);
   gather_operands (self, i);
@@ -371,7 +372,7 @@ partition_write (Partition *self, guint i)
   if (instr->prim->flags & LOOM_PRIM_LOOP)
     body = ((LoomScanAttrs *)attrs)->body = partition_loop_body (self, i);
   bodies = partition_visit_attrs (self, i, attrs);
-  loom_rewrite_place (&self->r, instr);
+  loom_rewrite_set_origin (&self->r, instr);
   if (self->of_weights ? !partition_weight_write (self, i, in, out) : !partition_write_step (self, i, in, out))
     loom_emit (self->r.to, instr->prim, attrs, instr->n_in, in, out);
   for (guint o = 0; o < instr->n_out; o++)
@@ -383,7 +384,7 @@ partition_write (Partition *self, guint i)
       partition_enqueue (self, instr->out[o]);
 }
 
-/* Writes the values that leave the program, whole except for split or sharded slots. */
+/* Writes outputs and next values of slots, whole except for split or sharded slots. */
 static void
 write_ends (Partition *self)
 {
@@ -438,7 +439,7 @@ decide_inputs (Partition *self)
     }
 }
 
-/* Queues accumulated sums for their exchange from the beginning. */
+/* Queues the accumulated sums in slots for their exchange, at the beginning. */
 static void
 put_slots (Partition *self)
 {
@@ -512,7 +513,7 @@ divide (const LoomProgram *p, const LoomPartition *options)
   partition_init (&self, p, options);
   self.divides_norm = !self.of_weights && norm_matters (p);
   self.keeps_sums = !self.of_weights && is_accumulating (p) && options->shards < LOOM_SHARDS_GRADIENTS;
-  self.holds = options->shards == LOOM_SHARDS_OPTIMIZER;
+  self.holds_buckets = options->shards == LOOM_SHARDS_OPTIMIZER;
   if (self.of_weights)
     self.r.part = partition_weight_part;
   else
@@ -542,7 +543,7 @@ divide (const LoomProgram *p, const LoomPartition *options)
   return to;
 }
 
-/* Expands batch norms into core primitives, whose sums then go over all ranks. */
+/* Expands batch norms into core primitives, so that their sums are over the samples of all ranks. */
 static LoomProgram *
 expand_batch_norms (const LoomProgram *p)
 {
@@ -571,7 +572,7 @@ loom_program_partition (const LoomProgram *p, const LoomPartition *options)
 
   if (options->along == LOOM_MESH_TENSOR)
     {
-      /* Instead of samples, there is one part for each rank. */
+      /* If weights are split, there is one part for each rank, in place of samples. */
       LoomPartition parts = { .along = LOOM_MESH_TENSOR,
                               .samples = options->ranks,
                               .rank = options->rank,

@@ -4,9 +4,9 @@
  * program-loss-scale.c.
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and reach the parameters in f32.
- * A parameter is cast once however often it is used. An element-wise formula that rounds at most once uses its
- * operands' 16-bit type; a longer one is computed in f32 and cast back, so that its gradient is also computed in f32
- * and rounded at the end. The planner fuses these casts into one pass over memory, where they cost nothing. */
+ * A parameter with several readers is cast once. An element-wise formula that rounds at most once uses its operands'
+ * 16-bit type; a longer one is computed in f32 and cast back, so that its gradient is also computed in f32 and rounded
+ * at the end. The planner fuses these casts into element-wise kernels, where they cost nothing. */
 #include "engine/program/program-body.h"
 
 typedef struct
@@ -14,9 +14,10 @@ typedef struct
   LoomRewrite r;
   LoomDType dtype;
   GHashTable *dtype_of; /* borrowed, may be NULL */
-  GHashTable *casts;    /* (value, type) of the new program → its cast */
-  gboolean
-      *weak; /* by value of the old program: independent of data (a constant, a mask), so it does not widen results */
+  GHashTable *casts;    /* (value of the new program, type) → its cast */
+  /* By value of the old program: it does not depend on data (a constant, a mask), so its type does not affect the
+   * type of results. */
+  gboolean *weak;
 } Pass;
 
 static gboolean
@@ -31,8 +32,8 @@ type_of (Pass *pass, LoomValue v)
   return v == 0 ? LOOM_N_DTYPES : value_desc (pass->r.to, v)->dtype;
 }
 
-/* v in another float type, made once. The value of a slot belongs to no node: a weight's copy serves all its readers,
- * and no scope recomputes it. */
+/* Returns v in another float type; each cast is emitted once. The cast of a slot's value belongs to no node, because a
+ * weight's copy serves all its readers, so no scope recomputes it. */
 static LoomValue
 in_type (Pass *pass, LoomValue v, LoomDType dtype)
 {
@@ -54,7 +55,7 @@ in_type (Pass *pass, LoomValue v, LoomDType dtype)
   return cast;
 }
 
-/* The 16-bit type in which the node computes, or F32. */
+/* The 16-bit type in which the instruction's node computes, or F32. */
 static LoomDType
 requested_dtype (Pass *pass, const LoomInstr *instr)
 {
@@ -73,7 +74,8 @@ widen (Pass *pass, guint n, LoomValue *in, guint from)
       in[k] = in_type (pass, in[k], LOOM_F32);
 }
 
-/* The common 16-bit type of the operands that depend on data; F32 if there is none, they differ, or one is f32. */
+/* The common 16-bit type of the operands that depend on data; F32 if there are none, if they differ, or if one is
+ * f32. */
 static LoomDType
 followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
 {
@@ -92,7 +94,8 @@ followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
   return followed != LOOM_N_DTYPES && is_reduced (followed) ? followed : LOOM_F32;
 }
 
-/* Casts operands by the rule; returns the type of a float result, or N_DTYPES to leave it. */
+/* Casts operands by the primitive's rule; returns the type of a float result, or LOOM_N_DTYPES to leave it
+ * unchanged. */
 static LoomDType
 settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
 {
@@ -134,11 +137,11 @@ static LoomProgram *autocast (const LoomProgram *p, LoomDType dtype, GHashTable 
 typedef struct
 {
   Pass *pass;
-  const LoomValue *in; /* a loop's operands in the new program; NULL: all have the body's own types */
+  const LoomValue *in; /* operands of a loop in the new program; NULL: all have the types of the body's inputs */
 } LoopContext;
 
-/* The body in mixed precision. Its results keep their types, because carried values must go in as they came out; 16-bit
- * inputs are read as such. */
+/* The body in mixed precision. Its results keep their types, because a carried value must have the same type before and
+ * after an iteration; 16-bit inputs are read as such. */
 static LoomProgram *
 autocast_body (LoomProgram *body, gpointer data)
 {
@@ -178,12 +181,12 @@ copy_instr (Pass *pass, const LoomInstr *instr)
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
       pass->weak[instr->out[k]] = weak;
-  loom_rewrite_place (&pass->r, instr);
+  loom_rewrite_set_origin (&pass->r, instr);
   if (is_loop)
     widen (pass, ((const LoomScanAttrs *)instr->attrs)->n_carried, in, 0);
   else
     result = settle_operands (pass, instr, in);
-  /* Operands of data-dependent bodies are f32, since each body exists for several numbers of rows. */
+  /* Operands of bodies that are chosen by data are f32, because each body exists for several numbers of rows. */
   if (loom_prim_has_bodies (instr->prim))
     {
       loom_rewrite_bodies (&pass->r, instr, in, autocast_body, &(LoopContext){ pass, is_loop ? in : NULL });
@@ -195,7 +198,7 @@ copy_instr (Pass *pass, const LoomInstr *instr)
   loom_rewrite_results (&pass->r, instr, out);
 }
 
-/* types (NULL: those of p's inputs): the types of inputs; one that differs from p's is a new input. in: receives the
+/* types: the types of inputs; an input whose type differs from p's is a new input. NULL: those of p. in: receives the
  * inputs. */
 static LoomProgram *
 autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, const LoomDType *types, LoomValue *in, guint n,
@@ -224,7 +227,7 @@ autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, const Loo
     }
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     copy_instr (&pass, loom_program_instr (p, i));
-  /* Values that are read from outside (a loss, the statistics of a metric) are f32. */
+  /* Values for callers (a loss, the statistics of a metric) are f32. */
   for (guint i = 0; i < n; i++)
     {
       values[i] = loom_rewrite_value (&pass.r, values[i]);

@@ -1,10 +1,10 @@
-/* Names instructions that belong to no node, for errors: a fault in the update must say which parameter's.
+/* Names instructions that belong to no node, for errors: a fault in the update must name the parameter.
  *
- * An instruction of a node is named after the node. Others lead from gradients to state and are named after their
+ * An instruction of a node has the node's name. The others are between gradients and state, and are named by their
  * results. */
 #include "engine/program/prim-private.h"
 
-/* The first slot of a kind whose next value is among the results, and their number. */
+/* Finds the first slot of a kind whose next value is among the results, and counts these slots. */
 static const LoomSlot *
 first_slot (const LoomProgram *p, LoomSlotKind kind, guint n_out, const guint *out, guint *n)
 {

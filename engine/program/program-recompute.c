@@ -3,10 +3,10 @@
  *
  * A scope is a marked node, one for each of its repetitions; scopes nest as paths do. If a backward instruction of a
  * scope reads a value that the scope computes, the instructions of that value are repeated before the first reader,
- * back to the scope's inputs. Nothing else moves, so repetitions are as late as possible, and they are bit-identical:
- * random numbers are functions of their keys, and commits name the first computation. In nested scopes the repetition
- * of the outer one skips the inner one's values, and the inner scope makes its own later. Each scope's repetitions have
- * a number, so that the planner does not merge them with the originals. */
+ * back to the scope's inputs. No other instruction moves, so the repeated ones are as late as possible, and they are
+ * bit-identical: random numbers are functions of their keys, and commits name the first computation. In nested scopes
+ * the repetition of the outer one leaves out the values of the inner one, which repeats them later. Each scope's
+ * repeated instructions have a number, so that the planner does not merge them with the originals. */
 #include "engine/program/program-body.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct
   GHashTable *marked;    /* paths of marked nodes; borrowed */
   GHashTable *by_path;   /* path → Scope; owned */
   GHashTable *by_origin; /* interned origin → Scope, or NULL */
-  gboolean *kept;        /* by value: lives until the backward pass anyway */
+  gboolean *kept;        /* by value: it lives until the backward pass anyway */
 } Pass;
 
 static void
@@ -37,7 +37,7 @@ scope_free (gpointer data)
   g_free (scope);
 }
 
-/* The innermost scope that contains a path. */
+/* The innermost scope of a path. */
 static Scope *
 scope_of_path (Pass *pass, const char *path)
 {
@@ -84,9 +84,9 @@ scope_of (Pass *pass, const char *origin)
   return known;
 }
 
-/* The innermost scope that contains both, or NULL. */
+/* The innermost scope that contains both scopes, or NULL. */
 static Scope *
-common (Scope *a, Scope *b)
+common_scope (Scope *a, Scope *b)
 {
   while (a != b)
     {
@@ -108,10 +108,10 @@ outermost (Scope *scope)
   return scope;
 }
 
-/* The instruction of the forward pass that computes v inside a scope, else NULL. A loop is not repeated: its backward
+/* The instruction of the forward pass that computes v inside a scope, or NULL. A loop is not repeated: its backward
  * pass recomputes each iteration (scan-gradient.c) from the carried values. */
 static const LoomInstr *
-maker (Pass *pass, LoomValue v, Scope **scope)
+repeated_producer (Pass *pass, LoomValue v, Scope **scope)
 {
   const LoomValueInfo *info = v != 0 ? loom_value_info (pass->r.from, v) : NULL;
   const LoomInstr *instr;
@@ -126,8 +126,8 @@ maker (Pass *pass, LoomValue v, Scope **scope)
   return *scope != NULL ? instr : NULL;
 }
 
-/* A value that leaves its scope for a reader in the backward pass, even in another scope that is recomputed from it,
- * stays in memory anyway; then its own scope reads it too. */
+/* Marks values that stay in memory because a reader in the backward pass is outside their scope, possibly in another
+ * scope that is recomputed from them. Their own scope reads them too, instead of repeating them. */
 static void
 find_kept (Pass *pass)
 {
@@ -142,7 +142,7 @@ find_kept (Pass *pass)
         {
           Scope *scope;
 
-          if (maker (pass, instr->in[k], &scope) != NULL && outermost (scope) != reader
+          if (repeated_producer (pass, instr->in[k], &scope) != NULL && outermost (scope) != reader
               && (instr->region != LOOM_REGION_FORWARD || reader != NULL))
             pass->kept[instr->in[k]] = TRUE;
         }
@@ -151,15 +151,15 @@ find_kept (Pass *pass)
     pass->kept[loom_program_get_output (p, i)->value] = TRUE;
 }
 
-/* The scope whose repetition of v a reader in `reader` takes; NULL: it takes v itself. */
+/* The scope whose repetition of v is read in scope `reader`; NULL: v itself is read. */
 static Scope *
 repeating_scope (Pass *pass, LoomValue v, Scope *reader)
 {
   Scope *scope;
 
-  if (reader == NULL || maker (pass, v, &scope) == NULL || pass->kept[v])
+  if (reader == NULL || repeated_producer (pass, v, &scope) == NULL || pass->kept[v])
     return NULL;
-  return common (scope, reader);
+  return common_scope (scope, reader);
 }
 
 static LoomValue
@@ -197,10 +197,10 @@ repeat_instr (Pass *pass, const LoomInstr *instr, Scope *scope)
       g_hash_table_insert (scope->recomputed, GUINT_TO_POINTER (instr->out[k]), GUINT_TO_POINTER (out[k]));
 }
 
-/* Emits what a reader in `reader` needs to look up v, in the order of the forward pass. A scope may contain a very long
- * chain, so it uses an explicit stack; it recurses only for an enclosing scope. */
+/* Repeats the instructions that a reader in scope `reader` needs for v, in the order of the forward pass. A scope may
+ * contain a very long chain, so this uses an explicit stack, with recursion only for an enclosing scope. */
 static void
-ensure (Pass *pass, LoomValue v, Scope *reader)
+repeat (Pass *pass, LoomValue v, Scope *reader)
 {
   Scope *scope = repeating_scope (pass, v, reader);
   g_autoptr (GArray) pending = NULL, order = NULL;
@@ -229,7 +229,7 @@ ensure (Pass *pass, LoomValue v, Scope *reader)
           if (where == scope && !g_hash_table_contains (scope->recomputed, GUINT_TO_POINTER (instr->in[k])))
             g_array_append_val (pending, instr->in[k]);
           else if (where != NULL && where != scope)
-            ensure (pass, instr->in[k], scope);
+            repeat (pass, instr->in[k], scope);
         }
     }
   g_array_sort (order, compare_indices);
@@ -255,7 +255,7 @@ loom_program_recompute (const LoomProgram *p, GHashTable *scopes)
 
       for (guint k = 0; k < instr->n_in; k++)
         {
-          ensure (&pass, instr->in[k], reader);
+          repeat (&pass, instr->in[k], reader);
           in[k] = look_up (&pass, instr->in[k], reader);
         }
       loom_rewrite_copy (&pass.r, instr, in);

@@ -1,9 +1,9 @@
-/* Replicates a program on several devices of one process, as torch.nn.DataParallel: the first device has the weights
+/* Replicates a program on several devices of one process, like torch.nn.DataParallel: the first device has the weights
  * and the batch; each step scatters the batch, replicates the weights, gathers the replicas' results, and updates on
- * the first device alone. Every copy begins or ends at the first device.
+ * the first device. Every copy is from or to the first device.
  *
- * The replicas are the parts of ranks (loom_program_partition()), instruction by instruction. Exchanges of ranks are
- * computed on the first device from gathered values. */
+ * The replicas are the parts of ranks (loom_program_partition()), instruction by instruction. The first device computes
+ * exchanges of ranks from gathered values. */
 #include "engine/program/loom-partition.h"
 #include "engine/program/prim-private.h"
 #include "kernels/comm.h"
@@ -12,13 +12,13 @@
 
 typedef struct
 {
-  LoomRewrite r; /* from the first part */
+  LoomRewrite r; /* rewrites the first part */
   const LoomProgram *whole;
   int n;
   const char *const *device;
   LoomProgram **part;
-  GArray **map;        /* by replica: value → value in the new program; of the first, r.map */
-  gboolean *exchanged; /* by value: an operand of an exchange */
+  GArray **map;        /* by replica: value → value in the new program; that of the first replica is r.map */
+  gboolean *exchanged; /* by value: it is an operand of an exchange */
 } Replicas;
 
 static LoomValue
@@ -33,7 +33,7 @@ is_exchange (const LoomInstr *instr)
   return (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0;
 }
 
-/* FALSE if ranks use exchanges other than sums and the like. */
+/* Marks operands of exchanges. FALSE if ranks use exchanges other than reductions. */
 static gboolean
 find_exchanged (Replicas *self)
 {
@@ -63,13 +63,13 @@ keep_whole (LoomRewrite *r, guint input, LoomTensorDesc *desc)
   *desc = loom_value_info (whole, loom_program_get_input (whole, input)->value)->desc;
 }
 
-/* Each replica's part of the inputs, and copies of the first device's weights. */
+/* Makes each replica's part of the inputs, and copies of the first device's weights. */
 static void
 scatter (Replicas *self, gint64 samples)
 {
   const LoomProgram *p = self->part[0];
 
-  /* The first replica's map has the whole inputs until its turn. */
+  /* The first replica comes last: until then its map has the whole inputs. */
   for (int k = self->n - 1; k >= 0; k--)
     for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
       {
@@ -103,7 +103,7 @@ gather (Replicas *self, const LoomInstr *instr)
                                        [LOOM_REDUCE_PROD] = LOOM_SCALAR_MUL };
   const LoomAllReduceAttrs *attrs = instr->attrs;
 
-  loom_rewrite_place (&self->r, instr);
+  loom_rewrite_set_origin (&self->r, instr);
   loom_program_set_origin (self->r.to, instr->origin, self->device[0]);
   for (guint i = 0; i < attrs->n; i++)
     {
@@ -124,7 +124,7 @@ replicate (Replicas *self, guint i, int k)
 
   for (guint j = 0; j < instr->n_in; j++)
     in[j] = value (self, k, instr->in[j]);
-  loom_rewrite_place (&self->r, instr);
+  loom_rewrite_set_origin (&self->r, instr);
   loom_program_set_origin (self->r.to, instr->origin, self->device[k]);
   loom_emit (self->r.to, instr->prim, instr->attrs, instr->n_in, in, out);
   for (guint o = 0; o < instr->n_out; o++)

@@ -1,10 +1,10 @@
-/* Shared by the passes from program to program: begins a second program with the same slots and inputs, maps the values
+/* The helper of passes from program to program: begins a second program with the same slots and inputs, maps the values
  * of the first to those of the second, and copies commits, outputs and ports at the end.
  *
  * Slots and inputs keep their order, so an index of the first program is valid for the second. */
 #include "engine/program/prim-private.h"
 
-/* Slots' values and inputs, in their original order, so that listings of both programs read alike. */
+/* Emits the slots' values and the inputs in their original order, so that listings of both programs look alike. */
 static void
 copy_sources (LoomRewrite *r)
 {
@@ -69,7 +69,7 @@ loom_rewrite_value (const LoomRewrite *r, LoomValue v)
 }
 
 void
-loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr)
+loom_rewrite_set_origin (LoomRewrite *r, const LoomInstr *instr)
 {
   loom_program_set_region (r->to, instr->region);
   loom_program_set_origin (r->to, instr->origin, instr->device);
@@ -90,7 +90,7 @@ loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
 {
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
 
-  loom_rewrite_place (r, instr);
+  loom_rewrite_set_origin (r, instr);
   loom_emit (r->to, instr->prim, instr->attrs, instr->n_in, in, out);
   loom_rewrite_results (r, instr, out);
 }
@@ -100,7 +100,7 @@ loom_rewrite_expand (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in
 {
   g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
 
-  loom_rewrite_place (r, instr);
+  loom_rewrite_set_origin (r, instr);
   instr->prim->expand (r->to, instr, in, out);
   loom_rewrite_results (r, instr, out);
 }
@@ -114,7 +114,7 @@ loom_rewrite_end (LoomRewrite *r)
 
       LoomValue next = r->next != NULL ? r->next[i] : loom_rewrite_value (r, slot->commit);
 
-      /* State keeps its type, whatever type the pass computes its next value in. */
+      /* State keeps its type, even if the pass computes its next value in another one. */
       if (slot->commit != 0)
         loom_program_commit (r->to, (int)i, loom_cast (r->to, next, slot->dtype));
     }

@@ -1,5 +1,5 @@
-/* Emits the update region, given the gradients: their statistics, clipping, the gate, the optimizer's step (optim-*.c)
- * and the step counter; for L-BFGS and Newton, whose step engine/train computes, the gradients as outputs instead; the
+/* Emits the update region from the gradients: their statistics, clipping, the gate, the optimizer's step (optim-*.c)
+ * and the step counter; for L-BFGS and Newton, whose steps engine/train computes, the gradients as outputs instead; the
  * accumulation of gradients over micro-batches; and averages of weights. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/optim-private.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* 1 if x - x is 0, which is false for infinity and NaN. */
+/* 1 if x - x is 0, which is not so for infinity and NaN. */
 static LoomValue
 is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
 {
@@ -16,8 +16,8 @@ is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
 }
 
-/* State that the forward pass updates (running statistics, counters) is committed only by a step without a fault, so
- * that the step can be repeated to find its cause. Each selection is on the slot's device. */
+/* Lets only a step without a fault commit state that the forward pass updates (running statistics, counters), so that
+ * the step can be repeated to find the cause of a fault. Each selection is on the slot's device. */
 static void
 guard_commits (LoomProgram *p, LoomValue go)
 {
@@ -27,8 +27,8 @@ guard_commits (LoomProgram *p, LoomValue go)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
 
-      /* Optimizers guard their own writes, which come later: a parameter with a commit is one that the graph assigns
-       * to. */
+      /* Optimizers guard their own writes, which come later: a parameter with a commit at this point is assigned by the
+       * graph. */
       if (slot->commit == 0 || (slot->kind == LOOM_SLOT_OPTIMIZER && !g_str_has_prefix (slot->name, LOOM_SLOT_CARRY)))
         continue;
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
@@ -38,11 +38,11 @@ guard_commits (LoomProgram *p, LoomValue go)
   loom_program_set_origin (p, NULL, NULL);
 }
 
-/* One device's parameters of one group. */
+/* The parameters of one group on one device. */
 typedef struct
 {
   const char *device;
-  guint group; /* see LoomUpdateOptions */
+  guint group; /* the group's number, see LoomUpdateOptions.group_of */
   guint n;
   int *slot;
   LoomValue *grad;
@@ -57,8 +57,8 @@ clear_set (gpointer data)
   g_free (set->grad);
 }
 
-/* Groups parameters by device, since they are updated where they are, and by hyper-parameter group, in the order of the
- * first parameters. */
+/* Groups parameters by device (a parameter is updated on its own device) and by hyper-parameter group, in the order of
+ * their first parameters. */
 static GArray *
 make_sets (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, const guint *group_of)
 {
@@ -92,7 +92,7 @@ make_sets (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, cons
   return sets;
 }
 
-/* The sum of squares of all gradients and the finite flag, over all devices. */
+/* Emits the sum of squares of all gradients and the finite flag, over all devices. */
 static void
 emit_stats (LoomProgram *p, const GArray *sets, LoomValue *sum_of_squares, LoomValue *finite)
 {
@@ -113,8 +113,8 @@ emit_stats (LoomProgram *p, const GArray *sets, LoomValue *sum_of_squares, LoomV
 }
 
 /* Declares outputs for the gradients' norm, the finite flag, and whether the step may write; all writes come after the
- * gate. With `driven` nothing is a fault, since a driver may evaluate points with an infinite loss. Overflow of scaled
- * gradients is no fault as long as the scale can shrink. */
+ * gate. With `driven` no outcome is a fault, because L-BFGS and Newton may evaluate points with an infinite loss.
+ * Overflow of scaled gradients is no fault as long as the scale can shrink. */
 static void
 emit_outcome (LoomProgram *p, const GArray *sets, LoomValue loss, gboolean driven, LoomValue *norm, LoomValue *go)
 {
@@ -164,7 +164,7 @@ clip_values (LoomProgram *p, GArray *sets, double limit)
   loom_program_set_origin (p, NULL, NULL);
 }
 
-/* The factor of all gradients. */
+/* The factor by which all gradients are multiplied. */
 static LoomValue
 clip_norm (LoomProgram *p, LoomValue norm, double limit)
 {
@@ -175,7 +175,7 @@ clip_norm (LoomProgram *p, LoomValue norm, double limit)
   return loom_binary (p, LOOM_SCALAR_MIN, loom_const (p, dtype, 1), loom_binary (p, LOOM_SCALAR_DIV, most, safe));
 }
 
-/* Hyper-parameters are on the graph's device, independent of their first reader. */
+/* Declares the hyper-parameters as scalar slots on the graph's device, whichever instruction reads them first. */
 static void
 declare_scalars (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, const char *prefix, guint64 own)
 {
@@ -210,7 +210,7 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
     }
   if (options->clip_norm > 0)
     scale = clip_norm (p, norm, options->clip_norm);
-  /* A step that writes nothing does not count: the next one has the same number. */
+  /* A step that writes nothing is not counted, so the next one has the same number. */
   step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_cast (p, go, LOOM_I64));
   loom_program_commit (p, loom_program_find_slot (p, "step"), step);
 
@@ -283,7 +283,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
                    options->optimizer);
       return FALSE;
     }
-  /* A parameter that the loss does not reach is left alone, as in PyTorch with grad None. */
+  /* A parameter that the loss does not depend on is not updated, as in PyTorch if grad is None. */
   for (guint i = 0; i < n; i++)
     {
       if (grad[i] == 0)
@@ -307,7 +307,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   return TRUE;
 }
 
-/* The slot of a parameter and term t: the first term has the parameter's own name. */
+/* The name of the slot for a parameter and term t: for the first term it has no number. */
 static char *
 accumulate_slot (guint t, const char *parameter)
 {
@@ -321,6 +321,8 @@ count_slot (guint t)
   return g_strdup_printf (LOOM_SCALAR_ACCUMULATE "count_%u", t);
 }
 
+/* A micro-batch adds nothing if its numbers are not finite, or if it was queued after a fault. The selection also makes
+ * the sums of every device wait for the gate, which is on the graph's device. */
 static void
 accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue first, LoomValue weight, LoomValue good)
 {
@@ -329,16 +331,18 @@ accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue 
       const LoomSlot *parameter = loom_program_get_slot (p, (guint)term->slot[i]);
       g_autofree char *name = accumulate_slot (t, parameter->name);
       LoomDType dtype = parameter->dtype;
-      LoomValue sum, before;
+      LoomValue sum, before, old;
       int k;
 
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, term->slot[i]))->device);
       k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
-      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), loom_program_read (p, k));
+      old = loom_program_read (p, k);
+      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), old);
       sum = loom_cast (p, term->grad[i], dtype);
       if (term->count == 0)
         sum = loom_binary (p, LOOM_SCALAR_MUL, sum, loom_cast (p, weight, dtype));
-      loom_program_commit (p, k, loom_binary (p, LOOM_SCALAR_ADD, before, sum));
+      sum = loom_binary (p, LOOM_SCALAR_ADD, before, sum);
+      loom_program_commit (p, k, loom_ternary (p, LOOM_SCALAR_SELECT, good, sum, old));
     }
   loom_program_set_origin (p, NULL, NULL);
   if (term->count != 0)
@@ -349,7 +353,6 @@ accumulate_term (LoomProgram *p, guint t, const LoomAccumulate *term, LoomValue 
       LoomValue before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), old);
       LoomValue sum = loom_binary (p, LOOM_SCALAR_ADD, before, loom_cast (p, term->count, dtype));
 
-      /* A micro-batch queued after a fault counts nothing. */
       loom_program_commit (p, loom_program_find_slot (p, name), loom_ternary (p, LOOM_SCALAR_SELECT, good, sum, old));
     }
 }
@@ -383,7 +386,7 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n_terms, const LoomA
   loom_program_set_origin (p, origin, device);
 }
 
-/* The parameter and the term of an accumulation slot; NULL: the slot is another one. */
+/* The parameter and the term of an accumulation slot; NULL if the slot is another one. */
 static const char *
 accumulated_parameter (const LoomSlot *slot, guint *t)
 {
@@ -414,7 +417,7 @@ loom_accumulated_gradients (LoomProgram *p, const LoomProgram *from, GArray *slo
       g_autofree char *count_name = count_slot (t);
       LoomValue count = 0;
 
-      /* The count's slot is on the graph's device, as in the program that accumulates. */
+      /* The slot of the count is on the graph's device, as in the program that accumulates. */
       loom_program_set_origin (p, NULL, NULL);
       if (loom_program_find_slot (from, count_name) >= 0)
         count = loom_program_scalar (p, count_name, 0);
@@ -467,7 +470,7 @@ loom_emit_average (LoomProgram *p, double decay)
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
       k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
       before = loom_program_read (p, k);
-      /* From the nearer end, as in torch.lerp. */
+      /* Interpolates from the nearer end, as torch.lerp does. */
       way = loom_binary (p, LOOM_SCALAR_SUB, now, before);
       if (1 - decay < 0.5)
         next = loom_binary (p, LOOM_SCALAR_ADD, before,

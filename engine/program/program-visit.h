@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* The operands before the bodies' inputs: group and, for trees, dest. */
+/* The number of operands before the bodies' inputs: group and, for trees, dest. */
 static inline guint
 visit_n_leading (const LoomVisitAttrs *a)
 {
@@ -42,7 +42,7 @@ visit_n_bodies (const LoomVisitAttrs *a)
   return a->n_branches * MAX (a->n_sizes, 1);
 }
 
-/* The operand that is the body's input i; G_MAXUINT for a link. */
+/* The index of the operand that is the body's input i; G_MAXUINT for a link. */
 static inline guint
 visit_operand (const LoomVisitAttrs *a, guint i)
 {
@@ -53,7 +53,6 @@ visit_operand (const LoomVisitAttrs *a, guint i)
   return i < a->n_rows + links ? G_MAXUINT : visit_n_leading (a) + i - links;
 }
 
-/* visit-gradient.c */
 gboolean loom_visit_gradient (const LoomGradCall *call);
 
 G_END_DECLS

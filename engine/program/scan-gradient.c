@@ -1,14 +1,14 @@
 /* The gradient of a scan: a scan in the other direction, backpropagation through time (Werbos, 1990).
  *
- * A `run` program holds the body followed by the gradients of one iteration, with the cotangents of its results as
- * further inputs. Values that the gradients read are kept: the forward scan gets them as additional stacked results,
- * and the backward body takes them as sequences (with `recompute` it takes the body's inputs and computes the rest
- * again). Cotangents of carried values are carried backwards.
+ * A `run` program consists of the body followed by the gradients of one iteration, with the cotangents of the body's
+ * results as further inputs. Values that the gradients read are kept: the forward scan gets them as additional stacked
+ * results, and the backward body takes them as sequences (with `recompute` it takes the body's inputs and computes the
+ * rest again). Cotangents of carried values are carried backwards.
  *
  * The gradient of a whole operand is a sum over iterations. If an iteration's summand is a product or a sum over rows,
- * the loop only stacks the factors, and one product over all iterations computes the sum, so a weight's gradient needs
- * no pass over the weight per iteration. Other summands, and sums over rows that need an extra stack, are accumulated
- * in a carried value. */
+ * the loop only stacks the factors, and one product over all iterations computes the sum, so an iteration does not read
+ * and write the gradient of a weight. Other summands, and sums over rows that need an extra stack, are accumulated in a
+ * carried value. */
 #include "engine/program/scan-private.h"
 
 static guint
@@ -100,9 +100,9 @@ producer_of (const LoomProgram *p, LoomValue v)
   return producer == G_MAXUINT ? NULL : loom_program_instr (p, producer);
 }
 
-/* The instruction that computes the summand, through reshapes and casts. */
+/* The instruction that computes the summand, before reshapes and casts. */
 static const LoomInstr *
-maker_of (const LoomProgram *p, LoomValue v)
+summand_producer (const LoomProgram *p, LoomValue v)
 {
   const LoomInstr *instr = producer_of (p, v);
 
@@ -128,11 +128,11 @@ sum_over_iterations (const LoomProgram *run, const LoomInstr *instr, LoomProgram
   return instr->prim->sum_over_iterations (p, instr->attrs, n, in, stack, sum);
 }
 
-/* Stacks a summand's factors if one call can sum them; otherwise the sum is carried. */
+/* Finds the factors of a summand if one call can sum their stacks; otherwise the sum is carried. */
 static void
 find_factors (ScanGradient *s, ScanTerm *t)
 {
-  const LoomInstr *instr = maker_of (s->run, t->part);
+  const LoomInstr *instr = summand_producer (s->run, t->part);
 
   if (s->attrs.no_hoist || instr == NULL || instr->prim->sum_over_iterations == NULL
       || loom_instr_n_operands (instr) > G_N_ELEMENTS (t->factor)
@@ -160,7 +160,7 @@ add_terms (ScanGradient *s, guint operand, LoomValue part)
   g_array_append_val (s->terms, t);
 }
 
-/* TRUE if a stack of the value exists anyway: of a product's factor, or of a sequence's gradient. */
+/* TRUE if the value is stacked anyway: as the factor of a product, or as the gradient of a sequence. */
 static gboolean
 is_stacked_anyway (const ScanGradient *s, LoomValue v)
 {
@@ -177,7 +177,8 @@ is_stacked_anyway (const ScanGradient *s, LoomValue v)
   return FALSE;
 }
 
-/* A sum over rows is as cheap in each iteration as over all: a stack for it alone would only cost memory. */
+/* Carries sums over rows if only they would need a stack: such a sum takes the same time in each iteration as over all
+ * iterations, so the stack would only cost memory. */
 static void
 carry_sums (ScanGradient *s)
 {
@@ -192,8 +193,8 @@ carry_sums (ScanGradient *s)
 
 /* ---- the forward scan, extended ------------------------------------------------ */
 
-/* Stacks of these values of the body, in the outer program: existing results or new ones. The body is extracted from
- * the run again, because a loop in it may have been extended by its own gradient. */
+/* Stacks of these values of the body, in the outer program: existing results or additional ones. The body is extracted
+ * from `run` again, because a loop in it may have been extended for its own gradient. */
 static void
 extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *stack)
 {
@@ -228,7 +229,7 @@ extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *sta
 
 typedef struct
 {
-  GArray *in, *operand; /* LoomValue of run, and of the outer program */
+  GArray *in, *operand; /* by input of the backward body: LoomValue of run, and of the outer program */
 } Operands;
 
 static void
@@ -244,7 +245,8 @@ zeros_like (LoomProgram *p, const LoomTensorDesc *d)
   return loom_fill (p, d->dtype, d->rank, d->dim, 0);
 }
 
-/* TRUE for the first carried term of its operand, to which the others are added in the order of an unrolled program. */
+/* TRUE for the first carried term of its operand. The other terms are added to it, in the order of an unrolled
+ * program. */
 static gboolean
 begins_sum (const ScanGradient *s, guint k)
 {
@@ -257,7 +259,7 @@ begins_sum (const ScanGradient *s, guint k)
   return t->n_factors == 0;
 }
 
-/* An iteration's contribution to a sum, which is kept in f32 if its summands are 16-bit floats. */
+/* Adds an iteration's summands to a sum, which is f32 if the summands are 16-bit floats. */
 static LoomValue
 add_parts (ScanGradient *s, LoomValue sum, guint operand)
 {
@@ -271,8 +273,8 @@ add_parts (ScanGradient *s, LoomValue sum, guint operand)
   return sum;
 }
 
-/* Adds the leading inputs: the cotangents of carried values, then the sums that no product outside the loop can
- * compute. */
+/* Adds the first inputs of the backward body: the cotangents of carried values, then the sums that no product outside
+ * the loop can compute. */
 static guint
 add_carried (ScanGradient *s, Operands *o, GArray *out)
 {
@@ -299,7 +301,7 @@ add_carried (ScanGradient *s, Operands *o, GArray *out)
 
       if (!begins_sum (s, k))
         continue;
-      d.dtype = dtype_wide (d.dtype);
+      d.dtype = dtype_computed (d.dtype);
       sum = add_input (s->run, name, &d);
       next = add_parts (s, sum, t->operand);
       add_operand (o, sum, zeros_like (p, &d));
@@ -333,7 +335,7 @@ add_sequences (ScanGradient *s, Operands *o)
   return o->in->len - first;
 }
 
-/* The stack of a factor: a sequence of the backward scan, or a further result of it. */
+/* Finds the stack of a factor: a sequence of the backward scan, or a further result of it. */
 static void
 stack_factor (const Operands *o, guint n_carried, guint n_sequences, ScanTerm *t, guint k, GArray *out)
 {
@@ -363,7 +365,7 @@ sum_term (const ScanGradient *s, const ScanTerm *t, const LoomValue *result)
 
   for (guint k = 0; k < t->n_factors; k++)
     stack[k] = t->stack[k] != 0 ? t->stack[k] : result[t->sequence[k]];
-  sum_over_iterations (s->run, maker_of (s->run, t->part), p, stack, &sum);
+  sum_over_iterations (s->run, summand_producer (s->run, t->part), p, stack, &sum);
   return loom_cast (p, loom_reshape (p, sum, d->rank, d->dim), d->dtype);
 }
 
@@ -450,7 +452,7 @@ loom_scan_gradient (const LoomGradCall *call)
   s.reads = g_new0 (gboolean, s.n_in + 1);
   s.terms = g_array_new (FALSE, TRUE, sizeof (ScanTerm));
   s.kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  /* The body is replaced when the scan is extended. */
+  /* Extending the scan replaces its body, so the original is kept. */
   loom_program_ref (s.attrs.body);
   copy_body (&s);
   ok = differentiate_run (&s);

@@ -1,4 +1,4 @@
-/* Decides which values of each iteration a scan's gradient keeps. */
+/* Decides which values of each iteration are kept for a scan's gradient, and which are recomputed. */
 #include "engine/program/scan-private.h"
 
 LoomValue
@@ -7,7 +7,7 @@ scan_output (const ScanGradient *s, guint o)
   return s->map[loom_program_get_output (s->attrs.body, o)->value];
 }
 
-/* The results of the backward body. */
+/* The values that the backward body returns. */
 static GArray *
 backward_results (ScanGradient *s)
 {
@@ -36,12 +36,11 @@ scan_find_stacked (const ScanGradient *s, LoomValue v)
   return s->attrs.n_stacked;
 }
 
-/* A value at least this many times larger than the operands from which element-wise work can recompute it is
- * recomputed. */
+/* A value is recomputed by element-wise instructions if it is at least this many times larger than their operands. */
 #define MIN_RECOMPUTE_RATIO 4
 
-/* Finds, for each value of the body, the bytes per iteration that must be kept to have it: whole operands, sequences
- * and stacked results are free, and an element-wise result needs only its operands. So of the tanh of the sum of a row
+/* Computes, for each value of the body, the bytes per iteration that must be kept to have it: 0 for whole operands,
+ * sequences and stacked results, those of its operands for an element-wise result. So for the tanh of the sum of a row
  * and a matrix, only the row is kept. recomputed_instrs[] receives the instructions that the backward body repeats. */
 static void
 find_recomputed (const ScanGradient *s, gboolean *recomputed_instrs)

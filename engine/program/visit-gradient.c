@@ -1,31 +1,31 @@
-/* The gradient of switch and visit: the same primitive over the gradients of the bodies, chosen by the same numbers
- * and, for trees, in the other direction, so that a link carries the cotangent back.
+/* The gradient of switch and visit: the same primitive over the gradients of the bodies. The same data choose the body;
+ * for trees the direction is the opposite one, so that a link carries the cotangent back.
  *
- * For each body a `run` program holds the body followed by its gradients. Values that these read are kept: the forward
- * instruction gets them as additional results in buffers common to all bodies, since only one body runs on a row. Kept
- * are values with one row for each row; the backward body computes everything else again, and with `recompute` all of
- * it. */
+ * For each body a `run` program consists of the body followed by its gradients. Values that the gradients read are
+ * kept: the forward instruction gets them as additional results, in buffers that all bodies share, since only one body
+ * runs on a row. Only values with one row for each row of the body are kept; the backward body computes everything else
+ * again, with `recompute` all of it. */
 #include "engine/program/program-visit.h"
 
-/* A buffer for kept values. */
+/* A buffer for values kept for the gradient. */
 typedef struct
 {
   LoomTensorDesc desc; /* of a row */
-  gboolean is_zeroed;  /* linear in cotangents, and so zero in padding rows */
-} Place;
+  gboolean is_zeroed;  /* its values are linear in cotangents, so they are zero in padding rows */
+} KeptBuffer;
 
 /* One body with its gradients. */
 typedef struct
 {
   LoomProgram *run;
   gint64 size;
-  guint n_forward;  /* the number of instructions that are the body's */
-  LoomValue *map;   /* value of the body → of run */
-  LoomValue *input; /* of run, by the body's input */
-  LoomValue *seed;  /* by the body's output: its cotangent, an input; 0: none */
-  LoomValue *grad;  /* by the body's input; 0: none */
-  GArray *kept;     /* LoomValue of run */
-  GArray *place;    /* guint: the buffer of each kept value */
+  guint n_forward;  /* the number of instructions of the run program that are the body's */
+  LoomValue *map;   /* value of the body → value of the run program */
+  LoomValue *input; /* by the body's input: value of the run program */
+  LoomValue *seed;  /* by the body's output: its cotangent, an input of the run program; 0: none */
+  LoomValue *grad;  /* by the body's input: its gradient; 0: none */
+  GArray *kept;     /* LoomValue of the run program: the kept values */
+  GArray *buffer;   /* guint: the buffer of each kept value */
 } Run;
 
 typedef struct
@@ -34,9 +34,9 @@ typedef struct
   LoomVisitAttrs attrs; /* of the forward instruction */
   guint n_in, n_out, n_bodies;
   Run *runs;
-  gboolean *has;   /* by the body's input: some body gives it a gradient */
-  gboolean *reads; /* by the body's input: some backward body reads it */
-  GArray *places;  /* Place */
+  gboolean *has_grad; /* by the body's input: TRUE if some body has a gradient for it */
+  gboolean *reads;    /* by the body's input: TRUE if some backward body reads it */
+  GArray *buffers;    /* KeptBuffer */
 } Visit;
 
 static gboolean
@@ -69,7 +69,7 @@ is_link (const Visit *v, guint input)
   return visit_operand (&v->attrs, input) == G_MAXUINT;
 }
 
-/* The cotangent of the body's output from outside; 0 if there is none, and for a link. */
+/* The cotangent of a body's output that comes from outside; 0 if there is none, and for a link. */
 static LoomValue
 outer_grad (const Visit *v, guint output)
 {
@@ -89,7 +89,7 @@ copy_body (const Visit *v, guint k)
   r->size = v->attrs.size[k / v->attrs.n_branches];
   r->run = loom_program_new ();
   r->kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  r->place = g_array_new (FALSE, FALSE, sizeof (guint));
+  r->buffer = g_array_new (FALSE, FALSE, sizeof (guint));
   loom_program_set_float (r->run, loom_program_get_float (body));
   loom_program_set_tf32 (r->run, loom_program_get_tf32 (body));
   r->input = g_new0 (LoomValue, v->n_in + 1);
@@ -152,15 +152,15 @@ differentiate_run (Visit *v, guint k)
   for (guint n = 0; n < n_wrt; n++)
     {
       r->grad[which[n]] = grads[n];
-      v->has[which[n]] |= grads[n] != 0;
+      v->has_grad[which[n]] |= grads[n] != 0;
     }
   return TRUE;
 }
 
 /* ---- values kept from the forward pass ------------------------------------------- */
 
-/* The same body for another number of rows, with the same instructions; NULL if there is none (a body for a single row
- * may have different ones). */
+/* The same body for another number of rows; NULL if there is none with the same instructions (a body for a single row
+ * may have others). */
 static const Run *
 find_sibling (const Visit *v, guint k)
 {
@@ -180,7 +180,8 @@ find_sibling (const Visit *v, guint k)
   return NULL;
 }
 
-/* TRUE if a result of instruction i has one row for each of the body's: its first axis varies with their number. */
+/* TRUE if a result of instruction i has one row for each row of the body: its first axis differs in the body for
+ * another number of rows. */
 static gboolean
 has_rows (const Run *r, const Run *sibling, guint i, guint result)
 {
@@ -213,7 +214,7 @@ can_keep (const Visit *v, const Run *r, const Run *sibling, guint i)
 }
 
 /* Finds the values of a body that its gradients need, from the last instruction to the first: an instruction of the
- * gradients needs its operands; a value of the body is kept, or needs its operands too. */
+ * gradients needs its operands; a value of the body is kept, or its operands are needed in turn. */
 static void
 find_kept (Visit *v, guint k)
 {
@@ -247,7 +248,7 @@ find_kept (Visit *v, guint k)
     }
 }
 
-/* By value of a run: whether it depends on a cotangent, in which everything in a gradient is linear. */
+/* By value of a run program: TRUE if it depends on a cotangent. Everything in a gradient is linear in cotangents. */
 static gboolean *
 find_linear (const Visit *v, const Run *r)
 {
@@ -269,52 +270,52 @@ find_linear (const Visit *v, const Run *r)
   return linear;
 }
 
-/* Assigns buffers to a body's kept values, each at most once per body, since one body runs on a row. */
+/* Assigns each kept value of a body a buffer, different ones within the body. */
 static void
-find_places (Visit *v, Run *r)
+assign_buffers (Visit *v, Run *r)
 {
   g_autoptr (GArray) taken = g_array_new (FALSE, TRUE, sizeof (gboolean));
   g_autofree gboolean *linear = find_linear (v, r);
 
-  g_array_set_size (taken, v->places->len + r->kept->len);
+  g_array_set_size (taken, v->buffers->len + r->kept->len);
   for (guint n = 0; n < r->kept->len; n++)
     {
       LoomValue value = g_array_index (r->kept, LoomValue, n);
-      Place own = { *value_desc (r->run, value), linear[value] };
+      KeptBuffer own = { *value_desc (r->run, value), linear[value] };
       guint at = 0;
 
       if (is_visit (v))
         own.desc = loom_desc_make (own.desc.dtype, own.desc.rank - 1, own.desc.dim + 1);
-      for (; at < v->places->len; at++)
+      for (; at < v->buffers->len; at++)
         {
-          const Place *place = &g_array_index (v->places, Place, at);
+          const KeptBuffer *buffer = &g_array_index (v->buffers, KeptBuffer, at);
 
-          if (!g_array_index (taken, gboolean, at) && place->is_zeroed == own.is_zeroed
-              && place->desc.dtype == own.desc.dtype && loom_desc_same_shape (&place->desc, &own.desc))
+          if (!g_array_index (taken, gboolean, at) && buffer->is_zeroed == own.is_zeroed
+              && buffer->desc.dtype == own.desc.dtype && loom_desc_same_shape (&buffer->desc, &own.desc))
             break;
         }
-      if (at == v->places->len)
-        g_array_append_val (v->places, own);
+      if (at == v->buffers->len)
+        g_array_append_val (v->buffers, own);
       g_array_index (taken, gboolean, at) = TRUE;
-      g_array_append_val (r->place, at);
+      g_array_append_val (r->buffer, at);
     }
 }
 
-/* The value that a body keeps in a buffer; 0: none. */
+/* The value of a body that is kept in a buffer; 0: none. */
 static LoomValue
-kept_at (const Run *r, guint place)
+kept_at (const Run *r, guint buffer)
 {
   for (guint n = 0; n < r->kept->len; n++)
-    if (g_array_index (r->place, guint, n) == place)
+    if (g_array_index (r->buffer, guint, n) == buffer)
       return g_array_index (r->kept, LoomValue, n);
   return 0;
 }
 
-/* The type of a buffer in a body for its number of rows. */
+/* The description of a buffer in a body, for its number of rows. */
 static LoomTensorDesc
-place_desc (const Visit *v, const Run *r, guint place)
+buffer_desc (const Visit *v, const Run *r, guint buffer)
 {
-  const LoomTensorDesc *d = &g_array_index (v->places, Place, place).desc;
+  const LoomTensorDesc *d = &g_array_index (v->buffers, KeptBuffer, buffer).desc;
   LoomTensorDesc rows = *d;
 
   if (!is_visit (v))
@@ -326,14 +327,14 @@ place_desc (const Visit *v, const Run *r, guint place)
   return rows;
 }
 
-/* The kept values in the outer program. The bodies are extracted from the runs again: a loop in one may have been
- * extended by its own gradient. */
+/* Extends the forward instruction and returns the kept values in the outer program. The bodies are extracted from the
+ * run programs again: a loop in one may have been extended for its own gradient. */
 static void
 extend_forward (Visit *v, LoomValue *kept)
 {
   LoomProgram *p = v->call->p;
   const LoomInstr *instr = v->call->instr;
-  guint n = v->places->len, index = loom_value_info (p, instr->out[0])->producer;
+  guint n = v->buffers->len, index = loom_value_info (p, instr->out[0])->producer;
   g_autofree LoomValue *out = g_new0 (LoomValue, v->n_out + n + 1);
   g_autofree LoomVisitAttrs *attrs = g_memdup2 (&v->attrs, sizeof v->attrs);
 
@@ -348,7 +349,7 @@ extend_forward (Visit *v, LoomValue *kept)
         out[o] = body_output (v, k, o);
       for (guint i = 0; i < n; i++)
         {
-          LoomTensorDesc d = place_desc (v, r, i);
+          LoomTensorDesc d = buffer_desc (v, r, i);
 
           out[v->n_out + i] = kept_at (r, i);
           if (out[v->n_out + i] == 0)
@@ -363,10 +364,10 @@ extend_forward (Visit *v, LoomValue *kept)
 
 /* ---- the backward instruction ------------------------------------------------------ */
 
-/* The backward body's inputs by run, and the corresponding operands; 0 for a link. */
+/* By body: the inputs of its backward body, and the corresponding operands; 0 for a link. */
 typedef struct
 {
-  GArray **in; /* by run: LoomValue */
+  GArray **in; /* by body: LoomValue of its run program */
   GArray *operand;
 } Operands;
 
@@ -398,14 +399,14 @@ add_seed (const Visit *v, Operands *o, guint output, LoomValue operand)
 static void
 add_kept (const Visit *v, Operands *o, gboolean is_zeroed, const LoomValue *kept)
 {
-  for (guint i = 0; i < v->places->len; i++)
+  for (guint i = 0; i < v->buffers->len; i++)
     {
-      if (g_array_index (v->places, Place, i).is_zeroed != is_zeroed)
+      if (g_array_index (v->buffers, KeptBuffer, i).is_zeroed != is_zeroed)
         continue;
       for (guint k = 0; k < v->n_bodies; k++)
         {
           Run *r = &v->runs[k];
-          LoomTensorDesc d = place_desc (v, r, i);
+          LoomTensorDesc d = buffer_desc (v, r, i);
           LoomValue in = kept_at (r, i);
 
           if (in == 0)
@@ -416,7 +417,7 @@ add_kept (const Visit *v, Operands *o, gboolean is_zeroed, const LoomValue *kept
     }
 }
 
-/* Cotangents of the outputs from `first` to `end` that come from outside. */
+/* Adds the cotangents of the outputs from `first` to `end` that come from outside. */
 static void
 add_seeds (const Visit *v, Operands *o, guint first, guint end)
 {
@@ -459,7 +460,7 @@ add_operands (const Visit *v, Operands *o, const LoomValue *kept, LoomVisitAttrs
   back->n_whole = o->in[0]->len - back->n_rows - links;
 }
 
-/* The gradients of inputs from `first` to `end` that some body gives; zeros if this one does not. */
+/* Adds the gradients of the inputs from `first` to `end` for which some body has one; zeros if this body has none. */
 static guint
 add_results (const Visit *v, Run *r, guint first, guint end, gboolean all, GArray *out)
 {
@@ -469,7 +470,7 @@ add_results (const Visit *v, Run *r, guint first, guint end, gboolean all, GArra
     {
       LoomValue grad = r->grad[i];
 
-      if (!all && !v->has[i])
+      if (!all && !v->has_grad[i])
         continue;
       if (grad == 0)
         grad = zeros_like (r->run, value_desc (r->run, r->input[i]));
@@ -485,7 +486,7 @@ emit_backward (Visit *v)
   const LoomVisitAttrs *a = &v->attrs;
   LoomProgram *p = v->call->p;
   guint links = visit_n_links_in (a), first_whole = a->n_rows + links;
-  g_autofree LoomValue *kept = g_new0 (LoomValue, v->places->len + 1), *result = NULL;
+  g_autofree LoomValue *kept = g_new0 (LoomValue, v->buffers->len + 1), *result = NULL;
   g_autofree LoomVisitAttrs *back = g_new0 (LoomVisitAttrs, 1);
   Operands o = { g_new0 (GArray *, v->n_bodies + 1), g_array_new (FALSE, FALSE, sizeof (LoomValue)) };
   guint at = 0;
@@ -518,10 +519,10 @@ emit_backward (Visit *v)
   if (back->n_sums + back->n_row_results > 0)
     loom_emit (p, v->call->instr->prim, back, o.operand->len, (const LoomValue *)(const void *)o.operand->data, result);
   for (guint i = first_whole; i < v->n_in; i++)
-    if (v->has[i])
+    if (v->has_grad[i])
       v->call->in_grad[visit_operand (a, i)] = result[at++];
   for (guint i = 0; i < a->n_rows; i++)
-    if (v->has[i])
+    if (v->has_grad[i])
       v->call->in_grad[visit_operand (a, i)] = result[at++];
   for (guint k = 0; k < v->n_bodies; k++)
     {
@@ -544,15 +545,15 @@ visit_clear (Visit *v)
       loom_program_unref (body_of (v, k));
       loom_program_unref (r->run);
       g_array_unref (r->kept);
-      g_array_unref (r->place);
+      g_array_unref (r->buffer);
       g_free (r->map);
       g_free (r->input);
       g_free (r->seed);
       g_free (r->grad);
     }
-  g_array_unref (v->places);
+  g_array_unref (v->buffers);
   g_free (v->runs);
-  g_free (v->has);
+  g_free (v->has_grad);
   g_free (v->reads);
 }
 
@@ -566,12 +567,12 @@ loom_visit_gradient (const LoomGradCall *call)
   v.n_out = visit_n_outputs (&v.attrs);
   v.n_bodies = visit_n_bodies (&v.attrs);
   v.runs = g_new0 (Run, v.n_bodies + 1);
-  v.has = g_new0 (gboolean, v.n_in + 1);
+  v.has_grad = g_new0 (gboolean, v.n_in + 1);
   v.reads = g_new0 (gboolean, v.n_in + 1);
-  v.places = g_array_new (FALSE, FALSE, sizeof (Place));
+  v.buffers = g_array_new (FALSE, FALSE, sizeof (KeptBuffer));
   for (guint k = 0; k < v.n_bodies; k++)
     {
-      /* It is replaced when the instruction is extended. */
+      /* Extending the instruction replaces its bodies, so the originals are kept. */
       loom_program_ref (body_of (&v, k));
       copy_body (&v, k);
       ok = ok && differentiate_run (&v, k);
@@ -579,7 +580,7 @@ loom_visit_gradient (const LoomGradCall *call)
   for (guint k = 0; ok && k < v.n_bodies; k++)
     find_kept (&v, k);
   for (guint k = 0; ok && k < v.n_bodies; k++)
-    find_places (&v, &v.runs[k]);
+    assign_buffers (&v, &v.runs[k]);
   if (ok)
     emit_backward (&v);
   visit_clear (&v);

@@ -87,7 +87,7 @@ recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
 
   if (e == NULL)
     return;
-  /* The launcher uses it (app/train-launch.c). */
+  /* The launcher uses it (app/shared/train-launch.c). */
   least = (gint64)recipe_number (r, e, "min_ranks");
   if (ranks > 0 && least > ranks)
     {

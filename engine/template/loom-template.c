@@ -363,7 +363,7 @@ choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **e
           y);
     }
   else if (data->kind != NULL && names->len > 1)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "A network “%s” does not suit this data set; these do: %s.",
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "A network “%s” does not suit this data set; these do: %s.",
                  data->kind, list);
   else
     {
@@ -392,7 +392,7 @@ check_options (const LoomTemplateData *data, GError **error)
       {
         const char *near = loom_nearest (o[0], (const char *const *)names->pdata);
 
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has no option “%s”.%s%s%s", data->source,
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The data set %s has no option “%s”.%s%s%s", data->source,
                      o[0], near != NULL ? " Did you mean “" : "", near != NULL ? near : "", near != NULL ? "”?" : "");
         return FALSE;
       }

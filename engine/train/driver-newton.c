@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Pairs of so many weights are 32 MiB. */
+/* The pairs of this number of weights are 32 MiB. */
 #define MAX_WEIGHTS 2000
 
 static char *

@@ -1,19 +1,8 @@
-/* The drivers' table, and their view of a program and its state as one vector. */
+/* A driver's view of a program and its state as one vector. */
 #include "engine/train/loom-driver.h"
 
 #include <math.h>
 #include <string.h>
-
-const LoomDriver *
-loom_driver (const char *optimizer)
-{
-  static const LoomDriver *const all[] = { &loom_driver_lbfgs, &loom_driver_newton };
-
-  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-    if (g_str_equal (all[i]->optimizer, optimizer))
-      return all[i];
-  return NULL;
-}
 
 static LoomProgram *
 program_of (const LoomDriverCall *call)

@@ -66,7 +66,7 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, con
   return TRUE;
 }
 
-/* The optimiser's step over n parameters, and the weights' average behind it. */
+/* The optimiser's step over n parameters, and then the weights' average. */
 static gboolean
 emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot, const LoomValue *grad,
              GError **error)
@@ -354,7 +354,7 @@ loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mes
                             .bf16 = parallel->reduce_bf16,
                             .sync_batch_norm = parallel->sync_batch_norm,
                             /* A stage of a pipeline would give it to all others. */
-                            .local_output = step->tells && mesh->size[LOOM_MESH_PIPELINE] == 1 ? "loss" : NULL };
+                            .local_output = step->reports_own && mesh->size[LOOM_MESH_PIPELINE] == 1 ? "loss" : NULL };
 
   for (guint i = 0; i < parallel->splits->len; i++)
     splits[i] = ((const LoomTrainSplit *)parallel->splits->pdata[i])->split;

@@ -15,7 +15,7 @@ typedef struct
   LoomProgram *program;
   LoomProgram *update; /* where the spec accumulates, what ends a step: updates from what was gathered; else NULL */
   gint64 batch;
-  gboolean tells;       /* loom_step_divide() adds LOOM_PARTITION_LOCAL, this rank's own loss, where it has one */
+  gboolean reports_own; /* loom_step_divide() adds LOOM_PARTITION_LOCAL, this rank's own loss, where it has one */
   guint n_terms;        /* of the loss, where batches are put together by what each of them counts; 0: by samples */
   gboolean *is_counted; /* of each term: it has a count, else it is a mean over samples */
   guint n_metrics;
@@ -34,7 +34,7 @@ typedef struct
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);
-/* Into how many micro-batches each of so many replicas of a pipeline cuts its part of a batch. */
+/* The number of micro-batches into which each of n replicas of a pipeline cuts its part of a batch. */
 int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replicas);
 /* The step's programs become the part of one of several ranks, that of this place of a mesh. With a pipeline the spec
  * has its stages already (loom-stages.h), and the errors are those of loom_program_pipeline(). */

@@ -1,7 +1,7 @@
 /* What the lanes of a step did when: a file in Chrome's trace format, which Perfetto and Studio open.
  *
- * A lane is a device of a rank, what a rank exchanges, or what a device copies to others of its rank overlapped what it
- * computes. */
+ * A lane is a device of a rank, what a rank exchanges, or the copies of a device to others of its rank that overlap its
+ * computation. */
 #pragma once
 
 #include <glib.h>
@@ -36,7 +36,7 @@ typedef struct
 void loom_trace_add (GArray *spans, const LoomTraceSpan *span, const char *lane, const char *label, const char *node);
 /* By rank, lane and beginning. */
 void loom_trace_sort (GArray *spans);
-/* How much of what a rank exchanged, waiting for others left out, lay overlapped what it computed. */
+/* The time of a rank's exchanges, waiting for others left out, and how much of it overlapped its computation. */
 typedef struct
 {
   gint32 rank;
@@ -45,7 +45,7 @@ typedef struct
 
 /* By rank, of those that exchange anything: an array of LoomTraceOverlap. */
 GArray *loom_trace_overlap (const GArray *spans);
-/* The same in words, "rank 0 1.20 of 3.40 ms (35 %), rank 1 …"; NULL where nobody exchanges. (transfer full) */
+/* The same in words, "rank 0 1.20 of 3.40 ms (35 %), rank 1 …"; NULL if no rank exchanges. (transfer full) */
 char *loom_trace_say_overlap (const GArray *spans);
 /* The text of such a file; title says what it is of. (transfer full) */
 char *loom_trace_to_text (const GArray *spans, const char *title);

@@ -5,114 +5,15 @@
  * compute thread between steps and must be quick. */
 #pragma once
 
-#include "engine/core/loom-json.h"
-#include "engine/graph/loom-graph.h"
-#include "engine/recipe/loom-train-spec.h"
+#include "engine/infer/loom-answer.h"
 #include "engine/run/loom-exec.h"
-#include "engine/train/loom-predictor.h"
+#include "engine/train/loom-train-commands.h"
+#include "engine/train/loom-train-events.h"
+#include "engine/train/loom-train-options.h"
 
 G_BEGIN_DECLS
 
 typedef struct _LoomTrainer LoomTrainer;
-
-typedef struct
-{
-  const char *device;     /* NULL: the graph's, else "cpu" */
-  int threads;            /* 0: all */
-  gint64 epochs;          /* 0: the graph's */
-  gboolean no_epochs;     /* instead of any: initialise, evaluate and write the weights */
-  gint64 steps;           /* ends after so many of the run, with a checkpoint, where epochs are more; 0: no such end */
-  gint64 batch_size;      /* 0: the graph's */
-  gint64 samples;         /* so many different samples are trained on, as loom_dataset_keep() has it; 0: all */
-  double lr;              /* NaN: the graph's */
-  const char *precision;  /* "f32", "bf16", "f16"; NULL: the graph's */
-  gboolean tf32;          /* products of f32 may be rounded to TF32; FALSE: as the graph says */
-  const char *strategy;   /* of <parallel>; NULL: the graph's */
-  gint64 seed;            /* -1: the graph's */
-  const char *const *set; /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
-  const char *weights;    /* safetensors to begin from; NULL: the graph's; "": none */
-  const char *match;      /* patterns of what is taken from it; NULL: the graph's */
-  const char *out;        /* run folder; NULL: nothing is written */
-  const char *resume;     /* a run folder: graph, options and place come from its newest whole checkpoint.
-                           * a change of batch_size or seed, any set, and weights are then a USAGE error */
-  const char *costs_of;   /* a run folder whose cost table is taken; NULL: resume's, else the user's */
-  LoomComm *comm;         /* the run is one of its ranks, and the batch size is that of a rank; NULL: it is alone.
-                           * Must outlive the trainer. Rank 0 writes what is written. */
-  const char *trace;      /* a file for the lanes of the sixth step, or the last one of fewer; NULL: none */
-  gboolean trace_optional;   /* none where no step is of all ranks (strategy="server"); else that is a USAGE error */
-  double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
-} LoomTrainerOptions;
-
-/* Where a step waits: means of the steps that were measured since the run began, in seconds. */
-typedef struct
-{
-  gint64 steps; /* that were measured; 0: nothing is known yet */
-  double data;  /* until the batch is there */
-  double compute;
-  double rest;   /* rates, metrics, events, checkpoints */
-  guint threads; /* that prepare batches ahead; 0: each is read when it is wanted */
-} LoomTrainerWaits;
-
-typedef struct
-{
-  gint64 step, epoch; /* finished steps; epoch from 1 */
-  gint64 steps_per_epoch, total_steps;
-  double loss;       /* of this step's batch */
-  double epoch_loss; /* sample-weighted mean of this epoch so far */
-  gint64 recent_steps; /* up to this one, that recent_loss and metrics are of: see loom_train_recent_steps() */
-  double recent_loss;  /* their sample-weighted mean */
-  double lr, grad_norm;
-  double items_per_second, eta_seconds; /* 0 as long as they are unknown */
-  guint n_metrics;
-  const char *const *metric_name;
-  const double *metric; /* of the last recent_steps */
-} LoomTrainerStep;
-
-/* n × n numbers in rows; n is 0 where a metric is a number alone. */
-typedef struct
-{
-  guint n;
-  const double *value;
-} LoomTrainerMatrix;
-
-typedef struct
-{
-  const char *split; /* "val" or "test" */
-  gint64 step, epoch;
-  double loss;
-  guint n_metrics;
-  const char *const *metric_name;
-  const double *metric;            /* of a matrix, its diagonal's share */
-  const LoomTrainerMatrix *matrix; /* one for each metric */
-} LoomTrainerEval;
-
-/* How many gradients were pushed to a parameter server, and how many updates each of them knew nothing of. */
-typedef struct
-{
-  gint64 pushes, sum, most; /* 0 pushes: there was no server */
-} LoomStaleness;
-
-/* Which epoch was best, by <train>'s monitor. */
-typedef struct
-{
-  double best;       /* NaN before the first */
-  gint64 best_epoch; /* from 1 */
-  gint64 epochs_since_best;
-  gboolean patience_exhausted; /* as many as <train> has patience for: the run has ended */
-} LoomTrainerWatch;
-
-/* The weights that a run took from the file that it began from. */
-typedef struct
-{
-  char *name;
-  char *here, *there; /* shapes, NULL where it is not; of a mismatch may be types, too */
-} LoomTransferItem;
-
-typedef struct
-{
-  char *file;
-  GPtrArray *loaded, *missing, *unused, *mismatched; /* LoomTransferItem */
-} LoomTransfer;
 
 typedef struct
 {
@@ -131,23 +32,6 @@ typedef struct
  * their domain says; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
 
-#define LOOM_RUN_EVENTS "events.jsonl" /* in a run's folder: a line for each event, locked while it trains */
-#define LOOM_RUN_DATA "data.ini" /* in a run's folder: what loom_dataset_save() says */
-
-/* The folder that data paths of this graph file are relative to: its own, but for a run's graph.xml the folder of the
- * graph that was trained, which run.json keeps. */
-char *loom_run_data_folder (const char *graph_path);
-/* loom_graph_read_file() for a file or a run's folder, with that data folder. */
-LoomGraph *loom_run_read_graph (const char *path, LoomFaults *faults, GError **error);
-/* The weights that validation was computed from: the moving averages where the run keeps some, else the newest ones.
- * DATA where the run has no checkpoint yet. */
-char *loom_run_newest_weights (const char *folder, GError **error);
-/* The data set's vocabulary, names and normalisation become those that the run in a folder learnt with; one that kept
- * nothing changes nothing. */
-gboolean loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error);
-/* The table that the run in a folder chooses kernels by, and what it chose, of its newest checkpoint; NULL: there is
- * none. *note: a sentence about one that cannot be used, or NULL. */
-LoomCostTable *loom_run_costs (const char *folder, char **note);
 /* Notes for the user that are no errors (a damaged checkpoint was passed over, bits may differ), a
  * line each; NULL when there is nothing. */
 const char *loom_trainer_notes (const LoomTrainer *trainer);
@@ -167,6 +51,10 @@ typedef enum
  * a checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
  * named where it first appeared; state is as before that step. */
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
+/* The next loom_trainer_run() ends as stopped after this step of the run, and the one after it continues: the steps are
+ * the same as those of a single run. 0: it goes to the end. To be called while nothing runs; before, it is as
+ * LoomTrainerOptions.steps says. */
+void loom_trainer_set_last_step (LoomTrainer *trainer, gint64 step);
 /* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
  * may be NULL). NULL when the failure belongs to no node, or there was none. */
 const char *loom_trainer_get_failed_node (const LoomTrainer *trainer, const char **port);
@@ -175,16 +63,6 @@ const char *loom_trainer_get_failed_node (const LoomTrainer *trainer, const char
 gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError **error);
 
 /* Commands, from any thread, read between steps; each change is written into events.jsonl. */
-typedef enum
-{
-  LOOM_COMMAND_PAUSE,
-  LOOM_COMMAND_RESUME,
-  LOOM_COMMAND_STEP, /* one batch, then pause */
-  LOOM_COMMAND_STOP, /* finish the step, checkpoint, evaluate nothing */
-  LOOM_COMMAND_INTERRUPT,
-  LOOM_COMMAND_CHECKPOINT,
-  LOOM_COMMAND_SET_HYPER /* name, value */
-} LoomCommandKind;
 void loom_trainer_post (LoomTrainer *trainer, LoomCommandKind kind, const char *name, double value);
 
 /* TRUE if SET_HYPER knows this name: the optimiser's ("lr", "momentum", …) and operators' ("drop.p"). */
@@ -193,11 +71,6 @@ gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
  * where the run is (in an observer), or before it. */
 double loom_trainer_base_lr (LoomTrainer *trainer);
 
-#define LOOM_SNAPSHOT_TIMES "time:"
-#define LOOM_SNAPSHOT_TRACE "trace:"
-#define LOOM_SNAPSHOT_NODES "nodes:"
-#define LOOM_SNAPSHOT_LOSSES "losses:"
-#define LOOM_SNAPSHOT_RANKS  "ranks:"
 /* A snapshot of a port (a weight is one, too; "grad:PORT": its gradient) on a fixed sample batch, from a second,
  * unfused plan over the same state: commits nothing, draws nothing from the run. Callable from any thread during the
  * run: it is answered between steps.
@@ -219,20 +92,15 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * LOOM_SNAPSHOT_LOSSES, on rank 0: u8, for each step since the last question a line {"step":n,"loss":x,"ranks":[x,…]}:
  * the loss, and what it would be if all samples were as each rank's own are, null where a rank has no samples of its
  * own (parts of weights, stages). The mean of these, weighed by the ranks' samples, is the loss. The first question
- * begins it, and some seconds behind the last one it ends.
+ * begins it, and some seconds after the last one it ends.
  *
  * LOOM_SNAPSHOT_RANKS, on rank 0: u8, for each rank a line
  * {"rank":n,"process":n,"device":s,"bytes":{owner:n,…},"held":n, "process_before":n,"process_now":n,"process_most":n}:
  * what its state and plans have allocated, and what its process had as the run began, has, and has had at most; of a
- * device with memory of its own also "device_used" and "device_total". As of the step behind the question before; empty
+ * device with memory of its own also "device_used" and "device_total". As of the step after the query before; empty
  * until then. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
-typedef struct
-{
-  gint64 step, epoch; /* finished steps; epoch from 1 */
-  double seconds;     /* for which the run stood still */
-} LoomTrainerMoment;
 /* Computes the net's present answers to samples of the port that the answer depends on: f32 [n, …] of that port's
  * shape, converted to its type. Which port answers and what its numbers mean is found as loom_predictor_new() does, and
  * averages of weights are used as an evaluation does. (transfer full), n of LoomAnswer. Callable as
@@ -257,7 +125,7 @@ gboolean loom_trainer_is_over (const LoomTrainer *trainer);
 gboolean loom_trainer_has_traced (const LoomTrainer *trainer);
 /* NULL where it began from no file, or is resumed from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
-/* The command that goes on with a run that has a folder, by as many ranks where all are on this machine.
+/* The command that resumes a run that has a folder, with as many ranks if all are on this machine.
  * (transfer full) */
 char *loom_trainer_resume_words (const LoomTrainer *trainer);
 
@@ -266,26 +134,11 @@ char *loom_trainer_resume_words (const LoomTrainer *trainer);
 extern const char *const loom_trainer_parts[LOOM_TRAINER_N_PARTS];
 /* Hashes of these parts. trainer may be NULL: zeros. */
 void loom_trainer_fingerprint (const LoomTrainer *trainer, guint64 part[LOOM_TRAINER_N_PARTS]);
-/* Adds the members "file", "loaded", "missing", "unused" and "mismatched" to the object that is being written. */
-void loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json);
-/* Adds metric i under its name: a number, null, or rows of numbers in brackets. */
-void loom_trainer_eval_add_json (const LoomTrainerEval *eval, guint i, LoomJson *json);
 const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);
 /* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short
  * batch, evaluation, snapshots). On the compute thread, or where nothing runs. */
 void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]);
-/* What the driver of a device says is in use there, by whomever: bytes. It is asked before anything of the run is
- * there, behind each plan, and once a second while it trains. */
-typedef struct
-{
-  guint64 total;       /* how much there is */
-  guint64 used;        /* as it was asked last */
-  guint64 peak;        /* the most so far, what there was before the run included */
-  guint64 before;      /* before anything of the run was there */
-  guint64 first, last; /* the peak when the first step, and the last one, was over; 0: it is not */
-  gint64 asked;        /* when, in µs of the monotonic clock */
-} LoomTrainerDeviceMemory;
 /* Of the run's device. FALSE where that shares the host's memory, or says nothing. Where loom_trainer_memory() may be
  * called. */
 gboolean loom_trainer_device_memory (const LoomTrainer *trainer, LoomTrainerDeviceMemory *memory);

@@ -24,7 +24,7 @@ enum
   TAG_END      /* from the rank that has found the hanging one: the sentence */
 };
 
-#define LATER      1.0 /* seconds that others wait longer than rank 0, which knows more */
+#define LATER      1.0 /* seconds that others wait longer than rank 0, which has more information */
 #define ANSWER     1.0 /* seconds for rank 0's reply after that */
 #define ROUNDS     3   /* of waiting for ranks that wait themselves: the hanging one is found by then */
 #define LISTEN     .02 /* seconds between checks for queries of others */
@@ -195,7 +195,7 @@ ask (Mpi *m, bool *arrived)
   return !all;
 }
 
-/* Whether rank 0 of all ranks waits as well, and so receives the end, which it then reports. */
+/* TRUE if rank 0 of all ranks waits as well, and so receives the end, which it then reports. */
 static bool
 first_answers (Mpi *first)
 {
@@ -208,8 +208,8 @@ first_answers (Mpi *first)
   return complete (first, 1, &answer, ANSWER, &code) && code == MPI_SUCCESS;
 }
 
-/* This rank has found the hanging one and notifies all. Several may find it at once; if rank 0 does not answer they
- * report it one after the other. */
+/* This rank has found the hanging one and notifies all. Several ranks may find it at once; if rank 0 does not answer
+ * they report it one after another. */
 static LoomStatus
 end_all (Mpi *m, LoomMessage *message)
 {
@@ -302,7 +302,7 @@ await_go (Mpi *m, double seconds, LoomMessage *message)
   return end_all (m, message);
 }
 
-/* Seconds that rank 0 has for an answer. Ranks give up one after the other, so that only one reports it. */
+/* Seconds that rank 0 has for an answer. Ranks give up one after another, so that only one reports it. */
 static double
 reply_timeout (const Mpi *m)
 {
@@ -368,7 +368,7 @@ mpi_wait (Mpi *m, MPI_Request *request, LoomMessage *message)
   return mpi_wait (m, request, message);
 }
 
-/* Gives up without a roll call. */
+/* Stops waiting without a roll call. */
 static LoomStatus
 give_up (Mpi *m, LoomMessage *message)
 {

@@ -19,7 +19,7 @@ struct Mpi
 {
   LoomComm base;
   MPI_Comm comm;
-  Mpi *first;  /* that it was split off; NULL: it is the first one */
+  Mpi *first;  /* the communicator from which it was split; NULL: it is the first one */
   int *number; /* by rank: its number in the first one; NULL in the first one */
   PendingSend *pending_sends;
   char *buffer; /* receives data */
@@ -40,7 +40,7 @@ struct Mpi
 };
 
 LoomStatus mpi_failed (int code, LoomMessage *message);
-/* Whether later calls fail: this communicator has ended, or the one that it was split off. */
+/* TRUE if later calls fail: this communicator has ended, or the one from which it was split. */
 bool mpi_has_ended (const Mpi *m);
 
 /* Returns once all ranks have begun this call; without a time-out at once. */

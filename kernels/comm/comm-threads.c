@@ -1,9 +1,9 @@
 /* The communicator of ranks that are threads of one process and read each other's memory.
  *
- * Ranks publish the addresses of a call and wait_at_barrier at a barrier; each then reduces its own shard over all
- * ranks, they wait_at_barrier again, and each copies the others' shards. A third barrier keeps memory unchanged until
- * all have read it. A message to another rank is copied, and waits in a list. Groups that are split off a group use its
- * lock, so all of them are notified if a rank gives up. */
+ * Ranks publish the addresses of a call and wait at a barrier; each then reduces its own shard over all ranks, they
+ * wait again, and each copies the others' shards. A third barrier keeps memory unchanged until all have read it. A
+ * message to another rank is copied, and waits in a list. Groups that are split off a group use its lock, so all of
+ * them are notified if a rank gives up. */
 #include "kernels/comm.h"
 
 #include <errno.h>
@@ -37,12 +37,12 @@ typedef struct
 typedef struct
 {
   World *world;
-  int size, alive;   /* number of ranks; number of those not freed */
-  int *number;       /* by rank: its number in the first group */
-  int n_arrived;     /* ranks at the barrier */
-  bool *arrived;     /* by rank: it is at the barrier */
+  int size, alive;     /* number of ranks; number of those not freed */
+  int *number;         /* by rank: its number in the first group */
+  int n_arrived;       /* ranks at the barrier */
+  bool *arrived;       /* by rank: it is at the barrier */
   unsigned generation; /* the number of completed barriers */
-  const void **from; /* by rank, of the current call */
+  const void **from;   /* by rank, of the current call */
   void **to;
   Message *messages; /* not received yet, in the order in which they were sent */
 } Group;
@@ -541,7 +541,7 @@ make_ranks (Group *g, LoomComm **comm, LoomMessage *message)
 
 /* ---- splitting ------------------------------------------------------------- */
 
-/* The request of a rank of the group that is split, and where it finds its result. */
+/* The request of a rank of the group that is split, and the address of its result. */
 typedef struct
 {
   int color, key, rank;
@@ -557,7 +557,7 @@ compare_requests (const void *a, const void *b)
   return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Makes the group of one colour for all ranks that asked for it. */
+/* Makes the group of one colour for all ranks that requested it. */
 static void
 make_group (const Group *g, int color)
 {

@@ -1,14 +1,14 @@
 /* Causal attention over cached keys and values (KV cache), for generation token by token.
  *
- * With one query no value would be reused, so keys and values are read in place, row by row, and not copied to panels:
- * the time is that of reading them. A thread computes whole heads, so the sums have one order for any number of
- * threads. */
+ * A single query reuses no value, so keys and values are read in place, row by row, instead of being copied to
+ * panels; reading them takes all the time. A thread computes whole heads, so the sums have one order for any number
+ * of threads. */
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-panels.h"
 
 #include <string.h>
 
-#define BYTES 10.0 /* that one thread reads per nanosecond, for the decision about threads */
+#define BYTES 10.0 /* that one thread reads per nanosecond, to decide the number of threads */
 
 typedef struct
 {
@@ -96,7 +96,7 @@ weigh (float *y, const float *s, const float *values, int64_t n, int64_t depth, 
     }
 }
 
-/* The heads of keys from … to, with all heads of queries that share each. */
+/* The heads of keys from … to, with all heads of queries that share them. */
 static void
 run_part (void *context, int64_t from, int64_t to)
 {
@@ -157,7 +157,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   self->room = spec->in[3].dim[2];
   self->depth = spec->in[4].dim[3];
   self->scale = (float)a->scale;
-  /* On average half of the cache is filled. */
+  /* Assumes that half of the cache is filled. */
   self->ns = (double)(self->n * self->heads * self->places) * (double)self->room / 2
              * (double)(self->width + self->depth) * 4 / BYTES;
   self->k.base.scratch_bytes = (size_t)(self->n * self->groups * self->room) * sizeof (float);

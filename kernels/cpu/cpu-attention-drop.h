@@ -1,5 +1,5 @@
-/* Dropout of attention weights, by blocks of queries and keys. Forward and backward draw the same numbers, so that no
- * mask is kept between them. Included after QUERIES, KEYS and the panels of a block are defined. */
+/* Dropout of attention weights, by blocks of queries and keys. The forward and the backward pass draw the same numbers,
+ * so no mask is kept between them. Included after QUERIES, KEYS and the panels of a block are defined. */
 #ifndef LOOM_CPU_ATTENTION_DROP_H
 #define LOOM_CPU_ATTENTION_DROP_H
 
@@ -13,8 +13,8 @@
 
 typedef struct
 {
-  float left;    /* the factor of the kept weights; 1: no dropout */
-  int32_t below; /* 24 bits of a number below this drop a weight */
+  float left;    /* the factor of kept weights; 1: no dropout */
+  int32_t below; /* a number whose upper 24 bits are below this drops a weight */
   uint64_t stream, seed, step;
   const int64_t *place; /* [N,H] */
 } Dropout;
@@ -23,12 +23,12 @@ typedef struct
 typedef struct
 {
   uint32_t *word;      /* [WORDS]; NULL: nothing is dropped */
-  int64_t at[QUERIES]; /* the index of the word of a query's first key */
+  int64_t at[QUERIES]; /* by query: the index of the word of its first key */
 } Drawn;
 
-/* Draws for `rows` queries and n keys, of which row r sees the first seen + r if it is causal, else all. The number of
- * the first query's first key is `first`, that of the next query's `keys` after it. Words of masked keys are arbitrary:
- * their weights are 0. */
+/* Draws for `rows` queries and n keys. If it is causal, row r attends to the first seen + r keys, else to all. The
+ * number of the first query's first key is `first`, that of the next query's is `keys` larger. Words of masked keys are
+ * arbitrary, because their weights are 0. */
 static inline void
 draw (const Dropout *dropout, int64_t first, int64_t keys, int64_t rows, int64_t n, bool causal, int64_t seen,
       Drawn *drawn)
@@ -51,8 +51,8 @@ draw (const Dropout *dropout, int64_t first, int64_t keys, int64_t rows, int64_t
     cpu_philox (dropout->seed, dropout->stream, dropout->step, block + at, drawn->word + 4 * at);
 }
 
-/* Sets the dropped elements of x [PANELS][QUERIES][PANEL], of n keys, to 0, and scales the rest. The products are
- * rounded as in the separate dropout kernel: within another loop the compiler would contract them with its sums. */
+/* Sets the dropped elements of x [PANELS][QUERIES][PANEL], of n keys, to 0, and scales the others. The products are
+ * rounded as in the separate dropout kernel; in another loop the compiler would contract them with its sums. */
 static inline void
 drop (const Dropout *dropout, const Drawn *drawn, int64_t rows, int64_t n, float *x)
 {

@@ -113,8 +113,8 @@ attend_back (const Call *call, const Block *block, Work *w)
                 rows, self->width, scale);
 }
 
-/* The gradients of a head's keys or values, summed in [S / PANEL][columns / PANEL][PANEL][PANEL]: to [S, columns],
- * whose rows are `down` floats apart. */
+/* Writes the gradients of a head's keys or values, summed in [S / PANEL][columns / PANEL][PANEL][PANEL], to [S,
+ * columns] with a row stride of `down` floats. */
 static void
 put_sums (const Attention *self, float *to, int64_t down, const float *from, int64_t columns, int64_t panels)
 {

@@ -2,14 +2,15 @@
  * (Dao et al., "FlashAttention", 2022; the softmax's running sums are Milakov and Gimelshein's, 2018). */
 #include "kernels/cpu/cpu-attention.h"
 
-/* The larger one. A NaN may be lost here: its own exponential makes the sum one. */
+/* The larger of two numbers. A NaN may be lost here, but its exponential makes the sum NaN. */
 INLINE float
 larger (float a, float b)
 {
   return a > b ? a : b;
 }
 
-/* The largest of n scores of a query, s [PANELS][QUERIES][PANEL]: by halves, since it is the same in any order. */
+/* The largest of n logits of a query, s [PANELS][QUERIES][PANEL]. Computed by halves, since the order does not affect
+ * it. */
 INLINE float
 largest (const float *s, int64_t n)
 {

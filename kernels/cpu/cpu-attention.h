@@ -1,9 +1,9 @@
 /* Shared by attention and its gradient: the sizes of a call, the logits of a block of queries, and dropout.
  *
  * All factors are copied to panels (cpu-panels.h), keys and values of a sample's head once for all of its queries. A
- * block of queries [QUERIES, E] in panels is both the left factor of its scores and the right one of the keys'
+ * block of queries [QUERIES, E] in panels is both the left factor of its logits and the right factor of the keys'
  * gradient. The sums have one order for any number of threads: a thread computes whole blocks of queries forward, and
- * backward whole heads of keys. */
+ * whole heads of keys backward. */
 #ifndef LOOM_CPU_ATTENTION_H
 #define LOOM_CPU_ATTENTION_H
 
@@ -17,8 +17,8 @@
 #define TILE     (QUERIES * PANEL) /* floats of a block's panel */
 #define PANELS   (128 / PANEL)     /* of keys in a block */
 #define KEYS     (PANELS * PANEL)  /* in a block */
-#define TOGETHER 8                 /* sums that are made side by side */
-#define FLOPS    20.0              /* per nanosecond of one thread, for the decision about threads */
+#define TOGETHER 8                 /* sums that are interleaved */
+#define FLOPS    20.0              /* per nanosecond of one thread, to decide the number of threads */
 
 #include "kernels/cpu/cpu-attention-drop.h"
 
@@ -27,9 +27,9 @@ typedef struct
   CpuKernel k;
   int64_t n, heads, groups, queries, keys, width, depth; /* N, H, K, T, S, E, D */
   int64_t key_panels, width_panels, depth_panels;
-  int64_t blocks, items, chunks; /* blocks of queries in a head; what is shared among threads, and in how many parts */
+  int64_t blocks, items, chunks; /* blocks of queries in a head; items that threads share, and the number of parts */
   int64_t room;                  /* floats of scratch for each part */
-  int64_t mask_stride[3];        /* of sample, head and query; 0 where one mask serves all */
+  int64_t mask_stride[3];        /* of sample, head and query; 0 if one mask applies to all */
   LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
   bool causal, has_mask, mask_is_bool, has_delta;
   float scale;
@@ -40,8 +40,8 @@ typedef struct
 typedef struct
 {
   const Attention *self;
-  /* The tensors that hold rows of [N,H,T,E], [N,K,S,E], [N,K,S,D], and [N,H,T,D]; lse and delta are [N,H,T], and where
-   * delta is NULL, y_in is there. */
+  /* The tensors with rows of [N,H,T,E], [N,K,S,E], [N,K,S,D], and [N,H,T,D]; lse and delta are [N,H,T]. delta NULL:
+   * y_in is used instead. */
   const float *q, *key, *v, *g, *y_in, *lse_in, *delta;
   const void *mask; /* [N or 1, H or 1, T or 1, S] */
   float *y, *lse;
@@ -78,7 +78,7 @@ rounded (int64_t floats)
   return (floats + 15) & ~(int64_t)15;
 }
 
-/* Takes the next `floats` floats of a scratch. */
+/* Reserves the next `floats` floats of scratch. */
 static inline float *
 take (float **scratch, int64_t floats)
 {
@@ -88,7 +88,7 @@ take (float **scratch, int64_t floats)
   return at;
 }
 
-/* ---- scores ----------------------------------------------------------------- */
+/* ---- logits ----------------------------------------------------------------- ---- */
 
 /* The number of keys that are not masked for the block of queries. */
 static inline int64_t
@@ -99,8 +99,8 @@ reach (const Attention *self, const Block *block)
   return self->causal && last < self->keys ? last : self->keys;
 }
 
-/* The logits of a block's queries [E / PANEL][QUERIES][PANEL], scaled, and n keys from `from` on, -∞ where one is not
- * kept: s [PANELS][QUERIES][PANEL]. keys: panels [S / PANEL][E][PANEL]. */
+/* Computes the scaled logits of a block's queries [E / PANEL][QUERIES][PANEL] and n keys from `from` on, -∞ for masked
+ * keys: s [PANELS][QUERIES][PANEL]. keys: panels [S / PANEL][E][PANEL]. */
 static inline void
 block_scores (const Call *call, const Block *block, const float *queries, const float *keys, int64_t from, int64_t n,
               float *s)
@@ -147,7 +147,7 @@ block_scores (const Call *call, const Block *block, const float *queries, const 
 
 /* ---- dropout ---------------------------------------------------------------- */
 
-/* b: seed, step and place, where there is dropout. */
+/* b: seed, step and position, if there is dropout. */
 static inline void
 take_numbers (const Attention *self, void *const *b, Call *call)
 {
@@ -186,7 +186,7 @@ draw_block (const Call *call, const Block *block, int64_t from, int64_t n, Drawn
 
 /* ---- kernels ---------------------------------------------------------------- */
 
-/* q is operand number `first`; mask is NULL where there is none. */
+/* q is operand number `first`; mask NULL: there is none. */
 static inline LoomStatus
 attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int first, const LoomTensorDesc *mask,
                CpuWork work, Attention **out, LoomMessage *message)
@@ -236,7 +236,7 @@ attention_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
   return LOOM_STATUS_OK;
 }
 
-/* `items` go to at most as many parts as there are threads, each with its room. */
+/* Divides `items` into at most as many parts as there are threads, each with `room` floats of scratch. */
 static inline void
 divide (Attention *self, int64_t items, int64_t room)
 {

@@ -1,19 +1,19 @@
 /* Batch normalisation with its gradient.
  *
- * x is seen as [N, C, area] (plain) or [rows, C] (NHWC, or area 1). The NHWC statistics are taken in chunks of rows,
- * each relative to the first row so that single precision keeps its digits, and the chunks are added in double in their
- * order: the result does not depend on the number of threads.
+ * x is viewed as [N, C, area] (plain) or [rows, C] (NHWC, or area 1). The NHWC statistics are computed by chunks of
+ * rows, each relative to the first row so that single precision suffices, and the chunks are added in double in their
+ * order, so the result does not depend on the number of threads.
  *
- * bf16 rows are widened one at a time on the stack, so that memory sees 16-bit floats alone; statistics, scale and the
- * gradients of weight and bias are f32.
+ * bf16 rows are converted to f32 one at a time on the stack, so that memory traffic is 16-bit; statistics, scale and
+ * the gradients of weight and bias are f32.
  *
- * With a ReLU after it, batch norm's gradient recomputes from x and the statistics where the ReLU was active: two more
- * operations per element in memory-bound loops, and the ReLU's result need not be kept. A residual is added to a row or
- * a plane right after it is written, while it is in the cache; its gradient dr, the gradient that passes the ReLU, is
- * written while the sums are taken, and read instead of g by the pass that writes. */
+ * With a ReLU after it, the gradient of batch norm recomputes from x and the statistics where the ReLU was active: two
+ * more operations per element in memory-bound loops, and the ReLU's result need not be kept. A residual is added to a
+ * row or a plane right after it is written, while it is in the cache. Its gradient dr, the gradient that passes the
+ * ReLU, is written while the sums are computed, and the writing pass reads it instead of g. */
 #include "kernels/cpu/cpu-norm.h"
 
-/* ---- batch norm, channels side by side -------------------------------- */
+/* ---- batch norm, contiguous channels ---------------------------------- ------- */
 
 /* Rounds a row as a store to bf16 and a load would. */
 static void
@@ -54,8 +54,8 @@ gate_residual (float *dr, const float *g, const float *h, const float *y, int64_
       dr[i] = y[i] > 0 ? g[i] + h[i] : 0;
 }
 
-/* The cotangent of row r in f32, which lies in the buffer or where it was given. With a residual it is what passes, and
- * is written to dr. */
+/* The cotangent of row r in f32, in the buffer or in place. With a residual it is the part that passes the ReLU, which
+ * is also written to dr. */
 static const float *
 row_of_gradient (const Call *call, int64_t r, float *buffer)
 {
@@ -285,7 +285,7 @@ part_plane_apply (void *context, int64_t from, int64_t to)
     }
 }
 
-/* The cotangent's plane q of [N·C, area]; with a residual what passes, which is written to dr. */
+/* Plane q of the cotangent [N·C, area]; with a residual the part that passes the ReLU, which is also written to dr. */
 static const float *
 plane_of_gradient (const Call *call, int64_t q)
 {
@@ -310,9 +310,8 @@ part_plane_grad (void *context, int64_t from, int64_t to)
     {
       float mean = call->mean_in[c], scale, shift, slope;
       double sum = 0, dot = 0, part, rstd = 1 / sqrt (call->var_in[c] + self->eps);
-      /* Without a ReLU every element is active: 0·x + 1 > 0, save where x is not finite, and there the sums are not
-       * either.
-       */
+      /* Without a ReLU every element is active: 0·x + 1 > 0, unless x is not finite, and then the sums are not
+       * either. */
       float relu_scale = 0, threshold = 1;
 
       scale = (float)((self->affine ? call->weight[c] : 1) * rstd);
@@ -525,7 +524,8 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
       self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
       self->k.base.scratch_bytes = (size_t)((self->chunks * 2 + 5) * self->C) * sizeof (float);
     }
-  /* Sums come first and the pass that writes reads each element once before it, so dx may lie at g or at x. */
+  /* The sums come first, and the writing pass reads each element once before it writes it, so dx may have the memory of
+   * g or x. */
   if (grad)
     self->k.base.inplace[0] = 3;
   if (grad && self->residual)

@@ -102,7 +102,7 @@ NAMED (part_forward) (void *context, int64_t from, int64_t to)
 /* ---- weight gradient ---------------------------------------------------- */
 
 /* Adds Σ over an image g [P,Q,K], x in its frame, of g[pixel, channel]·x[pixel + tap] to sums [size·size + 1, LANES],
- * for the taps of `rows` rows from `first` on; with the first row goes Σ g, the last row of sums. */
+ * for the taps of `rows` rows from `first` on. With the first row it also adds Σ g to the last row of sums. */
 static inline __attribute__ ((always_inline)) void
 NAMED (backward_rows) (const First *self, const float *frame, const float *g, int64_t remaining, float *sums, int size,
                        int first, int rows)

@@ -1,11 +1,10 @@
 /* conv2d and conv2d_weight_grad for one input channel, NHWC, 3x3 or 5x5, stride 1.
  *
- * One channel leaves oneDNN's kernels, which block over channels, at a tenth of their
- * speed (bench-kernels 1 conv1 onednn, and first). Here the vector runs over the output
- * channels: each tap broadcasts one pixel against 8 or 16 weights. Images are copied into a
- * frame of zeros first, so that taps need no test for the border. With fewer channels than
- * a vector has lanes whole vectors are stored all the same, in ascending order, and the next pixel
- * writes over the surplus. Up to 8 channels take vectors of 8 with AVX-512, too. */
+ * For one channel oneDNN's kernels, which block over channels, reach a tenth of their speed (bench-kernels 1 conv1
+ * onednn, and first). Here vectors run over the output channels: each tap broadcasts one pixel against 8 or 16 weights.
+ * Images are copied into a frame of zeros first, so that taps need no test for the border. If there are fewer channels
+ * than a vector has lanes, whole vectors are still stored, in ascending order, and the next pixel overwrites the
+ * surplus. Up to 8 channels use vectors of 8 with AVX-512 too. */
 #include "kernels/cpu/cpu-conv-first.h"
 #include "kernels/cpu/cpu-conv-sizes.h"
 
@@ -13,7 +12,7 @@
 
 #include <string.h>
 
-/* With AVX2 more channels are done faster by oneDNN. Microseconds on one thread for 64 images of 28×28 against 5×5, own
+/* With AVX2 oneDNN is faster for more channels. Microseconds on one thread for 64 images of 28×28 and 5×5 filters, own
  * loops and oneDNN 2.6: 6 channels forward 286 and 534, weight gradient 240 and 471; 16 channels 569 and 502, 487 and
  * 795 (`bench-kernels 1 conv1`). */
 #define MOST_FORWARD  8
@@ -26,7 +25,7 @@ typedef struct
   CPU_CONV_SIZES;           /* C is 1, R = S */
   int64_t frame_h, frame_w; /* the padded image */
   bool has_bias, relu;
-  LoomScalarOp act; /* when it is not relu */
+  LoomScalarOp act; /* an activation other than relu */
   int64_t lanes;    /* of a vector: 8 or 16 */
   int64_t blocks;   /* of this number of output channels */
   int64_t chunks;   /* of IMAGES images */
@@ -43,7 +42,7 @@ typedef struct
   float *weights, *partial, *frames;
 } Call;
 
-/* image [H,W] into the middle of frame [frame_h,frame_w]. */
+/* Copies image [H,W] into the middle of frame [frame_h,frame_w]. */
 static float *
 frame_image (const First *self, float *frame, const float *image)
 {
@@ -52,7 +51,7 @@ frame_image (const First *self, float *frame, const float *image)
   return frame;
 }
 
-/* Functions of a width are named by it. */
+/* Functions have their vector width in their name. */
 #define NAMED_(x, lanes)  x##_##lanes
 #define NAMED__(x, lanes) NAMED_ (x, lanes)
 #define NAMED(x)          NAMED__ (x, LANES)

@@ -1,5 +1,5 @@
-/* The first convolution of a grey image network (C = 1), in own loops; private to
- * cpu-conv*.c. UNSUPPORTED where the loops do not apply. */
+/* The first convolution of a network for grey images (C = 1), in own loops; private to cpu-conv*.c. UNSUPPORTED for
+ * other convolutions. */
 #ifndef LOOM_CPU_CONV_FIRST_H
 #define LOOM_CPU_CONV_FIRST_H
 

@@ -1,15 +1,15 @@
 /* conv2d_weight_grad as an implicit matrix product (im2col by blocks), NHWC.
  *
  * With a row for each tap and input channel, dw [R·S·C, K] = x' [R·S·C, pixels] · g [pixels, K], where a pixel is one
- * of y's and x' has what a tap reads for it. A block of pixels is gathered into panels at a time, x' as [taps·C /
- * PANEL][block][PANEL] and g [N,P,Q,K] as [K / PANEL][block][PANEL], and its products are added to the sums [K /
- * PANEL][taps·C][PANEL]. Threads share the pixels of a block and then its products. The blocks depend on the shape
- * alone, so that every sum has one order for any number of threads.
+ * of y's and x' has the elements that a tap reads for it. A block of pixels is gathered into panels at a time, x' as
+ * [taps·C / PANEL][block][PANEL] and g [N,P,Q,K] as [K / PANEL][block][PANEL], and its products are added to the sums
+ * [K / PANEL][taps·C][PANEL]. Threads share the pixels of a block and then its products. The blocks depend only on the
+ * shape, so every sum has one order for any number of threads.
  *
  * oneDNN 2.6's direct kernels take a third longer with strides (37, 30 and 36 against 25, 23 and 23 ms for ResNet-18's
- * three of 3x3 at batch 128) and twice as long from three channels to 64 (10 to 14 against 6 ms); without strides, and
- * from 1x1 or to 32 channels, theirs are as fast or faster, and so they are with strides forward and for the input's
- * gradient. One thread: tests/kernels/bench-kernels 1 WORD [onednn|implicit], WORD "stride 2" or "conv1". */
+ * three of 3x3 at batch 128) and twice as long from three channels to 64 (10 to 14 against 6 ms). Without strides, and
+ * from 1x1 or to 32 channels, they are as fast or faster, also with strides forward and for the input's gradient. One
+ * thread: tests/kernels/bench-kernels 1 WORD [onednn|implicit], WORD "stride 2" or "conv1". */
 #include "kernels/cpu/cpu-conv-implicit.h"
 #include "kernels/cpu/cpu-conv-sizes.h"
 #include "kernels/cpu/cpu-panels.h"
@@ -17,23 +17,24 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (1 * 1024 * 1024) /* of a block's panels, and at least where sums are small */
+#define BLOCK_BYTES (1 * 1024 * 1024) /* of a block's panels; the minimum if sums are small */
 #define BLOCK_LEAST (384 * 1024)
-#define SUMS        16 /* times as many bytes as the sums, which each block reads and writes, cost next to nothing */
-#define BLOCK_MIN   128               /* pixels, below which the sums are read and written too often */
-#define GROUP       64                /* pixels whose gradient is summed by one thread for the bias */
-#define CHUNK       16                /* input channels that are put in their places at a time */
-#define FEW         16 /* input channels, below which oneDNN's kernels are slow to MANY output channels */
-#define MANY        64
+/* a block this many times as large as the sums, which it reads and writes, makes their cost negligible */
+#define SUMS      16
+#define BLOCK_MIN 128 /* pixels; in smaller blocks the sums would be read and written too often */
+#define GROUP     64  /* pixels whose gradient is summed by one thread for the bias */
+#define CHUNK     16  /* input channels that are put in their places at a time */
+#define FEW       16  /* input channels; for fewer, oneDNN's kernels are slow if there are MANY output channels */
+#define MANY      64
 
 typedef struct
 {
   CpuKernel k;
   CPU_CONV_SIZES;
   int64_t stride[2], dilation[2];
-  int64_t rows;           /* R·S·C */
+  int64_t rows;           /* input channels whose results are written at a time */
   int64_t blocks, panels; /* of PANEL: of the rows, of K */
-  int64_t pixels, block;  /* in all; worked on at a time, a multiple of GROUP */
+  int64_t pixels, block;  /* all pixels; those of a block, a multiple of GROUP */
   bool has_bias;
 } Implicit;
 
@@ -45,10 +46,10 @@ typedef struct
   /* Scratch: [blocks][block][PANEL]; [panels][block][PANEL]; [panels][rows][PANEL]; [block / GROUP][panels·PANEL] and a
    * row for their sum. */
   float *taps, *gradients, *sums, *bias;
-  int64_t pixel, n; /* the block: its first pixel, and how many it has */
+  int64_t pixel, n; /* the block: its first pixel, and the number of its pixels */
 } Call;
 
-/* n floats, or zeros, to the rows from `row` on of pixel t. */
+/* Writes n floats, or zeros, to the rows from `row` on of pixel t. */
 INLINE void
 put_rows (const Call *call, int64_t t, int64_t row, const float *from, int64_t n)
 {
@@ -68,8 +69,8 @@ put_rows (const Call *call, int64_t t, int64_t row, const float *from, int64_t n
     }
 }
 
-/* Gathers the operands of all taps for pixel t of the block, which is pixel (p, q) of an image. A row of taps inside
- * the image lies side by side without dilation. */
+/* Gathers the operands of all taps for pixel t of the block, which is pixel (p, q) of an image. Without dilation a row
+ * of taps inside the image is contiguous. */
 INLINE void
 gather_pixel (const Call *call, int64_t t, const float *image, int64_t p, int64_t q)
 {
@@ -203,15 +204,14 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The operations that it makes: columns are filled up to panels. */
+/* The operations that are executed, including those for padding of panels. */
 double
 ISA (cpu_conv_implicit_flops) (const LoomKernelSpec *spec)
 {
   return loom_conv_flops (spec, 1, PANEL);
 }
 
-/* Where oneDNN's kernels are slow. The number of threads has no say,
- * so that it changes no bits. */
+/* TRUE if oneDNN's kernels are slow. The number of threads is not considered, so that it changes no bits. */
 static bool
 fits (const LoomKernelSpec *spec)
 {

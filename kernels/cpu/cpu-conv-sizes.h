@@ -5,7 +5,7 @@
   int64_t N, C, H, W, K, P, Q, R, S;                                                                                   \
   int64_t top, left /* padding */
 
-/* Takes them from the descriptions and the LoomConv2dAttrs; self is a pointer to any struct that has them. */
+/* Sets them from the descriptions and the LoomConv2dAttrs; self is a pointer to any struct that has them. */
 #define CPU_CONV_TAKE_SIZES(self, attrs, x, w, y)                                                                      \
   do                                                                                                                   \
     {                                                                                                                  \

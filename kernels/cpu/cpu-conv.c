@@ -25,14 +25,14 @@ create_empty (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
   return *kernel != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;
 }
 
-/* The first convolution's loops take 8 or 16 output channels at a time and one input channel as it is. */
+/* The loops of the first convolution process 8 or 16 output channels at a time and do not pad the input channel. */
 static double
 first_flops (const LoomKernelSpec *spec)
 {
-  return loom_conv_flops (spec, 1, 8); /* more than 8 are a multiple of 16, or at most 16 */
+  return loom_conv_flops (spec, 1, 8); /* a number above 8 is a multiple of 16, or at most 16 */
 }
 
-/* In the order in which they are tried where the caller chose none. A further algorithm is one entry here. */
+/* In the order in which they are tried if the caller has chosen none. An additional algorithm is one entry here. */
 static const CpuAlgorithm forward[] = {
   { "empty", create_empty, NULL, NULL },
   { "first", ISA (cpu_conv_first), NULL, first_flops },

@@ -1,4 +1,4 @@
-/* Runs of elements between any type and f32, for element-wise operands and casts. */
+/* Converts runs of elements between any type and f32, for element-wise operands and casts. */
 #include "kernels/cpu/cpu.h"
 
 /* to [n]; from at + i·stride. The three kinds of stride have loops of their own so that each vectorises. */

@@ -1,10 +1,9 @@
 /* cumsum: running sums along an axis.
  *
- * Sums are carried in f64, as PyTorch's are, so that a long row does not drift. Where
- * the axis is not the last one, neighbouring columns are summed together: sixteen
- * accumulators fill vectors. Where it is, four rows go side by side, because each sum
- * has to wait for the one before it. Threads share columns and never a row, so the bits do not
- * depend on how many there are. */
+ * Sums are carried in f64, as in PyTorch, so that a long row does not drift. If the axis is not the last one,
+ * neighbouring columns are summed together, with sixteen accumulators in vectors. If it is, four rows are interleaved,
+ * because each sum depends on the one before it. Threads share columns and never divide a row, so the bits do not
+ * depend on the number of threads. */
 #include "kernels/cpu/cpu.h"
 
 #define COLUMNS 16
@@ -13,7 +12,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t n, inner, blocks; /* blocks of columns in one row of them */
+  int64_t n, inner, blocks; /* blocks of columns in one row */
   bool exclusive, reverse;
   double ns;
   void (*part) (void *context, int64_t from, int64_t to);
@@ -26,7 +25,7 @@ typedef struct
   void *y;       /* as x */
 } Call;
 
-/* m rows of n elements, n apart, from their first to their last or back. */
+/* m rows of n elements with stride n, from their first to their last element or back. */
 #define SUM_ROWS(T, SUM)                                                                                               \
   static inline                                                                                                        \
       __attribute__ ((always_inline)) void rows_##T (const T *x, T *y, int64_t n, int m, bool exclusive, bool reverse) \

@@ -1,11 +1,9 @@
-/* elementwise: the program of scalars as vectorised loops over tiles that stay in
- * the first-level cache.
+/* elementwise: the program of scalars as vectorised loops over tiles that stay in the first-level cache.
  *
- * The output is walked in tiles of TILE elements in the order of its bytes. An
- * operand with the same layout is used in place; any other is loaded into a
- * tile, following its strides over the merged axes. Each step is then
- * one loop, from tiles to a tile or straight to the output. So one body serves
- * every broadcast and layout, and a tiny tensor costs one indirect call a step. */
+ * The output is processed in tiles of TILE elements in the order of its bytes. An operand with the same layout is used
+ * in place; any other is loaded into a tile, with its strides over the merged axes. Each step is then one loop, from
+ * tiles to a tile or straight to the output. So one body handles every broadcast and layout, and a tiny tensor costs
+ * one indirect call for each step. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/integer.h"
@@ -69,7 +67,7 @@ typedef void (*LoopF32) (float *y, const float *a, const float *b, const float *
 #define LOOP_F32_ROW(E, name, arity, expr) [LOOM_SCALAR_##E] = loop_##E##_f32,
 static const LoopF32 loops_f32[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOP_F32_ROW) };
 
-/* Tiles whose arguments are all ordinary take a shorter loop; an element's bits do not depend on its neighbours. */
+/* Tiles whose arguments are all ordinary use a shorter loop; an element's bits do not depend on its neighbours. */
 #define LOOP_ANY(E, is_odd, ordinary, other)                                                                           \
   static void loop_any_##E##_f32 (float *y, const float *pa, const float *pb, const float *pc, float imm, int64_t n)   \
   {                                                                                                                    \
@@ -100,7 +98,7 @@ static const LoopF32 loops_f32[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOP_F32_ROW
 LOOP_ANY (SIN, fabsf (a) > CPU_TRIG_MAX, cpu_sin (a), sinf (a))
 LOOP_ANY (COS, fabsf (a) > CPU_TRIG_MAX, cpu_cos (a), cosf (a))
 LOOP_ANY (TAN, fabsf (a) > CPU_TRIG_MAX, cpu_tan (a), tanf (a))
-/* Zeros, signs, denormals and what is not finite. */
+/* Zeros, negative and denormal numbers, infinities and NaN. */
 LOOP_ANY (POW, !((a >= CPU_MIN_NORMAL) & (a < INFINITY) & (fabsf (b) < INFINITY)), cpu_pow_normal (a, b, 0),
           cpu_pow (a, b))
 
@@ -122,7 +120,7 @@ loop_f32 (LoomScalarOp op)
     }
 }
 
-/* Integers have the operations that keep integers integers. */
+/* Only operations whose results are integers for integers. */
 #define INTEGER_OPS(X)                                                                                                 \
   X (ID, a)                                                                                                            \
   X (CONST, imm)                                                                                                       \
@@ -179,9 +177,9 @@ ISA (cpu_apply) (LoomScalarOp act, float *y, int64_t n)
 
 typedef enum
 {
-  OPERAND_DIRECT, /* used where it lies */
+  OPERAND_DIRECT, /* used in place */
   OPERAND_SCALAR, /* one value, spread over a tile once */
-  OPERAND_STRIDED /* brought into a tile, following its strides */
+  OPERAND_STRIDED /* loaded into a tile, with its strides */
 } OperandKind;
 
 typedef struct
@@ -199,7 +197,7 @@ typedef struct
     LoopI64 i64;
   } loop;
   uint8_t arg[3];
-  int8_t direct;                       /* the output that the result is written to at once, or -1 */
+  int8_t direct;                       /* the output to which the result is written directly, or -1 */
   void (*round) (float *y, int64_t n); /* or NULL */
   double imm;
 } Step;
@@ -218,8 +216,8 @@ typedef struct
   double ns; /* estimate of one run on one thread */
 } Elementwise;
 
-/* Operand i over elements from … from+n-1 of the output, as runs along the
- * innermost axis. load gets (where in the tile, element of the operand, stride, n). */
+/* Operand i over elements from … from+n-1 of the output, as runs along the innermost axis. load gets (position in the
+ * tile, element of the operand, stride, n). */
 #define FOR_RUNS(self, o, from, n, BODY)                                                                               \
   do                                                                                                                   \
     {                                                                                                                  \
@@ -305,7 +303,7 @@ part_f32 (void *context, int64_t first_tile, int64_t end_tile)
           const Step *step = &self->step[s];
           float *y = step->direct >= 0 ? (float *)b[n_in + step->direct] + from : tile[n_in + s];
 
-          reg[n_in + s] = y; /* a step without operands names itself */
+          reg[n_in + s] = y; /* a step without operands: loops get a valid address */
           step->loop.f32 (y, reg[step->arg[0]], reg[step->arg[1]], reg[step->arg[2]], (float)step->imm, n);
           if (step->round != NULL)
             step->round (y, n);
@@ -371,9 +369,8 @@ work_i64 (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Strides of every operand along the output's axes in the order of its bytes, axes
- * of one element dropped and neighbours merged where all operands allow it. False
- * when an operand does not broadcast. */
+/* Computes the strides of every operand along the output's axes in the order of its bytes. Axes of one element are
+ * dropped, and neighbours are merged if all operands allow it. False if an operand does not broadcast. */
 static bool
 merge_axes (Elementwise *self)
 {
@@ -413,7 +410,7 @@ merge_axes (Elementwise *self)
   return true;
 }
 
-/* Other operands may keep the axes apart; this one still lies as the output does. */
+/* Other operands may prevent merging; this operand still has the output's order. */
 static bool
 lies_as_output (const Elementwise *self, const Operand *o)
 {
@@ -428,8 +425,7 @@ lies_as_output (const Elementwise *self, const Operand *o)
   return true;
 }
 
-/* A step may write its output at once unless a later one still reads an operand
- * that lies at the output's address. */
+/* A step may write its output directly unless a later step still reads an operand at the output's address. */
 static void
 plan_stores (Elementwise *self, const LoomElementwiseAttrs *a)
 {
@@ -446,7 +442,7 @@ plan_stores (Elementwise *self, const LoomElementwiseAttrs *a)
         for (int j = 0; j < loom_scalar_arity (a->step[later].op); j++)
           direct = direct
                    && !(a->step[later].arg[j] < n_in && self->operand[a->step[later].arg[j]].kind == OPERAND_DIRECT);
-      /* Nor unless every other output is past reading its operand by then. */
+      /* Also, every other output must have been computed by then, because it may read the same operand. */
       for (int other = 0; direct && other < self->k.n_out; other++)
         direct = a->out[other] >= n_in;
       self->stored[o] = !direct;

@@ -13,8 +13,8 @@ typedef struct
   CpuKernel k;
   int64_t outer, n, inner; /* of the index */
   int64_t limit, step;     /* size of the tensor's axis, and its stride */
-  int64_t *lane;           /* inner offsets in the tensor; NULL where they are 0, 1, 2 … */
-  int n_outer;             /* axes before the axis: their sizes in the index, strides in the tensor */
+  int64_t *lane;           /* inner offsets in the tensor; NULL: 0, 1, 2 … */
+  int n_outer;             /* axes before the indexed axis: their sizes in the index, strides in the tensor */
   int64_t dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
   bool narrow; /* indices are i32 */
   size_t size;
@@ -25,8 +25,8 @@ typedef struct
 typedef struct
 {
   const Index *self;
-  const void *x, *index; /* of gather the tensor, of scatter what is put there, as the index; [outer, n, inner] */
-  void *y;               /* of gather as the index, of scatter the tensor */
+  const void *x, *index; /* gather: the tensor; scatter: the values, shaped like the index; [outer, n, inner] */
+  void *y;               /* gather: shaped like the index; scatter: the tensor */
   int wrong;             /* some index is out of range */
 } Call;
 
@@ -66,7 +66,7 @@ check (const Index *self, Call *call, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Where the lanes of outer place o begin in the tensor. */
+/* The offset of the lanes of outer position o in the tensor. */
 static int64_t
 outer_start (const Index *self, int64_t o)
 {
@@ -80,7 +80,7 @@ outer_start (const Index *self, int64_t o)
   return at;
 }
 
-/* ---- gather: shares are of rows (o, i), or of single elements where a row is one ---- */
+/* ---- gather: threads share rows (o, i), or single elements if a row has one ---- ---- */
 
 #define GATHER(T)                                                                                                      \
   static void gather_##T (void *context, int64_t from, int64_t to)                                                     \
@@ -126,16 +126,16 @@ work_gather (CpuKernel *k, void *const *b, LoomMessage *message)
   return status;
 }
 
-/* ---- scatter: shares are of lanes (o, j) ---- */
+/* ---- scatter: threads share lanes (o, j) ---- --------------------------------- */
 
 #define REPLACE(old, new) (new)
 #define ADD(old, new)     ((old) + (new))
 #define MUL(old, new)     ((old) * (new))
-/* NaN wins: it is neither smaller nor larger, and stays once it is there. */
+/* NaN wins: it is neither smaller nor larger, and is not replaced. */
 #define MAX(old, new) ((new) > (old) || (new) != (new) ? (new) : (old))
 #define MIN(old, new) ((new) < (old) || (new) != (new) ? (new) : (old))
 
-/* A lane of its own, where the axis is the last one: what is walked lies together. */
+/* A separate loop for the last axis, in which the elements are contiguous. */
 #define SCATTER_LANE(T, MODE, I)                                                                                       \
   for (int64_t i = 0; i < self->n; i++)                                                                                \
     {                                                                                                                  \
@@ -241,7 +241,7 @@ destroy (CpuKernel *k)
   free (((Index *)k)->lane);
 }
 
-/* Offsets of the positions after the axis, where the index is shorter there than the tensor. */
+/* Offsets of the positions after the axis, for an index that is smaller than the tensor there. */
 static bool
 make_lanes (Index *self, const LoomTensorDesc *x, const LoomTensorDesc *index, int axis, LoomMessage *message)
 {
@@ -266,7 +266,7 @@ static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
   bool scatter = strcmp (spec->primitive, "scatter") == 0;
-  const LoomScatterAttrs *attrs = spec->attrs; /* gather's begin alike */
+  const LoomScatterAttrs *attrs = spec->attrs; /* gather's attributes begin with the same members */
   const LoomTensorDesc *x = scatter ? &spec->out[0] : &spec->in[0], *index = &spec->in[1];
   LoomScatterMode mode = scatter ? attrs->mode : LOOM_SCATTER_REPLACE;
   Move move = choose (spec, scatter, mode, loom_dtype_size (x->dtype));

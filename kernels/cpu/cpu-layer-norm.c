@@ -1,5 +1,5 @@
 /* Layer normalisation with its gradient: rows of C, the elements of a sample that are normalised together. bf16 rows
- * are widened one at a time on the stack; statistics and the gradients of weight and bias are f32. */
+ * are converted to f32 one at a time on the stack; statistics and the gradients of weight and bias are f32. */
 #include "kernels/cpu/cpu-norm.h"
 
 /* y [N, C] by row r, and its mean and 1/deviation [N]. */
@@ -36,7 +36,7 @@ part_layer (void *context, int64_t from, int64_t to)
     }
 }
 
-/* dx of a row with h, and with what is added to it; h and more are expressions of i. */
+/* Writes dx of a row from h, plus `more`; both are expressions of i. */
 #define WRITE_ROW(h, more)                                                                                             \
   do                                                                                                                   \
     {                                                                                                                  \
@@ -44,7 +44,7 @@ part_layer (void *context, int64_t from, int64_t to)
     }                                                                                                                  \
   while (0)
 
-/* dx [N, C] by row r. What goes around the norm is added while the row is in the cache. */
+/* dx [N, C] by row r. The residual around the norm is added while the row is in the cache. */
 static void
 part_layer_grad (void *context, int64_t from, int64_t to)
 {
@@ -181,7 +181,7 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
       self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
       self->k.base.scratch_bytes = (size_t)(self->chunks * 2 * self->C) * sizeof (float);
     }
-  /* An element of it is read as dx's is written. */
+  /* An element of the residual is read just before dx's is written, so both may have the same memory. */
   if (grad && loom_layer_norm_residual (a->affine, spec->n_in) > 0)
     self->k.base.inplace[0] = 1u << loom_layer_norm_residual (a->affine, spec->n_in);
   self->ns = 0.3 * (double)loom_desc_count (x);

@@ -20,10 +20,11 @@ typedef struct
 {
   const Linalg *self;
   void *const *b;  /* shapes of operands: see each part */
-  int64_t *failed; /* the first matrix without a solution; the number of matrices while there is none */
+  int64_t *failed; /* the first matrix without a solution; the number of matrices if there is none */
 } Call;
 
-/* Threads go upwards through shares of the batch, so the least of their first failures is the batch's first. */
+/* Threads process their matrices in ascending order, so the smallest of their first failures is the first of the
+ * batch. */
 static void
 fail (const Call *call, int64_t q)
 {

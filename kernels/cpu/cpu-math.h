@@ -1,9 +1,9 @@
-/* Exponentials, logarithms, powers, trigonometric and hyperbolic functions with their inverses, and erf, in f32 that a
- * compiler can vectorise: no branches, no tables, no calls.
+/* Exponentials, logarithms, powers, trigonometric and hyperbolic functions with their inverses, and erf, in f32, in a
+ * form that compilers vectorise: no branches, no tables, no calls.
  *
- * Argument reduction and polynomials are those of Cephes (S. L. Moshier, single
- * precision: expf, exp2f, logf, sinf, tanf, asinf, atanf, tanhf, ndtrf), save where a comment says otherwise. The test
- * holds them to 4 units in the last place against libm over their range, with the limits at ±inf, 0 and NaN. */
+ * Argument reduction and polynomials are those of Cephes (S. L. Moshier, single precision: expf, exp2f, logf, sinf,
+ * tanf, asinf, atanf, tanhf, ndtrf), unless a comment names another source. The test compares them with libm over their
+ * range, with a limit of 4 units in the last place, and checks ±inf, 0 and NaN. */
 #ifndef LOOM_CPU_MATH_H
 #define LOOM_CPU_MATH_H
 
@@ -36,7 +36,7 @@ cpu_exp_parts (float x, float most, int32_t *n)
   return p * r * r + r;
 }
 
-/* 2^n is applied in two factors, so that the result overflows to inf and runs out to 0 where it should. */
+/* 2^n is applied in two factors, so that the result becomes inf or 0 only if the exact one does. */
 static inline float
 cpu_exp (float x)
 {
@@ -48,8 +48,9 @@ cpu_exp (float x)
          * loom_float_from_bits ((uint32_t)(n - half + 127) << 23);
 }
 
-/* factor·(e^x - 1): e^r - 1 has all its digits before 2^n comes in, and the 1 is taken off what 2^n is then, so nothing
- * cancels near 0. The factor, a power of 2, goes into the last scaling, so that half of an overflow need not be one. */
+/* factor·(e^x - 1): e^r - 1 is accurate before it is multiplied by 2^n, and the 1 is subtracted from 2^n, so nothing
+ * cancels near 0. The factor, a power of 2, is part of the last scaling, so that half of an overflowing number does not
+ * overflow. */
 static inline float
 cpu_expm1_times (float x, float factor)
 {
@@ -136,12 +137,12 @@ cpu_log_parts (float x, float *m, float *e)
   return p * *m * z - 0.5f * z;
 }
 
-/* y is a logarithm of x where there is one. */
+/* Replaces y, a logarithm of x, by its limits where x has no finite logarithm. */
 static inline float
 cpu_log_limits (float x, float y)
 {
-  y = x < INFINITY ? y : x;          /* +inf and NaN stay */
-  y = x > 0 ? y : (x < 0 ? NAN : y); /* below 0 there is none */
+  y = x < INFINITY ? y : x;          /* +inf and NaN are unchanged */
+  y = x > 0 ? y : (x < 0 ? NAN : y); /* negative numbers have none */
   return x == 0 ? -INFINITY : y;
 }
 
@@ -173,7 +174,7 @@ cpu_log10 (float x)
                                 + e * 2.48745663981195213739e-4f + e * 3.0078125e-1f);
 }
 
-/* ln(1 + x): what rounding took from u = 1 + x is put back by the derivative 1/u. */
+/* ln(1 + x): the rounding error of u = 1 + x is corrected with the derivative 1/u. */
 static inline float
 cpu_log1p (float x)
 {
@@ -239,7 +240,7 @@ cpu_erf (float x)
 
 /* ---- sine, cosine, tangent ------------------------------------------------ */
 
-/* Beyond it the quadrant's number, a product in f32, is not known well enough. */
+/* For larger arguments the number of the quadrant, a product in f32, is not accurate enough. */
 #define CPU_TRIG_MAX 1e5f
 
 /* x = quadrant·π/2 + r with |r| ≤ π/4 for |x| up to CPU_TRIG_MAX, in f64: the first part of π/2 has 33 bits, so that
@@ -373,7 +374,8 @@ cpu_atan2 (float y, float x)
 {
   float a = fabsf (y), b = fabsf (x), low = a < b ? a : b, high = a < b ? b : a, t;
 
-  /* Infinities count as equal or as beyond all; sums of the largest must not overflow; 0 by 0 is 0. */
+  /* Infinite operands are equal, or infinitely different; sums of the largest numbers must not overflow; 0 by 0 is
+   * 0. */
   low = high == INFINITY ? (low == INFINITY ? 1.0f : 0.0f) : low;
   high = high == INFINITY ? 1.0f : high;
   low = high > 1e38f ? low * 0.25f : low;
@@ -384,7 +386,7 @@ cpu_atan2 (float y, float x)
   return (x != x) | (y != y) ? NAN : copysignf (t, y);
 }
 
-/* ln (a + sqrt (a² + 1)), whose 1 is taken out; beyond 10⁹ that is ln 2a. */
+/* ln (a + sqrt (a² + 1)), written with log1p; beyond 10⁹ it is ln 2a. */
 static inline float
 cpu_asinh (float x)
 {
@@ -415,8 +417,8 @@ cpu_atanh (float x)
 
 #define CPU_MIN_NORMAL 1.17549435e-38f
 
-/* 2^(y·(log2 (x) + more)) of a normal positive x. The logarithm is in f64, within 2^-33, since 128 may be in front of
- * its point: 2/ln2·artanh (s) with s = (m - 1)/(m + 1), by its series. */
+/* 2^(y·(log2 (x) + more)) of a normal positive x. The logarithm is in f64, within 2^-33, because its integer part may
+ * be up to 128: 2/ln2·artanh (s) with s = (m - 1)/(m + 1), by its series. */
 static inline float
 cpu_pow_normal (float x, float y, double more)
 {
@@ -440,7 +442,7 @@ cpu_pow_normal (float x, float y, double more)
   return cpu_exp2_parts ((int32_t)(loom_float_bits (n) - 0x4b400000u), (float)(t - (double)(n - magic)));
 }
 
-/* By the logarithm of |x|, then what IEEE 754 says of signs, zeros, ones and infinities. */
+/* Uses the logarithm of |x|, then corrects signs, zeros, ones and infinities as IEEE 754 requires. */
 static inline float
 cpu_pow (float x, float y)
 {
@@ -450,7 +452,7 @@ cpu_pow (float x, float y)
   r = cpu_pow_normal (there ? (tiny ? a * 8388608.0f : a) : 1.0f, y, there && tiny ? -23 : 0);
   r = there ? r : ((a == 0) != (y < 0) ? 0 : INFINITY);
   r = a == 1 ? 1 : r;
-  /* Adding and taking away 2^23 rounds to an integer; from there on all floats are integers, and from 2^24 even. */
+  /* Adding and subtracting 2^23 rounds to an integer; larger floats all are integers, and even from 2^24 on. */
   whole = fabsf (y) < 8388608.0f ? copysignf (fabsf (y) + 8388608.0f - 8388608.0f, y) : y;
   odd = (whole == y) & (half < 8388608.0f) & (half != half + 8388608.0f - 8388608.0f);
   r = (loom_float_bits (x) >> 31) != 0 && odd ? -r : r;

@@ -1,21 +1,21 @@
 /* matmul "rows": up to four rows of a times weights [n, depth], the product of generation token by token.
  *
- * Each weight is read once and used at most four times, so the kernel is memory-bound. The cache lines in flight of
- * one core are limited by the streams that its prefetchers follow: weights are therefore read in four streams, a
- * quarter of a thread's columns apart, each without gaps. With two cores on weights that no cache holds this moves 15
- * to 17 GB/s a core where one stream moves 9, and oneDNN's gemm 7 to 12.
+ * Each weight is read once and used at most four times, so the kernel is memory-bound. The number of streams that its
+ * prefetchers follow limits the cache lines in flight of one core. Weights are therefore read in four streams, a
+ * quarter of a thread's columns from each other, each without gaps. On two cores, with weights that exceed all caches,
+ * this reads 15 to 17 GB/s a core; one stream reads 9, and oneDNN's gemm 7 to 12.
  *
- * A sum has one order whatever streams and threads there are: lane l of 16 adds the elements l, l + 16, … of a row, the
- * lanes are added in order, and last what is left of the row. */
+ * A sum has one order whatever the numbers of streams and threads: lane l of 16 adds the elements l, l + 16, … of a
+ * row, the lanes are added in order, and the remainder of the row last. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/product.h"
 
 #define LANES    16
 #define STREAMS  4
-#define MOST     4    /* rows of a */
-#define BYTES_NS 15.0 /* bytes that a core moves in a nanosecond */
+#define MOST     4    /* maximum number of rows of a */
+#define BYTES_NS 15.0 /* bytes that a core reads in a nanosecond */
 
-/* Two of them are the lanes; GCC keeps arrays of vectors that are wider than a register in memory. */
+/* Two of them are the 16 lanes; GCC keeps arrays of vectors in memory if these exceed a register. */
 typedef float V __attribute__ ((vector_size (32), aligned (4), may_alias));
 
 typedef struct
@@ -33,8 +33,8 @@ typedef struct
   float *y;                  /* [m, n] */
 } Call;
 
-/* y [M, n] at S columns, `apart` from one another and the first of them j. M and S are constants where this is inlined,
- * so that the sums are registers. */
+/* Computes y [M, n] at S columns, the first of which is j, with a distance of `apart`. M and S are constants after
+ * inlining, so the sums are in registers. */
 static inline __attribute__ ((always_inline)) void
 columns (const Call *call, int64_t j, int64_t apart, int M, int S)
 {
@@ -73,7 +73,7 @@ columns (const Call *call, int64_t j, int64_t apart, int M, int S)
       }
 }
 
-/* Columns from … to - 1, in STREAMS streams and a rest. */
+/* Columns from … to - 1, in STREAMS streams and a remainder. */
 static inline __attribute__ ((always_inline)) void
 share (const Call *call, int64_t from, int64_t to, int M)
 {
@@ -117,7 +117,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Rows of a as they lie, one matrix b, transposed. */
+/* True for contiguous rows of a and one matrix b, transposed. */
 static bool
 takes (const LoomKernelSpec *spec)
 {

@@ -1,8 +1,8 @@
 /* matmul: own loops for small products, oneDNN, and own loops for few rows (cpu-matmul-rows.c).
  *
- * Below some twenty thousand multiply-adds a call into a library costs more than
- * the product (data/costs.ini says where). The own kernel takes panels of 16 columns
- * of b, copied if they are not contiguous, against 8 rows of a at a time. */
+ * Below some twenty thousand multiply-adds a call into a library costs more than the product (data/costs.ini has the
+ * limit). The own kernel multiplies panels of 16 columns of b, copied if they are not contiguous, by 8 rows of a at a
+ * time. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/product.h"
 
@@ -26,8 +26,7 @@ typedef struct
   LoomScalarOp act;
 } Small;
 
-/* y [R, columns], rows n apart, = start + a [R, depth]·panel [depth, PANEL]; elements of a are a_row and a_column
- * apart. */
+/* y [R, columns] with row stride n = start + a [R, depth]·panel [depth, PANEL]; a has strides a_row and a_column. */
 #define ROW_CASE(R)                                                                                                    \
   static inline __attribute__ ((always_inline)) void rows_##R (const float *a, int64_t a_row, int64_t a_column,        \
                                                                const float *panel, int64_t panel_row, int64_t depth,   \
@@ -54,7 +53,7 @@ ROW_CASE (2)
 ROW_CASE (4)
 ROW_CASE (8)
 
-/* y [m,n] = a·b + bias for one batch entry; pack has room for depth·PANEL. */
+/* y [m,n] = a·b + bias for one batch entry; pack: depth·PANEL floats of scratch. */
 static void
 product (const Small *self, const float *a, const float *b, const float *bias, float *y, float *pack)
 {

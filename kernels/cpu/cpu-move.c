@@ -1,10 +1,8 @@
-/* Data movement: permute, expand, slice, pad, concat, move, copy (also reorder and cast),
- * fill, iota.
+/* Data movement: permute, expand, slice, pad, concat, move, copy (also reorder and cast), fill, iota.
  *
- * All of these are one strided copy, planned once: axes that are contiguous on both
- * sides are merged, contiguous rows are memcpy, and where
- * the two sides disagree about the innermost axis, square tiles keep both in cache.
- * Types do not matter to it, only the size of an element. */
+ * All of these are one strided copy, planned once: axes that are contiguous on both sides are merged, contiguous rows
+ * are copied with memcpy, and if the innermost axes of both sides differ, square tiles keep both in cache. Only the
+ * size of an element matters, not its type. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/move.h"
 
@@ -24,7 +22,7 @@ typedef struct
 typedef struct
 {
   CpuKernel k;
-  int n; /* copies: one an input */
+  int n; /* number of copies: one for each input */
   Copy *copy;
   bool fill; /* the output is set to value first */
   double value;
@@ -86,7 +84,7 @@ copy_tiles (const Copy *c, char *y, const char *x, Line line)
       }
 }
 
-/* true if the last two axes are done in tiles: x lies together along the last but one. */
+/* True if the last two axes are copied in tiles: x is contiguous along the last but one. */
 static bool
 in_tiles (const Copy *c)
 {
@@ -95,7 +93,7 @@ in_tiles (const Copy *c)
   return c->rank >= 2 && sx != 1 && sx != 0 && c->x[c->rank - 2] == 1 && c->dim[c->rank - 2] > 1;
 }
 
-/* Runs the copy for a share of its outer axes: rows [n] or, in tiles, planes [dim[rank - 2],n]. */
+/* Runs the copy for a range of its outer axes: rows [n] or, in tiles, planes [dim[rank - 2],n]. */
 static void
 part_copy (void *context, int64_t from, int64_t to)
 {
@@ -138,8 +136,8 @@ run_copy (const CpuKernel *k, const Copy *c, const void *x, void *y, double ns)
   cpu_share (k, ns, c->count / inner, part_copy, &call);
 }
 
-/* Plans a copy over `shape`, whose axes have strides x and y. Axes are put in the
- * order of y's bytes, largest stride first. */
+/* Plans a copy over `shape`, whose axes have strides x and y. Axes are sorted in the order of y's bytes, largest stride
+ * first. */
 static void
 plan_copy (Copy *c, const LoomTensorDesc *shape, const int64_t *x, const int64_t *y, size_t size)
 {
@@ -182,7 +180,7 @@ plan_copy (Copy *c, const LoomTensorDesc *shape, const int64_t *x, const int64_t
       c->dim[0] = c->count;
       c->x[0] = c->y[0] = 1;
     }
-  /* The axis along which x lies together goes last but one, if it is not last. */
+  /* The axis along which x is contiguous becomes the last but one, if it is not the last. */
   if (c->rank >= 3 && c->x[c->rank - 1] > 1)
     for (int d = c->rank - 3; d >= 0; d--)
       if (c->x[d] == 1)
@@ -252,7 +250,7 @@ move_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, Cpu
   return self;
 }
 
-/* Every movement in plain layouts needs the types to agree. */
+/* Movements of plain layouts need equal types. */
 static bool
 movable (const LoomKernelSpec *spec)
 {

@@ -103,8 +103,8 @@ cpu_multi_destroy (CpuKernel *k)
   free (((CpuMulti *)k)->range);
 }
 
-/* A kernel of `size` bytes whose first member is a CpuMulti. Its operands are `lists` lists of n tensors and then as
- * many scalars. */
+/* A kernel of `size` bytes whose first member is a CpuMulti. Its operands are `lists` lists of n tensors, followed by
+ * scalars. */
 static LoomStatus
 cpu_multi_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int n, int lists,
                int scalars, CpuWork work, CpuMulti **multi, LoomMessage *message)

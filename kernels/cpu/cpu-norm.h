@@ -10,13 +10,13 @@
 #include "kernels/norm.h"
 
 #define CHUNK_ROWS 128
-#define BF16_MAX   8192 /* elements of a bf16 row that is widened on the stack */
+#define BF16_MAX   8192 /* elements of a bf16 row that is converted on the stack */
 
 typedef struct
 {
   CpuKernel k;
   double eps;
-  bool affine, relu, residual, columns; /* columns: channels lie side by side */
+  bool affine, relu, residual, columns; /* columns: channels are contiguous */
   bool bf16;                            /* x, g and y or dx are bf16; columns and layer norm only */
   int64_t N, C, area, chunks;           /* columns: area is 1, N counts rows. Layer norm: N rows of C */
   double ns;
@@ -25,7 +25,7 @@ typedef struct
 typedef struct
 {
   const Norm *self;
-  const float *x, *g;                            /* [N, C, area] or [N, C]; bf16 where self says so */
+  const float *x, *g;                            /* [N, C, area] or [N, C]; bf16 if self->bf16 */
   const float *mean_in, *var_in, *weight, *bias; /* [C]; of layer norm mean and 1/deviation are [N] */
   const float *added, *open, *other;             /* with a residual, as x: r; of a gradient y, and h or NULL; of layer
                                                     norm's what goes around it, or NULL */
@@ -33,11 +33,11 @@ typedef struct
   float *y;                                      /* as x; dx of a gradient */
   float *mean, *var, *dweight, *dbias;           /* [C]; of layer norm mean and var (1/deviation) are [N] */
   float *partial;                                /* [chunks, 2, C] */
-  float *scale, *shift, *slope;                  /* [C] each, for the pass that writes */
+  float *scale, *shift, *slope;                  /* [C] each, for the writing pass */
   float *relu_scale, *threshold;                 /* [C] each: the ReLU is active where x·relu_scale + threshold > 0 */
 } Call;
 
-/* Row r of x or g in f32: where it lies, or widened into the buffer. */
+/* Row r of x or g in f32: in place, or converted into the buffer. */
 static inline const float *
 row (const Call *call, const float *base, int64_t r, float *buffer)
 {
@@ -80,14 +80,14 @@ norm_has_residual (const LoomKernelSpec *spec)
   return loom_norm_has_residual (spec->primitive, a->affine, spec->n_in, spec->n_out);
 }
 
-/* x, [g], what is written and what a residual adds to both in bf16, rows that the stack has room for, statistics and
- * scale in f32. */
+/* True if x, [g], the result and the operands of a residual are bf16, rows fit on the stack, and statistics and scale
+ * are f32. */
 static inline bool
 norm_is_bf16 (const LoomKernelSpec *spec, bool grad, int64_t row)
 {
   const LoomNormAttrs *a = spec->attrs;
   bool residual = norm_has_residual (spec);
-  /* From here on after all else. */
+  /* Number of operands before those of a residual. */
   int images = residual ? loom_norm_operands (spec->primitive, a->affine) : spec->n_in;
 
   if (spec->in[grad].dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16
@@ -103,7 +103,7 @@ norm_is_bf16 (const LoomKernelSpec *spec, bool grad, int64_t row)
   return true;
 }
 
-/* The kernel, with its type and attributes; shapes are the caller's. */
+/* Makes the kernel, with its type and attributes; the caller sets the shapes. */
 static inline LoomStatus
 norm_create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, bool bf16, Norm **norm,
              LoomMessage *message)

@@ -8,7 +8,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* Operations a nanosecond of one core on shapes of middle size; only the order of magnitude counts. */
+/* Operations per nanosecond of one core for shapes of medium size; only the order of magnitude matters. */
 #define FLOPS_PER_NS 100.0
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -54,7 +54,7 @@ onednn_engine (void)
   return engine;
 }
 
-/* The calling thread's stream: runs on two threads share none. NULL where it cannot be made. */
+/* The calling thread's stream; runs on two threads share none. NULL if it cannot be made. */
 static dnnl_stream_t
 own_stream (void)
 {
@@ -95,7 +95,8 @@ run_call (CpuKernel *k, void *const *b, LoomMessage *message)
     ok = dnnl_primitive_execute (self->call[i].primitive, stream, self->call[i].n_args, self->call[i].arg)
          == dnnl_success;
   ok = ok
-       && dnnl_stream_wait (stream) == dnnl_success; /* a build of oneDNN upon SYCL returns before the work is done */
+       /* a oneDNN that is built with SYCL returns before the work is done */
+       && dnnl_stream_wait (stream) == dnnl_success;
   if (self->alone)
     cpu_thread_limit (k->threads);
   if (!ok)
@@ -172,7 +173,7 @@ onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset)
   return m->memory;
 }
 
-/* A memory of its own in the scratch. */
+/* A memory in the scratch. */
 static dnnl_memory_t
 scratch_memory (Onednn *self, OnednnDesc md)
 {
@@ -275,10 +276,10 @@ onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd)
   self->k.base.name = self->name != NULL ? self->name : "onednn";
 }
 
-/* ReLU as a post-operation: leaky with the smallest denormal as its negative slope, because with
- * slope 0 oneDNN turns NaN into 0, which would hide a diverged network. The slope
- * counts as 0 when it is multiplied, since denormals are flushed (cpu-backend.c), but
- * must not when oneDNN reads it: primitives that have it are created with flushing off. */
+/* ReLU as a post-operation: leaky with the smallest denormal as its negative slope, because with slope 0 oneDNN turns
+ * NaN into 0, which would hide a diverged network. Denormals are flushed in computations (cpu-backend.c), so the slope
+ * is 0 when it is multiplied. It must not be 0 when oneDNN reads it, so primitives with it are created with flushing
+ * off. */
 #define RELU_SLOPE 1.4e-45f
 
 unsigned

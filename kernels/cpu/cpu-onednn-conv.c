@@ -1,9 +1,8 @@
 /* conv2d and its gradients by oneDNN.
  *
- * Weights are plain OIHW outside; inside they take the format that oneDNN likes best
- * for the shape, by way of a reorder into scratch, which is cheap compared with the
- * convolution. NHWC activations are used as they lie; plain ones are reordered too,
- * because oneDNN's plain backward passes are slower than reorders. */
+ * Weights are plain OIHW outside; inside they have the format that oneDNN prefers for the shape, after a reorder into
+ * scratch, which is cheap compared with the convolution. NHWC activations are used in place; plain ones are reordered
+ * too, because oneDNN's plain backward passes are slower than reorders. */
 #include "kernels/options.h"
 #include "kernels/cpu/cpu-onednn.h"
 
@@ -14,14 +13,14 @@ typedef struct
   const LoomTensorDesc *bias;      /* [K], or its gradient; NULL: none */
 } Shapes;
 
-/* An argument of the primitive: which, and how it lies outside. */
+/* An argument of the primitive: its number, and its description outside. */
 typedef struct
 {
   int arg;
   OnednnDesc given;
 } Role;
 
-/* x [N,C,H,W] or y [N,K,P,Q] as it lies, and as oneDNN may have it: NHWC stays, plain may be anything. */
+/* x [N,C,H,W] or y [N,K,P,Q] as stored, and with the layout for oneDNN: NHWC is fixed, plain may be changed. */
 static bool
 describe_activation (Onednn *self, const LoomTensorDesc *d, OnednnDesc *md, OnednnDesc *any)
 {
@@ -39,7 +38,7 @@ describe_activation (Onednn *self, const LoomTensorDesc *d, OnednnDesc *md, Oned
   return *md != NULL && *any != NULL;
 }
 
-/* All f32, or activations and weights bf16, where the gradient of the weights may be f32. */
+/* All f32, or activations and weights bf16; then the gradient of the weights may be f32. */
 static bool
 is_mixture (const Shapes *s)
 {
@@ -62,7 +61,8 @@ shapes_of (const LoomKernelSpec *spec)
   return (Shapes){ &spec->in[0], &spec->in[1], &spec->out[0], a->has_bias ? &spec->in[2] : NULL };
 }
 
-/* Types that oneDNN mixes, no empty tensor, plain weights; after a bf16 result only the relu that it fuses. */
+/* True for types that oneDNN combines, no empty tensor, and plain weights; a bf16 result allows only the relu that
+ * oneDNN fuses. */
 bool
 cpu_onednn_takes_conv (const LoomKernelSpec *spec)
 {
@@ -74,15 +74,15 @@ cpu_onednn_takes_conv (const LoomKernelSpec *spec)
          && (s.y->dtype == LOOM_F32 || a->act == LOOM_SCALAR_ID || a->act == LOOM_SCALAR_RELU);
 }
 
-/* Its kernels work on blocks of 16 channels. */
+/* Its kernels process blocks of 16 channels. */
 double
 cpu_onednn_conv_flops (const LoomKernelSpec *spec)
 {
   return loom_conv_flops (spec, 16, 16);
 }
 
-/* forward_w: weights of the activations' type, in any order. A gradient's hint, a forward pass, has such weights
- * whatever the type of their gradient is. */
+/* forward_w: weights of the activations' type, in any order. The hint for a gradient, a forward pass, has such weights
+ * whatever the type of their gradient. */
 static bool
 describe (Onednn *self, OnednnConv *c, OnednnDesc *forward_w, const LoomConv2dAttrs *a, const Shapes *s)
 {
@@ -124,8 +124,8 @@ kernel_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, c
   return onednn_new (device, spec, attrs_size, flops, message);
 }
 
-/* The primitive between the reorders that it needs; x, w and y in the roles of this call. role: inputs 0 and 1, then
- * output 0. */
+/* Makes the primitive between the reorders that it needs; x, w and y in the roles of this call. role: inputs 0 and 1,
+ * then output 0. */
 static bool
 surround (Onednn *self, dnnl_primitive_desc_t pd, const Role role[3], int bias_arg, int bias_buffer, OnednnDesc bias)
 {
@@ -166,7 +166,7 @@ build_forward (Onednn *self, const LoomConv2dAttrs *a, const Shapes *s)
   attr = onednn_attr ();
   if (a->act != LOOM_SCALAR_RELU || !onednn_fuse_relu (attr))
     self->act = a->act;
-  if (self->act == LOOM_SCALAR_ID || s->y->dtype == LOOM_F32) /* the own pass is over f32 */
+  if (self->act == LOOM_SCALAR_ID || s->y->dtype == LOOM_F32) /* the separate pass is for f32 */
     pd = onednn_conv_forward (&c, attr);
   dnnl_primitive_attr_destroy (attr);
   return surround (self, pd, (Role[]){ { DNNL_ARG_SRC, c.x }, { DNNL_ARG_WEIGHTS, c.w }, { DNNL_ARG_DST, c.y } },
@@ -194,7 +194,7 @@ cpu_onednn_conv2d (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
 typedef dnnl_primitive_desc_t (*DescribeGrad) (const OnednnConv *c, const_dnnl_primitive_desc_t hint,
                                                const_dnnl_primitive_attr_t attr);
 
-/* The description of a gradient, which is looked for among those that fit the forward pass. */
+/* Finds the description of a gradient among those that match the forward pass. */
 static dnnl_primitive_desc_t
 describe_grad (DescribeGrad grad, const OnednnConv *c, OnednnDesc forward_w)
 {

@@ -1,8 +1,7 @@
-/* matmul by oneDNN's matmul primitive, which does both transposes by strides,
- * batches with broadcasting, and the bias.
+/* matmul by oneDNN's matmul primitive, which does both transposes by strides, batches with broadcasting, and the bias.
  *
- * The activation is an own pass over the result, which is still in the cache: so it
- * is the same function as everywhere, NaN included (oneDNN's relu turns NaN into 0). */
+ * The activation is a separate pass over the result while it is in the cache, so it is the same function as elsewhere,
+ * also for NaN (oneDNN's relu turns NaN into 0). */
 #include "kernels/options.h"
 #include "kernels/product.h"
 #include "kernels/cpu/cpu-onednn.h"
@@ -34,7 +33,7 @@ describe (Onednn *self, const LoomTensorDesc *x, int rank, bool transposed)
   return onednn_desc_strides (self, rank, dims, onednn_type (x->dtype), strides);
 }
 
-/* [1, …, 1, columns of y]: what is added to every row. */
+/* [1, …, 1, columns of y]: the vector that is added to every row. */
 static OnednnDesc
 describe_bias (Onednn *self, const LoomTensorDesc *bias, const LoomTensorDesc *y)
 {
@@ -75,11 +74,11 @@ build (Onednn *self, const LoomKernelSpec *spec)
          && onednn_arg (call, DNNL_ARG_WEIGHTS, onednn_memory (self, bmd, 1, 0))
          && onednn_arg (call, DNNL_ARG_DST, onednn_memory (self, ymd, spec->n_in, 0))
          && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, cmd, 2, 0)))
-         && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID); /* the own pass is over f32 */
+         && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID); /* the separate pass is for f32 */
 }
 
-/* f32 all over, or bf16 with a bias and a result of either type; after a bf16 result only the relu that oneDNN fuses,
- * since the own pass is over f32. */
+/* True for f32 only, or bf16 with a bias and a result of either type; a bf16 result allows only the relu that oneDNN
+ * fuses, since the separate pass is for f32. */
 bool
 cpu_onednn_takes_matmul (const LoomKernelSpec *spec)
 {
@@ -87,7 +86,7 @@ cpu_onednn_takes_matmul (const LoomKernelSpec *spec)
   LoomDType type = spec->in[0].dtype, result = spec->out[0].dtype;
 
   if (loom_product_is_fused (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || spec->in[0].rank < 2
-      || spec->in[1].rank < 2 || spec->out[0].rank < 2 || loom_spec_flops (spec) == 0) /* it divides by sizes */
+      || spec->in[1].rank < 2 || spec->out[0].rank < 2 || loom_spec_flops (spec) == 0) /* oneDNN divides by sizes */
     return false;
   if (type == LOOM_F32)
     return cpu_all_f32 (spec);

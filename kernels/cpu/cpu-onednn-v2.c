@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Room for one more description, which counts once it is kept. */
+/* Returns space for one more description, which is counted when it is stored. */
 static dnnl_memory_desc_t *
 next_desc (Onednn *self)
 {

@@ -1,10 +1,9 @@
-/* Private to cpu-onednn-*.c: a kernel as a short list of oneDNN primitives, the
- * work itself and the reorders before and after it.
+/* Private to cpu-onednn-*.c: a kernel as a short list of oneDNN primitives, the computation itself and the reorders
+ * before and after it.
  *
  * Only these files use oneDNN. The differences between 2.x and 3.x (descriptions of memory and of primitives) are in
- * cpu-onednn-v2.c and cpu-onednn-v3.c, of which the build takes the one that fits the installed header;
- * the other files are the same for both. Memory objects are made with the kernel and
- * get their addresses when these change. */
+ * cpu-onednn-v2.c and cpu-onednn-v3.c, of which the build compiles the one for the installed header; the other files
+ * are the same for both. Memory objects are made with the kernel and get their addresses when these change. */
 #ifndef LOOM_CPU_ONEDNN_H
 #define LOOM_CPU_ONEDNN_H
 
@@ -18,7 +17,7 @@
 #define ONEDNN_BUFFERS  6
 #define ONEDNN_DESCS    16
 
-/* How a tensor lies in memory: in 2.x a struct, in 3.x an opaque object; here always used through a pointer. */
+/* The description of a tensor in memory: in 2.x a struct, in 3.x an opaque object; here always used by pointer. */
 #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t OnednnDesc;
 #else
@@ -47,15 +46,15 @@ typedef struct
   OnednnCall call[ONEDNN_CALLS];
   OnednnDesc desc[ONEDNN_DESCS]; /* needed while the kernel is made; freed by onednn_finish() */
   void *bound[ONEDNN_BUFFERS];
-  LoomScalarOp act; /* applied in own loops to output 0 afterwards */
+  LoomScalarOp act; /* applied to output 0 in a separate pass */
   int64_t act_count;
-  bool alone; /* too little work to share: one thread plans and runs it */
+  bool alone; /* too little work for several threads: one thread plans and runs it */
   char *name; /* NULL: none yet */
 } Onednn;
 
 dnnl_engine_t onednn_engine (void);
-/* flops: the work of one run, which decides whether threads share it. Each
- * onednn_new() is followed by one onednn_finish(), which keeps or frees the kernel. */
+/* Begins a kernel. flops: the work of one run, which decides whether threads share it. Each onednn_new() is followed by
+ * one onednn_finish(), which keeps or frees the kernel. */
 Onednn *
 onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, double flops, LoomMessage *message);
 LoomStatus onednn_finish (Onednn *self, bool ok, CpuKernel **kernel);
@@ -66,7 +65,7 @@ OnednnDesc
 onednn_desc_tag (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag);
 OnednnDesc
 onednn_desc_strides (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, const dnnl_dims_t strides);
-/* A copy of what a primitive wants for an argument, which outlives the primitive's description. */
+/* A copy of the description that a primitive requires for an argument; it outlives the primitive's description. */
 OnednnDesc onednn_desc_wanted (Onednn *self, const_dnnl_primitive_desc_t pd, int arg);
 void onednn_descs_free (Onednn *self);
 
@@ -74,13 +73,13 @@ void onednn_descs_free (Onednn *self);
  * NULL. */
 typedef struct
 {
-  OnednnDesc x, w, y, bias;       /* as they lie outside */
+  OnednnDesc x, w, y, bias;       /* as stored outside */
   OnednnDesc any_x, any_w, any_y; /* as oneDNN may choose */
   dnnl_dims_t stride, dilation, pad_from, pad_to;
 } OnednnConv;
 
-/* Descriptions of primitives, NULL if oneDNN has none; the caller passes it to onednn_call() or destroys it.
- * The gradients want a forward pass of the same convolution as a hint. */
+/* Descriptions of primitives, NULL if oneDNN has none; the caller passes it to onednn_call() or destroys it. The
+ * gradients need a forward pass of the same convolution as a hint. */
 dnnl_primitive_desc_t onednn_conv_forward (const OnednnConv *c, const_dnnl_primitive_attr_t attr);
 dnnl_primitive_desc_t
 onednn_conv_input_grad (const OnednnConv *c, const_dnnl_primitive_desc_t hint, const_dnnl_primitive_attr_t attr);
@@ -91,13 +90,13 @@ dnnl_primitive_desc_t
 onednn_matmul (OnednnDesc a, OnednnDesc b, OnednnDesc bias, OnednnDesc y, const_dnnl_primitive_attr_t attr);
 bool onednn_append_leaky_relu (dnnl_post_ops_t ops, float slope);
 
-/* A memory over a buffer at an offset, NULL on failure. */
+/* A memory object for a buffer at an offset; NULL on failure. */
 dnnl_memory_t onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset);
-/* Makes primitive desc pd (taken over) the next call; its scratchpad is added. */
+/* Makes primitive desc pd (transfer full) the next call; its scratchpad is added. */
 OnednnCall *onednn_call (Onednn *self, dnnl_primitive_desc_t pd);
 bool onednn_arg (OnednnCall *call, int arg, dnnl_memory_t memory);
-/* Memory in the format `wanted` for buffer i, which lies as `given`: the same memory, or
- * a scratch that a reorder fills first (input), or that onednn_output() empties. */
+/* Returns memory in the format `wanted` for buffer i of format `given`: the same memory, or scratch that a reorder
+ * fills first (input), or that onednn_output() copies out. */
 dnnl_memory_t onednn_input (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
 bool onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, OnednnDesc wanted);
 dnnl_memory_t onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
@@ -107,7 +106,7 @@ dnnl_primitive_attr_t onednn_attr (void);
 bool onednn_fuse_relu (dnnl_primitive_attr_t attr);
 unsigned onednn_denormals_on (void);
 void onednn_denormals_restore (unsigned old);
-/* f32 and bf16; undefined for all else. */
+/* f32 and bf16; undefined for other types. */
 dnnl_data_type_t onednn_type (LoomDType dtype);
 void onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd);
 

@@ -1,14 +1,14 @@
 /* sgd_step_logged and undo_step: SGD that reads each gradient once.
  *
  * grad_stats and the sgd_step after it read the gradients from memory twice, because the first weight may not be
- * written before the last gradient is known to be finite. Here the squares are summed while a strip of a gradient lies
- * in the first cache, the weights are written at once, and the old ones go where the gradient was: memory that the call
- * reads anyway. A step whose gradients turn out not to be finite is undone from there, to the bit.
+ * written before the last gradient is known to be finite. Here the squares are summed while a strip of a gradient is in
+ * the first cache, the weights are written at once, and the old weights are stored over the gradient: memory that the
+ * call reads anyway. A step whose gradients turn out not to be finite is undone from there, to the bit.
  *
- * `bench-optim sgd 1 1000000 1 written` takes 261 µs a step (median of 18), of which writing the gradients is half, and
- * 335 as two calls; of 100,000 elements 20.0 and 25.1, of 16 million 14.3 ms and 17.6. A log of its own memory would be
- * read and written in addition to the gradients, and a step with momentum would need it: two states, and one gradient
- * to give its place. */
+ * `bench-optim sgd 1 1000000 1 written` takes 261 µs a step (median of 18), half of it for writing the gradients, and
+ * 335 as two calls; for 100,000 elements 20.0 and 25.1, for 16 million 14.3 ms and 17.6. A separate log would be read
+ * and written in addition to the gradients. A step with momentum would need one: it has two states, and one gradient
+ * has memory for only one of them. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-multi.h"
 #include "kernels/cpu/cpu-squares.h"
@@ -30,10 +30,10 @@ typedef struct
 {
   const Logged *self;
   float lr, decay, scale;
-  double *sum; /* of a chunk's squares */
+  double *sum; /* sum of squares of a chunk */
 } Call;
 
-/* p [n] takes the step along g [n], where it leaves what it was. */
+/* Updates p [n] by g [n], and stores the old p in g. */
 static inline __attribute__ ((always_inline)) void
 step_piece (const Call *call, float *p, float *g, int64_t n)
 {
@@ -56,9 +56,9 @@ logged_chunk (void *context, const CpuChunk *chunk)
   float *p = chunk->list[0] + chunk->at, *g = chunk->list[1] + chunk->at;
   int64_t whole = chunk->n / STRIP * STRIP;
   CpuSquares squares = { 0 };
-  const Call rates = *call; /* which the compiler would read again after every store */
+  const Call rates = *call; /* a copy, because the compiler would read the members again after every store */
 
-  /* Strip by strip in one loop: the sums are bound by arithmetic and the step by the memory. */
+  /* Strip by strip in one loop, because the sums are bound by arithmetic and the step by memory. */
   for (int64_t i = 0; i < whole; i += STRIP)
     {
       cpu_squares_add (&squares, g + i, STRIP);
@@ -74,7 +74,8 @@ part_logged (void *context, int64_t from, int64_t to)
   cpu_multi_chunks (&((const Call *)context)->self->m, from, to, logged_chunk, context);
 }
 
-/* b: p and g of n tensors each, lr, weight_decay, grad_scale; p, old p at g's place, sum and finite; sums of chunks. */
+/* b: p and g of n tensors each, lr, weight_decay, grad_scale; p, old p in g's memory, sum and finite; sums of
+ * chunks. */
 static LoomStatus
 work_logged (CpuKernel *k, void *const *b, LoomMessage *message)
 {

@@ -1,6 +1,6 @@
 /* grad_stats and the optimiser steps over many tensors in one pass.
  *
- * A step is a few long vectorised loops over what cpu-multi.h makes of the tensors, with the formulas of
+ * A step is a few long vectorised loops over the ranges that cpu-multi.h makes of the tensors, with the formulas of
  * kernels/optim-formulas.h inlined. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-multi.h"
@@ -27,10 +27,10 @@ typedef struct
   const Optim *self;
   Common_f common;
   bool first;
-  double *sum; /* of a chunk's squares */
+  double *sum; /* sum of squares of a chunk */
 } Call;
 
-/* Takes a step with these rates: part gets the chunks from..to of a Call. */
+/* Runs a step with these rates; part is called for the chunks from..to of a Call. */
 static LoomStatus
 take_step (Optim *self, void *const *b, const LoomStepRates *rates, double step,
            void (*part) (void *context, int64_t from, int64_t to), LoomMessage *message)
@@ -64,7 +64,7 @@ sgd_chunk (void *context, const CpuChunk *chunk)
       p[i] = sgd_f (p[i], g[i], scale, decay, c[0]);
   else
     {
-      if (call->first) /* whatever lies in buf, NaN included, must not count */
+      if (call->first) /* the content of buf, which may be NaN, is not used */
         memset (buf, 0, (size_t)n * sizeof *buf);
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* Lists the CPU's algorithms for a call, and creates the kernel of the chosen one.
  *
- * An own kernel is a struct of precomputed sizes, so creating it is the test of whether it takes a call.
- * oneDNN compiles its kernels, so a rule answers for it (CpuAlgorithm.takes). */
+ * An own kernel is a struct of precomputed sizes, so whether it supports a call is found by creating it. oneDNN
+ * compiles its kernels, so a rule decides instead (CpuAlgorithm.takes). */
 #include "kernels/options.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/upcast.h"
@@ -18,7 +18,7 @@ find_primitive (const LoomDevice *device, const char *name)
   return NULL;
 }
 
-/* The i-th algorithm of a primitive; one without a name after the last. */
+/* The i-th algorithm of a primitive; after the last one, an algorithm without a name. */
 static CpuAlgorithm
 algorithm_at (const CpuPrimitive *primitive, int i)
 {
@@ -102,7 +102,7 @@ cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *co
       int before = n;
 
       n = add_options (device, primitive, spec, mask[m], costs, option, n, max, message);
-      if (n == before && widens) /* as f32, see cpu_kernel_create() */
+      if (n == before && widens) /* computed in f32, see cpu_kernel_create() */
         n = add_options (device, primitive, &inner, mask[m], costs, option, n, max, message);
     }
   free (wide);
@@ -136,7 +136,7 @@ cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
 
   if (primitive == NULL)
     return LOOM_STATUS_UNSUPPORTED;
-  cpu_thread_prepare (device); /* oneDNN asks for the thread count when it plans */
+  cpu_thread_prepare (device); /* oneDNN plans for the current number of threads */
   for (int i = 0; algorithm_at (primitive, i).name != NULL && status == LOOM_STATUS_UNSUPPORTED; i++)
     {
       CpuAlgorithm a = algorithm_at (primitive, i);
@@ -146,8 +146,8 @@ cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
     }
   if (status == LOOM_STATUS_OK)
     *kernel = &k->base;
-  /* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed
-   * with: without its own instructions it would have f16's narrow range and none of its speed. */
+  /* Loops compute in f32; bf16 is converted if there is no better kernel. f16 is stored and converted but not computed
+   * with: without instructions for it, it would have f16's small range and no higher speed. */
   if (status != LOOM_STATUS_UNSUPPORTED || !loom_spec_has_reduced (spec) || has_f16 (spec, message))
     return status;
   return loom_upcast_new (loom_backend_cpu (), device, spec, widen, narrow, kernel, message);

@@ -1,11 +1,11 @@
-/* Rows of a tensor to panels (cpu-panels.h) and back. */
+/* Copies rows of a tensor to panels (cpu-panels.h) and back. */
 #ifndef LOOM_CPU_PANEL_ROWS_H
 #define LOOM_CPU_PANEL_ROWS_H
 
 #include "kernels/cpu/cpu-panels.h"
 
-/* from [rows, columns], whose rows are `down` floats apart, times `scale` to panels of its columns, `stride` floats
- * apart: to [columns / PANEL][rows][PANEL]. */
+/* Copies from [rows, columns], with row stride `down`, times `scale`, to panels of its columns, with panel stride
+ * `stride`: to [columns / PANEL][rows][PANEL]. */
 static inline void
 put_columns (float *to, int64_t stride, const float *from, int64_t down, int64_t rows, int64_t columns, float scale)
 {
@@ -23,8 +23,8 @@ put_columns (float *to, int64_t stride, const float *from, int64_t down, int64_t
       }
 }
 
-/* from [rows, columns], whose rows are `down` floats apart, turned: to [rows / PANEL][columns][PANEL], the last panel
- * filled up with zeros. */
+/* Copies from [rows, columns], with row stride `down`, transposed to [rows / PANEL][columns][PANEL], the last panel
+ * padded with zeros. */
 static inline void
 put_rows (float *to, const float *from, int64_t down, int64_t rows, int64_t columns)
 {
@@ -42,8 +42,8 @@ put_rows (float *to, const float *from, int64_t down, int64_t rows, int64_t colu
     }
 }
 
-/* The first `columns` columns of panels [columns / PANEL][…][PANEL], `stride` floats apart, times a factor for each
- * row: to [rows, columns], whose rows are `down` floats apart. */
+/* Copies the first `columns` columns of panels [columns / PANEL][…][PANEL], with panel stride `stride`, times a factor
+ * for each row, to [rows, columns] with row stride `down`. */
 static inline void
 take_columns (float *to, int64_t down, const float *from, int64_t stride, int64_t rows, int64_t columns,
               const float *factor)

@@ -1,7 +1,7 @@
 /* Panels of floats and the product of two of them, the core of own convolutions and attention.
  *
- * A panel is PANEL columns (channels, or rows of a product) side by side, [n][PANEL], the last one filled up with zeros
- * or left as it is where nothing reads it. What one call of the product reads lies side by side. */
+ * A panel consists of PANEL columns (channels, or rows of a product), [n][PANEL]. The last one is padded with zeros, or
+ * not at all if nothing reads the padding. All operands of one call of the product are contiguous. */
 #ifndef LOOM_CPU_PANELS_H
 #define LOOM_CPU_PANELS_H
 
@@ -10,7 +10,7 @@
 #ifdef __AVX512F__
 #include <immintrin.h>
 #define LANES 16
-#define ROWS  12 /* of an inner product: ROWS times two vectors of sums stay in registers */
+#define ROWS  12 /* of an inner product: ROWS times two vectors of sums fit into registers */
 #else
 #define LANES 8
 #define ROWS  6
@@ -41,9 +41,9 @@ store (float *to, V v, int64_t n)
 
 /* ---- products --------------------------------------------------------------- */
 
-/* rows x PANEL sums of a·b over the depth, added to y or put there. b [depth][PANEL], y [rows][PANEL]; element (row, d)
- * of a lies at row·a_row + d·a_step within a block of PANEL of the depth, and the blocks are a_block apart. Called with
- * constants for rows, a_row, a_step and add, so that all sums stay in registers. */
+/* Computes rows x PANEL sums of a·b over the depth, and adds them to y or stores them there. b [depth][PANEL], y
+ * [rows][PANEL]; element (row, d) of a is at row·a_row + d·a_step in a block of PANEL of the depth, and blocks have the
+ * stride a_block. Called with constants for rows, a_row, a_step and add, so that all sums are in registers. */
 INLINE void
 product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b, int64_t depth,
          float *y, bool add)
@@ -118,9 +118,9 @@ product_group (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int6
     }
 }
 
-/* For any number of rows, in groups of nearly equal size. a [rows, depth] with its strides, b [depth][PANEL], y
- * [rows][PANEL]. The depth is cut into slices, of which b stays in the first cache, and whose sums are added up
- * afterwards: sums of few numbers lose less than one of many. */
+/* The same for any number of rows, in groups of nearly equal size. a [rows, depth] with its strides, b [depth][PANEL],
+ * y [rows][PANEL]. The depth is cut into slices, so that b's part stays in the first cache; the sums of slices are then
+ * added, which is also more accurate than one long sum. */
 INLINE void
 product_all (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b,
              int64_t depth, float *y, bool add)

@@ -1,5 +1,5 @@
-/* Parts of a vector at the end of a row. Included where V, a vector of floats, has been defined: its width is the
- * includer's to choose, and with AVX-512 it is a whole register. */
+/* Partial vectors at the end of a row. Included after V, a vector of floats, is defined; the includer chooses its
+ * width, with AVX-512 a whole register. */
 #ifndef LOOM_CPU_PART_H
 #define LOOM_CPU_PART_H
 
@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-/* Returns the elements of from [n], n at most the width of V; the others are not read, and 0. */
+/* Returns the elements of from [n], n at most the width of V, followed by zeros. Nothing after them is read. */
 static inline __attribute__ ((always_inline)) V
 load_part (const float *from, int64_t n)
 {

@@ -1,4 +1,4 @@
-/* Blocks of Philox side by side, in vectors as wide as the instruction set has them. */
+/* Several blocks of Philox at once, in the widest vectors of the instruction set. */
 #ifndef LOOM_CPU_PHILOX_H
 #define LOOM_CPU_PHILOX_H
 
@@ -13,14 +13,14 @@
 #else
 #define CPU_PHILOX_WIDE 4
 #endif
-#define CPU_PHILOX_VECTORS 2 /* under way at once, as a product takes several cycles */
+#define CPU_PHILOX_VECTORS 2 /* computed at once, since a product takes several cycles */
 #define CPU_PHILOX_BLOCKS  (CPU_PHILOX_VECTORS * CPU_PHILOX_WIDE)
 
-/* A word of each block in the lower half of its element; what stands in the upper half is not read. */
+/* A word of each block in the lower half of its element; the upper half is ignored. */
 typedef uint64_t CpuPhiloxWords __attribute__ ((vector_size (8 * CPU_PHILOX_WIDE)));
 
-/* The products of the lower halves, in all 64 bits: one instruction, which compilers do not find, since a product of
- * 64-bit elements needs three. */
+/* The 64-bit products of the lower halves: one instruction, which compilers do not find, since a product of 64-bit
+ * elements needs three. */
 static inline __attribute__ ((always_inline)) CpuPhiloxWords
 cpu_philox_times (CpuPhiloxWords a, CpuPhiloxWords b)
 {

@@ -1,8 +1,7 @@
 /* Pooling in own loops, NHWC (vectors of channels) and plain.
  *
- * Both layouts are accessed through strides. In NHWC the innermost loop runs over the
- * contiguous channels of one position; in plain tensors it runs over one
- * window. Threads share images, so gradients never meet. */
+ * Both layouts are accessed through strides. In NHWC the innermost loop runs over the contiguous channels of one
+ * position; in plain tensors it runs over one window. Threads share images, so no two of them add to one gradient. */
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
@@ -11,15 +10,15 @@
 #include <immintrin.h>
 #endif
 
-#define CHANNELS 64 /* a block of channels whose running winners stay in registers */
+#define CHANNELS 64 /* channels of a block, whose current maxima stay in registers */
 
 typedef struct
 {
   CpuKernel k;
   LoomPool2dAttrs a;
   bool nhwc, wide; /* wide: where is i32 */
-  bool halves;     /* windows of 2×2 side by side, all on the input */
-  bool bf16;       /* bf16: an image at a time goes through f32 */
+  bool halves;     /* adjacent windows of 2×2, all inside the input */
+  bool bf16;       /* bf16 is converted to f32, one image at a time */
   int64_t N, C, H, W, P, Q;
   double ns;
 } Pool;
@@ -32,7 +31,7 @@ typedef struct
   void *indices;   /* winning tap of each window, as y: u8, or i32 where `wide` */
 } Call;
 
-/* The taps of output place p along one axis that fall on the input: from … to-1. */
+/* The taps of output position p along one axis that are inside the input: from … to-1. */
 static inline void
 taps (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, int64_t *from, int64_t *to)
 {
@@ -55,7 +54,7 @@ taps (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, int64_t
   while (0)
 #define INDEX_GET(self, indices, i) ((self)->wide ? ((const int32_t *)(indices))[i] : ((const uint8_t *)(indices))[i])
 
-/* Output place (p, q) of image [H,W,C], all channels; o is its first element in y and where. */
+/* Output position (p, q) of image [H,W,C], all channels; o is its first element in y and indices. */
 static void
 max_nhwc_place (const Pool *self, const float *image, float *y, void *indices, int64_t o, int64_t p, int64_t q)
 {
@@ -107,7 +106,7 @@ max_nhwc_place (const Pool *self, const float *image, float *y, void *indices, i
     }
 }
 
-/* One register: compilers take wider vectors apart element by element. */
+/* One register: compilers split wider vectors into single elements. */
 #ifdef __AVX512F__
 #define LANES 16
 #elif defined __AVX2__
@@ -119,10 +118,9 @@ max_nhwc_place (const Pool *self, const float *image, float *y, void *indices, i
 typedef float V __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 typedef int32_t VI __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 
-/* The same for LANES channels of a small window with taps on the input; image [H,W,C] begins at the first of them, o is
- * the index of the first in y and indices [N,P,Q,C]. Of fewer channels, whole vectors are loaded all the same, which
- * needs LANES readable floats from every tap on, and stored where `whole`: what they overwrite is put right by the next
- * place. */
+/* The same for LANES channels of a small window with taps inside the input. image [H,W,C] begins at the first of them,
+ * o is the index of the first in y and indices [N,P,Q,C]. For fewer channels whole vectors are still loaded, which
+ * needs LANES readable floats at every tap, and stored if `whole`; the next position overwrites the surplus. */
 static inline __attribute__ ((always_inline)) void
 max_vector (const Pool *self, const LoomPool2dAttrs *a, const float *image, float *y, uint8_t *indices, int64_t o,
             int64_t p, int64_t q, int64_t r0, int64_t r1, int64_t s0, int64_t s1, bool whole)
@@ -155,7 +153,7 @@ max_vector (const Pool *self, const LoomPool2dAttrs *a, const float *image, floa
 #ifdef __AVX512F__
       _mm_storeu_si128 ((__m128i *)(indices + o), _mm512_cvtepi32_epi8 ((__m512i)winner));
 #elif defined __AVX2__
-      /* Left to itself the compiler takes the vector apart. */
+      /* Written by hand, because the compiler splits the vector. */
       __m256i wide = (__m256i)winner;
       __m128i words = _mm_packs_epi32 (_mm256_castsi256_si128 (wide), _mm256_extracti128_si256 (wide, 1));
 
@@ -172,7 +170,7 @@ max_vector (const Pool *self, const LoomPool2dAttrs *a, const float *image, floa
     indices[o + c] = (uint8_t)winner[c];
 }
 
-/* One place of all channels by max_vector(), its taps on the input known to be there; false where it cannot. image
+/* One position of all channels by max_vector(), with all taps inside the input; false if it does not apply. image
  * [H,W,C] is that of sample n; y and indices [N,P,Q,C]. `end`: the last float from which LANES can be read. */
 static inline __attribute__ ((always_inline)) bool
 max_taps (const Pool *self, const LoomPool2dAttrs *a, const float *image, float *y, uint8_t *indices, int64_t n,
@@ -191,7 +189,7 @@ max_taps (const Pool *self, const LoomPool2dAttrs *a, const float *image, float 
       max_vector (self, a, image, y, indices, o, p, q, r0, r1, s0, s1, place * C + LANES <= self->P * self->Q * C);
       return true;
     }
-  /* The last vector overlaps the one before it where LANES does not divide the channels. */
+  /* The last vector overlaps the one before it if LANES does not divide the channels. */
   for (int64_t c = 0; c < C; c += LANES)
     {
       int64_t from = c + LANES <= C ? c : C - LANES;
@@ -201,7 +199,7 @@ max_taps (const Pool *self, const LoomPool2dAttrs *a, const float *image, float 
   return true;
 }
 
-/* The usual window's taps are constants, so that their loops are written out. */
+/* The taps of the usual windows are constants, so that the compiler unrolls their loops. */
 static inline bool
 max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t n, int64_t p, int64_t q,
            const float *end)
@@ -216,7 +214,7 @@ max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int
   return r0 < r1 && s0 < s1 && max_taps (self, a, image, y, indices, n, p, q, r0, r1, s0, s1, end);
 }
 
-/* The same of one plane [H,W], element o of y and where. */
+/* The same for one plane [H,W], element o of y and indices. */
 static void
 max_plain_place (const Pool *self, const float *plane, float *y, void *indices, int64_t o, int64_t p, int64_t q)
 {
@@ -259,9 +257,8 @@ part_max (void *context, int64_t from, int64_t to)
                                                            (n * self->P + p) * self->Q + q, p, q);
 }
 
-/* Windows that do not overlap: every place of dx is written once, by whole vectors
- * of channels, instead of being cleared and then added to. g and indices [N,P,Q,C];
- * dx [N,H,W,C], of which sample n is written. */
+/* For windows that do not overlap: every position of dx is written once, by whole vectors of channels, instead of being
+ * cleared and then added to. g and indices [N,P,Q,C]; dx [N,H,W,C], of which sample n is written. */
 static void
 max_grad_apart (const Pool *self, const float *g, const uint8_t *indices, float *dx, int64_t n)
 {
@@ -283,7 +280,7 @@ max_grad_apart (const Pool *self, const float *g, const uint8_t *indices, float 
             int64_t c = 0;
 
 #ifdef __AVX512F__
-            /* Left to itself the compiler takes 64 channels at a time, and fewer one by one. */
+            /* Written by hand, because the compiler processes 64 channels at a time, and fewer one by one. */
             for (; c + LANES <= C; c += LANES)
               {
                 __m512i won = _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *)(winner + c)));
@@ -305,7 +302,7 @@ part_max_grad (void *context, int64_t from, int64_t to)
   const Pool *self = call->self;
   const LoomPool2dAttrs *a = &self->a;
   int64_t C = self->nhwc ? self->C : 1, H = self->H, W = self->W, kw = a->kernel[1];
-  int64_t place[256]; /* where each tap of a small window lies, relative to its corner */
+  int64_t place[256]; /* offset of each tap of a small window from its corner */
   bool table = a->kernel[0] * kw <= 256, padded = (a->pad[0] | a->pad[1]) != 0;
 
   if (self->nhwc && C >= 8 && table && !self->wide && !padded && a->stride[0] == a->kernel[0] && a->stride[1] == kw
@@ -329,7 +326,7 @@ part_max_grad (void *context, int64_t from, int64_t to)
             int64_t h = p * a->stride[0] - a->pad[0], v = q * a->stride[1] - a->pad[1];
             float *corner = dx + (h * W + v) * C;
 
-            /* The winner of a window that has none is tap 0, which may lie outside. */
+            /* A window without a maximum has tap 0, which may be outside. */
             if (padded && (h < 0 || v < 0 || h >= H || v >= W))
               {
                 int64_t r0, r1, s0, s1;
@@ -353,8 +350,8 @@ part_max_grad (void *context, int64_t from, int64_t to)
     }
 }
 
-/* As in PyTorch: a window is cut to input plus padding for the divisor that counts
- * padding, and to the input for what is summed. */
+/* As in PyTorch, a window is cut to input plus padding for the divisor that counts padding, and to the input for the
+ * sum. */
 static int64_t
 window (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, bool count_pad, int64_t *from, int64_t *to)
 {
@@ -408,7 +405,7 @@ part_avg (void *context, int64_t from, int64_t to)
     }
 }
 
-/* The unit of work that threads share: images, or planes of them. */
+/* The items that threads share: images, or planes of images. */
 static int64_t
 count_items (const Pool *self)
 {
@@ -420,7 +417,7 @@ typedef struct
   Call call;
   CpuPart part;
   bool backward;
-  char *scratch; /* for each thread one item before and after, in f32 */
+  char *scratch; /* for each thread one converted input and output item, in f32 */
 } Bf16Call;
 
 static size_t
@@ -441,7 +438,7 @@ part_bf16 (void *context, int64_t from, int64_t to)
   int64_t threads = self->k.threads, items = count_items (self), channels = self->nhwc ? self->C : 1;
   int64_t x = channels * self->H * self->W, y = channels * self->P * self->Q;
   int64_t n_in = bf16->backward ? y : x, n_out = bf16->backward ? x : y;
-  /* Shares begin at items·t/threads for thread t, so this is t again. */
+  /* Thread t begins at items·t/threads, from which t is computed here. */
   float *in = (float *)(bf16->scratch + (size_t)((from * threads + items - 1) / items) * bf16_scratch (self));
   float *out = in + n_in + LANES;
 
@@ -462,7 +459,7 @@ share (Pool *self, CpuPart part, bool backward, void *scratch, Call *call)
   Bf16Call bf16 = { *call, part, backward, scratch };
 
   if (count_items (self) == 0)
-    return LOOM_STATUS_OK; /* empty tensors may have no address to count from */
+    return LOOM_STATUS_OK; /* an empty tensor may have a NULL address */
   cpu_share (&self->k, self->ns, count_items (self), self->bf16 ? part_bf16 : part, self->bf16 ? (void *)&bf16 : call);
   return LOOM_STATUS_OK;
 }

@@ -8,7 +8,7 @@
 typedef struct
 {
   CpuKernel k;
-  int64_t count, row; /* row: the elements after each position; 0 if there are none */
+  int64_t count, row; /* row: the number of elements for each position; 0: no positions */
   LoomRandomKind kind;
   bool integers;
   uint64_t stream;
@@ -20,7 +20,7 @@ typedef struct
   const Random *self;
   uint64_t seed, step;
   const int64_t *place; /* [count / row] */
-  float least;          /* of a mask */
+  float least;          /* lower bound of numbers for which a mask is true */
   void *y;              /* [count] */
 } Call;
 
@@ -37,7 +37,7 @@ next_words (const Call *call, int64_t from, uint32_t *word)
   cpu_philox (call->seed, call->self->stream, call->step, block, word);
 }
 
-/* Of the same blocks: y [NUMBERS]. */
+/* The floats of the same blocks: y [NUMBERS]. */
 static void
 next_floats (const Call *call, int64_t from, float *y)
 {
@@ -112,7 +112,7 @@ part_ints (void *context, int64_t from, int64_t to)
     }
 }
 
-/* Element by element, since rows may begin within a block. */
+/* Element by element, because a row may begin inside a block. */
 static void
 part_placed (void *context, int64_t from, int64_t to)
 {
@@ -169,7 +169,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   const LoomDType type = spec->out[0].dtype;
   Random *self;
 
-  /* An element's number is its place in the logical order. */
+  /* The number of an element is its position in logical order. */
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64
       || (is_placed && (spec->in[2].dtype != LOOM_I64 || type == LOOM_I64))
       || (is_mask && (spec->n_in != 4 || spec->in[3].dtype != LOOM_F32))

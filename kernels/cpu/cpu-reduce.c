@@ -1,9 +1,8 @@
 /* reduce and argreduce in f32 (and, plainly, i64).
  *
- * The axes are merged in the order of the input's bytes into kept and reduced ones.
- * Where the innermost is reduced, rows are summed; where it is kept, blocks of
- * columns are accumulated in double. A reduction of everything is cut in chunks of
- * fixed size. So the order of the additions depends on the shape alone. */
+ * The axes are merged, in the order of the input's bytes, into kept and reduced ones. If the innermost axis is reduced,
+ * rows are summed; if it is kept, blocks of columns are accumulated in double. A reduction of everything is cut into
+ * chunks of fixed size. So the order of the additions depends only on the shape. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-sum.h"
 
@@ -34,7 +33,7 @@ typedef struct
 {
   const Reduce *self;
   const float *x;  /* any strides: Axes */
-  float *y;        /* n_kept places, or n_kept·inner where the innermost axis is kept */
+  float *y;        /* n_kept elements, or n_kept·inner if the innermost axis is kept */
   double *partial; /* [chunks] */
 } Call;
 
@@ -65,7 +64,7 @@ axes_count (const Axes *a)
   return n;
 }
 
-/* Offsets of the e-th place along both stride lists. */
+/* The offsets of the e-th position for both lists of strides. */
 static void
 axes_place (const Axes *a, int64_t e, int64_t *x, int64_t *y)
 {
@@ -229,7 +228,7 @@ work_reduce (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Integers are counts and labels: small, so one plain loop will do. */
+/* Integers are counts and labels of small size, so one plain loop suffices. */
 static LoomStatus
 work_reduce_i64 (CpuKernel *k, void *const *b, LoomMessage *message)
 {
@@ -297,7 +296,7 @@ create_reduce (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size
   self->inner_reduced = innermost != 0;
   if (innermost == 1)
     self->inner = self->reduced.dim[--self->reduced.rank];
-  /* Columns are written side by side, so they must lie so in the output too. */
+  /* Columns are written together, so they must be contiguous in the output too. */
   if (innermost == 0 && self->kept.y[self->kept.rank - 1] == 1)
     self->inner = self->kept.dim[--self->kept.rank];
   else if (innermost == 0)

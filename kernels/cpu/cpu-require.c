@@ -1,5 +1,5 @@
-/* require: copies its operand if a condition holds everywhere, and reports the first element where it does not.
- * update_gate: lets a step write if its numbers are finite. */
+/* require: copies its operand if a condition holds everywhere, and otherwise reports the first element for which it
+ * does not hold. update_gate: lets a step write if its numbers are finite. */
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* A place is named in the logical order. */
+/* Errors name a position in logical order. */
 static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
@@ -41,7 +41,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
 
 const CpuPrimitive ISA (cpu_require) = { "require", sizeof (LoomRequireAttrs), create };
 
-/* b: finite and tolerated; go and sound: scalars all. */
+/* b: finite and tolerated; go and sound: all scalars. */
 static LoomStatus
 gate (CpuKernel *k, void *const *b, LoomMessage *message)
 {

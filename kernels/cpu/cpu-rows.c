@@ -1,7 +1,7 @@
 /* gather_rows and scatter_add_rows: an embedding and its gradient.
  *
- * In the gradient every thread owns a share of the table's columns and walks all
- * indices in their order, so rows named twice are added in one order always. */
+ * In the gradient every thread owns a range of the table's columns and processes all indices in order, so rows with
+ * equal indices are always added in the same order. */
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>

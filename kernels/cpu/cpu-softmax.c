@@ -1,9 +1,8 @@
 /* softmax, cross-entropy and their gradients in own loops over [outer, n, inner].
  *
- * If the classes are contiguous (inner = 1), a row is vectorised along itself;
- * otherwise blocks of neighbouring rows are, one class after the other. The second
- * form also serves short rows (a classifier's logits): a block of them is transposed on
- * its side in a local buffer, so that the vectors run over the batch. */
+ * If the classes are contiguous (inner = 1), a row is vectorised along itself; otherwise blocks of neighbouring rows
+ * are, one class after another. The second form is also used for short rows (a classifier's logits): a block of them is
+ * transposed into a local buffer, so that the vectors run over the batch. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-sum.h"
@@ -49,7 +48,7 @@ softmax_row (const float *x, float *y, int64_t n, bool log)
       CPU_SUM (total, n, y[i]);
     }
   sum = (float)total;
-  /* Added to a large maximum the logarithm would lose its digits, so it is taken off what is left of x. */
+  /* The logarithm is subtracted from x - max, because it would lose accuracy if it were added to a large maximum. */
   rest = cpu_log (sum);
   if (y == NULL)
     return max + rest;
@@ -67,8 +66,8 @@ softmax_row (const float *x, float *y, int64_t n, bool log)
   return max + rest;
 }
 
-/* Up to BLOCK neighbouring rows, classes `inner` apart: x [n, rows] with stride inner; max [rows], the largest of each,
- * and rest [rows], log Σ exp of what is above or below it. */
+/* Up to BLOCK neighbouring rows with class stride `inner`: x [n, rows]; max [rows]: the largest of each; rest [rows]:
+ * log Σ exp minus max. */
 static void
 block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, float *rest)
 {
@@ -262,7 +261,7 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
     const float *x = self->transposed ? local : call->x + x_at;
     const float *lse = call->lse_in + row;
     float *dx = self->transposed ? local : call->y + x_at;
-    float g[BLOCK] = { 0 }, of_target[BLOCK] = { 0 }; /* the target's logit, which dx may lie over */
+    float g[BLOCK] = { 0 }, of_target[BLOCK] = { 0 }; /* the target's logit, which dx may overwrite */
 
     if (self->transposed)
       transpose (local, call->x + x_at, rows, n);
@@ -289,7 +288,7 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
 
         if (t != self->ignore_index)
           dx[t * apart + i] = (cpu_exp (of_target[i] - lse[i]) - 1.0f) * g[i];
-        else /* whatever the logits are, NaN included */
+        else /* for all logits, including NaN */
           for (int64_t j = 0; j < n; j++)
             dx[j * apart + i] = 0;
       }
@@ -408,7 +407,7 @@ create_entropy (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
   if (status != LOOM_STATUS_OK)
     return status;
   ((Rows *)*kernel)->ignore_index = a->ignore_index;
-  /* dlogits may lie over the logits: a row, or block of rows, is read before it is written. */
+  /* dlogits may have the memory of the logits: a row, or block of rows, is read before it is written. */
   if (grad)
     (*kernel)->base.inplace[0] = 1;
   return status;

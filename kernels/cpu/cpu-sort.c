@@ -1,10 +1,9 @@
 /* sort: along an axis, stable, with the indices of the elements.
  *
- * Every element becomes an unsigned number that orders as it does (a descending sort
- * turns it around), and pairs of number and place are sorted by digits of eight bits,
- * lowest first. That is stable, has no worst case and needs one pass a
- * digit; digits in which all agree are skipped, so small integers take one or two.
- * Short rows are sorted by insertion. Threads share rows. */
+ * Every element is converted to an unsigned number of the same order (inverted for a descending sort), and pairs of
+ * number and position are sorted by digits of eight bits, lowest first. This is stable, has no worst case and needs one
+ * pass for each digit; digits that are equal in all pairs are skipped, so small integers take one or two passes. Short
+ * rows are sorted by insertion. Threads share rows. */
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>
@@ -36,8 +35,8 @@ typedef struct
   Pair *scratch;    /* [chunks,2,n] */
 } Call;
 
-/* Element i as a number that orders alike: a float's bits with the negative ones flipped
- * around, both zeros one and every NaN the largest; an integer without its sign. */
+/* Element i as a number of the same order: a float's bits with negative ones inverted, both zeros equal and every NaN
+ * the largest; an integer without its sign. */
 static inline uint64_t
 key_of (const void *x, int64_t i, LoomDType dtype)
 {
@@ -72,7 +71,7 @@ insertion_sort (Pair *p, int64_t n)
     }
 }
 
-/* p and other [n]; returns which of the two holds the result. */
+/* p and other [n]; returns the one with the result. */
 static Pair *
 sort_digits (Pair *p, Pair *other, int64_t n)
 {
@@ -108,7 +107,7 @@ sort_digits (Pair *p, Pair *other, int64_t n)
   return p;
 }
 
-/* Row `row` of [outer·inner], elements inner apart; p is scratch [2,n]. */
+/* Row `row` of [outer·inner] with element stride inner; p: scratch [2,n]. */
 static void
 sort_row (const Call *call, int64_t row, Pair *p)
 {
@@ -133,7 +132,7 @@ sort_row (const Call *call, int64_t row, Pair *p)
               (const char *)call->x + (size_t)(base + p[i].at * inner) * self->size, self->size);
 }
 
-/* Chunks are shared and not rows, so that each finds scratch of its own. */
+/* Threads share chunks instead of rows, because each chunk has its own scratch. */
 static void
 part_sort (void *context, int64_t from, int64_t to)
 {

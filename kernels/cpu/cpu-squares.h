@@ -1,9 +1,9 @@
 /* The sum of squares of floats, in a fixed order, which is finite if and only if all floats are.
  *
- * Vectors as wide as the registers: GCC 12 takes wider ones apart at every step, and converts eight floats in two
- * halves where AVX-512 does it at once. The order of the additions is the same on every instruction set: STRIP sums,
+ * Vectors are as wide as the registers: GCC 12 splits wider ones at every step, and converts eight floats in two halves
+ * although AVX-512 has one instruction. The order of the additions is the same on every instruction set: STRIP sums,
  * element i of a chunk in sum i % STRIP. Their total is finite if and only if every element is: the square of the
- * largest float is 1.2e77, so that no number of them that fits into memory reaches the largest double. */
+ * largest float is 1.2e77, so no array that fits into memory reaches the largest double. */
 #ifndef LOOM_CPU_SQUARES_H
 #define LOOM_CPU_SQUARES_H
 
@@ -42,7 +42,7 @@ typedef struct
   Doubles total[STRIP / SUMS_A_VECTOR];
 } CpuSquares;
 
-/* Adds those of g [n], n a multiple of STRIP. */
+/* Adds the squares of g [n], n a multiple of STRIP. */
 static inline __attribute__ ((always_inline)) void
 cpu_squares_add (CpuSquares *self, const float *g, int64_t n)
 {
@@ -59,7 +59,7 @@ cpu_squares_add (CpuSquares *self, const float *g, int64_t n)
   *self = s;
 }
 
-/* The sum, with those of g [n] after all others, n less than STRIP. */
+/* The total, including the squares of g [n] after all others, n less than STRIP. */
 static inline double
 cpu_squares_end (const CpuSquares *self, const float *g, int64_t n)
 {
@@ -82,7 +82,7 @@ cpu_squares_results (const double *sums, int64_t chunks, float *sum_of_squares, 
 
   for (int64_t i = 0; i < chunks; i++)
     sum += sums[i];
-  memcpy (&bits, &sum, sizeof bits); /* which no option of the compiler takes for a finite number's */
+  memcpy (&bits, &sum, sizeof bits); /* the bits, because compiler options can assume that a float is finite */
   *sum_of_squares = (float)sum;
   *finite = (bits & 0x7fffffffffffffffu) < 0x7ff0000000000000u ? 1.0f : 0.0f;
 }

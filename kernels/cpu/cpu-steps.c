@@ -1,7 +1,7 @@
 /* The optimisers of kernels/optim.h: one vectorised loop for each formula, many tensors in one call.
  *
  * The formulas are inlined into loops whose number of states is a constant, so that a compiler sees straight-line
- * arithmetic over arrays. Those with a trust ratio go over a tensor twice: sums of squares are taken chunk by chunk and
+ * arithmetic over arrays. Those with a trust ratio process a tensor twice: sums of squares are computed by chunks and
  * added in the chunks' order, so that threads change no bit. */
 #include "kernels/cpu/cpu-multi.h"
 
@@ -25,12 +25,12 @@ typedef struct
 {
   const Step *self;
   LoomStepRates rates;
-  double *sums;       /* (chunks, 2): squares of the weights and of what was measured */
-  const float *ratio; /* of each range; NULL where there is none */
+  double *sums;       /* (chunks, 2): squares of the weights and of the measured values */
+  const float *ratio; /* by range; NULL: no trust ratio */
 } Call;
 
-/* The loop over one chunk: p, g and the states s0 … are [n], c is [8]. S states, RESULT goes to p[i] (a step) or into a
- * sum (a measure). */
+/* The loop over one chunk: p, g and the states s0 … are [n], c is [8]. S states; RESULT is stored in p[i] (a step) or
+ * added to a sum (a measure). */
 #define LOOP(S, STATEMENT)                                                                                             \
   const Call *call = context;                                                                                          \
   float *p = chunk->list[0] + chunk->at, *g = chunk->list[1] + chunk->at;                                              \
@@ -61,7 +61,7 @@ typedef struct
     LOOP (states, p[i] = FN (name) (p[i] * shrink, d + decay * p[i], &a0, &a1, &a2, c))                                \
   }
 
-/* x [n]. Sixteen sums side by side, in f64, whatever the width of vectors is; measured values go to a buffer first. */
+/* x [n]. Sixteen interleaved sums, in f64, for any width of vectors; measured values are first written to a buffer. */
 static void
 add_squares (const float *x, int64_t n, double *total)
 {
@@ -97,7 +97,7 @@ LOOM_STEP_TRUSTS (MEASURE_LOOP)
 static const struct
 {
   void (*step) (void *context, const CpuChunk *chunk);
-  void (*measure) (void *context, const CpuChunk *chunk); /* of those with a trust ratio */
+  void (*measure) (void *context, const CpuChunk *chunk); /* of optimisers with a trust ratio */
   void (*rates) (const LoomStepAttrs *a, const double *h, double step, LoomStepRates *r);
   double (*trust) (const LoomStepRates *r, double weight, double measured);
 } formula[LOOM_N_FORMULAS] = {

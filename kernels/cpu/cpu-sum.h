@@ -1,8 +1,7 @@
 /* Sums, maxima and exponentials along a row of floats, in a fixed order.
  *
- * LANES partial results run side by side, which is what vector units do anyway, but
- * written out, so that the order of the additions belongs to the source and not to
- * the compiler. Blocks of them are added in double. */
+ * LANES partial results are interleaved, as in vector units, but explicitly, so that the source and not the compiler
+ * determines the order of the additions. Blocks of them are added in double. */
 #ifndef LOOM_CPU_SUM_H
 #define LOOM_CPU_SUM_H
 

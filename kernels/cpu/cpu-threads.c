@@ -1,16 +1,15 @@
 /* Threads: their number, the division of work among them, and how they wait.
  *
- * OpenMP's threads wait by spinning, because a parallel region then begins at once, where waking a
- * sleeping thread takes a system call and a scheduler's decision. On a machine with other work that is wrong:
- * a spinning thread keeps a core from the program whose result is waited for, so two simultaneous trainings take
- * many times as long as one after the other. Which of the two is right changes while a program runs, but libgomp reads
- * how long to spin only when it is loaded.
+ * OpenMP's threads wait by spinning, because a parallel region then begins at once; waking a sleeping thread takes a
+ * system call and a scheduler's decision. On a machine with other work spinning is wrong: a spinning thread keeps a
+ * core from a program whose result is needed, so two simultaneous trainings take many times as long as one after
+ * another. Which of the two is better changes while a program runs, but libgomp reads the time to spin only when it is
+ * loaded.
  *
- * libgomp has a rule of its own, however: while a process has more OpenMP threads than it may use processors, it spins
- * for a microsecond only and then sleeps. So while the system lets our threads wait for a processor, a spare team
- * sleeps meanwhile, and is dismissed when they wait no more. The kernel reports how long they waited
- * (/proc/…/schedstat, whose second number is nanoseconds of readiness without a processor); where it does not,
- * nothing changes. */
+ * However, while a process has more OpenMP threads than processors, libgomp spins only for a microsecond and then
+ * sleeps. So while the system makes our threads wait for a processor, a spare team of sleeping threads exists, and it
+ * is dismissed when they no longer wait. The kernel reports the time of waiting (/proc/…/schedstat, whose second number
+ * is nanoseconds of readiness without a processor); without this report nothing changes. */
 #include "kernels/cpu/cpu.h"
 
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 
 /* ---- number of threads ------------------------------------------------ */
 
-/* The first line of a file, empty where it has none; false where there is no such file. */
+/* Reads the first line of a file, empty if it has none; false if the file does not exist. */
 static bool
 read_line (const char *folder, const char *name, char *text, int size)
 {
@@ -46,7 +45,7 @@ read_line (const char *folder, const char *name, char *text, int size)
   return true;
 }
 
-/* The two numbers of a file like "200000 100000", or those of two files; false where there is no limit. */
+/* Reads the two numbers of a file like "200000 100000", or those of two files; false if there is no limit. */
 static bool
 read_quota (const char *folder, const char *quota_file, const char *period_file, double *processors)
 {
@@ -88,7 +87,7 @@ cpu_quota (const char *root, const char *membership)
       if (!second && strcmp (controllers + 1, "cpu") != 0 && strstr (controllers, "cpu,") == NULL
           && strstr (controllers, ",cpu") == NULL)
         continue;
-      /* The limit of a group binds those inside it, so the way goes up to the root. */
+      /* The limit of a group also applies to groups inside it, so all groups up to the root are read. */
       for (;;)
         {
           char *slash = strrchr (path, '/'), *folder;
@@ -114,7 +113,7 @@ cpu_quota (const char *root, const char *membership)
 int
 cpu_processors (void)
 {
-  static _Atomic int processors; /* the same for the whole life of the process */
+  static _Atomic int processors; /* constant during the life of the process */
 
   if (processors == 0)
     {
@@ -152,7 +151,7 @@ static struct
 {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  int wanted; /* the number of watched threads that want it */
+  int wanted; /* number of watched threads that need the spare team */
   int size;
   bool there;
 } spare = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
@@ -163,13 +162,13 @@ be_spare (void *data)
   pthread_mutex_lock (&spare.lock);
 #pragma omp parallel num_threads(spare.size)
   {
-#pragma omp barrier /* a team that does nothing at all would not be made */
+#pragma omp barrier /* OpenMP would not create a team without work */
   }
   while (spare.wanted > 0)
     pthread_cond_wait (&spare.changed, &spare.lock);
   spare.there = false;
   pthread_mutex_unlock (&spare.lock);
-  return NULL; /* the team ends with the thread that made it */
+  return NULL; /* the team ends with the thread that created it */
 }
 
 void
@@ -182,7 +181,7 @@ cpu_wait_asleep (bool asleep, int threads)
   spare.wanted += asleep ? 1 : -1;
   if (asleep && !spare.there && pthread_attr_init (&attr) == 0)
     {
-      /* One more than there are processors, with those that work. */
+      /* One more thread than processors, together with the working threads. */
       spare.size = omp_get_num_procs () - threads + 2;
       spare.size = spare.size < 2 ? 2 : spare.size;
       pthread_attr_setdetachstate (&attr, PTHREAD_CREATE_DETACHED);
@@ -197,22 +196,22 @@ cpu_wait_asleep (bool asleep, int threads)
 
 #define SAMPLE_EVERY_CALLS 32
 #define SAMPLE_EVERY_NS    100e6
-/* Time that the threads together were kept waiting, as a share of the time that went by. Two trainings of two threads
- * on two processors keep each other's waiting for more than BUSY_SHARE of it, whether they spin or sleep; a quiet
- * machine for less than QUIET_SHARE (two runs of `gradloom train` at once, and one). */
+/* The fraction of time for which the threads together waited for a processor. Two trainings of two threads on two
+ * processors make each other wait for more than BUSY_SHARE of it, whether they spin or sleep; on a quiet machine it is
+ * less than QUIET_SHARE (two runs of `gradloom train` at once, and one). */
 #define BUSY_SHARE  0.4
 #define QUIET_SHARE 0.25
-/* Threads that sleep wait for processors in their own way; so once in two seconds it is tried whether they may spin. */
+/* Sleeping threads also wait for processors, so spinning is tried again every two seconds. */
 #define RETRY_EVERY_SAMPLES 20
 
-/* One team, seen by the thread that leads it. */
+/* One team, as its first thread observes it. */
 typedef struct
 {
   int threads;
   unsigned calls, samples;
-  double since, waited; /* nanoseconds, of the clock and of all threads */
+  double since, waited; /* nanoseconds: of the clock; of waiting of all threads */
   bool kept_waiting;
-  int file[]; /* of each thread, -1 where the kernel reports nothing */
+  int file[]; /* by thread; -1 if the kernel reports nothing */
 } Watch;
 
 static _Thread_local Watch *watch;
@@ -247,7 +246,7 @@ clock_ns (void)
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Nanoseconds for which the team's threads were ready and had no processor; -1 where one of them has no report. */
+/* Nanoseconds for which the team's threads were ready and had no processor; -1 if one of them has no report. */
 static double
 waited_ns (const Watch *w)
 {
@@ -300,7 +299,7 @@ sample (Watch *w)
   waited = waited_ns (w);
   if (waited < 0)
     {
-      /* A team that was smaller in between has other threads now. */
+      /* A team that was smaller meanwhile has other threads now. */
       open_files (w);
       return;
     }
@@ -316,7 +315,7 @@ sample (Watch *w)
 
 /* ---- preparing -------------------------------------------------------- */
 
-static _Thread_local int prepared_for; /* the thread count that this thread's team has */
+static _Thread_local int prepared_for; /* the number of threads of this thread's team */
 
 static void
 flush_denormals (void)

@@ -17,7 +17,7 @@
 #define POINT_B2 (POINT_B * POINT_B)
 #define POINT_A3 (POINT_A2 * POINT_A)
 #define POINT_B3 (POINT_B2 * POINT_B)
-/* 1 / Π (point - other point), of 0, ±a and ±b: what G is scaled by. */
+/* 1 / Π (point - other point), for 0, ±a and ±b: the factors of G. */
 #define SCALE_0 (1 / (POINT_A2 * POINT_B2))
 #define SCALE_A (1 / (2 * POINT_A2 * (POINT_A2 - POINT_B2)))
 #define SCALE_B (1 / (2 * POINT_B2 * (POINT_B2 - POINT_A2)))
@@ -139,7 +139,7 @@ filter_gradient_line (int step, const V *u, V *o)
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-/* Where a tile's pixels lie: pixel[i*side + j] is [channels], a row of zeros outside the image. */
+/* The addresses of a tile's pixels: pixel[i*side + j] is [channels], a row of zeros outside the image. */
 typedef struct
 {
   const float *pixel[MAX_SIDE * MAX_SIDE];
@@ -159,7 +159,7 @@ tile_find (Tile *tile, int side, const float *image, int64_t height, int64_t wid
       }
 }
 
-/* LANES channels of B' d B, the positions `stride` floats apart. n channels are there, maybe fewer than LANES. */
+/* LANES channels of B' d B, with position stride `stride`. There are n channels, maybe fewer than LANES. */
 INLINE void
 input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
 {

@@ -1,16 +1,16 @@
 /* conv2d_weight_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
  *
- * Tiles of x [N,H,W,C] and of g [N,P,Q,K] are transformed a block at a time; of each block, the products
- * [C, tiles]·[tiles, K] are added to the sums u [positions][K / PANEL][C][PANEL], from which the filters' gradient
- * comes at the end. Threads share the tiles of a block and then its products. The blocks depend on the shape alone, so
- * that every sum has one order for any number of threads. */
+ * Tiles of x [N,H,W,C] and of g [N,P,Q,K] are transformed one block at a time; of each block, the products [C,
+ * tiles]·[tiles, K] are added to the sums u [positions][K / PANEL][C][PANEL], which are transformed to the filters'
+ * gradient at the end. Threads share the tiles of a block and then its products. The blocks depend only on the shape,
+ * so every sum has one order for any number of threads. */
 #include "kernels/cpu/cpu-conv-sizes.h"
 #include "kernels/cpu/cpu-winograd-loops.h"
 
 #include <string.h>
 
 #define BLOCK_BYTES (4 * 1024 * 1024) /* of a block's transformed tiles */
-#define BLOCK_MIN   64                /* tiles, below which the sums are read and written too often */
+#define BLOCK_MIN   64                /* tiles; in smaller blocks the sums would be read and written too often */
 #define GROUP       8                 /* tiles whose gradient is summed by one thread for the bias */
 #define CHUNK       16                /* input channels of one item of the last transform */
 
@@ -21,7 +21,7 @@ typedef struct
   int64_t blocks, panels; /* of PANEL channels: of C, of K */
   int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
-  int64_t block;                           /* tiles worked on at a time, a multiple of GROUP */
+  int64_t block;                           /* tiles of a block, a multiple of GROUP */
   int64_t x_stride, g_stride, sums_stride; /* floats from position to position */
   bool has_bias;
 } Winograd;
@@ -34,10 +34,10 @@ typedef struct
   /* Scratch: [panels or blocks · PANEL]; [positions][blocks][block][PANEL]; [positions][panels][block][PANEL];
    * [positions][panels][C][PANEL]; [block / GROUP][panels · PANEL] and a row for their sum. */
   float *zeros, *x_tiles, *g_tiles, *sums, *bias;
-  int64_t tile, n; /* the block: its first tile, and how many it has */
+  int64_t tile, n; /* the block: its first tile, and the number of its tiles */
 } Call;
 
-/* Tile t of the block, and its gradient's sum to bias. */
+/* Transforms tile t of the block, and adds the sum of its gradient to bias. */
 INLINE void
 transform_tile (int step, const Call *call, int64_t t, float *bias)
 {
@@ -202,7 +202,7 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = self->block < self->tiles ? self->block : self->tiles;
   self->block = (self->block + GROUP - 1) / GROUP * GROUP;
-  /* One panel more, so that the positions of a tile do not all fall into the same sets of the caches. */
+  /* One panel more, so that the positions of a tile are not all in the same sets of the caches. */
   self->x_stride = (self->blocks * self->block + 1) * PANEL;
   self->g_stride = (self->panels * self->block + 1) * PANEL;
   self->sums_stride = (self->panels * self->C + 1) * PANEL;

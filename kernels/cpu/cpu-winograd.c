@@ -1,40 +1,40 @@
 /* conv2d and conv2d_input_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
  *
- * Filters are transformed first. Then each thread takes its share of the tiles in blocks: it transforms a block's
- * input, takes the products and transforms them back, so that transformed tiles stay in its caches. A result's sums
- * have one order whatever the blocks are, so that threads change no bits.
+ * Filters are transformed first. Then each thread processes its part of the tiles in blocks: it transforms a block's
+ * input, computes the products and transforms them back, so that transformed tiles stay in its caches. The order of a
+ * result's sums does not depend on the blocks, so threads change no bits.
  *
- * depth is the number of channels that are summed over and columns the number that come out: C and K of a forward pass,
- * K and C of the input's gradient. */
+ * depth is the number of channels that are summed over, and columns the number of result channels: C and K of a forward
+ * pass, K and C of the input's gradient. */
 #include "kernels/cpu/cpu-winograd-loops.h"
 
 #include <string.h>
 
-#define BLOCK_BYTES  (768 * 1024)       /* of transformed input and products; most of a core's second cache */
-#define FILTERS_MAX  (96 * 1024 * 1024) /* bytes of transformed filters that a layer may take from the arena */
-#define BLOCK_MIN    48                 /* tiles, below which the filters are read too often */
+#define BLOCK_BYTES (768 * 1024)       /* of transformed input and products; most of a core's second cache */
+#define FILTERS_MAX (96 * 1024 * 1024) /* bytes of transformed filters that a layer may take from the arena */
+#define BLOCK_MIN   48                 /* tiles; in smaller blocks the filters would be read too often */
 
 typedef struct
 {
   CpuKernel k;
   bool flipped;          /* the input's gradient: filters rotated by 180° */
-  int64_t N, H, W, P, Q; /* what is read [N,H,W,depth] and written [N,P,Q,columns] */
-  int64_t top, left;     /* padding of what is read */
+  int64_t N, H, W, P, Q; /* the input [N,H,W,depth] and the result [N,P,Q,columns] */
+  int64_t top, left;     /* padding of the input */
   int64_t depth, columns;
   int64_t blocks, panels; /* of PANEL channels: of the depth, of the columns */
   int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
-  int64_t block;                                       /* tiles worked on at a time */
+  int64_t block;                                       /* tiles of a block */
   int64_t input_stride, product_stride, filter_stride; /* floats from position to position */
   bool has_bias, relu;
-  LoomScalarOp act; /* when it is not relu */
+  LoomScalarOp act; /* an activation other than relu */
 } Winograd;
 
 typedef struct
 {
   const Winograd *self;
-  const float *x, *w, *bias;      /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
-  float *y;                       /* [N,P,Q,columns] */
+  const float *x, *w, *bias; /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
+  float *y;                  /* [N,P,Q,columns] */
   float *zeros, *filters,
       *workspaces; /* scratch: [blocks·PANEL]; [positions][panels][depth][PANEL]; one workspace a thread */
 } Call;
@@ -96,7 +96,7 @@ part_filters (void *context, int64_t from, int64_t to)
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-/* n tiles of x from `tile` on to workspace [positions][blocks][block][PANEL]. */
+/* Transforms n tiles of x from `tile` on to workspace [positions][blocks][block][PANEL]. */
 INLINE void
 transform_input (int step, const Call *call, int64_t tile, int64_t n, float *workspace)
 {
@@ -116,7 +116,7 @@ transform_input (int step, const Call *call, int64_t tile, int64_t n, float *wor
     }
 }
 
-/* products [positions][panels][block][PANEL] of n tiles to y [N,P,Q,columns]. */
+/* Transforms products [positions][panels][block][PANEL] of n tiles to y [N,P,Q,columns]. */
 INLINE void
 transform_output (int step, const Call *call, int64_t tile, int64_t n, const float *products)
 {
@@ -199,7 +199,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Multiplications for each channel pair, transforms aside. */
+/* Multiplications for each pair of channels, without transforms. */
 static int64_t
 multiplications (const LoomTensorDesc *y, int step)
 {
@@ -217,7 +217,7 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
 {
   bool input_grad = strcmp (spec->primitive, "conv2d_input_grad") == 0;
   bool weight_grad = strcmp (spec->primitive, "conv2d_weight_grad") == 0;
-  /* Tiles are those of what the pass writes, and of y where it writes the filters' gradient. */
+  /* The tiles are those of the result, or for the filters' gradient those of y. */
   const LoomTensorDesc *tiled = weight_grad ? &spec->in[0] : &spec->out[0];
   const LoomTensorDesc *w = weight_grad ? &spec->out[0] : &spec->in[1];
   int64_t columns = input_grad ? w->dim[1] : w->dim[0], depth = input_grad ? w->dim[0] : w->dim[1];
@@ -226,8 +226,8 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
          * (double)((columns + PANEL - 1) / PANEL * PANEL);
 }
 
-/* true if a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
- * tests/kernels/bench-winograd. The number of threads has no say, so that it changes no bits. */
+/* True if the parts of tiles outside the image and the transforms cost less than the saved multiplications. Measured
+ * with tests/kernels/bench-winograd. The number of threads is not considered, so that it changes no bits. */
 static bool
 is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y)
 {
@@ -245,7 +245,7 @@ ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, co
   const LoomConv2dAttrs *a = spec->attrs;
 
 #ifndef __AVX2__
-  /* Vectors of four, and sixteen of them, make the transforms dearer than what they save. */
+  /* With vectors of four, and sixteen of them, the transforms cost more than they save. */
   if (a->algorithm != LOOM_CONV_WINOGRAD)
     return false;
 #endif
@@ -262,7 +262,7 @@ ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, co
   return a->algorithm == LOOM_CONV_WINOGRAD || is_profitable (x, y);
 }
 
-/* from and to: what is read and written; top and left: the padding of what is read. */
+/* from, to: the input and the result; top, left: the padding of the input. */
 static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const LoomTensorDesc *from,
         const LoomTensorDesc *to, int64_t top, int64_t left, CpuKernel **kernel, LoomMessage *message)
@@ -293,7 +293,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
       = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = (share + (share + self->block - 1) / self->block - 1) / ((share + self->block - 1) / self->block);
-  /* One panel more, so that the positions of a tile do not all fall into the same sets of the caches. */
+  /* One panel more, so that the positions of a tile are not all in the same sets of the caches. */
   self->input_stride = (self->blocks * self->block + 1) * PANEL;
   self->product_stride = (self->panels * self->block + 1) * PANEL;
   self->filter_stride = (self->panels * self->depth + 1) * PANEL;

@@ -24,7 +24,7 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* UNSUPPORTED where the algorithm does not apply, may not be taken, or, with LOOM_CONV_AUTO, does not pay. */
+/* UNSUPPORTED if the algorithm does not apply, is not permitted, or, with LOOM_CONV_AUTO, is not faster. */
 LoomStatus ISA (cpu_winograd) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                                LoomMessage *message);
 LoomStatus ISA (cpu_winograd_input_grad) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
@@ -32,13 +32,12 @@ LoomStatus ISA (cpu_winograd_input_grad) (LoomDevice *device, const LoomKernelSp
 LoomStatus ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
                                            CpuKernel **kernel, LoomMessage *message);
 
-/* Decides whether to take the algorithm for this convolution; the one rule for all three kernels, so that a layer's
- * passes go together. */
+/* Decides whether this convolution uses the algorithm. All three kernels call it, so that a layer's passes agree. */
 bool ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
                               const LoomTensorDesc *y);
-/* The operations of its products, with the overhang of tiles at the edges and the columns that fill up a panel. */
+/* The operations of its products, including the parts of tiles outside the image and the padding of panels. */
 double ISA (cpu_winograd_flops) (const LoomKernelSpec *spec);
-/* The side of a tile of y: 4, or 2 where that multiplies less (images of 2x2). */
+/* The side of a tile of y: 4, or 2 if that needs fewer multiplications (images of 2x2). */
 int ISA (cpu_winograd_step) (const LoomTensorDesc *y);
 
 #endif

@@ -1,10 +1,9 @@
-/* Private to kernels/cpu: what a CPU kernel is made of.
+/* Private to kernels/cpu: the struct of a CPU kernel, its algorithms, devices and threads.
  *
- * The loops are compiled once for each instruction set (x86-64, -v3, -v4) from the
- * same files; ISA(name) gives each copy its own symbols and cpu-backend.c picks one
- * table of primitives when a device is opened. Only cpu_parallel() starts threads.
- * Floats are f32, and bf16 too in products, convolutions, pooling, normalisations and
- * element-wise work; data movement takes every type. */
+ * The loops are compiled once for each instruction set (x86-64, -v3, -v4) from the same files; ISA(name) gives each
+ * copy its own symbols, and cpu-backend.c chooses one table of primitives when a device is opened. Only cpu_parallel()
+ * starts threads. Floats are f32, and bf16 too in products, convolutions, pooling, normalisations and element-wise
+ * kernels; data movement supports every type. */
 #ifndef LOOM_CPU_H
 #define LOOM_CPU_H
 
@@ -28,7 +27,7 @@ struct CpuKernel
 {
   LoomKernel base;
   CpuWork work;
-  void (*destroy) (CpuKernel *k); /* frees what lies outside the block; may be NULL */
+  void (*destroy) (CpuKernel *k); /* frees memory outside of the block; may be NULL */
   LoomDevice *device;
   int threads;
   int n_in, n_out;
@@ -39,14 +38,14 @@ struct CpuKernel
 typedef LoomStatus (*CpuCreate) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                                  LoomMessage *message);
 
-/* One of several ways of computing a primitive: an option of its calls. */
+/* One of several algorithms of a primitive: an option of its calls. */
 typedef struct
 {
   const char *name;
   CpuCreate create;
-  /* true if it takes a call, where making the kernel to find out would not be cheap; else NULL, and it is made. */
+  /* True if it supports a call, for kernels that are expensive to make. NULL: the kernel is made to find out. */
   bool (*takes) (const LoomKernelSpec *spec);
-  /* The operations that it makes, padding included; NULL: loom_spec_flops(). */
+  /* The operations that are executed, including padding. NULL: loom_spec_flops(). */
   double (*flops) (const LoomKernelSpec *spec);
 } CpuAlgorithm;
 
@@ -54,8 +53,8 @@ typedef struct
 {
   const char *name;
   size_t attrs_size;
-  CpuCreate create;               /* the one algorithm, "own" */
-  const CpuAlgorithm *algorithms; /* instead, where there are several; ends at an entry without a name */
+  CpuCreate create;               /* the only algorithm, "own" */
+  const CpuAlgorithm *algorithms; /* several algorithms instead; ends with an entry without a name */
 } CpuPrimitive;
 
 struct LoomDevice
@@ -63,9 +62,9 @@ struct LoomDevice
   int index, threads;
   const CpuPrimitive *const *primitives; /* NULL-terminated, of one instruction set */
   const char *isa;                       /* for `gradloom plan` */
-  /* y = act (y) over n elements, in that instruction set. */
+  /* y = act (y) over n elements, in the device's instruction set. */
   void (*apply) (LoomScalarOp act, float *y, int64_t n);
-  /* Runs of bf16 and f16 from and to f32, likewise. */
+  /* Converts runs of bf16 and f16 from and to f32, in the device's instruction set. */
   void (*widen) (float *to, const void *from, LoomDType type, int64_t n);
   void (*narrow) (void *to, LoomDType type, const float *from, int64_t n);
 };
@@ -75,12 +74,11 @@ struct LoomDevice
 void *cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work,
                       LoomMessage *message);
 
-/* Calls part for contiguous shares of 0 … n-1, on as many threads as there are. */
+/* Calls part for contiguous ranges of 0 … n-1, on up to `threads` threads. */
 typedef void (*CpuPart) (void *context, int64_t from, int64_t to);
 void cpu_parallel (int threads, int64_t n, CpuPart part, void *context);
 
-/* Splits the work when it is estimated to last long enough to pay for a fork and a
- * join, about 20 microseconds. */
+/* Divides the work if it is estimated to last longer than a fork and a join, about 20 microseconds. */
 #define CPU_PARALLEL_NS 20000.0
 static inline void
 cpu_share (const CpuKernel *k, double ns, int64_t n, CpuPart part, void *context)
@@ -93,18 +91,18 @@ cpu_share (const CpuKernel *k, double ns, int64_t n, CpuPart part, void *context
 
 LoomStatus cpu_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit);
 
-/* True when every floating operand is f32. */
+/* True if every floating operand is f32. */
 bool cpu_all_f32 (const LoomKernelSpec *spec);
-/* True when every operand of rank 4 has this layout. */
+/* True if every operand of rank 4 has this layout. */
 bool cpu_all_layout (const LoomKernelSpec *spec, LoomLayout layout);
 
-/* In which ways a call can be computed (cpu-options.c), and the kernel of one of them. */
+/* Lists the options of a call, and makes the kernel of one of them (cpu-options.c). */
 int cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
                  int max, LoomMessage *message);
 LoomStatus
 cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message);
 
-/* oneDNN's part: cpu-onednn-*.c. UNSUPPORTED when oneDNN declines. */
+/* oneDNN's part: cpu-onednn-*.c. UNSUPPORTED if oneDNN declines. */
 const char *cpu_onednn_version (void); /* "oneDNN 2.6.3" */
 bool cpu_onednn_takes_matmul (const LoomKernelSpec *spec);
 bool cpu_onednn_takes_conv (const LoomKernelSpec *spec); /* conv2d and both gradients */
@@ -117,32 +115,32 @@ LoomStatus cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpe
                                          CpuKernel **kernel, LoomMessage *message);
 LoomStatus cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
                                           CpuKernel **kernel, LoomMessage *message);
-/* In front of all work of this thread: its team has the device's threads, they flush denormals, and they wait in the
- * way that the machine's other work allows. */
+/* Called before all work of this thread: its team gets the device's number of threads, they flush denormals, and they
+ * wait in the way that suits the load of the machine. */
 void cpu_thread_prepare (const LoomDevice *device);
-/* How many threads the next parallel regions of this thread take: oneDNN asks that. */
+/* Sets the number of threads of this thread's next parallel regions, which oneDNN queries. */
 void cpu_thread_limit (int threads);
-/* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of
+/* Begins (or ends) a time in which waiting threads sleep at once. Called in pairs, by a thread with a team of
  * `threads`. */
 void cpu_wait_asleep (bool asleep, int threads);
-/* true if a team counts as kept waiting, given whether it did so far, the share of the last sample's time for which
- * its threads together had no processor, and the number of that sample. */
+/* True if a team counts as waiting for processors. so_far: the state before; share: the fraction of the last sample's
+ * time for which its threads together had no processor; samples: the number of that sample. */
 bool cpu_is_kept_waiting (bool so_far, double share, unsigned samples);
-/* How many processors this process may use at once: those of its affinity mask, or fewer where a control group allows
- * it less time. */
+/* The number of processors that this process may use at once: those of its affinity mask, or fewer if a control group
+ * limits its time. */
 int cpu_processors (void);
-/* The second part of that, at least 1, and 0 where nothing is limited: root is "/sys/fs/cgroup", membership
- * "/proc/self/cgroup" (both versions of control groups, see Linux's Documentation/admin-guide/cgroup-v2.rst). */
+/* The limit by control groups, at least 1; 0: no limit. root is "/sys/fs/cgroup", membership "/proc/self/cgroup" (both
+ * versions of control groups, see Linux's Documentation/admin-guide/cgroup-v2.rst). */
 int cpu_quota (const char *root, const char *membership);
 
 #ifdef LOOM_ISA
-/* Declared here and put in the table by cpu-table.c. */
+/* Declared here for the table in cpu-table.c. */
 #define CPU_DECLARE(name) extern const CpuPrimitive ISA (cpu_##name);
 LOOM_PRIMITIVES (CPU_DECLARE)
 #undef CPU_DECLARE
 
-/* Copies between the element types; elements stride apart on the loading side, 0 to
- * repeat one. NULL where there is no such type. */
+/* Convert between the element types, with a stride of the loaded elements, 0 to repeat one. NULL if there is no such
+ * type. */
 typedef void (*CpuLoadF32) (float *to, const void *from, int64_t at, int64_t stride, int64_t n);
 typedef void (*CpuStoreF32) (void *to, int64_t at, const float *from, int64_t n);
 CpuLoadF32 ISA (cpu_load_f32) (LoomDType dtype);

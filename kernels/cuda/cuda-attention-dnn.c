@@ -47,9 +47,9 @@ typedef struct
   bool gradient, causal;
 } Shape;
 
-/* cuDNN's answer for a shape and, if it was requested, the plan: each is made once for all calls of one shape, and
- * lives as long as its device. The planner asks for the same call again and again (for each layout and each pass), and
- * an answer takes cuDNN 3 ms. */
+/* cuDNN's reply for a shape and, if requested, the plan: each is made once for all calls of one shape, and lives as
+ * long as its device. The planner queries the same call repeatedly (for each layout and each pass), and a reply takes
+ * cuDNN 3 ms. */
 typedef struct Plan Plan;
 struct Plan
 {
@@ -126,7 +126,7 @@ apply (CudaDnnGraph *g, cudnnPointwiseMode_t mode, Matrix m, CudaDnnTensor x, Cu
   return y;
 }
 
-/* The scores, -∞ if the key comes after the query. */
+/* The logits, -∞ if the key comes after the query. */
 static CudaDnnTensor
 keep_causal (CudaDnnGraph *g, Matrix scores, CudaDnnTensor x)
 {
@@ -322,7 +322,7 @@ workspace_in (const Plan *plan, void *scratch)
   return plan->workspace != 0 ? (void *)(((uintptr_t)scratch + 255) & ~(uintptr_t)255) : NULL;
 }
 
-/* Asks cuDNN for an engine and, with `plan`, builds its plan. */
+/* Queries cuDNN for an engine and, with `plan`, builds its plan. */
 static LoomStatus
 choose (LoomDevice *device, const Shape *shape, CudaDnnGraph *graph, size_t *workspace, cudnnBackendDescriptor_t *plan,
         LoomMessage *message)
@@ -346,7 +346,7 @@ plan_find (LoomDevice *device, const Shape *shape)
   return plan;
 }
 
-/* What is known of a shape, copied under the device's lock; a record with a plan does not change any more. */
+/* The record of a shape, copied under the device's lock; a record with a plan does not change any more. */
 typedef struct
 {
   const Plan *of;

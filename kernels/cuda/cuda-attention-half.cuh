@@ -194,7 +194,7 @@ put_rows (T *to, long long down, unsigned short *through, const float sums[][4],
     }
 }
 
-/* Turns products [16×COLUMNS] into scores in powers of two. `at` is the mask's element of row 0 and this lane's first
+/* Turns products [16×COLUMNS] into logits in powers of two. `at` is the mask's element of row 0 and this lane's first
  * column; its rows and columns are `down` and `across` elements apart. `rows`, counted from 0, and `columns`, counted
  * from this lane's first, exist. */
 template <typename T, int COLUMNS>

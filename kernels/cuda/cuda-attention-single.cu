@@ -88,7 +88,7 @@ multiply_rows (float sums[8][4], const float *rows, long long down, int n_rows, 
     }
 }
 
-/* Turns products into scores in powers of two. `at` is the mask's element of the tile's first row and column; its rows
+/* Turns products into logits in powers of two. `at` is the mask's element of the tile's first row and column; its rows
  * and columns are `down` and `across` elements apart, and `rows` and `columns` of them exist. */
 __device__ static inline void
 add_mask (float products[8][4], const AttentionSizes &s, const void *mask, long long at, int rows, long long down,

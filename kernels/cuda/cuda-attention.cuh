@@ -25,7 +25,7 @@ typedef struct
   unsigned int shared_by;     /* heads of queries that share a head of keys: H/K */
   int queries, keys;          /* T, S */
   int width, depth;           /* E, D */
-  float scale, scale_2;       /* factors of scores: as they are, and in powers of two */
+  float scale, scale_2;       /* factors of logits: unchanged, and in powers of two */
   bool causal, has_mask, mask_is_bool;
   bool aligned;             /* every row of every operand begins at a multiple of 16 bytes */
   long long mask_stride[3]; /* of sample, head and query; 0 if the mask broadcasts */
@@ -87,7 +87,7 @@ attention_shared_by (int64_t heads, int64_t groups)
   return groups > 0 && heads > groups ? (unsigned int)(heads / groups) : 1;
 }
 
-/* What a mask of floats of type M, or of bools, adds to the score of its element `at`, in powers of two. */
+/* The value that a mask of floats of type M, or of bools, adds to the logit of its element `at`, in powers of two. */
 template <typename M>
 __device__ static inline float
 mask_adds (const AttentionSizes &s, const void *mask, long long at)

@@ -43,8 +43,8 @@ typedef struct
   int64_t type, act, has_bias; /* cudnnDataType_t, LoomScalarOp, a truth value */
 } Shape;
 
-/* cuDNN's answer for a shape, made once for all its calls: the planner asks for the same call again and again (for each
- * layout and each pass), and an answer takes milliseconds. Lives as long as its device. */
+/* cuDNN's reply for a shape, made once for all its calls: the planner queries the same call repeatedly (for each layout
+ * and each pass), and a reply takes milliseconds. Lives as long as its device. */
 typedef struct Answer Answer;
 struct Answer
 {
@@ -186,7 +186,7 @@ answer_find (LoomDevice *device, const Shape *shape)
   return answer;
 }
 
-/* Asks cuDNN; a failure of it or of the device is not kept. */
+/* Queries cuDNN; a failure of it or of the device is not stored. */
 static LoomStatus
 answer_new (LoomDevice *device, const Shape *shape, double room, Answer **to, LoomMessage *message)
 {

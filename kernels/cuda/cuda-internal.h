@@ -75,12 +75,12 @@ extern "C"
   struct LoomStream
   {
     cudaStream_t handle;
-    CudaFlag *flag;              /* on the device */
-    volatile CudaReport *report; /* on the host */
+    CudaFlag *flag;                                      /* on the device */
+    volatile CudaReport *report;                         /* on the host */
     const volatile CudaReport *others[CUDA_MOST_OTHERS]; /* copies of the flag's `others` on the host */
     int n_others;
-    void *cudnn;                 /* cudnnHandle_t for this stream, made by its first call of cuDNN */
-    void *solver;                /* handles of cuSOLVER and cuBLAS (cuda-solver.c), likewise */
+    void *cudnn;  /* cudnnHandle_t for this stream, made by its first call of cuDNN */
+    void *solver; /* handles of cuSOLVER and cuBLAS (cuda-solver.c), likewise */
   };
 
   struct LoomDevice
@@ -159,11 +159,11 @@ extern "C"
   LoomStatus cuda_status_of_dnn (int status);
   LoomStatus cuda_status_of_solver (int status);
 
-  /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was attempted. */
+  /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with the attempted operation. */
   LoomStatus cuda_check (cudaError_t error, const char *what, LoomMessage *message);
 
   /* The same for a library, whose own text is `text`. If a library reports a failure of the device and the runtime has
-   * an error, the runtime's is reported: it tells whether the device is lost. */
+   * an error, the runtime's error is reported, because it shows whether the device is lost. */
   LoomStatus cuda_library_check (LoomStatus status, const char *what, const char *text, LoomMessage *message);
 
   /* The reason why the device cannot be used any more in this process: CUDA has reported it lost; else cudaSuccess. A
@@ -179,7 +179,7 @@ extern "C"
     return (stream != NULL ? stream : device->stream)->handle;
   }
 
-  /* The argument by which a kernel raises the stream's flag; `of` is NULL if the fault's kind says all. */
+  /* The argument by which a kernel raises the stream's flag; `of` is NULL if the kind of the fault is sufficient. */
   static inline CudaRaise
   cuda_raise (LoomDevice *device, LoomStream *stream, const LoomKernel *kernel, const struct CudaRequirement *of)
   {

@@ -1,5 +1,5 @@
-/* Finds cuBLASLt's configurations for a product: those that its heuristic proposes, and one that an earlier plan named.
- */
+/* Finds cuBLASLt's configurations for a product: those that its heuristic proposes, and the configuration that an
+ * earlier plan named. */
 #include <string.h>
 
 #include "kernels/cuda/cuda-matmul.h"

@@ -63,13 +63,13 @@ bool cuda_matmul_set_batches (Matmul *self, const LoomKernelSpec *spec);
 void cuda_matmul_fold_batch (Matmul *self, const LoomMatmulAttrs *attrs);
 /* Bytes of scratch with a workspace of this size. */
 size_t cuda_matmul_scratch (Matmul *self, size_t workspace);
-/* Asks cuBLASLt for configurations of the product with this epilogue, the best first; returns their number. */
+/* Queries cuBLASLt for configurations of the product with this epilogue, the best first; returns their number. */
 int cuda_matmul_propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS]);
 /* The configuration of this name, NULL being the first: a proposed one, or that of an earlier plan. */
 bool cuda_matmul_find (Matmul *self, const char *name, const cublasLtMatmulHeuristicResult_t *found, int n,
                        cublasLtMatmulHeuristicResult_t *to);
 
-/* Products with a sum over an operand: their options, and the one that a call names. */
+/* Products with a sum over an operand: their options, and the option that a call names. */
 LoomStatus cuda_matmul_sum_algorithms (Matmul *self, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
                                        int *n_algorithms, LoomMessage *message);
 LoomStatus cuda_matmul_configure_sum (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message);

@@ -1,8 +1,8 @@
 /* Translates errors of CUDA and its libraries into the engine's statuses.
  *
- * Most calls report the error of an earlier one, so the number says little about the call and much about the device:
- * out of memory means that a plan was too large, and changes nothing; the errors of DEVICE_LOST end the context, and
- * CUDA returns the same number from every later call of the process. */
+ * Most calls report the error of an earlier one, so the number describes the device rather than the call: out of memory
+ * means that a plan was too large, and changes nothing; the errors of DEVICE_LOST end the context, and CUDA returns the
+ * same number from every later call of the process. */
 #include <stdatomic.h>
 #include <stddef.h>
 

@@ -1,12 +1,12 @@
-/* Causal attention over keys and values that are kept, a query at a time. */
+/* Causal attention over cached keys and values, a query at a time. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MEANS 64 /* elements of a value that are averaged at once, with one walk over the scores */
+#define MEANS 64 /* elements of a value that are averaged at once, in one pass over the logits */
 
-/* Puts from [N,K,T,width] at its places of to [N,K,C,width]. */
+/* Copies from [N,K,T,width] to its positions in to [N,K,C,width]. */
 static void
 put_rows (void *to, const LoomTensorDesc *cache, const void *from, const LoomTensorDesc *fresh, int64_t place)
 {

@@ -1,10 +1,10 @@
 /* Scaled dot-product attention and its gradient, a query at a time.
  *
- * A key that is not kept has the weight 0, by which its value and, in the gradient, the key itself are multiplied: what
- * is not finite there reaches every query, because 0 · NaN is NaN. The primitive's expansion and the blocks of all
- * other back ends compute so, and so does PyTorch 2.15 (which adds -∞ to the score as well, where a bool selects here:
- * a key that is NaN reaches the forward pass there). Other back ends need not read keys that causality excludes for a
- * whole block of queries. */
+ * A masked key has the weight 0, by which its value and, in the gradient, the key itself are multiplied. An infinity or
+ * NaN there reaches every query, because 0 · NaN is NaN. The primitive's expansion and the blocks of all other back
+ * ends compute in the same way, and so does PyTorch 2.15 (which also adds -∞ to the logit for a bool mask, so that a
+ * key that is NaN reaches the forward pass). Other back ends need not read keys that causality excludes for a whole
+ * block of queries. */
 #include "kernels/attention.h"
 #include "kernels/philox.h"
 #include "kernels/ref/ref.h"
@@ -14,18 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One query's place: its number among all queries, and where its rows and those of its keys begin. */
+/* The position of one query: its number among all queries, and the beginning of its rows and those of its keys. */
 typedef struct
 {
   LoomAttentionSizes of;
   LoomAttentionRows rows[LOOM_ATTENTION_N_OPERANDS];
-  int64_t query, row;                    /* t, (n·H + h)·T + t */
-  int64_t start[LOOM_ATTENTION_N_OPERANDS]; /* of the query's row, or of the first key's */
-  const void *mask;                      /* of this query, [S] */
-  uint64_t seed, step, number;           /* of the numbers that drop keys, and which is that of the first key */
+  int64_t query, row;                       /* t, (n·H + h)·T + t */
+  int64_t start[LOOM_ATTENTION_N_OPERANDS]; /* the offset of the query's row, or of the first key's */
+  const void *mask;                         /* of this query, [S] */
+  uint64_t seed, step, number; /* seed and step of the dropout numbers, and the number of the first key's */
 } Place;
 
-/* The place of query `row`, counted through all samples and heads. */
+/* The position of query `row`, counted through all samples and heads. */
 static void
 place_move (const LoomAttentionAttrs *a, Place *at, const LoomTensorDesc *mask, const void *mask_data, int64_t row)
 {
@@ -53,7 +53,7 @@ place_move (const LoomAttentionAttrs *a, Place *at, const LoomTensorDesc *mask, 
     }
 }
 
-/* Where keys are dropped, b is seed, step and place. */
+/* With dropout, b is seed, step and position. */
 static void
 place_numbers (const LoomAttentionAttrs *a, Place *at, void *const *b)
 {
@@ -65,7 +65,7 @@ place_numbers (const LoomAttentionAttrs *a, Place *at, void *const *b)
       = (uint64_t)((((const int64_t *)b[2])[at->row / at->of.queries] * at->of.queries + at->query) * at->of.keys);
 }
 
-/* What the share of key j is times: 0 where it is dropped. dropout: the attribute in the type that is computed in. */
+/* The factor of key j's weight: 0 if it is dropped. dropout: the attribute in the type of the computation. */
 static double
 kept (const LoomAttentionAttrs *a, double dropout, const Place *at, int64_t j)
 {

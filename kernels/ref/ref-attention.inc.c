@@ -1,6 +1,6 @@
 /* The loops of attention for type T. */
 
-/* The score of key j for the query at `at`; -∞ where it is not kept. */
+/* The logit of key j for the query at `at`; -∞ if it is masked. */
 static double
 FN (score) (const LoomAttentionAttrs *a, const Place *at, LoomDType mask_type, const T *q, const T *k, int64_t j)
 {
@@ -68,8 +68,7 @@ FN (attention) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* With shares P, of which a key keeps K, and dS = P·(K·g·vᵀ - delta): dq = scale·dS·k, dk = scale·dSᵀ·q, dv = (K·P)ᵀ·g.
- */
+/* With weights P, dropout factors K, and dS = P·(K·g·vᵀ - delta): dq = scale·dS·k, dk = scale·dSᵀ·q, dv = (K·P)ᵀ·g. */
 static LoomStatus
 FN (attention_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -1,7 +1,7 @@
 /* The reference back end: every primitive in plain loops, f32 and f64.
  *
- * It is there to be obviously right. The other back ends are tested against it, and
- * gradients are tested on it in f64; nothing here is tuned. */
+ * Its purpose is to be obviously right. The other back ends are tested against it, and gradients are tested on it in
+ * f64; nothing here is optimised. */
 #include "kernels/ref/ref.h"
 #include "kernels/host.h"
 #include "kernels/options.h"
@@ -76,7 +76,7 @@ kernel_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMe
 static void
 kernel_free (LoomKernel *kernel)
 {
-  free (kernel); /* attributes and descriptions lie in the same block */
+  free (kernel); /* attributes and descriptions are in the same block */
 }
 
 static LoomStatus
@@ -97,7 +97,7 @@ narrow (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const 
   return LOOM_STATUS_OK;
 }
 
-/* Element by element: a part of a result may lie where another element's part of an operand is. */
+/* Element by element: a slice of a result may have the memory of another element's slice of an operand. */
 static bool
 may_lie_in_place (const RefPrimitive *primitive, const LoomKernelSpec *spec, int i, int o)
 {

@@ -4,8 +4,8 @@
 
 typedef void (*FN (Tap)) (T *y, T *x, T *w);
 
-/* Calls tap for every term; the row and column of x that a tap falls on may lie in
- * the padding, where there is nothing to do. It is inlined, as a call takes longer than a term. */
+/* Calls tap for every term. The row and column of x of a tap may be in the padding; then there is nothing to do.
+ * Inlined, because a call takes longer than a term. */
 static inline __attribute__ ((always_inline)) void
 FN (taps) (const LoomConv2dAttrs *a, const LoomTensorDesc *x, const LoomTensorDesc *w, const LoomTensorDesc *y, T *px,
            T *pw, T *py, FN (Tap) tap)
@@ -82,7 +82,7 @@ FN (conv2d_input_grad) (const RefKernel *k, void *const *b, LoomMessage *message
   return LOOM_STATUS_OK;
 }
 
-/* b: g [N,K,P,Q], x [N,C,H,W]; dw [K,C/groups,R,S], db [K] where there is a bias. */
+/* b: g [N,K,P,Q], x [N,C,H,W]; dw [K,C/groups,R,S], db [K] if there is a bias. */
 static LoomStatus
 FN (conv2d_weight_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -1,6 +1,6 @@
-/* elementwise: the program of scalars run at one element after the other.
+/* elementwise: runs the program of scalars for one element after another.
  *
- * Formulas come from kernels/scalar.h, expanded for float, double and int64_t. */
+ * Formulas are those of kernels/scalar.h, expanded for float, double and int64_t. */
 #include "kernels/integer.h"
 #include "kernels/ref/ref.h"
 
@@ -61,8 +61,8 @@ SCALAR_FUNCTION (float, f32)
 
 static int64_t ref_scalar_i64 (LoomScalarOp op, int64_t a, int64_t b, int64_t c, int64_t imm);
 
-/* Division and the transcendental functions are for floats alone (loom_scalar_of_integers);
- * their expansions must compile all the same. */
+/* Division and the transcendental functions are only for floats (loom_scalar_of_integers), but their expansions must
+ * compile for integers too. */
 #undef LOOM_M_FABS
 #undef LOOM_M_FLOOR
 #undef LOOM_M_POW

@@ -1,13 +1,13 @@
 /* gather, scatter, sort and cumsum: primitives that work along one axis by position.
  *
- * A tensor is seen as [outer, n, inner] around the axis; an index may be shorter than
- * the tensor it points into, so places are computed from coordinates. */
+ * A tensor is viewed as [outer, n, inner] around the axis; an index may be smaller than the tensor that it indexes, so
+ * offsets are computed from coordinates. */
 #include "kernels/ref/ref.h"
 
 #include <string.h>
 
-/* Where an element of the tensor with these strides lies whose coordinates are those
- * of `index`, but `at` along the axis. */
+/* The offset of the element of a tensor with these strides that has the coordinates of `index`, except `at` along the
+ * axis. */
 static int64_t
 place (int rank, const int64_t *index, const int64_t *stride, int axis, int64_t at)
 {
@@ -60,7 +60,7 @@ combine_int (LoomScatterMode mode, int64_t old, int64_t new)
   return (mode == LOOM_SCATTER_MAX) == (new > old) ? new : old;
 }
 
-/* b: base, index and src of one shape, which fits into base but for the axis; y of the shape of base. */
+/* b: base, index and src of one shape, which is no larger than base except along the axis; y of the shape of base. */
 static LoomStatus
 scatter (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -106,8 +106,8 @@ is_less (const void *x, LoomDType dtype, int64_t i, int64_t j)
   return loom_load_int (x, i, dtype) < loom_load_int (x, j, dtype);
 }
 
-/* b: x [outer,n,inner]; y and indices [outer,n,inner]. Each element goes after all that must not follow it: an
- * insertion into the positions found so far, which lie in the output. A lane is [n] with stride inner. */
+/* b: x [outer,n,inner]; y and indices [outer,n,inner]. Inserts each element into the sorted elements before it, which
+ * are in the output, after all that must not follow it. A lane is [n] with stride inner. */
 static LoomStatus
 sort (const RefKernel *k, void *const *b, LoomMessage *message)
 {

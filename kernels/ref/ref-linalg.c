@@ -1,4 +1,4 @@
-/* cholesky, triangular_solve, solve, det, cofactor: one matrix of a batch after the other (kernels/linalg.inc.h). */
+/* cholesky, triangular_solve, solve, det, cofactor: one matrix of a batch after another (kernels/linalg.inc.h). */
 #include "kernels/ref/ref.h"
 
 #include <math.h>

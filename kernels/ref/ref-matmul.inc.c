@@ -33,18 +33,18 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
 
             for (int64_t d = 0; d < depth; d++)
               sum += (double)pa[at->trans_a ? d * m + i : i * depth + d] * pb[at->trans_b ? j * depth + d : d * n + j];
-            /* Rounded first: a product with its activation has the bits of the two one after the other. */
+            /* Rounded first, so that a product with its activation has the bits of the two instructions. */
             py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, (T)sum, 0, 0, 0);
             if (at->slope != LOOM_SCALAR_ID) /* kernels/product.h */
               py[(q * m + i) * n + j]
                   = FN (ref_scalar) (at->slope, (T)sum, ((const T *)b[2])[(q * m + i) * n + j], 0, 0);
           }
     }
-  if (k->n_out == 2) /* likewise */
+  if (k->n_out == 2) /* the same header */
     {
       const T *from = b[at->sum_b];
       const int64_t length = at->sum_b ? n : m;
-      const bool apart = at->sum_b ? !at->trans_b : at->trans_a; /* whose inner axis is the first */
+      const bool apart = at->sum_b ? !at->trans_b : at->trans_a; /* the inner axis is the first one */
 
       for (int64_t i = 0; i < length; i++)
         {

@@ -1,5 +1,5 @@
-/* Primitives that move or write elements without arithmetic: copy, permute, expand,
- * slice, pad, concat, move, fill, iota.
+/* Primitives that copy or write elements without arithmetic: copy, permute, expand, slice, pad, concat, move, fill,
+ * iota.
  *
  * They work on bytes of any element type; only copy, fill and iota convert. */
 #include "kernels/move.h"
@@ -103,7 +103,7 @@ pad (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Inputs differ along a->axis alone; y has them one after the other. */
+/* Inputs differ only along a->axis; y has them one after another. */
 static LoomStatus
 concat (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -125,7 +125,7 @@ concat (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* Each part, of its own shape, from its operand to its places in y. */
+/* Copies each part, of its own shape, from its operand to its positions in y. */
 static LoomStatus
 move (const RefKernel *k, void *const *b, LoomMessage *message)
 {

@@ -39,7 +39,7 @@ FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* y [N, C, area] from statistics [C] that are given. */
+/* y [N, C, area] from given statistics [C]. */
 static LoomStatus
 FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -67,7 +67,7 @@ FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The part of g that passes the activation after the normalisation; passed: it has. */
+/* The part of g that passes the activation after the normalisation. passed: g is that part already. */
 static double
 FN (norm_gate) (const LoomNormAttrs *a, bool passed, double g, double xhat, const T *weight, const T *bias, int64_t c)
 {
@@ -76,7 +76,7 @@ FN (norm_gate) (const LoomNormAttrs *a, bool passed, double g, double xhat, cons
   return xhat * (weight != NULL ? weight[c] : 1) + (bias != NULL ? bias[c] : 0) > 0 ? g : 0;
 }
 
-/* dr: the part of g, or of g + h, that passes where y is above 0; all are as large as the result. */
+/* dr: the part of g, or of g + h, for which y is above 0; all have the size of the result. */
 static const T *
 FN (residual_grad) (const RefKernel *k, void *const *b)
 {
@@ -164,7 +164,7 @@ FN (layer_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* With h = g·weight: dx = rstd·(h - mean(h) - x̂·mean(h·x̂)), and what goes around the norm; sums over rows for
+/* With h = g·weight: dx = rstd·(h - mean(h) - x̂·mean(h·x̂)), plus the residual around the norm; sums over rows for
  * dweight = Σ g·x̂ and dbias = Σ g. */
 static LoomStatus
 FN (layer_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)

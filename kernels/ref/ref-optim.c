@@ -1,4 +1,4 @@
-/* grad_stats and the steps of SGD and Adam, whose formulas stand in kernels/optim-formulas.h. */
+/* grad_stats and the steps of SGD and Adam, with the formulas of kernels/optim-formulas.h. */
 #include "kernels/ref/ref.h"
 
 #include "kernels/optim.h"

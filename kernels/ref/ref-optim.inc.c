@@ -47,7 +47,7 @@ FN (sgd_step) (const RefKernel *k, void *const *b, LoomMessage *message)
       for (int64_t i = 0; i < loom_desc_count (&k->in[t]); i++)
         {
           T d = g[i] * common.scale + common.decay * p[i];
-          T s0 = a->momentum && step != 1 ? buf[i] : 0; /* what lies there before the first step may be NaN */
+          T s0 = a->momentum && step != 1 ? buf[i] : 0; /* before the first step the content may be NaN */
 
           new_p[i] = a->momentum ? FN (sgd_momentum) (p[i], d, &s0, common.c)
                                  : FN (sgd) (p[i], g[i], common.scale, common.decay, common.c[0]);
@@ -58,7 +58,7 @@ FN (sgd_step) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* b: p, g of n tensors each, then lr, weight_decay, grad_scale; new p, old p at g's place, sum, finite. */
+/* b: p, g of n tensors each, then lr, weight_decay, grad_scale; new p, old p in g's memory, sum, finite. */
 static LoomStatus
 FN (sgd_step_logged) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

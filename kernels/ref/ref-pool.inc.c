@@ -62,8 +62,8 @@ FN (max_pool2d_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The window of output p along one axis of size n, cut to the input, and what its
- * mean divides by: PyTorch's avg_pool2d. */
+/* The window of output p along one axis of size n, cut to the input, and the divisor of its mean: PyTorch's
+ * avg_pool2d. */
 static int64_t
 FN (window) (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, bool count_pad, int64_t *from,
              int64_t *to)

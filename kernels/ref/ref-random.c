@@ -1,5 +1,5 @@
 /* random: Philox numbers, uniform, normal, exponential, masks or integers (kernels/philox.h). Normal and exponential
- * ones are those of kernels/draw.h in f32, and in f64 libm's, which those are tested against. */
+ * numbers are those of kernels/draw.h in f32; in f64 they are computed with libm, as a reference for the former. */
 #include "kernels/ref/ref.h"
 #include "kernels/draw.h"
 
@@ -19,7 +19,7 @@ draw (LoomRandomKind kind, const uint32_t word[4], int64_t i)
   return y[i & 1];
 }
 
-/* The number of element `at` of y, by the places at b[2] where there are some. */
+/* The number of element `at` of y, by the positions b[2] if there are any. */
 static int64_t
 number_of (const RefKernel *k, void *const *b, int64_t at)
 {

@@ -1,6 +1,6 @@
-/* reduce and argreduce: each output element walks its own inputs.
+/* reduce and argreduce: each output element visits its own inputs.
  *
- * Sums are taken in double (i64 in i64) so that f32 results are as good as they can be. */
+ * Sums are in double (i64 in i64), so that f32 results are as accurate as possible. */
 #include "kernels/ref/ref.h"
 
 #include <math.h>

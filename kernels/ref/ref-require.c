@@ -1,5 +1,5 @@
-/* require: hands its operand on where a condition holds everywhere, and says where it does not. update_gate: lets a
- * step write where its numbers are finite. */
+/* require: copies its operand if a condition holds everywhere, and otherwise reports the first element for which it
+ * does not hold. update_gate: lets a step write if its numbers are finite. */
 #include "kernels/ref/ref.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ const RefPrimitive ref_require = {
   .n_inplace = 1,
 };
 
-/* b: finite and tolerated; go and sound: scalars all. */
+/* b: finite and tolerated; go and sound: all scalars. */
 #define GATE(name, T)                                                                                                  \
   static LoomStatus name (const RefKernel *k, void *const *b, LoomMessage *message)                                    \
   {                                                                                                                    \

@@ -1,8 +1,8 @@
-/* The loops of softmax and cross-entropy for type T. A tensor is seen as
- * [outer, n, inner] around the axis of the classes. */
+/* The loops of softmax and cross-entropy for type T. A tensor is viewed as [outer, n, inner] around the axis of the
+ * classes. */
 
-/* log Σ exp over row [n] with stride inner; max gets the largest, so that no
- * exponential overflows. A row of -inf alone gives -inf. */
+/* log Σ exp over row [n] with stride inner; *max receives the largest element, so that no exponential overflows. A row
+ * of only -inf results in -inf. */
 static double
 FN (log_sum_exp) (const T *row, int64_t n, int64_t inner)
 {

@@ -1,4 +1,4 @@
-/* The optimisers of kernels/optim.h in plain loops: one loop for all, which asks a table for the formula. */
+/* The optimisers of kernels/optim.h in plain loops: one loop for all, with the formula from a table. */
 #include "kernels/ref/ref.h"
 
 #include "kernels/optim.h"

@@ -6,7 +6,7 @@ typedef T (*FN (Formula)) (T p, T d, T *s0, T *s1, T *s2, const T *c);
 
 static const struct
 {
-  FN (Formula) step, measure; /* measure: of those with a trust ratio */
+  FN (Formula) step, measure; /* measure: of optimisers with a trust ratio */
   Rates rates;
   Trust trust;
 } FN (formula)[LOOM_N_FORMULAS] = {
@@ -49,7 +49,7 @@ FN (optim_step) (const RefKernel *k, void *const *b, LoomMessage *message)
           for (int64_t i = 0; i < count; i++)
             state[s][i] = ((const T *)b[(2 + s) * n + t])[i];
         }
-      /* Twice at most: to measure, and to step. */
+      /* At most two passes: to measure, and to step. */
       for (int pass = FN (formula)[which].measure != NULL ? 0 : 1; pass < 2; pass++)
         {
           for (int64_t i = 0; i < count; i++)

@@ -1,9 +1,8 @@
-/* Private to kernels/ref: what a reference kernel is made of.
+/* Private to kernels/ref: the struct of a reference kernel and the table of primitives.
  *
- * A primitive is one const RefPrimitive in the file of its family; ref-backend.c
- * lists them. A kernel is only a copy of its spec and the function that works on
- * it. Loops that exist for float and double stand once in a file NAME.inc.c, which
- * the family file includes twice with T and FN defined. */
+ * A primitive is one const RefPrimitive in the file of its family; ref-backend.c lists them. A kernel is only a copy of
+ * its spec and a function. Loops for float and double are written once in a file NAME.inc.c, which the family file
+ * includes twice with T and FN defined. */
 #ifndef LOOM_REF_H
 #define LOOM_REF_H
 
@@ -30,11 +29,10 @@ typedef struct
 {
   const char *name;
   size_t attrs_size;
-  /* The function for this spec, NULL when there is none. Called after the checks
-   * that hold for all. */
+  /* The function for this spec; NULL if there is none. Called after the checks that all primitives need. */
   RefWork (*choose) (const LoomKernelSpec *spec);
-  /* Output o may lie at input o's address for every o below this, where the two
-   * have one size: true of loops that read an element before they write it. */
+  /* Output o may have the memory of input i for every o below this, if both have the same size: true for loops that
+   * read an element before they write it. */
   int n_inplace;
   bool mixed_floats; /* operands may have different floating types */
 } RefPrimitive;

@@ -91,15 +91,24 @@ static const Rule rules[] = {
     { "engine/core/", "engine/interop/", "kernels/comm.h", "kernels/philox.h" },
     { "gtk/", "gdk/", "adwaita", "cairo", "pango/", "libxml/", "cuda" },
     { "gtk_", "gdk_display", "adw_", "cairo_", "xml", "dnnl_", "cuda" } },
-  { "engine/train",
+  { "engine/infer",
     { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/interop/", "engine/ops/",
       "engine/net/", "engine/recipe/", "engine/plan/", "engine/run/" },
+    { NO_GUI_HEADERS, "libxml/", "cuda" },
+    { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/train",
+    { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/interop/", "engine/ops/",
+      "engine/net/", "engine/recipe/", "engine/plan/", "engine/run/", "engine/infer/" },
     { NO_GUI_HEADERS, "libxml/", "cuda" },
     { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/dist",
     { "engine/core/", "kernels/comm.h" },
     { NO_GUI_HEADERS, "libxml/", "cuda", "mpi" },
     { NO_GUI, "xml", "dnnl_", "cuda", "MPI_" } },
+  { "engine/api",
+    { "engine/loom.h" },
+    { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" },
+    { NO_GUI, "dnnl_", "cuda" } },
   { "engine", { "engine/" }, { NO_GUI_HEADERS, "cuda" }, { NULL } },
   { "ui/scene", { "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
   { "ui/layout", { "ui/scene/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
@@ -130,9 +139,12 @@ static const Rule rules[] = {
   { "ui/start", { "ui/scene/", "ui/drawing/", "ui/charts/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/window", { "ui/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui", { "engine/loom.h" }, { NULL }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
-  { "app/gradloom-studio", { "ui/", "app/truncated.h", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
+  { "app/shared", { "engine/loom.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+  /* The laboratory knows no header of the product, nor the product one of the laboratory. */
+  { "app/lab", { "app/shared/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+  { "app/gradloom-studio", { "ui/", "app/shared/truncated.h", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
   { "app",
-    { "engine/loom.h", "data/", "ui/drawing/studio-picture.h", "ui/layout/studio-layout.h" },
+    { "app/shared/", "engine/loom.h", "data/", "ui/drawing/studio-picture.h", "ui/layout/studio-layout.h" },
     { NO_GUI_HEADERS, "cuda" },
     { NO_GUI, "dnnl_", "cuda" } },
 };
@@ -226,8 +238,6 @@ is_generated (const Rule *rule, const char *header)
 static char *
 check_include (const Rule *rule, const char *target, gboolean quoted)
 {
-  g_autofree char *own = g_strconcat (rule->box, "/", NULL);
-
   if (!quoted)
     return has_prefix_of (target, rule->system, G_N_ELEMENTS (rule->system))
                ? g_strdup_printf ("%s must not know <%s>", rule->box, target)
@@ -245,7 +255,7 @@ check_include (const Rule *rule, const char *target, gboolean quoted)
   if (strchr (target, '/') == NULL)
     return is_generated (rule, target) ? NULL
                                        : g_strdup_printf ("\"%s\" has no folder: write its path from the root", target);
-  if (g_str_has_prefix (target, own) || may_include (rule, target))
+  if (rule_of (target) == rule || may_include (rule, target))
     return NULL;
   return g_strdup_printf ("%s must not know \"%s\"", rule->box, target);
 }
@@ -535,22 +545,25 @@ needed_libraries (const char *program)
   return output;
 }
 
-/* The command line starts where there is no GTK and no CUDA. */
+/* The command line and the laboratory start where there is no GTK and no CUDA. */
 static void
 test_command_line_links (void)
 {
+  static const char *const programs[] = { "gradloom", "lab/gradloom-lab" };
+  static const char *const refused[] = { "libgtk", "libadwaita", "libcuda", "libcublas", "libmpi" };
   g_autofree char *build = root_of ("GRADLOOM_BUILD_ROOT");
-  g_autofree char *program = g_build_filename (build, "app", "gradloom", NULL);
-  g_autofree char *needed = NULL;
 
-  g_assert_true (g_file_test (program, G_FILE_TEST_IS_EXECUTABLE));
-  needed = needed_libraries (program);
-  g_assert_nonnull (strstr (needed, "NEEDED"));
-  g_assert_null (strstr (needed, "libgtk"));
-  g_assert_null (strstr (needed, "libadwaita"));
-  g_assert_null (strstr (needed, "libcuda"));
-  g_assert_null (strstr (needed, "libcublas"));
-  g_assert_null (strstr (needed, "libmpi"));
+  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
+    {
+      g_autofree char *program = g_build_filename (build, "app", programs[i], NULL), *needed = NULL;
+
+      g_assert_true (g_file_test (program, G_FILE_TEST_IS_EXECUTABLE));
+      needed = needed_libraries (program);
+      g_assert_nonnull (strstr (needed, "NEEDED"));
+      for (guint k = 0; k < G_N_ELEMENTS (refused); k++)
+        if (strstr (needed, refused[k]) != NULL)
+          g_error ("%s is linked with %s", programs[i], refused[k]);
+    }
 }
 
 /* Only the programs end a process: below app/ and tests/ nothing calls exit or abort. */
@@ -579,27 +592,43 @@ test_no_exit (void)
     }
 }
 
-/* op-NAME.c defines loom_op_NAME, a const LoomOp. A function of that name in a shared file would link only until
- * somebody adds the operator, so the names of operators and of functions must not meet. */
+/* The names of all operators, by the rows of engine/ops/op-*.c: a set of char *. (transfer full) */
+static GHashTable *
+find_operators (const char *root)
+{
+  static const char *const suffixes[] = { ".c", NULL };
+  g_autofree char *folder = g_build_filename (root, "engine", "ops", NULL);
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GRegex) row = g_regex_new ("^const LoomOp loom_op_(\\w+) =", G_REGEX_MULTILINE, 0, NULL);
+  GHashTable *operators = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  collect (folder, files, suffixes);
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autofree char *text = NULL;
+      g_autoptr (GMatchInfo) match = NULL;
+
+      g_assert_true (g_file_get_contents (files->pdata[i], &text, NULL, NULL));
+      for (g_regex_match (row, text, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
+        g_hash_table_add (operators, g_match_info_fetch (match, 1));
+    }
+  g_assert_cmpuint (g_hash_table_size (operators), >, 200);
+  return operators;
+}
+
+/* An operator is loom_op_NAME, a const LoomOp. A function of that name in a shared file would link only until somebody
+ * adds the operator, so the names of operators and of functions must not meet. */
 static void
 test_operator_names (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"), *folder = g_build_filename (root, "engine", NULL);
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GHashTable) operators = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) operators = find_operators (root);
   g_autoptr (GRegex) function = g_regex_new ("\\bloom_op_([a-z0-9_]+) \\(", 0, 0, NULL);
   guint wrong = 0, functions = 0;
 
   collect (folder, files, suffixes);
-  for (guint i = 0; i < files->len; i++)
-    {
-      g_autofree char *name = g_path_get_basename (g_ptr_array_index (files, i));
-
-      if (g_str_has_prefix (name, "op-") && g_str_has_suffix (name, ".c"))
-        g_hash_table_add (operators, g_strndup (name + 3, strlen (name) - 5));
-    }
-  g_assert_cmpuint (g_hash_table_size (operators), >, 200);
   for (guint i = 0; i < files->len; i++)
     {
       const char *path = g_ptr_array_index (files, i);
@@ -634,12 +663,11 @@ test_operators_by_name (void)
   static const char *const words[]
       = { "input",     "output",    "constant", "shape", "norm", "all",  "any",   "dot",  "full",  "sum",
           "threshold", "parameter", "split",    "min",   "max",  "sqrt", "floor", "ceil", "round", NULL };
-  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"), *ops = g_build_filename (root, "engine", "ops", NULL);
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GPtrArray) operators = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GHashTable) operators = find_operators (root);
   guint wrong = 0;
 
-  collect (ops, operators, suffixes);
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
     {
       g_autofree char *folder = g_build_filename (root, folders[i], NULL);
@@ -651,17 +679,15 @@ test_operators_by_name (void)
     {
       const char *path = g_ptr_array_index (files, i);
       g_autofree char *text = NULL;
+      GHashTableIter iter;
+      const char *name;
 
       g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-      for (guint k = 0; k < operators->len; k++)
+      g_hash_table_iter_init (&iter, operators);
+      while (g_hash_table_iter_next (&iter, (gpointer *)&name, NULL))
         {
-          g_autofree char *base = g_path_get_basename (operators->pdata[k]), *name = NULL, *literal = NULL,
-                          *pattern = NULL;
+          g_autofree char *literal = g_strdup_printf ("\"%s\"", name), *pattern = NULL;
 
-          if (!g_str_has_prefix (base, "op-") || !g_str_has_suffix (base, ".c"))
-            continue;
-          name = g_strndup (base + 3, strlen (base) - 5);
-          literal = g_strdup_printf ("\"%s\"", name);
           if (g_strv_contains (words, name) || strstr (text, literal) == NULL)
             continue;
           /* Members of --json may be called as operators are; a comparison means one. */
@@ -885,7 +911,7 @@ static void
 test_primitives_by_name (void)
 {
   static const char *const suffixes[] = { ".c", ".h", NULL };
-  static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/train" };
+  static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/infer", "engine/train" };
   static const char *const pattern_passes[] = { "plan-transpose.c",
                                                 "plan-class-axis.c",
                                                 "plan-concat.c",
@@ -912,8 +938,9 @@ test_primitives_by_name (void)
       = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|node_kernel)";
   static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";
   static const char *const by_bytes = "memcmp \\([^;]*attrs";
-  /* A table of what each primitive does along the places of a text, and the factory of the kernels of collectives. */
-  static const char *const by_table[] = { "program-sequence.c", "plan-collective.c", NULL };
+  /* A table of what each primitive does along the positions of a sequence, and the factory of the kernels of
+   * collectives. */
+  static const char *const by_table[] = { "loom-position-mixing.c", "plan-collective.c", NULL };
   g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
   g_autoptr (GRegex) names = g_regex_new (by_name, 0, 0, NULL);
   g_autoptr (GRegex) addresses = g_regex_new (by_address, 0, 0, NULL);

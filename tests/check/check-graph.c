@@ -1,7 +1,7 @@
 /* Plans and checks all programs of a graph; see the header. */
 #include "tests/check/check-graph.h"
 
-#include "app/listing.h"
+#include "app/shared/listing.h"
 #include "engine/check/loom-check.h"
 
 #include <string.h>

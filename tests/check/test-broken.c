@@ -149,6 +149,22 @@ make_one_stream (void)
   return p;
 }
 
+/* A draw and, in a recomputation, one of another stream. */
+static LoomProgram *
+make_recomputed (void)
+{
+  LoomProgram *p = loom_program_new ();
+  LoomValue a, b;
+
+  loom_program_set_origin (p, "a", NULL);
+  a = draw (p, 5);
+  loom_program_set_recomputation (p, 1);
+  b = loom_unary (p, LOOM_SCALAR_EXP, draw (p, 6));
+  loom_program_set_recomputation (p, 0);
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, a, b));
+  return p;
+}
+
 /* ---- plans ----------------------------------------------------------------------- */
 
 static LoomPlanInstr *
@@ -434,6 +450,20 @@ break_statistics (LoomPlan *plan)
   ((guint *)gate->value)[0] = gate->value[1];
 }
 
+/* A loop without the memory of its body. */
+static void
+break_body (LoomPlan *plan)
+{
+  instr_at (plan, find (plan, "scan"))->kernel->scratch_bytes = 64;
+}
+
+/* A sum over other axes, whose result is larger. */
+static void
+break_size (LoomPlan *plan)
+{
+  ((LoomReduceAttrs *)spec_of (plan, find (plan, "reduce"))->attrs)->axes = 0;
+}
+
 /* ---- random numbers and determinism ------------------------------------------------------ */
 
 static void
@@ -533,6 +563,8 @@ static const Case cases[] = {
   { "memory/scratch", LOOM_CHECK_MEMORY, make_adam, break_scratch },
   { "memory/setup", LOOM_CHECK_MEMORY, make_adam, break_setup },
   { "memory/update", LOOM_CHECK_MEMORY, make_adam, break_update },
+  { "memory/size", LOOM_CHECK_MEMORY, make_adam, break_size },
+  { "memory/body", LOOM_CHECK_MEMORY, make_loop, break_body },
   { "state/gate", LOOM_CHECK_STATE, make_adam, break_gate },
   { "state/twice", LOOM_CHECK_STATE, make_adam, break_twice },
   { "state/never", LOOM_CHECK_STATE, make_adam, break_never },
@@ -547,6 +579,7 @@ static const Case cases[] = {
   { "random/tf32", LOOM_CHECK_RANDOM, make_adam, break_tf32 },
   { "random/iterations", LOOM_CHECK_RANDOM, make_same_draws, NULL },
   { "random/one-stream", LOOM_CHECK_RANDOM, make_one_stream, NULL },
+  { "random/recomputed", LOOM_CHECK_RANDOM, make_recomputed, NULL },
   { "forecast/arena", LOOM_CHECK_FORECAST, make_adam, break_arena },
   { "forecast/peak", LOOM_CHECK_FORECAST, make_adam, break_peak },
   { "forecast/owners", LOOM_CHECK_FORECAST, make_adam, break_owners },

@@ -236,6 +236,20 @@ test_other_program (void)
   ranks.plan[1] = kept;
 }
 
+/* One rank keeps the shard of another. */
+static void
+test_other_shard (void)
+{
+  g_auto (Ranks) ranks = { 0 };
+  guint i = 0;
+
+  ranks_divide (&ranks, LOOM_SHARDS_GRADIENTS);
+  while (g_strcmp0 (instr_at (ranks.plan[1], i)->primitive, "reduce_scatter") != 0)
+    i++;
+  ((LoomReduceScatterAttrs *)instr_at (ranks.plan[1], i)->spec->attrs)->rank = 0;
+  assert_refused (&ranks, "rank 1, instruction * it keeps shard 0 of 2, and the rank is number 1 of 2");
+}
+
 /* Plans of one rank twice. */
 static void
 test_same_rank (void)
@@ -358,6 +372,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/ranks/fit", test_fit);
   g_test_add_func ("/check/ranks/other-order", test_other_order);
   g_test_add_func ("/check/ranks/other-program", test_other_program);
+  g_test_add_func ("/check/ranks/other-shard", test_other_shard);
   g_test_add_func ("/check/ranks/same-rank", test_same_rank);
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
     {

@@ -45,6 +45,15 @@ has_order_fault (const LoomCheckReport *report)
   return FALSE;
 }
 
+static gboolean
+has_sends (const LoomPlan *plan)
+{
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    if (loom_plan_instr (plan, i)->is_send)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 test_right (void)
 {
@@ -53,6 +62,22 @@ test_right (void)
 
   g_assert_true (loom_check_plan (plan, NULL, report));
   g_assert_cmpuint (report->n_pairs, >, 0);
+}
+
+/* Without the pass the host makes the copies, so no other lane is left. */
+static void
+test_by_the_host (void)
+{
+  g_autoptr (LoomPlan) plan = make_plan (), other = NULL;
+  g_autoptr (LoomCheckReport) report = loom_check_report_new ();
+  g_autoptr (GError) error = NULL;
+
+  other = loom_plan_new (loom_plan_program (plan), devices, &(LoomPlanOptions){ .device = "cuda:0", .no_sends = TRUE },
+                         &error);
+  g_assert_no_error (error);
+  g_assert_true (loom_check_plan (other, NULL, report));
+  g_assert_true (has_sends (plan));
+  g_assert_false (has_sends (other));
 }
 
 static void
@@ -102,6 +127,7 @@ TEST_FILE (argc, argv)
       return 77;
     }
   g_test_add_func ("/check/sends/right", test_right);
+  g_test_add_func ("/check/sends/by-the-host", test_by_the_host);
   g_test_add_func ("/check/sends/no-wait", test_no_wait);
   g_test_add_func ("/check/sends/later-copy", test_later_copy);
   g_test_add_func ("/check/sends/staging", test_staging);

@@ -25,7 +25,7 @@ test_misspelt (void)
   cli_expect (1, "“nosie”. Did you mean “noise”?", "run", "g.xml", "--out", "fc=o.npy");
   cli_write ("g.xml", HEAD "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"32\"/>\n" LAYERS TAIL);
   cli_expect (0, NULL, "check", "g.xml");
-  cli_expect (1, "“turnz”. Did you mean “turns”?", "train", "g.xml", "--set", "data.turnz=1");
+  cli_expect (2, "“turnz”. Did you mean “turns”?", "train", "g.xml", "--set", "data.turnz=1");
 }
 
 /* An option may be an expression over the arguments of the module that it stands in, for training as for checks. */

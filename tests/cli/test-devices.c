@@ -453,7 +453,7 @@ test_passes (void)
   g_auto (CliResult) wide = cli ("plan", lenet, "--device", "ref", "--precision", "f64", NULL);
   g_assert_cmpint (wide.status, ==, 0);
   g_assert_nonnull (strstr (wide.out, "f64["));
-  cli_expect (1, "needs the device “ref”, but the device is “cpu”", "plan", lenet, "--device", "cpu", "--precision",
+  cli_expect (2, "needs the device “ref”, but the device is “cpu”", "plan", lenet, "--device", "cpu", "--precision",
               "f64");
 }
 

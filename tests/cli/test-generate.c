@@ -193,7 +193,7 @@ test_refused (void)
 
   cli_expect (1, "“--prompt” has the character “d”", "generate", "round", "--prompt", "d");
   cli_expect (2, "--prompt takes a text that is not empty", "generate", "round", "--prompt", "");
-  cli_expect (2, "--temperature takes a number from 0, not “-1”", "generate", "round", "--temperature", "-1");
+  cli_expect (2, "--temperature takes 0 or a positive number, not “-1”", "generate", "round", "--temperature", "-1");
   cli_expect (2, "--tokens takes a positive number", "generate", "round", "--tokens", "0");
   cli_expect (2, "--stop takes a text that is not empty", "generate", "round", "--stop", "");
   cli_expect (2, "is a graph without trained weights", "generate", "round.xml");

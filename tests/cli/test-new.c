@@ -202,7 +202,7 @@ test_refused (void)
   cli_expect (2, "--list shows the data sets", "new");
   cli_expect (2, "no network “resnet”", "new", "--data", "xor", "--net", "resnet");
   cli_expect (2, "write NAME=VALUE", "new", "--data", "xor", "noise");
-  cli_expect (1, "Did you mean “noise”", "new", "--data", "xor", "nose=1");
+  cli_expect (2, "Did you mean “noise”", "new", "--data", "xor", "nose=1");
   cli_expect (1, "none.csv", "new", "--data", "csv", "path=none.csv", "target=y");
 }
 

@@ -214,8 +214,8 @@ test_bad_files (void)
   cli_expect (2, "--range", "predict", "halves", "--range", "1", "left.png");
   cli_expect (2, "--top", "predict", "halves", "--top", "0", "left.png");
   cli_expect (1, "There is no run", "predict", "/tmp", "left.png");
-  cli_expect (1, "nothing", "predict", "halves", "--output", "nothing", "left.png");
-  cli_expect (1, "depends on “data.y” too", "predict", "halves", "--output", "loss", "left.png");
+  cli_expect (2, "nothing", "predict", "halves", "--output", "nothing", "left.png");
+  cli_expect (2, "depends on “data.y” too", "predict", "halves", "--output", "loss", "left.png");
   cli_expect (1, "none.safetensors", "predict", "halves", "--weights", "none.safetensors", "left.png");
 }
 

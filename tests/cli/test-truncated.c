@@ -1,6 +1,6 @@
 /* A mapped file that becomes shorter while it is read: a sentence with its name, and the exit status that was chosen.
  */
-#include "app/truncated.h"
+#include "app/shared/truncated.h"
 #include "tests/test-program.h"
 
 #include "engine/core/loom-file.h"

@@ -3,7 +3,7 @@
 # "here" is the root of the tree.
 
 # Below the build folder. The tests of the CPU among them tell whether the machine itself is sound.
-programs="app/gradloom tests/cuda/card-info tests/test-kernels tests/kernels/test-kernels-draw tests/test-cuda
+programs="app/gradloom app/lab/gradloom-lab tests/cuda/card-info tests/test-kernels tests/kernels/test-kernels-draw tests/test-cuda
  tests/test-run tests/bench/bench-race"
 # shellcheck disable=SC2034 # on-device and carry read it
 modules=kernels/cuda/loom-cuda.so

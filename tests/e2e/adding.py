@@ -3,7 +3,7 @@ that is dropped on a wire; and the search at the pointer."""
 import os
 import sys
 
-from drawing import found_row
+from drawing import found_row, search
 from studio import Report, Studio, inside, middle
 
 MOST_KEYS = 25
@@ -154,9 +154,7 @@ def library(t, s, wire):
     """A module of the library is searched, dragged and typed like a layer."""
     g = s.look()
     before, cards = sorted(g.wires), set(g.cards)
-    search = [r for k, n, r in g.widgets if "Search" in k and r[0] < g.canvas[0]]
-    s.click(search[0], 3)
-    s.type("residual")
+    search(s, "residual")
     row = found_row(s, "Residual block")
     s.drag(middle(row), wire)
     g = s.wait("inserted", lambda g: len(g.wires) == 3, 2)
@@ -205,7 +203,7 @@ def quick_fix(t, path):
         s.press("1 to do")
         s.wait("the list of faults", lambda g: g.popover(), 2)
         s.key("Tab", "Return")  # the row, and the first of its buttons
-        s.wait("the list of data", lambda g: g.popover() and not g.find("1 to do", kind="popover"), 2)
+        s.wait("the list of data", lambda g: g.popover() and g.typing() is not None, 2)
         s.type("xor")
         s.key("Return")
         g = s.wait("chosen", lambda g: "data" not in g.faults, 2)

@@ -59,8 +59,8 @@ def arranging(t, s, g):
 def aligning(t, s, g):
     s.select("x")
     s.hold("shift")
-    s.click(g.cards["fc"])
-    s.click(g.cards["sum"])
+    s.press_card("fc")
+    s.press_card("sum")
     s.release("shift")
     s.command("align left")
     a = s.still("aligned", lambda m: "x" in m.cards and abs(m.cards["x"][0] - m.cards["fc"][0]) < 1)

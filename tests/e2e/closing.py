@@ -20,7 +20,7 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
   <wire from="fc" to="act"/>
   <wire from="act" to="loss.input"/>
   <wire from="data.y" to="loss.target"/>
-  <train loss="loss" optimizer="adam" lr="0.01" epochs="20000"/>
+  <train loss="loss" optimizer="adam" lr="0.01" epochs="10000000"/>
 </graph>
 """
 
@@ -46,7 +46,7 @@ def read(path):
 
 
 def close(s, g=None):
-    s.click((g or s.look()).find("Close")[0])
+    s.press("Close")
 
 
 def ended(s, seconds=3):
@@ -107,6 +107,7 @@ def edited(t, s):
     answer(s, g, "Cancel")
     g = s.wait("still there", lambda g: len(g.cards) == 3 and g.has("Edited"), 1)
     close(s, g)
+    question(s, "Save changes")
     s.key("ctrl+q", "Escape")
     g = s.wait("still there", lambda g: len(g.cards) == 3 and g.has("Edited"), 1)
     t.ok(True, "Cancel and Escape keep the window as it was")

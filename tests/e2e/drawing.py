@@ -9,14 +9,16 @@ from studio import Report, Studio, middle
 EVERYWHERE = ("Input", "Dataset")
 
 
+def search(s, text):
+    """Types into the palette's search."""
+    s.fill("the search", lambda g: next(r for k, n, r in g.widgets if "Search" in k and r[0] < g.canvas[0]), text)
+
+
 def drop(s, title, x, y):
     """Searches the palette for a layer and drags it to a point of the canvas."""
     g = s.look()
     before = set(g.cards)
-    search = [r for k, n, r in g.widgets if "Search" in k and r[0] < g.canvas[0]]
-    s.click(search[0], 3)
-    s.key("ctrl+a", "BackSpace")
-    s.type(title)
+    search(s, title)
     s.drag(middle(found_row(s, title)), (g.canvas[0] + x, g.canvas[1] + y))
     g = s.wait("card of " + title, lambda g: len(g.cards) == len(before) + 1, 2)
     return (set(g.cards) - before).pop()
@@ -50,9 +52,7 @@ def set_parameter(s, card, label, value):
     right = g.canvas[0] + g.canvas[2]
     g = s.wait("settings of " + (card or "the training"),
                lambda g: g.find(label, x0=right) and g.state["selected"] == (card or "-"), 2)
-    s.enter(label, lambda g: (right + 204, middle(g.find(label, x0=right)[0])[1], 0, 0))
-    s.key("ctrl+a")
-    s.type(value)
+    s.fill(label, lambda g: g.value_place(label), value)
     s.key("Return")
     s.wait("%s of %s" % (value, label), lambda g: g.find(value, x0=right), 2)
 
@@ -77,9 +77,9 @@ def body(t):
         g = s.wait("no fault", lambda g: g.number("faults") == 0, 2)
         t.ok(all(w[2] for w in g.wires), "four wires by dragging, each with its shape: %s" % [w[2] for w in g.wires])
 
-        set_parameter(s, None, "Epochs", "3000")
+        set_parameter(s, None, "Epochs", "3000000")
         g = s.look()
-        t.ok(g.number("faults") == 0, "training settings without a card selected: 3000 epochs")
+        t.ok(g.number("faults") == 0, "training settings without a card selected: 3,000,000 epochs")
         s.press("Train")
         g = s.wait("first point", lambda g: g.number("points") >= 1, 2)
         first = g.number("points")
@@ -96,7 +96,7 @@ def body(t):
         g = s.wait("goes on", lambda g: g.number("step") > float(still), 2)
         s.key("ctrl+shift+period")
         g = s.wait("stopped", lambda g: g.state["run"] == "stopped", 2)
-        t.ok(g.number("step") < 3000 * 16, "the run stops when asked, at step " + g.state["step"])
+        t.ok(g.number("step") < 3000000 * 16, "the run stops when asked, at step " + g.state["step"])
 
         s.key(*["ctrl+z"] * 40)
         g = s.wait("empty again", lambda g: not g.cards, 2)

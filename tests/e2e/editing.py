@@ -130,7 +130,7 @@ def menus(t, s, g):
 def grouping(t, s, g):
     s.select("fc")
     s.hold("shift")
-    s.click(g.cards["act"])
+    s.press_card("act")
     s.release("shift")
     s.key("ctrl+g")
     g = s.wait("module", lambda g: "block" in g.cards and "fc" not in g.cards, 2)

@@ -84,9 +84,7 @@ def body(t):
 
         s.key("Escape")
         set_parameter(s, None, "Batch size", "100")
-        g = s.look()
-        right = g.canvas[0] + g.canvas[2]
-        s.click((right + 265, middle(g.find("Method", x0=right)[0])[1]))
+        s.click(s.standing("the method", lambda g: (g.right() + 265, middle(g.find("Method", x0=g.right())[0])[1], 0, 0)))
         s.wait("the list of methods", lambda g: g.popover(), 2)
         s.key("Down", "Return")
         s.wait("the list's end", lambda g: not g.popover(), 2)

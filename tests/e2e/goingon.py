@@ -32,7 +32,7 @@ def stopped(t, s, path):
 def elsewhere(t, s):
     """On another device than it began on."""
     before = s.look()
-    s.click(before.find("CPU · ", exact=False)[0])
+    s.press("CPU · ", exact=False)
     s.wait("the list of devices", lambda g: g.popover(), 2)
     s.key("Up", "Return")  # the last: the plain loops of ref, or a card
     s.wait("chosen", lambda g: not g.find("CPU · ", exact=False), 2)
@@ -59,8 +59,10 @@ def shown(t, s):
 
 
 def left(t, s, path):
-    s.click(s.look().find("Learning rate")[-1])  # the panel's field: the label gives it the focus
+    # The panel's field: the label gives it the focus.
+    s.click(s.standing("the label of the rate", lambda g: g.find("Learning rate")[-1]))
     s.key("ctrl+shift+r")
+    s.wait("the field", lambda g: g.typing() is not None, 2)
     s.type("0.5")
     s.key("Return")
     g = s.wait("rate", lambda g: g.number("marks") > 0 and g.find("0.5"), 2)

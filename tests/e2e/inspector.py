@@ -61,10 +61,11 @@ def end_of_pane(t, s, last):
 def choose(t, s, folder):
     with open(os.path.join(folder, "table.csv"), "w") as f:
         f.write("a,b,label\n1,2,0\n2,1,1\n")
-    g = s.look()
-    button = [r for k, n, r in g.widgets if k == "GtkButton" and n == "Choose a file" and inside(r, pane(g))]
-    t.ok(len(button) == 1, "a path has a button that chooses a file, and nothing else has")
-    s.click(button[0])
+    def buttons(g):
+        return [r for k, n, r in g.widgets if k == "GtkButton" and n == "Choose a file" and inside(r, pane(g))]
+
+    t.ok(len(buttons(s.look())) == 1, "a path has a button that chooses a file, and nothing else has")
+    s.click(s.standing("the button", lambda g: buttons(g)[0]))
     s.choose_file(os.path.join(folder, "table.csv"), "Choose")
     s.wait("chosen", lambda g: g.find("table.csv", x0=pane(g)[0]), 3)
     t.ok(True, "and writes it from the graph's folder on: table.csv")

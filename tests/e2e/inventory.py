@@ -32,7 +32,7 @@ def parts(t, s):
 
 def body(t):
     with Studio("inventory") as s:
-        s.open("spirals.xml", studio.lesson("spirals").replace('<train ', '<train device="cpu:1" '))
+        s.open("spirals.xml", studio.lesson("spirals", endless=True).replace('<train ', '<train device="cpu:1" '))
         s.wait("graph", lambda g: g.cards, 5)
         s.key("ctrl+shift+b")
         name = "hidden.weight"

@@ -2,9 +2,13 @@
 import os
 import signal
 import sys
+import time
 
 import studio
 from studio import Report, Studio
+
+# Steps of the lesson's run, and the seconds that it takes at least.
+STEPS, SECONDS = 1512, 30
 
 
 def body(t):
@@ -36,13 +40,28 @@ def body(t):
         g = s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("map_step") == 1, 3)
         t.ok(g.number("step") == 1 and g.number("map_high") < 0.6, "one batch; the map is near uniform")
 
+        begin = time.monotonic()
         s.key("ctrl+Return")
-        g = s.wait("map moves", lambda g: g.state["run"] == "training" and g.number("map_step") > 5, 2)
+        g = s.wait("map moves", lambda g: g.number("map_step") > 5, 2)
         seen = set()
         g = s.wait("five pictures", lambda g: seen.add(g.state["map_step"]) or len(seen) >= 5, 2)
         t.ok(True, "the map follows: %d pictures" % len(seen))
+        most = 10 + 1.1 * (time.monotonic() - begin) * STEPS / SECONDS
+        t.ok(g.number("step") < most, "a short run is stretched, so that it still trains while one speaks: step %s, of at most %.0f"
+             % (g.state["step"], most))
+        s.key("Escape")
+        s.wait("window", lambda g: g.state["presenting"] == "0", 1)
+        with open(path, "rb") as f:
+            t.ok(f.read() == text, "the file is byte-equal")
 
-        t.ok(g.state["run"] == "training", "a short run is stretched, so that it still trains while one speaks")
+        path = s.open("endless.xml", studio.lesson("self-attention", endless=True))
+        with open(path, "rb") as f:
+            text = f.read()
+        s.wait("graph", lambda g: "attention" in g.cards, 1)
+        s.key("F11")
+        s.wait("presentation", lambda g: g.state["presenting"] == "1", 1)
+        s.key("ctrl+Return")
+        s.wait("map moves", lambda g: g.state["run"] == "training" and g.number("map_step") > 5, 2)
         s.key("l")
         s.wait("the field", lambda g: "Text" in g.state["focus"], 2)
         s.type("0.01")

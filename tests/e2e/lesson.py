@@ -28,18 +28,15 @@ def next_page(s, title):
 
 
 def train(s):
-    # A run of the graph as it was is told of as soon as that is compared.
-    g = s.wait("Restart or Train", lambda g: g.find("Restart") or g.find("Train"), 5)
-    s.press("Restart" if g.find("Restart") else "Train")
+    # A run of the graph as it was is reported as soon as that is compared.
+    s.press_one("Restart", "Train")
 
 
 def set_units(s, units):
-    s.press_card("hidden")
-    g = s.wait("inspector", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 3)
-    s.click(g.find("4", x0=g.canvas[0] + g.canvas[2])[0], 3)
-    s.key("ctrl+a")
-    s.type(units)
+    s.select("hidden")
+    s.fill("the number of units", lambda g: g.value_place("Out features"), units)
     s.key("Return")
+    s.wait("set", lambda g: ("hidden", "act", "B × " + units) in g.wires, 3)
 
 
 def body(t):
@@ -54,7 +51,7 @@ def body(t):
         shot(s, "lesson-2")
 
         next_page(s, "Without an activation")
-        s.press_card("act")
+        s.select("act")
         s.key("ctrl+x")
         s.wait("the ReLU gone, its neighbours joined", lambda g: "act" not in g.cards and g.number("faults") == 0, 5)
         train(s)
@@ -79,7 +76,7 @@ def body(t):
         s.key("Home", "Return")
         g = s.wait("the first page", lambda g: at(g, "Two spirals"), 3)
         t.ok(not done(g), "starting again goes back to the first page")
-        s.press_card("hidden")
+        s.select("hidden")
         s.wait("four units", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 3)
         t.ok(True, "and the graph to what it was")
 

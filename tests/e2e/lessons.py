@@ -21,15 +21,7 @@ def answer(text):
         def entries(g):
             return [r for k, n, r in g.widgets if k == "GtkText" and r[0] + r[2] < g.canvas[0] and r[2] > 0]
 
-        # What is below the page may just be hidden, and then the entry moves away from the pointer.
-        for _ in range(3):
-            s.click(entries(s.wait("the page's entry", entries, 3))[0])
-            s.key("ctrl+a")
-            s.type(text)
-            g = s.look()
-            if any(r in entries(g) for r in g.find(text, kind="GtkText")):
-                return
-        raise Failed("the answer %s cannot be typed" % text)
+        s.fill("the page's entry", lambda g: entries(g)[0], text)
     return act
 
 
@@ -48,10 +40,10 @@ def press_card(s, card):
         s.key("Return")
         s.wait("in sight", lambda g: within(g, card), 2)
         s.key("Escape")
-    s.press_card(card)
+    s.select(card)
     if beyond:
         s.press("Lesson")  # the search stands where it was
-        s.press_card(card)
+        s.select(card)
 
 
 def select(card):
@@ -65,26 +57,43 @@ def watch(card, gradient=False):
     return act
 
 
+def type_ranks(s, n, condition):
+    """Types into the entry next to the word, in the run panel, until condition(geometry) holds: the panel is filled again
+    while a run begins, and what was typed then is lost."""
+    def entry(g):
+        at = g.find("Ranks")[0]
+        return min((r for k, name, r in g.widgets
+                    if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
+
+    def typed(g):
+        s.fill("the number of ranks", entry, str(n))
+        s.key("Return")
+        return condition(s.look())
+    s.wait("%d ranks" % n, typed, 5)
+
+
 def ranks(n):
-    """Types into the entry next to the word, in the run panel, which is filled again while a run begins."""
     def act(s):
-        g = s.wait("the run panel", lambda g: g.find("Ranks") and g.state["run"] == "paused", 10)
-        for _ in range(5):
-            at = g.find("Ranks")[0]
-            entry = min((r for k, name, r in g.widgets
-                         if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
-            s.click(entry, 3)
-            s.key("ctrl+a")
-            s.type(str(n))
-            s.key("Return")
-            if s.look().find(str(n), kind="SpinButton"):
-                return
-        raise Failed("the ranks do not become %d" % n)
+        s.wait("the run panel", lambda g: g.find("Ranks") and g.state["run"] == "paused", 10)
+        type_ranks(s, n, lambda g: g.find(str(n), kind="SpinButton"))
     return act
 
 
 def restart(s):
     s.command("Restart Training")
+
+
+def full_speed(s):
+    """Ends the stretching of short runs to half a minute, during which the script would only wait."""
+    def speed(g):
+        at = g.find("Speed")[0]
+        return next(r for word in ("Watch", "Full speed") for r in g.find(word, kind="Label", x0=at[0])
+                    if abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8)
+
+    s.click(s.standing("the speed", speed))
+    s.wait("the list of speeds", lambda g: g.popover(), 3)
+    s.key("End", "Return")
+    s.wait("full speed", lambda g: not g.popover() and g.find("Full speed"), 3)
 
 
 def traced(words):
@@ -118,18 +127,22 @@ def step(s):
 
 
 def train(s):
-    words = ("Restart", "Resume", "Train")
-    g = s.wait("one of " + ", ".join(words), lambda g: any(g.find(word) for word in words), 5)
-    s.press(next(word for word in words if g.find(word)))
+    s.press_one("Restart", "Resume", "Train")
 
 
 def next_to(s, label, kinds, card):
-    """The widget next to a label of the right pane, scrolled to; without a card, of the training settings."""
+    """The place of the widget next to a label of the right pane, scrolled to; without a card, of the training settings."""
+    def place(g):
+        at = g.find(label, x0=right(g))[0]
+        return next((r for k, n, r in g.widgets
+                     if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8), None)
+
     if card is not None:
         press_card(s, card)
     else:
-        s.press_card("data")
+        s.select("data")
         s.key("ctrl+shift+a")
+        s.wait("nothing selected", lambda g: g.state["selected"] == "-", 3)
     s.wait("the field " + label, lambda g: g.find(label, x0=right(g)), 3)
     for _ in range(40):
         g = s.look()
@@ -140,16 +153,13 @@ def next_to(s, label, kinds, card):
         s.move(right(g) + 60, g.canvas[1] + 120)  # what is beyond the pane's edges is scrolled into it
         s.look()
         s.screen.click(4 if above else 5)
-    found = [r for k, n, r in g.widgets if k in kinds and r[0] > at[0] and abs(r[1] + r[3] / 2 - at[1] - at[3] / 2) < 8]
-    if not found:
-        raise Failed("there is nothing next to " + label)
-    return found[0]
+    return place
 
 
 def choose(label, number, word, card=None):
     """Opens the list next to a label and takes the entry of this number, from 0, which is this word."""
     def act(s):
-        s.click(next_to(s, label, ("GtkLabel",), card))
+        s.click(s.standing("the list of " + label, next_to(s, label, ("GtkLabel",), card)))
         s.wait("the list", lambda g: g.popover(), 3)
         s.key("Home", *["Down"] * number, "Return")
         s.wait("%s of %s" % (word, label), lambda g: not g.popover() and g.find(word, x0=right(g)), 3)
@@ -158,16 +168,14 @@ def choose(label, number, word, card=None):
 
 def field(label, value, card=None):
     def act(s):
-        s.click(next_to(s, label, ("GtkText", "GtkEntry"), card), 3)
-        s.key("ctrl+a")
-        s.type(value)
+        s.fill(label, next_to(s, label, ("GtkText", "GtkEntry"), card), value)
         s.key("Return")
     return act
 
 
 def type_behind(card, words):
     def act(s):
-        s.press_card(card)
+        s.select(card)
         cards = len(s.look().cards)
         s.type(words)
         s.key("Return")
@@ -214,10 +222,10 @@ LESSONS = [
     ("overfitting", [[train], [field("Samples (n)", "2000", "data"), train],
                      [field("Samples (n)", "60", "data"), field("Weight decay", "0.5"), train],
                      [type_behind("act", "dropout"), train], [nothing]]),
-    ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train],
+    ("convolution", [[answer("9")], [answer("80")], [watch("act")], [train, full_speed],
                      [field("Kernel size", "5", "conv"), field("Padding", "2", "conv")], [nothing]]),
-    ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train], [nothing]]),
-    ("several-devices", [[answer("16")], [watch("reduce1"), step], [train], [field("Value", "0", "sync"), train], [nothing]]),
+    ("transformer-block", [[answer("8")], [answer("1024")], [answer("64")], [select("residual1")], [answer("128")], [train, full_speed], [nothing]]),
+    ("several-devices", [[answer("16")], [watch("reduce1"), step], [full_speed, train], [field("Value", "0", "sync"), train], [nothing]]),
     ("data-parallel", [[answer("48")], [answer("3")], [answer("9")], [answer("63")], [train], [nothing]]),
     ("self-attention", [[select("q")], [answer("64")], [step], [train], [nothing]]),
 ]
@@ -230,7 +238,7 @@ WITH_RANKS = [
     ("split-products", [[answer("64")], [answer("fc2")], [step, ranks(2), restart, hide_curves, answer("fc1")],
                         [field("Split", "row", "fc1"), field("Split", "column", "fc2")], [nothing]]),
     ("parameter-server", [[answer("3")],
-                          [step, ranks(4), field("Staleness", "0"), restart], [field("Staleness", "8"), restart],
+                          [step, ranks(4), full_speed, field("Staleness", "0"), restart], [field("Staleness", "8"), restart],
                           [field("Learning rate", "0.3"), restart], [nothing]]),
     ("mesh", [[answer("8")], [answer("5")], [step, ranks(8), restart, traced("1/7"), hide_curves, answer("7")], [nothing]]),
 ]

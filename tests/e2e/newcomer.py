@@ -27,7 +27,7 @@ def body(t):
         t.ok(g.number("faults") == 0 and all(w[2] for w in g.wires), "shapes stand on every wire, and no fault")
 
         s.press("Train")
-        g = s.wait("first point", lambda g: g.number("points") >= 1, 1)
+        g = s.wait("first point", lambda g: g.number("points") >= 1 and g.find("step"), 1)
         t.ok(g.find("step") and g.find("epoch"), "the run panel rose")
         guessing = 0.6931  # ln 2, the loss of who cannot tell two classes apart; the run may be past it before one looks
         g = s.wait("loss falls", lambda g: g.number("loss") < 0.95 * guessing, 7)
@@ -35,9 +35,7 @@ def body(t):
 
         s.select("hidden")
         g = s.wait("inspector", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 2)
-        s.click(g.find("4", x0=g.canvas[0] + g.canvas[2])[0], 3)
-        s.key("ctrl+a")
-        s.type("32")
+        s.fill("the number of units", lambda g: g.value_place("Out features"), "32")
         s.key("Return")
         g = s.wait("shape on the wire", lambda g: ("hidden", "act", "B × 32") in g.wires, 1)
         g = s.wait("earlier version", lambda g: g.has("an earlier version · 1 change"), 1)

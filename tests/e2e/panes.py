@@ -44,7 +44,7 @@ def actions(t, s):
     def zoom(g):
         return [n for k, n, r in g.widgets if n.endswith(" %")][0]
 
-    s.press_card("act")
+    s.select("act")
     s.key("ctrl+9")
     before = zoom(s.still("fitted", lambda g: True))
     s.key("ctrl+plus", "ctrl+plus", "ctrl+plus")

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import studio
-from lessons import ranks
-from studio import Failed, Report, Studio
+from lessons import ranks, type_ranks
+from studio import Report, Studio
 
 SHOTS = os.environ.get("GRADLOOM_RANKS_SHOTS")
 
@@ -112,22 +112,8 @@ def wanted(t, s):
     s.wait("graph", lambda g: g.cards, 5)
     s.press("Step")
     s.wait("two ranks", lambda g: g.state["run"] == "paused" and g.find("Ranks") and g.find("2", kind="SpinButton"), 15)
-    # The panel is filled again while a run begins, and what was typed then is lost.
-    for _ in range(5):
-        g = s.look()
-        at = g.find("Ranks")[0]
-        entry = min((r for k, name, r in g.widgets
-                     if k == "GtkText" and r[0] > at[0] and abs(studio.middle(r)[1] - studio.middle(at)[1]) < 8), key=lambda r: r[0])
-        s.click(entry, 3)
-        s.key("ctrl+a")
-        s.type("3")
-        s.key("Return")
-        g = s.look()
-        if g.has("<parallel> needs 2 ranks"):
-            break
-    else:
-        raise Failed("three ranks are not refused")
-    s.wait("two again", lambda g: g.find("2", kind="SpinButton"), 3)
+    type_ranks(s, 3, lambda g: g.has("<parallel> needs 2 ranks"))
+    g = s.wait("two again", lambda g: g.find("2", kind="SpinButton") and g.has("<parallel> needs 2 ranks"), 3)
     if SHOTS:
         s.screenshot(os.path.join(SHOTS, "wanted.png"))
     said = words(g, "<parallel> needs 2 ranks")[0]
@@ -136,14 +122,14 @@ def wanted(t, s):
 
 def body(t):
     with Studio("ranks") as s:
-        s.open("spirals.xml", studio.lesson("spirals").replace('epochs="', 'epochs="9'))
+        s.open("spirals.xml", studio.lesson("spirals", endless=True))
         s.wait("graph", lambda g: g.cards, 5)
         s.press("Step")
         ranks(2)(s)
         s.wait("the other number is said", lambda g: g.has("an earlier version · 1 change"), 3)
         s.press("Restart")
-        s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 5, 15)
-        t.ok(not s.look().has("earlier version"), "another number of ranks is a change, and Restart begins with it")
+        g = s.wait("training", lambda g: g.state["run"] == "training" and g.number("step") > 5 and not g.has("earlier version"), 15)
+        t.ok(not g.has("earlier version"), "another number of ranks is a change, and Restart begins with it")
         losses(t, s)
         pids = memory(t, s)
         hangs(t, s, pids[1])

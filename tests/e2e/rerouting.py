@@ -27,16 +27,21 @@ def middle(g, wire):
     return g.find(wire, kind="middle")[0][:2]
 
 
+def place(s, wire):
+    """The same once it stands still."""
+    return s.standing("the wire " + wire, lambda g: g.find(wire, kind="middle")[0])
+
+
 def points(g, wire):
     return [r[:2] for r in g.find(wire, kind="point")]
 
 
 def round_cards(t, s):
-    g = s.wait("graph", lambda g: len(g.cards) == 4, 3)
+    g = s.still("graph", lambda g: len(g.cards) == 4)
     x, y, w, h = g.cards["act"]
     mx, my = middle(g, "fc → sum")
     t.ok(x < mx < x + w and not y < my < y + h, "a wire goes round the card that lies between its ends")
-    s.click((mx, my))
+    s.click(place(s, "fc → sum"))
     s.key("Delete")
     g = s.wait("cut", lambda g: len(g.wires) == 3, 2)
     t.ok(("fc", "sum") not in [w[:2] for w in g.wires], "and is taken hold of where it is drawn")
@@ -45,8 +50,7 @@ def round_cards(t, s):
 
 
 def a_point(t, s):
-    g = s.look()
-    s.click(middle(g, "x → fc"), 2)
+    s.click(place(s, "x → fc"), 2)
     g = s.wait("point", lambda g: len(points(g, "x → fc")) == 1, 2)
     t.ok(len(g.wires) == 4, "double click on a wire gives it a point")
     x, y = points(g, "x → fc")[0]
@@ -68,7 +72,7 @@ def a_point(t, s):
 
 
 def by_name(t, s):
-    s.click(middle(s.look(), "act → sum"))
+    s.click(place(s, "act → sum"))
     s.command("reroute")
     g = s.wait("point", lambda g: len(points(g, "act → sum")) == 1, 2)
     t.ok(True, "the list of actions adds one to the wire that is selected, too")

@@ -49,6 +49,10 @@ import gi  # noqa: E402
 gi.require_version("Atspi", "2.0")
 from gi.repository import Atspi, GLib  # noqa: E402
 
+# By default an answer that takes 0.8 s is given up, and with it everything that was heard before: milliseconds, also for a
+# program that is just starting.
+Atspi.set_timeout(60000, 60000)
+
 
 class Heard:
     """One accessible object as a screen reader would speak it."""

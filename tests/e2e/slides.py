@@ -27,15 +27,14 @@ def make_views(t, s):
         if i == 0:
             s.key("ctrl+0")
         else:
-            s.press_card("loss")
+            s.select("loss")
             s.key("ctrl+8")
     g = s.still("three views", lambda g: len(titles(g)) == 3)
     t.ok(titles(g) == ["Data", "Middle", "End"], "three views are made of what is seen: %s" % titles(g))
 
 
 def order(t, s):
-    row = [r for k, n, r in s.look().widgets if n == "End" and k == "GtkLabel"][0]
-    s.click(row)
+    s.press("End", kind="GtkLabel")
     s.wait("the last is shown", lambda g: g.number("slide") == 2, 1)
     s.key("alt+Up")
     g = s.wait("keys move it", lambda g: titles(g) == ["Data", "End", "Middle"], 1)
@@ -49,7 +48,7 @@ def order(t, s):
 
 
 def present(t, s):
-    s.click([r for k, n, r in s.look().widgets if n == "Data" and k == "GtkLabel"][0])
+    s.press("Data", kind="GtkLabel")
     s.wait("the first", lambda g: g.number("slide") == 0, 1)
     s.key("F11")
     g = s.wait("presentation", lambda g: g.state["presenting"] == "1" and g.has("1 / 3"), 2)

@@ -10,6 +10,8 @@ step leaves a screenshot, whose path is printed.
 """
 import os
 import queue
+import random
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +26,8 @@ BUILD = os.environ.get("GRADLOOM_BUILD_ROOT", "")
 WIDTH, HEIGHT = 1280, 800
 # How many of a step's seconds it may take until it counts as failed. A step that passes ends as soon as its state holds.
 PATIENCE = float(os.environ.get("GRADLOOM_TEST_PATIENCE", "20"))
+# The seed of random stalls of Studio and of the script, as on a machine that is busy with other programs; empty: none.
+STALLS = os.environ.get("GRADLOOM_TEST_STALLS", "")
 
 
 class Failed(Exception):
@@ -39,7 +43,7 @@ class Geometry:
 
     def __init__(self, lines):
         self.cards, self.inputs, self.outputs, self.widgets, self.wires, self.faults = {}, {}, {}, [], [], {}
-        self.state, self.canvas = {}, None
+        self.state, self.canvas, self.focus = {}, None, None
         for line in lines:
             kind, _, rest = line.partition("\t")
             if kind in ("state", "present"):
@@ -55,6 +59,8 @@ class Geometry:
             name, rect = fields[0], tuple(float(v) for v in fields[1:5])
             if kind == "canvas":
                 self.canvas = rect
+            elif kind == "focus":
+                self.focus = name, rect
             elif kind in ("card", "input", "output"):
                 {"card": self.cards, "input": self.inputs, "output": self.outputs}[kind][name] = rect
             else:
@@ -70,6 +76,25 @@ class Geometry:
 
     def has(self, text):
         return bool(self.find(text, exact=False))
+
+    def right(self):
+        """Where the pane at the right of the canvas begins."""
+        return self.canvas[0] + self.canvas[2]
+
+    def value_place(self, label):
+        """The place of the value next to a label of the right pane."""
+        return self.right() + 204, middle(self.find(label, x0=self.right())[0])[1], 0, 0
+
+    def typing(self, rect=None):
+        """The text of the field that has the focus, if it is around the middle of a rectangle; None: there is none. A field of
+        several lines does not say its text."""
+        if self.focus is None or "Text" not in self.focus[0]:
+            return None
+        name, (left, top, width, height) = self.focus
+        x, y = middle(rect or self.focus[1])
+        if not (left - 12 <= x <= left + width + 12 and top - 12 <= y <= top + height + 12):
+            return None
+        return next((n for k, n, r in self.widgets if k == name and r == self.focus[1]), "")
 
     def popover(self):
         """A menu or a list is open."""
@@ -90,10 +115,11 @@ def middle(rect):
     return rect[0] + rect[2] / 2, rect[1] + rect[3] / 2
 
 
-def lesson(name):
-    """The text of a lesson's graph."""
+def lesson(name, endless=False):
+    """The text of a lesson's graph; endless: its run does not end before a script does, however slow the machine is."""
     with open(os.path.join(SOURCE, "graphs", "lessons", name + ".xml"), encoding="utf-8") as f:
-        return f.read()
+        text = f.read()
+    return re.sub(r'epochs="\d+"', 'epochs="10000000"', text) if endless else text
 
 
 class Studio:
@@ -103,6 +129,7 @@ class Studio:
         self.lines, self.log = queue.Queue(), []
         self.xvfb = self.bus = self.screen = self.session = None
         self.answers = False
+        self.dice = random.Random(name + STALLS)
 
     # ---- life ----
 
@@ -156,6 +183,23 @@ class Studio:
         self.session = subprocess.Popen([program] + self.arguments, env=self.env, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
         threading.Thread(target=self.read, args=(self.session.stderr,), daemon=True).start()
+        if STALLS:
+            threading.Thread(target=self.stall, args=(self.session, random.Random(self.dice.random())), daemon=True).start()
+
+    @staticmethod
+    def stall(session, dice):
+        """Stops and continues Studio until it ends. Most stalls are short; some are longer than any of its timeouts that the
+        next input may meet."""
+        while session.poll() is None:
+            time.sleep(dice.expovariate(4))
+            session.send_signal(signal.SIGSTOP)
+            time.sleep(dice.choice((0.01, 0.05, 0.15, 0.4)) if dice.random() < 0.9 else 1.3)
+            session.send_signal(signal.SIGCONT)
+
+    def dawdle(self):
+        """Where stalls are asked for, the script pauses before some inputs."""
+        if STALLS and self.dice.random() < 0.1:
+            time.sleep(self.dice.choice((0.05, 0.2, 0.5, 1.2)))
 
     def open(self, name, text):
         """Starts again with a file of this text in the folder; gives its path."""
@@ -226,9 +270,11 @@ class Studio:
             self.screen.hold(key, False)
 
     def down(self, button=1):
+        self.dawdle()
         self.screen.button(button, True)
 
     def up(self, button=1):
+        self.dawdle()
         self.screen.button(button, False)
 
     def move(self, x, y):
@@ -239,6 +285,7 @@ class Studio:
         x, y = middle(at) if len(at) == 4 else at
         self.move(x, y)
         self.look()
+        self.dawdle()
         self.screen.click(button, count)
 
     def press(self, name, **where):
@@ -247,6 +294,11 @@ class Studio:
         if not (0 <= x < WIDTH and 0 <= y < HEIGHT):
             raise Failed("“%s” lies beyond the screen, at %d, %d: it must be scrolled to first" % (name, x, y))
         self.click((x, y))
+
+    def press_one(self, *names, **where):
+        """Clicks the first of these widgets that is there, also if it becomes another one of them before that."""
+        place = lambda g: next((r for n in names for r in g.find(n, **where)), None)  # noqa: E731
+        self.click(self.standing("one of “%s” to press" % "”, “".join(names), place))
 
     def press_card(self, name):
         """Clicks a card once it stands still: panel and bars that come and go leave the cards another place."""
@@ -263,9 +315,20 @@ class Studio:
     def enter(self, what, place):
         """Clicks the field at place(geometry) until it has the focus: one that moves just before the click is missed."""
         def focused(g):
-            self.click(self.standing(what, place))
-            return self.look().state["focus"] not in ("-", "StudioNode", "StudioCanvas")
+            at = self.standing(what, place)
+            self.click(at)
+            return self.look().typing(at) is not None
         self.wait("the focus in " + what, focused, 5, quiet=True)
+
+    def fill(self, what, place, text):
+        """Types a text over that of the field at place(geometry). A field that is filled again meanwhile, as when a run begins,
+        loses the text, and is typed into again."""
+        def filled(g):
+            self.enter(what, place)
+            self.key("ctrl+a")
+            self.type(text)
+            return self.look().typing() == text
+        self.wait("“%s” in %s" % (text, what), filled, 5, quiet=True)
 
     def standing(self, what, place):
         """The rectangle place(geometry), once it is the same in two frames, one after the other, and no toast lies over it. A
@@ -301,10 +364,12 @@ class Studio:
         """Each once the window shows what the input before it has led to, as a person presses them."""
         for k in keys:
             self.look()
+            self.dawdle()
             self.screen.key(k)
 
     def type(self, text):
         self.look()
+        self.dawdle()
         self.screen.type(text)
 
     def command(self, words):

@@ -66,7 +66,7 @@ def plane(t, s):
 
 def undone(t, s):
     """A layer that goes and comes back leaves the samples where they are, and no answers of a net that there is not."""
-    s.press_card("act")
+    s.select("act")
     s.key("Delete")
     s.wait("deleted", lambda g: "act" not in g.cards, 2)
     s.key("ctrl+z")
@@ -80,11 +80,14 @@ def undone(t, s):
 def line(t, s):
     s.key("ctrl+n")
     s.wait("the start page", lambda g: g.has("Fitting a line"), 4)
-    # While thumbnails are drawn a click may miss what the row above it has moved.
-    for _ in range(8):
-        if not s.look().find("Fitting a line", "GtkLabel", x0=230):
-            break
-        s.press("Fitting a line", x0=230)
+
+    def opened(g):
+        """While thumbnails are drawn a click may miss what the row above it has moved."""
+        row = g.find("Fitting a line", "GtkLabel", x0=230)
+        if row:
+            s.click(row[0])
+        return not s.look().find("Fitting a line", "GtkLabel", x0=230)
+    s.wait("opened", opened, 4)
     s.wait("the line's picture", says(["the fitted curve", "nothing is predicted yet"]), 5)
     before = pixels(s)
     s.press("Train")

@@ -39,13 +39,20 @@ def alive(pid):
         return False
 
 
-def restart(s, worker=None, arguments=(LESSON,)):
+def endless(s):
+    path = os.path.join(s.folder, "self-attention.xml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(studio.lesson("self-attention", endless=True))
+    return path
+
+
+def restart(s, worker=None, arguments=None):
     s.end()
     if worker is not None:
         s.env["GRADLOOM_WORKER"] = worker
     else:
         s.env.pop("GRADLOOM_WORKER", None)
-    s.arguments = list(arguments)
+    s.arguments = arguments or [endless(s)]
     s.launch()
     before = s.wait("graph", lambda g: len(g.cards) > 0, 2)
     # A panel that comes up with the graph leaves the cards another place.

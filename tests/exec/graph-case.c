@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
-#include "engine/train/loom-sizes.h"
+#include "engine/infer/loom-sizes.h"
 #include "engine/train/loom-step.h"
 #include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"

@@ -231,7 +231,7 @@ test_weight_as_port (void)
   name = loom_net_port_name (net, source.node, source.output);
   g_assert_cmpstr (name, ==, "a.weight");
   g_assert_cmpint (loom_net_find_port (net, "a.bias", NULL, &error), ==, -1);
-  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
 }
 
 /* An integer may be calculated with /, where nothing is left over. */
@@ -290,7 +290,7 @@ test_ports (void)
       g_autoptr (GError) error = NULL;
 
       g_assert_cmpint (loom_net_find_port (net, wrong[i], NULL, &error), ==, -1);
-      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
       g_test_message ("%s", error->message);
     }
   g_assert_cmpint (loom_net_find (net, "a.1.fc"), >=, 0);

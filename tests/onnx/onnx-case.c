@@ -4,7 +4,7 @@
 #include "tests/onnx/onnx-case.h"
 
 #include "engine/net/loom-net.h"
-#include "engine/train/loom-sizes.h"
+#include "engine/infer/loom-sizes.h"
 
 #include <math.h>
 #include <string.h>

@@ -673,9 +673,9 @@ test_fault (gconstpointer device)
               g_error ("%s differs after %d steps of %d batches", name, (int)done, parts);
           }
         double of_failed[8] = { 0 }, of_stopped[8] = { 0 };
-        g_assert_cmpuint (trainer_metrics_count (failed->recent.both) + 1, <=, G_N_ELEMENTS (of_failed));
-        trainer_metrics_save (trainer_recent_metrics (&failed->recent), of_failed);
-        trainer_metrics_save (trainer_recent_metrics (&stopped->recent), of_stopped);
+        g_assert_cmpuint (metric_sums_count (failed->log.recent.both), <=, G_N_ELEMENTS (of_failed));
+        metric_sums_save (recent_steps_metrics (&failed->log.recent), of_failed);
+        metric_sums_save (recent_steps_metrics (&stopped->log.recent), of_stopped);
         g_assert_cmpmem (of_failed, sizeof of_failed, of_stopped, sizeof of_stopped);
       }
   g_unlink (path);

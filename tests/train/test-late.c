@@ -86,9 +86,9 @@ fault_get (LoomDevice *of, LoomStream *stream, LoomDeviceFault *fault, LoomMessa
 static void
 slow_down (LoomTrainer *trainer)
 {
-  LoomPlanDevice *of = loom_devices_get (trainer->devices, trainer->device, NULL);
+  LoomPlanDevice *of = loom_devices_get (trainer->model.devices, trainer->model.device, NULL);
   LoomPlanDevice *two
-      = other != NULL && of->backend->step_begin != NULL ? loom_devices_get (trainer->devices, other, NULL) : of;
+      = other != NULL && of->backend->step_begin != NULL ? loom_devices_get (trainer->model.devices, other, NULL) : of;
 
   n_begun = begun = waited = 0;
   if (of->backend->step_begin == NULL)
@@ -143,9 +143,9 @@ run_on (Run *run, const Kind *kind, const char *path, const char *name, gboolean
     loom_state_set_scalar (loom_trainer_state (run->trainer), "loss_scale", kind->scale);
   slow_down (run->trainer);
   if (*where != '\0' && options->resume == NULL)
-    g_assert_cmpuint (loom_plan_n_devices (loom_exec_plan (trainer_plan_get (run->trainer, 4, TRUE, NULL)->exec)), ==,
-                      2);
-  run->trainer->late.is_wanted = run->trainer->late.is_wanted && late;
+    g_assert_cmpuint (loom_plan_n_devices (loom_exec_plan (step_plans_get (&run->trainer->plans, 4, TRUE, NULL)->exec)),
+                      ==, 2);
+  run->trainer->loop.depth = run->trainer->loop.depth > 0 && late;
   loom_trainer_set_observer (run->trainer, &observer, run);
   LoomTrainerEnd end = loom_trainer_run (run->trainer, &run->error);
   if (run->error != NULL)
@@ -227,7 +227,7 @@ test_queued (gconstpointer data)
   gboolean is_late;
 
   g_assert_cmpint (run_on (&late, kind, path, device, TRUE, &options), ==, LOOM_TRAINER_DONE);
-  is_late = late.trainer->late.is_wanted;
+  is_late = late.trainer->loop.depth > 0;
   g_assert_cmpint (is_late, ==, n_begun > 0);
   g_assert_cmpint (run_on (&at_once, kind, path, device, FALSE, &options), ==, LOOM_TRAINER_DONE);
   if (kind->scale == 0)
@@ -327,7 +327,7 @@ test_interrupt (gconstpointer data)
   g_assert_cmpint (run_on (&first, kind, path, device, TRUE, &(LoomTrainerOptions){ .out = out }), ==,
                    LOOM_TRAINER_INTERRUPTED);
   done = loom_trainer_steps (first.trainer);
-  g_assert_cmpint (done, ==, first.trainer->late.is_wanted ? 6 : 5);
+  g_assert_cmpint (done, ==, first.trainer->loop.depth > 0 ? 6 : 5);
   g_assert_cmpint (first.told, ==, done);
   end_run (&first);
   rest.told = done;

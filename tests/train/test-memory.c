@@ -27,7 +27,7 @@ static struct
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
-  LoomPlanDevice *device = loom_devices_get (trainer->devices, trainer->device, NULL);
+  LoomPlanDevice *device = loom_devices_get (trainer->model.devices, trainer->model.device, NULL);
   LoomMessage message;
 
   if (step->step == 1)
@@ -57,7 +57,7 @@ test_moments (void)
 
   if (!loom_trainer_device_memory (trainer, &seen.begun))
     {
-      g_assert_true (loom_devices_get (trainer->devices, device, NULL)->info.host_memory);
+      g_assert_true (loom_devices_get (trainer->model.devices, device, NULL)->info.host_memory);
       g_assert_cmpuint (seen.begun.used + seen.begun.before + seen.begun.peak, ==, 0);
       loom_trainer_free (trainer);
       return;

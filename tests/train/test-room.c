@@ -58,7 +58,7 @@ take (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
 static LoomPlanDevice *
 leave (LoomTrainer *trainer, guint i, const char *name, guint64 bytes)
 {
-  LoomPlanDevice *device = loom_devices_get (trainer->devices, name, NULL);
+  LoomPlanDevice *device = loom_devices_get (trainer->model.devices, name, NULL);
 
   g_assert_nonnull (device);
   real = device->backend == &poor ? real : device->backend;
@@ -105,7 +105,7 @@ memory_cb (LoomTrainer *trainer, gpointer data)
 static void
 copies_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 {
-  g_assert_cmpint (trainer->last.value != NULL, ==, step->step == step->total_steps);
+  g_assert_cmpint (trainer->observers.watched.last.value != NULL, ==, step->step == step->total_steps);
   g_atomic_int_set (&trainer->inbox.pending, 1); /* as a request for a snapshot does */
 }
 
@@ -140,7 +140,7 @@ test_no_room_for_copy (void)
   g_autoptr (LoomTensor) before = loom_trainer_snapshot (trainer, "fc", &step, &error);
   g_assert_no_error (error);
   g_assert_cmpint (step, ==, 3);
-  trainer->last.why_not = g_strdup ("Out of memory for the copy.");
+  trainer->observers.watched.last.why_not = g_strdup ("Out of memory for the copy.");
   g_autoptr (LoomTensor) after = loom_trainer_snapshot (trainer, "fc", &step, &error);
   g_assert_no_error (error);
   g_assert_cmpint (step, ==, 4);
@@ -182,7 +182,7 @@ test_later_parts (void)
       g_autoptr (GError) error = NULL;
 
       leave (trainer, 0, "cpu", (guint64)(cases[i].constants * (double)CONSTANT));
-      const gboolean has_room = trainer_check_room (trainer, &error);
+      const gboolean has_room = step_plans_check_memory (&trainer->plans, &error);
 
       g_test_message ("room for %g constants: %s", cases[i].constants, has_room ? "enough" : error->message);
       g_assert_cmpint (has_room, ==, cases[i].says == NULL);
@@ -207,7 +207,7 @@ test_few_steps (void)
 
   gives = TRUE;
   leave (trainer, 0, "cpu", CONSTANT / 2);
-  g_assert_true (trainer_check_room (trainer, &error));
+  g_assert_true (step_plans_check_memory (&trainer->plans, &error));
   g_assert_no_error (error);
   end (trainer);
 }
@@ -218,7 +218,7 @@ static void
 explain (LoomTrainer *trainer, gint64 batch, GError **error)
 {
   g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "A step needs more than there is.");
-  trainer_explain_room (trainer, batch, error);
+  memory_budget_explain (&trainer->budget, batch, error);
 }
 
 /* The device that lacks room is the one that is told of, whichever is the run's own; devices that share the machine's

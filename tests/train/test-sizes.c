@@ -1,5 +1,5 @@
 /* Sizes that only the data tells: counted, bound, planned for, and counted again when the data changes. */
-#include "engine/train/loom-sizes.h"
+#include "engine/infer/loom-sizes.h"
 #include "tests/test-program.h"
 
 #include <string.h>

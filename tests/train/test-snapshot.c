@@ -69,7 +69,7 @@ test_several (void)
         value = look (alone, ports[i]);
         assert_near (ports[i], value, beside);
         g_assert_null (loom_trainer_snapshot (all, "nothing", NULL, &error));
-        g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+        g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
       }
   for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
     {

@@ -58,35 +58,69 @@ text_of (guint c, const char *parallel)
       "<metric type=\"accuracy\" input=\"", cases[c].last, "\" target=\"data.y\"/></train></graph>", NULL);
 }
 
+/* Both schedules with 2 to `stages` stages end as one rank does. cut[n]: the graph with the micro-batches of n
+ * stages. */
 static void
-test_case (gconstpointer data)
+compare_schedules (const char *name, const char *alone_xml, const char *const cut[], int stages)
 {
-  guint c = GPOINTER_TO_UINT (data);
-  g_autofree char *xml = text_of (c, "");
   Rank alone;
 
-  run_alone (&alone, xml);
-  for (int stages = 2; stages <= cases[c].stages; stages++)
+  run_alone (&alone, alone_xml);
+  for (int n = 2; n <= stages; n++)
     {
       Rank gpipe[MOST], other[MOST];
-      g_autofree char *what = g_strdup_printf ("%s, %d stages", cases[c].name, stages);
-      g_autofree char *parallel = g_strdup_printf ("<parallel microbatches=\"%d\"/>", 2 * stages - 1);
-      g_autofree char *cut = text_of (c, parallel);
+      g_autofree char *what = g_strdup_printf ("%s, %d stages", name, n);
 
-      run_together (gpipe, stages, 1, cut, "gpipe");
-      run_together (other, stages, 1, cut, "1f1b");
-      for (int k = 0; k < stages; k++)
+      run_together (gpipe, n, 1, cut[n], "gpipe");
+      run_together (other, n, 1, cut[n], "1f1b");
+      for (int k = 0; k < n; k++)
         {
           compare (&alone, &gpipe[k], 1e-10, what);
           compare (&gpipe[0], &other[k], 0, what);
         }
-      for (int k = 0; k < stages; k++)
+      for (int k = 0; k < n; k++)
         {
           rank_clear (&gpipe[k]);
           rank_clear (&other[k]);
         }
     }
   rank_clear (&alone);
+}
+
+static void
+test_case (gconstpointer data)
+{
+  guint c = GPOINTER_TO_UINT (data);
+  g_autofree char *xml = text_of (c, "");
+  g_autoptr (GPtrArray) cut = g_ptr_array_new_with_free_func (g_free);
+
+  for (int stages = 0; stages <= cases[c].stages; stages++)
+    {
+      g_autofree char *parallel = g_strdup_printf ("<parallel microbatches=\"%d\"/>", MAX (2 * stages - 1, 1));
+
+      g_ptr_array_add (cut, text_of (c, parallel));
+    }
+  compare_schedules (cases[c].name, xml, (const char *const *)cut->pdata, cases[c].stages);
+}
+
+/* A parameter whose gradient is constant, so that every stage computes it: the norm that clips all gradients contains
+ * it once. */
+static void
+test_constant_gradient (void)
+{
+#define CONSTANT_GRADIENT(MORE)                                                                                        \
+  GRAPH DATA LINEAR ("l0", "5", "") NODE ("a0", "tanh", "") LINEAR ("l1", "2", "stage=\"1\"")                          \
+      NODE ("p", "parameter", "shape=\"3\" init=\"ones\"") NODE ("m", "mean", "stage=\"1\"")                           \
+          NODE ("classes", "cross_entropy", "") NODE ("loss", "add", "") WIRE ("data.x", "l0") WIRE ("l0", "a0")       \
+              WIRE ("a0", "l1") WIRE ("l1", "classes.input") WIRE ("data.y", "classes.target") WIRE ("p", "m")         \
+                  WIRE ("classes", "loss.input")                                                                       \
+                      WIRE ("m", "loss.other") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" epochs=\"50\" "    \
+                                               "batch_size=\"48\" seed=\"3\" "                                         \
+                                               "precision=\"f64\" device=\"ref\"><clip norm=\"0.05\"/>" MORE           \
+                                               "</train></graph>"
+  static const char *const cut = CONSTANT_GRADIENT ("<parallel microbatches=\"3\"/>");
+
+  compare_schedules ("constant gradient", CONSTANT_GRADIENT (""), (const char *const[]){ NULL, NULL, cut }, 2);
 }
 
 /* ---- going on ----------------------------------------------------------------------- */
@@ -287,6 +321,7 @@ TEST_FILE (argc, argv)
 
       g_test_add_data_func (name, GUINT_TO_POINTER (c), test_case);
     }
+  g_test_add_func ("/stages/constant-gradient", test_constant_gradient);
   g_test_add_func ("/stages/resume", test_resume);
   g_test_add_func ("/stages/nan", test_nan);
   g_test_add_func ("/stages/refused", test_refused);

@@ -162,14 +162,14 @@ run_until_overflow (gpointer data)
   rank->name = g_ptr_array_new ();
   rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
   rank->trainer = train_test_new (rank->xml, rank->options);
-  g_assert_cmpint (rank->trainer->late.is_wanted, ==, on_card ());
+  g_assert_cmpint (rank->trainer->loop.depth, ==, on_card ());
   if (reads_at_once && rank->options.comm->rank == 1)
-    rank->trainer->late.is_wanted = FALSE;
+    rank->trainer->loop.depth = 0;
   loom_trainer_set_observer (rank->trainer, &observer, rank);
   g_assert_cmpint (loom_trainer_run (rank->trainer, &error), ==, LOOM_TRAINER_FAILED);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NAN);
   g_assert_cmpint (loom_trainer_steps (rank->trainer), >, 0);
-  g_assert_cmpint (rank->trainer->late.is_wanted, ==, on_card () && !reads_at_once);
+  g_assert_cmpint (rank->trainer->loop.depth, ==, on_card () && !reads_at_once);
   return NULL;
 }
 
@@ -223,16 +223,16 @@ run_told (gpointer data)
   rank->trainer = t = train_test_new (rank->xml, rank->options);
   loom_trainer_set_observer (t, &observer, rank);
   if (reads_at_once && rank->options.comm->rank == 1)
-    t->late.is_wanted = FALSE;
+    t->loop.depth = 0;
   if (rank->options.comm->rank == 0)
     {
-      nothing = trainer_losses_answer (t, NULL);
-      t->look.asked = G_MAXINT64 / 2; /* however long the run takes */
+      nothing = loom_trainer_snapshot (t, LOOM_SNAPSHOT_LOSSES, NULL, NULL);
+      t->observers.reports.queried = G_MAXINT64 / 2; /* however long the run takes */
     }
   loom_trainer_run (t, &error);
   g_assert_no_error (error);
   if (rank->options.comm->rank == 0)
-    g_ptr_array_add (rank->value, trainer_losses_answer (t, NULL));
+    g_ptr_array_add (rank->value, loom_trainer_snapshot (t, LOOM_SNAPSHOT_LOSSES, NULL, NULL));
   return NULL;
 }
 

@@ -657,6 +657,26 @@ test_passing (Fixture *f, gconstpointer data)
     g_main_context_iteration (NULL, TRUE);
 }
 
+/* Enter goes to the first card that the words in the search find at that moment. */
+static void
+test_search (Fixture *f, gconstpointer data)
+{
+  GtkWidget *entry = find_widget (GTK_WIDGET (f->outline), GTK_TYPE_SEARCH_ENTRY);
+
+  for (guint i = 0; i < 2; i++)
+    {
+      const char *id = i == 0 ? "act" : "fc";
+      guint64 selected;
+
+      gtk_editable_set_text (GTK_EDITABLE (entry), id);
+      g_signal_emit_by_name (entry, "activate");
+      g_assert_cmpuint (studio_document_n_selected (f->document), ==, 1);
+      selected = studio_document_get_selected (f->document, 0);
+      g_assert_cmpstr (
+          loom_element_get (loom_graph_by_serial (studio_document_get_graph (f->document), selected), "id"), ==, id);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_setenv ("GTK_A11Y", "test", TRUE);
@@ -680,5 +700,6 @@ TEST_FILE (argc, argv)
   ADD ("inspector", test_inspector);
   ADD ("zooms", test_zooms);
   ADD ("frames", test_frames);
+  ADD ("search", test_search);
   return g_test_run ();
 }

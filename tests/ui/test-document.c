@@ -79,6 +79,34 @@ test_names_and_merging (void)
   g_assert_cmpstr (studio_document_redo_name (document), ==, "Set out_features of fc");
 }
 
+static gboolean
+end_cb (gpointer data)
+{
+  *(gboolean *)data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+/* A pause in typing begins another step; a stall, during which the main loop does not run, does not. */
+static void
+test_pauses (void)
+{
+  g_autoptr (StudioDocument) document = document_load (chain);
+  const guint64 fc = document_serial (document, "fc");
+  const guint steps = studio_document_n_steps (document);
+  gboolean over = FALSE;
+
+  studio_document_set_attribute (document, fc, "out_features", "3");
+  g_usleep (1200 * 1000);
+  studio_document_set_attribute (document, fc, "out_features", "32");
+  g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
+  /* It comes after the timeout of the document, which is shorter and of higher priority. */
+  g_timeout_add_full (G_PRIORITY_LOW, 1100, end_cb, &over, NULL);
+  while (!over)
+    g_main_context_iteration (NULL, TRUE);
+  studio_document_set_attribute (document, fc, "out_features", "321");
+  g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 2);
+}
+
 static void
 test_shapes_follow (void)
 {
@@ -615,6 +643,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/ui/document/undo-all", test_undo_all);
   g_test_add_func ("/ui/document/no-torn-wires", test_no_torn_wires);
   g_test_add_func ("/ui/document/names-and-merging", test_names_and_merging);
+  g_test_add_func ("/ui/document/pauses", test_pauses);
   g_test_add_func ("/ui/document/shapes-follow", test_shapes_follow);
   g_test_add_func ("/ui/document/reconnect", test_reconnect);
   g_test_add_func ("/ui/document/connect-rules", test_connect_rules);

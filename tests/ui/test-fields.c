@@ -81,6 +81,72 @@ test_fields (void)
   g_object_unref (inspector);
 }
 
+/* The gesture that drags the number of a row's entry. */
+static GtkGesture *
+find_drag (const InspectorRow *row)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (row->editor);
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_GESTURE_DRAG (controller)
+          && gtk_event_controller_get_propagation_phase (controller) == GTK_PHASE_CAPTURE)
+        return GTK_GESTURE (controller); /* the entry keeps it */
+    }
+  return NULL;
+}
+
+static void
+drag_number (GtkGesture *gesture, double dx)
+{
+  g_signal_emit_by_name (gesture, "drag-begin", 0.0, 0.0);
+  for (int i = 1; i <= 4; i++)
+    g_signal_emit_by_name (gesture, "drag-update", dx * i / 4, 0.0);
+  g_signal_emit_by_name (gesture, "drag-end", dx, 0.0);
+}
+
+/* Each drag is one undo step, however soon it follows another change of the same number. */
+static void
+test_drags (void)
+{
+  g_autoptr (StudioDocument) document
+      = document_load ("<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='input' shape='B,8'/>"
+                       "<node id='fc' op='linear' out_features='4'/><wire from='x' to='fc'/></graph>");
+  StudioInspector *inspector = g_object_ref_sink (studio_inspector_new (document));
+  const guint64 fc = document_serial (document, "fc");
+  g_autoptr (GPtrArray) values = g_ptr_array_new_with_free_func (g_free);
+  guint steps;
+  GtkGesture *drag;
+
+  studio_document_select_only (document, fc);
+  settle ();
+  drag = find_drag (find_row (inspector, "out_features"));
+  g_assert_nonnull (drag);
+  steps = studio_document_n_steps (document);
+  studio_document_set_attribute (document, fc, "out_features", "16");
+  for (int i = 0; i < 4; i++)
+    {
+      g_ptr_array_add (values, g_strdup (loom_element_get (
+                                   loom_graph_by_serial (studio_document_get_graph (document), fc), "out_features")));
+      if (i < 2)
+        drag_number (drag, 40);
+      else
+        studio_document_set_attribute (document, fc, "out_features", i == 2 ? "7" : "9");
+    }
+  /* What is set without a drag is merged as before: 7 and 9 are one step. */
+  g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 4);
+  for (guint i = 3; i-- > 0;)
+    {
+      g_assert_true (studio_document_undo (document));
+      g_assert_cmpstr (
+          loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), fc), "out_features"), ==,
+          values->pdata[i]);
+    }
+  g_object_unref (inspector);
+}
+
 /* The switch next to the label with this title, also in a folded expander; NULL: none. */
 static GtkSwitch *
 find_switch (GtkWidget *settings, const char *title)
@@ -171,6 +237,7 @@ TEST_FILE (argc, argv)
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
   g_test_add_func ("/fields/messages", test_fields);
+  g_test_add_func ("/fields/drags", test_drags);
   g_test_add_func ("/fields/strict-devices", test_strict_devices);
   g_test_add_func ("/fields/ranks", test_ranks);
   return g_test_run ();

@@ -1,12 +1,14 @@
-/* The canvas's commands as class actions, with their keys: one table. */
+/* The canvas's commands as class actions, with their keys: a table of those of the view, and those of the document. */
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
-#include "ui/document/studio-loops.h"
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/document/studio-clipboard.h"
 #include "ui/document/studio-document-arrange.h"
+#include "ui/document/studio-edit-command.h"
+
+#define CANVAS_KEYS 4
 
 typedef void (*Command) (StudioCanvas *self);
 
@@ -34,18 +36,6 @@ zoom_normal (StudioCanvas *self)
   studio_canvas_zoom_at (self, 1, self->view.width / 2, self->view.height / 2);
 }
 
-static void
-undo (StudioCanvas *self)
-{
-  studio_document_undo (self->document);
-}
-
-static void
-redo (StudioCanvas *self)
-{
-  studio_document_redo (self->document);
-}
-
 static void delete (StudioCanvas *self)
 {
   if (!studio_canvas_remove_point (self))
@@ -68,7 +58,7 @@ cut (StudioCanvas *self)
   studio_document_dissolve_selection (self->document);
 }
 
-/* The keyboard goes on with what just came. */
+/* The keyboard continues with what was just made. */
 static void
 focus_selected (StudioCanvas *self)
 {
@@ -110,25 +100,6 @@ paste (StudioCanvas *self)
 }
 
 static void
-select_all (StudioCanvas *self)
-{
-  studio_document_select_all (self->document);
-}
-
-static void
-select_none (StudioCanvas *self)
-{
-  studio_document_select_only (self->document, 0);
-}
-
-static void
-duplicate (StudioCanvas *self)
-{
-  studio_document_duplicate (self->document);
-  focus_selected (self);
-}
-
-static void
 arrange (StudioCanvas *self, StudioLayoutDirection direction)
 {
   GArray *before = studio_canvas_note_places (self);
@@ -156,29 +127,6 @@ arrange_down (StudioCanvas *self)
 {
   arrange (self, STUDIO_LAYOUT_DOWN);
 }
-
-static void
-align (StudioCanvas *self, StudioAlign how)
-{
-  GArray *before = studio_canvas_note_places (self);
-
-  studio_document_align (self->document, how);
-  studio_canvas_glide (self, before);
-}
-
-#define ALIGN(name, how)                                                                                               \
-  static void name (StudioCanvas *self)                                                                                \
-  {                                                                                                                    \
-    align (self, how);                                                                                                 \
-  }
-ALIGN (align_left, STUDIO_ALIGN_LEFT)
-ALIGN (align_centre, STUDIO_ALIGN_CENTRE)
-ALIGN (align_right, STUDIO_ALIGN_RIGHT)
-ALIGN (align_top, STUDIO_ALIGN_TOP)
-ALIGN (align_middle, STUDIO_ALIGN_MIDDLE)
-ALIGN (align_bottom, STUDIO_ALIGN_BOTTOM)
-ALIGN (distribute_horizontally, STUDIO_DISTRIBUTE_HORIZONTALLY)
-ALIGN (distribute_vertically, STUDIO_DISTRIBUTE_VERTICALLY)
 
 static void
 connect_wire (StudioCanvas *self)
@@ -217,55 +165,17 @@ enter (StudioCanvas *self)
 }
 
 static void
-group (StudioCanvas *self)
+run_edit (StudioCanvas *self, const StudioEditCommand *command)
 {
+  GArray *before = (command->flags & STUDIO_EDIT_COMMAND_MOVES) ? studio_canvas_note_places (self) : NULL;
   g_autoptr (GError) error = NULL;
 
-  if (studio_document_group_selection (self->document, NULL, &error))
-    focus_selected (self);
-  else
+  if (!command->run (self->document, &error))
     studio_canvas_say (self, error->message);
-}
-
-static void
-ungroup (StudioCanvas *self)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (studio_document_ungroup_selection (self->document, &error))
+  else if (command->flags & STUDIO_EDIT_COMMAND_SELECTS)
     focus_selected (self);
-  else
-    studio_canvas_say (self, error->message);
-}
-
-static void
-loop (StudioCanvas *self)
-{
-  if (!studio_document_loop_selection (self->document))
-    studio_canvas_say (self, _ ("Select a module first. It then runs on each step of a sequence."));
-}
-
-static void
-choose (StudioCanvas *self)
-{
-  if (!studio_document_run_selection (self->document, LOOM_LOOP_SWITCH))
-    studio_canvas_say (self,
-                       _ ("Select a module first. It becomes one of several, and an index selects the one that runs."));
-}
-
-static void
-recurse (StudioCanvas *self)
-{
-  if (!studio_document_run_selection (self->document, LOOM_LOOP_TREE))
-    studio_canvas_say (self,
-                       _ ("Select a module first. It then runs on each node of a tree, from the leaves to the root."));
-}
-
-static void
-mute (StudioCanvas *self)
-{
-  if (!studio_document_mute_selection (self->document))
-    studio_canvas_say (self, _ ("Select the layers to leave out first."));
+  if (before != NULL)
+    studio_canvas_glide (self, before);
 }
 
 /* A frame that became a card, or was one, keeps the keyboard. */
@@ -284,14 +194,10 @@ follow_frame (StudioCanvas *self, guint64 serial, gboolean was_open)
 static void
 fold (StudioCanvas *self)
 {
-  GArray *before = studio_canvas_note_places (self);
   guint64 one = studio_document_n_selected (self->document) == 1 ? studio_document_get_selected (self->document, 0) : 0;
   gboolean was = studio_scene_find_annotation (studio_canvas_scene (self), one) != STUDIO_NO_ITEM;
 
-  if (!studio_document_fold_selection (self->document))
-    studio_canvas_say (self,
-                       was ? _ ("The frame has no card to collapse.") : _ ("Select the cards to collapse first."));
-  studio_canvas_glide (self, before);
+  run_edit (self, studio_edit_command_find ("fold"));
   follow_frame (self, one, was);
 }
 
@@ -300,19 +206,6 @@ studio_canvas_open_frame (StudioCanvas *self, guint item)
 {
   studio_document_select_only (self->document, studio_canvas_scene (self)->item[item].serial);
   fold (self);
-}
-
-static void
-leave (StudioCanvas *self)
-{
-  studio_document_leave (self->document);
-  focus_selected (self);
-}
-
-static void
-make_unique (StudioCanvas *self)
-{
-  studio_document_make_unique (self->document);
 }
 
 static void
@@ -428,79 +321,90 @@ move_down (StudioCanvas *self)
   move_by (self, 0, STUDIO_GRID);
 }
 
+/* Commands of the view. Keys are accelerators of GTK; group and title are as lists of commands show them, NULL if the
+ * window has a command of its own for it. */
 static const struct
 {
   const char *name;
-  Command command;
-  guint key, key2;
-  GdkModifierType mods;
-  const char *group, *title; /* as lists of actions and shortcuts show it; NULL where the window has one of its own */
+  Command run;
+  gboolean (*is_possible) (StudioDocument *document); /* NULL: always */
+  const char *keys[CANVAS_KEYS];
+  const char *group, *title;
 } commands[] = {
-  { "canvas.zoom-in", zoom_in, GDK_KEY_plus, GDK_KEY_equal, GDK_CONTROL_MASK, NULL, NULL },
-  { "canvas.zoom-out", zoom_out, GDK_KEY_minus, GDK_KEY_KP_Subtract, GDK_CONTROL_MASK, NULL, NULL },
-  { "canvas.zoom-normal", zoom_normal, GDK_KEY_0, GDK_KEY_KP_0, GDK_CONTROL_MASK, NULL, NULL },
-  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, GDK_KEY_9, GDK_KEY_KP_9, GDK_CONTROL_MASK, NULL, NULL },
-  { "canvas.zoom-to-selection", studio_canvas_zoom_to_selection, GDK_KEY_8, GDK_KEY_KP_8, GDK_CONTROL_MASK, NULL,
-    NULL },
-  { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, NULL, NULL },
-  { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, NULL, NULL },
-  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Cut and Reconnect Neighbours") },
-  { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Copy") },
-  { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Paste") },
-  { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0, N_ ("Edit"), N_ ("Delete") },
-  { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Select All") },
-  { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
-    N_ ("Select None") },
-  { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Duplicate") },
-  { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Arrange"),
+  { "canvas.zoom-in", zoom_in, NULL, { "<Control>plus", "<Control>equal" }, NULL, NULL },
+  { "canvas.zoom-out", zoom_out, NULL, { "<Control>minus", "<Control>KP_Subtract" }, NULL, NULL },
+  { "canvas.zoom-normal", zoom_normal, NULL, { "<Control>0", "<Control>KP_0" }, NULL, NULL },
+  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, NULL, { "<Control>9", "<Control>KP_9" }, NULL, NULL },
+  { "canvas.zoom-to-selection", studio_canvas_zoom_to_selection, NULL, { "<Control>8", "<Control>KP_8" }, NULL, NULL },
+  { "canvas.cut",
+    cut,
+    studio_edit_command_has_selection,
+    { "<Control>x" },
+    N_ ("Edit"),
+    N_ ("Cut and Reconnect Neighbours") },
+  { "canvas.copy", copy, studio_edit_command_has_selection, { "<Control>c" }, N_ ("Edit"), N_ ("Copy") },
+  { "canvas.paste", paste, NULL, { "<Control>v" }, N_ ("Edit"), N_ ("Paste") },
+  { "canvas.auto-layout",
+    auto_layout,
+    NULL,
+    { "<Control><Shift>l" },
+    N_ ("Arrange"),
     N_ ("Arrange the Graph or the Selection") },
-  { "canvas.arrange-down", arrange_down, 0, 0, 0, N_ ("Arrange"), N_ ("Arrange Top to Bottom") },
-  { "canvas.arrange-right", arrange_right, 0, 0, 0, N_ ("Arrange"), N_ ("Arrange Left to Right") },
-  { "canvas.align-left", align_left, 0, 0, 0, N_ ("Arrange"), N_ ("Align Left Edges") },
-  { "canvas.align-centre", align_centre, 0, 0, 0, N_ ("Arrange"), N_ ("Align Centres") },
-  { "canvas.align-right", align_right, 0, 0, 0, N_ ("Arrange"), N_ ("Align Right Edges") },
-  { "canvas.align-top", align_top, 0, 0, 0, N_ ("Arrange"), N_ ("Align Top Edges") },
-  { "canvas.align-middle", align_middle, 0, 0, 0, N_ ("Arrange"), N_ ("Align Middles") },
-  { "canvas.align-bottom", align_bottom, 0, 0, 0, N_ ("Arrange"), N_ ("Align Bottom Edges") },
-  { "canvas.distribute-horizontally", distribute_horizontally, 0, 0, 0, N_ ("Arrange"),
-    N_ ("Distribute Horizontally") },
-  { "canvas.distribute-vertically", distribute_vertically, 0, 0, 0, N_ ("Arrange"), N_ ("Distribute Vertically") },
-  { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, N_ ("Edit"), N_ ("Open the Context Menu") },
-  { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, N_ ("Add"), N_ ("Connect the Card to Another") },
-  { "canvas.quick-add", quick_add, GDK_KEY_a, 0, GDK_SHIFT_MASK, N_ ("Add"), N_ ("Add a Layer") },
-  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, N_ ("Edit"),
-    N_ ("Apply the Quick Fix of the Selected Card") },
-  { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Enter the Module") },
-  { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Leave the Module") },
-  { "canvas.make-unique", make_unique, 0, 0, 0, N_ ("Edit"), N_ ("Make This Module Unique") },
-  { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0, N_ ("Go"), N_ ("Go to the Parameters") },
-  { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Next Card") },
-  { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, N_ ("Go"), N_ ("Previous Card") },
-  { "canvas.first", first, GDK_KEY_Home, GDK_KEY_KP_Home, 0, N_ ("Go"), N_ ("First Card") },
-  { "canvas.last", last, GDK_KEY_End, GDK_KEY_KP_End, 0, N_ ("Go"), N_ ("Last Card") },
-  { "canvas.group", group, GDK_KEY_g, 0, GDK_CONTROL_MASK, N_ ("Edit"), N_ ("Group Into a Module") },
-  { "canvas.ungroup", ungroup, GDK_KEY_g, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
-    N_ ("Ungroup the Module") },
-  { "canvas.loop", loop, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Over a Sequence, or Once") },
-  { "canvas.choose", choose, 0, 0, 0, N_ ("Edit"), N_ ("Choose Among Modules, or Run One") },
-  { "canvas.recurse", recurse, 0, 0, 0, N_ ("Edit"), N_ ("Run the Module Along Trees, or Once") },
-  { "canvas.add-from-library", studio_canvas_add_from_library, 0, 0, 0, N_ ("Add"),
+  { "canvas.arrange-down", arrange_down, NULL, { NULL }, N_ ("Arrange"), N_ ("Arrange Top to Bottom") },
+  { "canvas.arrange-right", arrange_right, NULL, { NULL }, N_ ("Arrange"), N_ ("Arrange Left to Right") },
+  { "canvas.menu", studio_canvas_menu, NULL, { "Menu", "<Shift>F10" }, N_ ("Edit"), N_ ("Open the Context Menu") },
+  { "canvas.connect", connect_wire, NULL, { "<Control>l" }, N_ ("Add"), N_ ("Connect the Card to Another") },
+  { "canvas.quick-add", quick_add, NULL, { "<Shift>a", "Insert", "KP_Insert" }, N_ ("Add"), N_ ("Add a Layer") },
+  { "canvas.fix", fix, NULL, { "<Control>period" }, N_ ("Edit"), N_ ("Apply the Quick Fix of the Selected Card") },
+  { "canvas.enter", enter, NULL, { "<Control>Down" }, N_ ("Go"), N_ ("Enter the Module") },
+  { "canvas.inspect", inspect, NULL, { "Return", "KP_Enter" }, N_ ("Go"), N_ ("Go to the Parameters") },
+  { "canvas.next", next, NULL, { "<Control>Right" }, N_ ("Go"), N_ ("Next Card") },
+  { "canvas.previous", previous, NULL, { "<Control>Left" }, N_ ("Go"), N_ ("Previous Card") },
+  { "canvas.first", first, NULL, { "Home", "KP_Home" }, N_ ("Go"), N_ ("First Card") },
+  { "canvas.last", last, NULL, { "End", "KP_End" }, N_ ("Go"), N_ ("Last Card") },
+  { "canvas.add-from-library",
+    studio_canvas_add_from_library,
+    NULL,
+    { NULL },
+    N_ ("Add"),
     N_ ("Add a Module From the Library") },
-  { "canvas.save-to-library", studio_canvas_save_to_library, 0, 0, 0, N_ ("Edit"),
+  { "canvas.save-to-library",
+    studio_canvas_save_to_library,
+    NULL,
+    { NULL },
+    N_ ("Edit"),
     N_ ("Save the Module to My Library") },
-  { "canvas.mute", mute, GDK_KEY_m, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, N_ ("Edit"),
-    N_ ("Mute or Unmute the Layers") },
-  { "canvas.fold", fold, GDK_KEY_h, 0, GDK_ALT_MASK, N_ ("Edit"), N_ ("Collapse or Expand the Cards") },
-  { "canvas.swap", studio_swap_popup, GDK_KEY_s, 0, GDK_ALT_MASK, N_ ("Edit"), N_ ("Swap the Layer for Another") },
-  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_j, 0, GDK_CONTROL_MASK, N_ ("Add"),
+  { "canvas.swap", studio_swap_popup, NULL, { "<Alt>s" }, N_ ("Edit"), N_ ("Swap the Layer for Another") },
+  { "canvas.add-frame",
+    studio_canvas_add_frame,
+    NULL,
+    { "<Control>j" },
+    N_ ("Add"),
     N_ ("Add a Frame Around the Selection") },
-  { "canvas.add-point", studio_canvas_add_point, 0, 0, 0, N_ ("Add"), N_ ("Add a Reroute Point to the Wire") },
-  { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK, N_ ("Add"), N_ ("Add a Note") },
-  { "canvas.move-left", move_left, 0, 0, 0, N_ ("Arrange"), N_ ("Move Left") },
-  { "canvas.move-right", move_right, 0, 0, 0, N_ ("Arrange"), N_ ("Move Right") },
-  { "canvas.move-up", move_up, 0, 0, 0, N_ ("Arrange"), N_ ("Move Up") },
-  { "canvas.move-down", move_down, 0, 0, 0, N_ ("Arrange"), N_ ("Move Down") },
+  { "canvas.add-point", studio_canvas_add_point, NULL, { NULL }, N_ ("Add"), N_ ("Add a Reroute Point to the Wire") },
+  { "canvas.add-note", add_note, NULL, { "<Control>m" }, N_ ("Add"), N_ ("Add a Note") },
+  { "canvas.move-left", move_left, NULL, { NULL }, N_ ("Arrange"), N_ ("Move Left") },
+  { "canvas.move-right", move_right, NULL, { NULL }, N_ ("Arrange"), N_ ("Move Right") },
+  { "canvas.move-up", move_up, NULL, { NULL }, N_ ("Arrange"), N_ ("Move Up") },
+  { "canvas.move-down", move_down, NULL, { NULL }, N_ ("Arrange"), N_ ("Move Down") },
 };
+
+/* Commands of the document to which the canvas adds something. */
+static const struct
+{
+  const char *id;
+  Command run;
+} extended[] = {
+  { "delete", delete },
+  { "fold", fold },
+};
+
+/* The id of a command of the document: the name of its action without "canvas.". */
+static const char *
+edit_id (const char *name)
+{
+  return name + strlen ("canvas.");
+}
 
 static void
 activate_cb (GtkWidget *widget, const char *name, GVariant *parameter)
@@ -512,26 +416,47 @@ activate_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (strcmp (commands[i].name, name) == 0)
       {
-        commands[i].command (self);
+        commands[i].run (self);
         return;
       }
+  for (guint i = 0; i < G_N_ELEMENTS (extended); i++)
+    if (strcmp (extended[i].id, edit_id (name)) == 0)
+      {
+        extended[i].run (self);
+        return;
+      }
+  run_edit (self, studio_edit_command_find (edit_id (name)));
 }
 
 guint
 studio_canvas_n_commands (void)
 {
-  return G_N_ELEMENTS (commands);
+  return G_N_ELEMENTS (commands) + studio_edit_command_n ();
+}
+
+/* The name of the class action of a command of the document. */
+static const char *
+edit_action (const StudioEditCommand *command)
+{
+  g_autofree char *name = g_strconcat ("canvas.", command->id, NULL);
+
+  return g_intern_string (name);
 }
 
 StudioCanvasCommand
 studio_canvas_get_command (guint i)
 {
-  g_return_val_if_fail (i < G_N_ELEMENTS (commands), (StudioCanvasCommand){ 0 });
-  return (StudioCanvasCommand){ .name = commands[i].name,
-                                .group = commands[i].group,
-                                .title = commands[i].title,
-                                .key = commands[i].key,
-                                .mods = commands[i].mods };
+  const StudioEditCommand *edit;
+
+  if (i < G_N_ELEMENTS (commands))
+    return (StudioCanvasCommand){
+      .name = commands[i].name, .group = commands[i].group, .title = commands[i].title, .key = commands[i].keys[0]
+    };
+  edit = studio_edit_command_get (i - G_N_ELEMENTS (commands));
+  g_return_val_if_fail (edit != NULL, (StudioCanvasCommand){ 0 });
+  return (StudioCanvasCommand){
+    .name = edit_action (edit), .group = edit->group, .title = edit->title, .key = edit->keys[0]
+  };
 }
 
 gboolean
@@ -546,30 +471,41 @@ focus_node_cb (GtkWidget *widget, const char *name, GVariant *parameter)
   studio_canvas_focus_path (STUDIO_CANVAS (widget), g_variant_get_string (parameter, NULL));
 }
 
+static void
+install_action (GtkWidgetClass *klass, const char *name, const char *const *keys, guint n)
+{
+  gtk_widget_class_install_action (klass, name, NULL, activate_cb);
+  for (guint i = 0; i < n && keys[i] != NULL; i++)
+    {
+      guint key;
+      GdkModifierType mods;
+
+      if (!gtk_accelerator_parse (keys[i], &key, &mods))
+        g_assert_not_reached ();
+      gtk_widget_class_add_binding_action (klass, key, mods, name, NULL);
+    }
+}
+
 void
 studio_canvas_class_init_actions (GtkWidgetClass *klass)
 {
+  const StudioEditCommand *edit;
+
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    {
-      gtk_widget_class_install_action (klass, commands[i].name, NULL, activate_cb);
-      if (commands[i].key != 0)
-        gtk_widget_class_add_binding_action (klass, commands[i].key, commands[i].mods, commands[i].name, NULL);
-      if (commands[i].key2 != 0)
-        gtk_widget_class_add_binding_action (klass, commands[i].key2, commands[i].mods, commands[i].name, NULL);
-    }
-  gtk_widget_class_add_binding_action (klass, GDK_KEY_F10, GDK_SHIFT_MASK, "canvas.menu", NULL);
-  gtk_widget_class_add_binding_action (klass, GDK_KEY_y, GDK_CONTROL_MASK, "canvas.redo", NULL);
-  gtk_widget_class_add_binding_action (klass, GDK_KEY_Insert, 0, "canvas.quick-add", NULL);
-  gtk_widget_class_add_binding_action (klass, GDK_KEY_KP_Insert, 0, "canvas.quick-add", NULL);
+    install_action (klass, commands[i].name, commands[i].keys, CANVAS_KEYS);
+  for (guint i = 0; (edit = studio_edit_command_get (i)) != NULL; i++)
+    install_action (klass, edit_action (edit), edit->keys, STUDIO_EDIT_COMMAND_KEYS);
   gtk_widget_class_install_property_action (klass, "canvas.show-cost", "show-cost");
   gtk_widget_class_add_binding_action (klass, GDK_KEY_c, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "canvas.show-cost", NULL);
   gtk_widget_class_install_action (klass, "node.focus", "s", focus_node_cb);
 }
 
-/* Whether an action is enabled cannot be asked of GTK, so that is noted here. */
+/* GTK has no query for whether an action of a class is enabled, so the disabled ones are noted here. */
 static void
 enable (StudioCanvas *self, const char *name, gboolean enabled)
 {
+  if (enabled == !g_hash_table_contains (self->disabled, name))
+    return;
   if (enabled)
     g_hash_table_remove (self->disabled, name);
   else
@@ -580,28 +516,11 @@ enable (StudioCanvas *self, const char *name, gboolean enabled)
 void
 studio_canvas_update_actions (StudioCanvas *self)
 {
-  guint n = studio_document_n_selected (self->document);
-  gboolean any = n > 0;
-  guint depth = studio_document_scope_depth (self->document);
+  const StudioEditCommand *edit;
 
-  enable (self, "canvas.undo", studio_document_undo_name (self->document) != NULL);
-  enable (self, "canvas.redo", studio_document_redo_name (self->document) != NULL);
-  enable (self, "canvas.delete", any);
-  enable (self, "canvas.cut", any);
-  enable (self, "canvas.copy", any);
-  enable (self, "canvas.duplicate", any);
-  enable (self, "canvas.group", any);
-  enable (self, "canvas.mute", any);
-  enable (self, "canvas.fold", any);
-  enable (self, "canvas.ungroup", any);
-  enable (self, "canvas.loop", any);
-  enable (self, "canvas.choose", any);
-  enable (self, "canvas.recurse", any);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    if (g_str_has_prefix (commands[i].name, "canvas.align-"))
-      enable (self, commands[i].name, n > 1);
-    else if (g_str_has_prefix (commands[i].name, "canvas.distribute-"))
-      enable (self, commands[i].name, n > 2);
-  enable (self, "canvas.leave", depth > 0);
-  enable (self, "canvas.make-unique", depth > 0);
+    if (commands[i].is_possible != NULL)
+      enable (self, commands[i].name, commands[i].is_possible (self->document));
+  for (guint i = 0; (edit = studio_edit_command_get (i)) != NULL; i++)
+    enable (self, edit_action (edit), studio_edit_command_is_possible (edit, self->document));
 }

@@ -211,120 +211,154 @@ move_wires (StudioCanvas *self, const StudioCommand *command)
 }
 
 static void
-carry_out (StudioCanvas *self, const StudioCommand *command)
+redraw (StudioCanvas *self, const StudioCommand *command)
+{
+  if (self->gesture.state == STUDIO_GESTURE_MOVING)
+    {
+      studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
+      studio_canvas_aim (self);
+    }
+  if (self->gesture.state == STUDIO_GESTURE_BENDING)
+    studio_canvas_bend (self, self->gesture.dx, self->gesture.dy);
+  if (self->gesture.state == STUDIO_GESTURE_WIRING)
+    explain_refusal (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+select_one (StudioCanvas *self, const StudioCommand *command)
 {
   StudioScene *scene = studio_canvas_scene (self);
-  guint item;
+  guint item = command->serial != 0 ? studio_scene_find (scene, command->serial) : STUDIO_NO_ITEM;
 
-  switch (command->what)
+  studio_document_select_only (self->document, command->serial);
+  if (item != STUDIO_NO_ITEM)
     {
-    case STUDIO_DO_NOTHING:
-      break;
-    case STUDIO_DO_REDRAW:
-      if (self->gesture.state == STUDIO_GESTURE_MOVING)
-        {
-          studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
-          studio_canvas_aim (self);
-        }
-      if (self->gesture.state == STUDIO_GESTURE_BENDING)
-        studio_canvas_bend (self, self->gesture.dx, self->gesture.dy);
-      if (self->gesture.state == STUDIO_GESTURE_WIRING)
-        explain_refusal (self);
-      gtk_widget_queue_draw (GTK_WIDGET (self));
-      break;
-    case STUDIO_DO_SELECT:
-      item = command->serial != 0 ? studio_scene_find (scene, command->serial) : STUDIO_NO_ITEM;
-      studio_document_select_only (self->document, command->serial);
-      if (item != STUDIO_NO_ITEM)
-        {
-          self->last_focus = command->serial;
-          gtk_widget_grab_focus (GTK_WIDGET (studio_canvas_node (self, command->serial)));
-        }
-      else
-        {
-          gpointer annotation = g_hash_table_lookup (self->annotations, &command->serial);
+      self->last_focus = command->serial;
+      gtk_widget_grab_focus (GTK_WIDGET (studio_canvas_node (self, command->serial)));
+    }
+  else
+    {
+      gpointer annotation = g_hash_table_lookup (self->annotations, &command->serial);
 
-          self->last_focus = 0;
-          gtk_widget_grab_focus (annotation != NULL ? annotation : GTK_WIDGET (self));
-        }
-      break;
-    case STUDIO_DO_TOGGLE:
-      studio_document_set_selected (self->document, command->serial,
-                                    !studio_document_is_selected (self->document, command->serial));
-      break;
-    case STUDIO_DO_PAN:
-      self->view.x -= command->dx / self->view.zoom;
-      self->view.y -= command->dy / self->view.zoom;
-      studio_canvas_view_changed (self);
-      break;
-    case STUDIO_DO_MOVE:
-      {
-        guint n = studio_document_n_selected (self->document);
-        g_autofree guint64 *serials = g_new (guint64, n + 1);
+      self->last_focus = 0;
+      gtk_widget_grab_focus (annotation != NULL ? annotation : GTK_WIDGET (self));
+    }
+}
 
-        if (studio_canvas_land (self, command->dx, command->dy))
-          break;
-        for (guint i = 0; i < n; i++)
-          serials[i] = studio_document_get_selected (self->document, i);
-        studio_document_move (self->document, serials, n, command->dx, command->dy);
-      }
-      break;
-    case STUDIO_DO_MOVE_POINT:
-      studio_document_move_point (self->document, command->link, command->input, command->x, command->y);
-      break;
-    case STUDIO_DO_SELECT_BOX:
-      select_box (self, command);
-      break;
-    case STUDIO_DO_CONNECT:
-      connect_ports (self, command);
-      break;
-    case STUDIO_DO_DISCONNECT:
-      studio_document_disconnect (self->document, command->link);
-      break;
-    case STUDIO_DO_MOVE_WIRES:
-      move_wires (self, command);
-      break;
-    case STUDIO_DO_CUT:
-      cut_wires (self, command);
-      break;
-    case STUDIO_DO_REFUSE:
-      if (self->refusal != NULL)
-        studio_canvas_say (self, self->refusal);
-      break;
-    case STUDIO_DO_WIRE_DROPPED:
-      {
-        guint fixed = command->from != STUDIO_NO_ITEM ? command->from : command->to;
-        gboolean from_output = command->from != STUDIO_NO_ITEM;
-        StudioLoose loose = { scene->item[fixed].serial, from_output,
-                              from_output ? scene->item[fixed].output[command->output].name
-                                          : scene->item[fixed].input[command->input].name };
-        StudioHit hit;
-        double sx, sy;
+static void
+toggle (StudioCanvas *self, const StudioCommand *command)
+{
+  studio_document_set_selected (self->document, command->serial,
+                                !studio_document_is_selected (self->document, command->serial));
+}
 
-        studio_view_to_screen (&self->view, command->x, command->y, &sx, &sy);
-        hit = studio_geometry_hit (scene, &self->view, sx, sy);
-        if (hit.kind == (from_output ? STUDIO_HIT_OUTPUT : STUDIO_HIT_INPUT))
-          {
-            if (hit.item != fixed)
-              studio_canvas_say (
-                  self,
-                  from_output
+static void
+pan (StudioCanvas *self, const StudioCommand *command)
+{
+  self->view.x -= command->dx / self->view.zoom;
+  self->view.y -= command->dy / self->view.zoom;
+  studio_canvas_view_changed (self);
+}
+
+static void
+move_cards (StudioCanvas *self, const StudioCommand *command)
+{
+  guint n = studio_document_n_selected (self->document);
+  g_autofree guint64 *serials = g_new (guint64, n + 1);
+
+  if (studio_canvas_land (self, command->dx, command->dy))
+    return;
+  for (guint i = 0; i < n; i++)
+    serials[i] = studio_document_get_selected (self->document, i);
+  studio_document_move (self->document, serials, n, command->dx, command->dy);
+}
+
+static void
+move_point (StudioCanvas *self, const StudioCommand *command)
+{
+  studio_document_move_point (self->document, command->link, command->input, command->x, command->y);
+}
+
+static void
+disconnect_wire (StudioCanvas *self, const StudioCommand *command)
+{
+  studio_document_disconnect (self->document, command->link);
+}
+
+static void
+refuse (StudioCanvas *self, const StudioCommand *command)
+{
+  if (self->refusal != NULL)
+    studio_canvas_say (self, self->refusal);
+}
+
+static void
+wire_dropped (StudioCanvas *self, const StudioCommand *command)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint fixed = command->from != STUDIO_NO_ITEM ? command->from : command->to;
+  gboolean from_output = command->from != STUDIO_NO_ITEM;
+  StudioLoose loose = { scene->item[fixed].serial, from_output,
+                        from_output ? scene->item[fixed].output[command->output].name
+                                    : scene->item[fixed].input[command->input].name };
+  StudioHit hit;
+  double sx, sy;
+
+  studio_view_to_screen (&self->view, command->x, command->y, &sx, &sy);
+  hit = studio_geometry_hit (scene, &self->view, sx, sy);
+  if (hit.kind == (from_output ? STUDIO_HIT_OUTPUT : STUDIO_HIT_INPUT))
+    {
+      if (hit.item != fixed)
+        studio_canvas_say (
+            self, from_output
                       ? _ ("That is also an output. Wires go from an output to an input, at the left of a card.")
                       : _ ("That is also an input. Wires go from an output, at the right of a card, to an input."));
-            break;
-          }
-        /* A wire that was dropped beside the canvas asks at its edge, and the new card is in sight. */
-        studio_quick_add_popup (self, "", CLAMP (sx, 0, self->view.width), CLAMP (sy, 0, self->view.height), &loose);
-      }
-      break;
-    case STUDIO_DO_FIX:
-      studio_canvas_fix (self, command->serial);
-      break;
-    case STUDIO_DO_FOLD:
-      studio_document_select_only (self->document, command->serial);
-      gtk_widget_activate_action (GTK_WIDGET (self), "canvas.fold", NULL);
-      break;
+      return;
     }
+  /* The popover of a wire that was dropped outside the canvas opens at the edge, so that the new card is visible. */
+  studio_quick_add_popup (self, "", CLAMP (sx, 0, self->view.width), CLAMP (sy, 0, self->view.height), &loose);
+}
+
+static void
+apply_fix (StudioCanvas *self, const StudioCommand *command)
+{
+  studio_canvas_fix (self, command->serial);
+}
+
+static void
+fold (StudioCanvas *self, const StudioCommand *command)
+{
+  studio_document_select_only (self->document, command->serial);
+  gtk_widget_activate_action (GTK_WIDGET (self), "canvas.fold", NULL);
+}
+
+/* What each result of a gesture does. */
+static void (*const actions[]) (StudioCanvas *self, const StudioCommand *command) = {
+  [STUDIO_DO_NOTHING] = NULL,
+  [STUDIO_DO_REDRAW] = redraw,
+  [STUDIO_DO_SELECT] = select_one,
+  [STUDIO_DO_TOGGLE] = toggle,
+  [STUDIO_DO_PAN] = pan,
+  [STUDIO_DO_MOVE] = move_cards,
+  [STUDIO_DO_MOVE_POINT] = move_point,
+  [STUDIO_DO_SELECT_BOX] = select_box,
+  [STUDIO_DO_CONNECT] = connect_ports,
+  [STUDIO_DO_DISCONNECT] = disconnect_wire,
+  [STUDIO_DO_MOVE_WIRES] = move_wires,
+  [STUDIO_DO_CUT] = cut_wires,
+  [STUDIO_DO_REFUSE] = refuse,
+  [STUDIO_DO_WIRE_DROPPED] = wire_dropped,
+  [STUDIO_DO_FIX] = apply_fix,
+  [STUDIO_DO_FOLD] = fold,
+};
+
+static void
+carry_out (StudioCanvas *self, const StudioCommand *command)
+{
+  g_assert (command->what < G_N_ELEMENTS (actions));
+  if (actions[command->what] != NULL)
+    actions[command->what](self, command);
 }
 
 static void

@@ -25,9 +25,8 @@ typedef struct
 GType studio_drag_op_get_type (void);
 StudioDragOp *studio_drag_op_new (const char *name, gboolean is_module);
 
-/* Class actions: canvas.zoom-in, .zoom-out, .zoom-normal, .zoom-to-fit, .undo, .redo, .cut, .copy, .paste, .delete,
- * .select-all, .select-none, .duplicate, .auto-layout, .connect, .quick-add, .fix, .enter, .leave, .make-unique,
- * .inspect, .next, .previous, .move-left, .move-right, .move-up, .move-down, node.focus("PATH").
+/* Class actions: the table of studio-canvas-actions.c and, as "canvas.ID", the document's (studio-edit-command.h); also
+ * canvas.show-cost and node.focus("PATH").
  *
  * Signals: "inspect" when Enter asks for the inspector; "view-changed" when zoom or place changed;
  * "status"(const char *sentence) for a sentence worth a toast. */
@@ -38,8 +37,7 @@ typedef struct
 {
   const char *name;          /* of the class action, "canvas.delete" */
   const char *group, *title; /* NULL where the window has an action of its own for it */
-  guint key;                 /* 0: none of its own */
-  GdkModifierType mods;
+  const char *key;           /* its first accelerator; NULL: it has none */
 } StudioCanvasCommand;
 guint studio_canvas_n_commands (void);
 StudioCanvasCommand studio_canvas_get_command (guint i);

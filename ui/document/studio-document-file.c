@@ -103,7 +103,7 @@ studio_document_note_saved (StudioDocument *self)
   self->saved_step = studio_document_last_step (self);
   self->edited = FALSE;
   self->edited_valid = TRUE;
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
   if (self->journal != NULL)
     studio_journal_saved (self->journal, self->path);
   g_signal_emit_by_name (self, "file-changed");

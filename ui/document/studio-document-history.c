@@ -70,7 +70,7 @@ studio_document_begin_history (StudioDocument *self, const char *path)
 
   g_ptr_array_set_size (self->undo, 0);
   g_ptr_array_set_size (self->redo, 0);
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
   g_free (self->begun_with);
   self->begun_with = name != NULL ? g_strdup_printf (_ ("Open %s"), name) : g_strdup (_ ("Begin"));
   self->begun = g_get_real_time ();

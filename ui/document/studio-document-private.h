@@ -15,7 +15,6 @@ typedef struct
   guint64 id;
   char *name, *key;
   gboolean is_visit;   /* it goes on however long nothing is changed */
-  gint64 time;         /* of its last edit, on the clock that never goes back */
   gint64 made;         /* the same in microseconds since 1970 */
   GPtrArray *inverses; /* LoomEdit; NULL entries were consumed */
 } StudioStep;
@@ -57,7 +56,8 @@ struct _StudioDocument
   StudioStep *open;
   guint depth;
   guint64 last_step_id;
-  char *merge_key;    /* of the step that ended last */
+  char *merge_key;    /* of the step that ended last; NULL: the next step is not merged with it */
+  guint pause;        /* timeout that ends merging; 0: none */
   char *begun_with;   /* what the first entry of the history is called */
   gint64 begun;       /* when, in microseconds since 1970 */
   guint64 saved_step; /* after which the file was written last; 0: none yet, G_MAXUINT64: it is not of this history */
@@ -70,7 +70,7 @@ struct _StudioDocument
   LoomFaults *faults;
   guint64 net_version;
   gboolean net_valid;
-  gint64 trials_until; /* no remedy is tried out after that */
+  gint64 trials_until; /* no remedy is tried out after that; of studio_trials_clock () */
   gboolean trials_unlimited;
   guint idle;
   StudioScene *scene;

@@ -1,5 +1,6 @@
 /* Commands on several wires at once: cutting, moving all of an output, and dissolving nodes out of their wires. */
 #include "ui/document/studio-document-private.h"
+#include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -129,7 +130,7 @@ studio_document_movable_ports (StudioDocument *self, guint64 from, guint output,
   guint f = studio_scene_find (scene, from);
   g_autofree gboolean *circle = g_new0 (gboolean, scene->n_items + 1);
   g_autoptr (LoomGraph) trial = NULL;
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = studio_trials_clock ();
 
   if (f == STUDIO_NO_ITEM || output >= scene->item[f].n_outputs)
     return;
@@ -143,7 +144,7 @@ studio_document_movable_ports (StudioDocument *self, guint64 from, guint output,
 
         *it = !circle[i];
         if (!*it || (i == f && p == output) || !scene->item[i].output[p].typed
-            || (!self->trials_unlimited && g_get_monotonic_time () - start > budget))
+            || (!self->trials_unlimited && studio_trials_clock () - start > budget))
           continue;
         if (trial == NULL)
           trial = loom_graph_copy (self->graph);

@@ -30,7 +30,7 @@ save_new (StudioDocument *self, const char *path)
   save->text = loom_graph_write (self->graph, &save->length);
   save->step = studio_document_last_step (self);
   /* Text typed from now on is a step of its own, which is not in the file. */
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
   return save;
 }
 
@@ -59,7 +59,7 @@ note_saved (StudioDocument *self, const Save *save)
   self->saved_text = g_strdup (save->text);
   self->saved_step = save->step;
   self->edited_valid = FALSE;
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
   g_signal_emit_by_name (self, "file-changed");
 }
 

@@ -317,7 +317,7 @@ studio_document_mark_run (StudioDocument *self)
   for (guint i = 0; i < self->undo->len; i++)
     g_array_append_val (self->run_steps, ((StudioStep *)g_ptr_array_index (self->undo, i))->id);
   /* A step that had begun before the run may not swallow what comes after. */
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
 }
 
 static void

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-/* Typing that pauses for longer than this begins a step of its own. */
-#define MERGE_MICROSECONDS G_USEC_PER_SEC
+/* Typing that pauses for longer than this begins a step of its own. The main loop is idle during a pause: while input
+ * waits to be handled, a stall of the program or of the machine is none. */
+#define PAUSE_MS 1000
 
 void
 studio_step_free (StudioStep *step)
@@ -99,6 +100,34 @@ studio_document_merge_visit (StudioDocument *self, const char *key)
   self->open->is_visit = TRUE;
 }
 
+void
+studio_document_end_merge (StudioDocument *self)
+{
+  g_return_if_fail (STUDIO_IS_DOCUMENT (self));
+  g_clear_handle_id (&self->pause, g_source_remove);
+  g_clear_pointer (&self->merge_key, g_free);
+}
+
+static gboolean
+pause_cb (gpointer data)
+{
+  StudioDocument *self = data;
+
+  self->pause = 0;
+  studio_document_end_merge (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* Lets the next steps of this key be merged with this one until typing pauses. */
+static void
+begin_merge (StudioDocument *self, const StudioStep *step)
+{
+  studio_document_end_merge (self);
+  self->merge_key = g_strdup (step->key);
+  if (step->key != NULL && !step->is_visit)
+    self->pause = g_timeout_add_full (G_PRIORITY_HIGH_IDLE, PAUSE_MS, pause_cb, self, NULL);
+}
+
 static void
 tell_history (StudioDocument *self, guint position, guint removed, guint added)
 {
@@ -134,17 +163,15 @@ studio_document_end (StudioDocument *self)
     studio_journal_commit (self->journal, step->name);
   if (self->run_graph != NULL)
     before = g_strdup (self->hash);
-  step->time = g_get_monotonic_time ();
   step->made = g_get_real_time ();
   g_ptr_array_set_size (self->redo, 0);
 
   last = self->undo->len > 0 ? g_ptr_array_index (self->undo, self->undo->len - 1) : NULL;
   if (last != NULL && step->key != NULL && g_strcmp0 (self->merge_key, step->key) == 0
-      && g_strcmp0 (last->key, step->key) == 0 && (step->is_visit || step->time - last->time < MERGE_MICROSECONDS))
+      && g_strcmp0 (last->key, step->key) == 0)
     {
       for (guint i = 0; i < step->inverses->len; i++)
         g_ptr_array_add (last->inverses, g_steal_pointer (&step->inverses->pdata[i]));
-      last->time = step->time;
       last->made = step->made;
       studio_step_free (step);
       step = last;
@@ -155,8 +182,7 @@ studio_document_end (StudioDocument *self)
       g_ptr_array_add (self->undo, step);
       tell_history (self, self->undo->len, undone, 1);
     }
-  g_free (self->merge_key);
-  self->merge_key = g_strdup (step->key);
+  begin_merge (self, step);
 
   g_clear_pointer (&self->hash, g_free);
   note_meaning (self, step->id, before);
@@ -190,7 +216,7 @@ studio_document_fold (StudioDocument *self, guint n)
         g_hash_table_insert (self->run_meaning, g_memdup2 (&into->id, sizeof into->id), GINT_TO_POINTER (TRUE));
       studio_step_free (step);
     }
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
   tell_history (self, n + 1, before - n, 1);
   /* The step that undo would take back has another name now. */
   studio_document_changed (self);
@@ -255,7 +281,7 @@ step_over (StudioDocument *self, GPtrArray *from, GPtrArray *to, guint n)
         g_hash_table_insert (self->run_meaning, g_memdup2 (&step->id, sizeof step->id), GINT_TO_POINTER (TRUE));
       studio_step_free (step);
     }
-  g_clear_pointer (&self->merge_key, g_free);
+  studio_document_end_merge (self);
   studio_document_changed (self);
   return TRUE;
 }

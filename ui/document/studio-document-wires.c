@@ -1,5 +1,6 @@
 /* Commands on wires: joining, moving an end, taking away, and which ports could take one. */
 #include "ui/document/studio-document-private.h"
+#include "ui/document/studio-trials.h"
 
 #include <glib/gi18n.h>
 #include <stdlib.h>
@@ -241,7 +242,7 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
   guint fixed = studio_scene_find (scene, serial);
   g_autofree gboolean *circle = g_new0 (gboolean, scene->n_items + 1);
   g_autoptr (LoomGraph) trial = NULL;
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = studio_trials_clock ();
 
   if (fixed == STUDIO_NO_ITEM)
     return;
@@ -266,7 +267,7 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
             }
           if (!*it || !scene->item[from].output[output].typed
               || studio_document_find_refusal (faults, scene->item[to].path) != NULL
-              || (!self->trials_unlimited && g_get_monotonic_time () - start > budget))
+              || (!self->trials_unlimited && studio_trials_clock () - start > budget))
             continue;
           if (trial == NULL)
             trial = loom_graph_copy (self->graph);

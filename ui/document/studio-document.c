@@ -373,7 +373,7 @@ studio_document_finalize (GObject *object)
   g_clear_pointer (&self->base, g_bytes_unref);
   studio_document_unwatch (self);
   g_free (self->path);
-  g_free (self->merge_key);
+  studio_document_end_merge (self);
   g_free (self->begun_with);
   g_free (self->saved_text);
   g_free (self->hash);

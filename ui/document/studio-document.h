@@ -150,6 +150,8 @@ void studio_document_cancel (StudioDocument *self);
 void studio_document_merge (StudioDocument *self, const char *key);
 /* The same however long one pauses between two steps of this key: the key ends with the visit to a field. */
 void studio_document_merge_visit (StudioDocument *self, const char *key);
+/* The next transaction is a step of its own, even if it has the key of the last one. */
+void studio_document_end_merge (StudioDocument *self);
 
 gboolean studio_document_undo (StudioDocument *self);
 gboolean studio_document_redo (StudioDocument *self);

@@ -66,11 +66,16 @@ update_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
 static void
 end_cb (GtkGestureDrag *gesture, double dx, double dy, NumberDrag *drag)
 {
+  StudioDocument *document = drag->row->inspector->document;
+
   if (!drag->dragging)
     return;
   drag->dragging = FALSE;
   inspector_end_preview (drag->row->inspector);
+  /* Steps that set the same attribute soon after each other are merged, but a drag is one step. */
+  studio_document_end_merge (document);
   inspector_commit (drag->row, drag->text);
+  studio_document_end_merge (document);
 }
 
 static void

@@ -196,6 +196,8 @@ activate_cb (GtkListView *view, guint position, StudioOutline *self)
 static void
 entry_activate_cb (StudioOutline *self)
 {
+  /* The entry notifies of a change only when typing has stopped. */
+  search_cb (self);
   if (g_list_model_get_n_items (G_LIST_MODEL (self->selection)) > 0)
     activate_cb (NULL, 0, self);
 }

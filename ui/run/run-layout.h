@@ -1,5 +1,6 @@
-/* Computes which figures, charts and memory bars of a run fit into the run panel, and their rectangles. Parts are
- * dropped by importance so that none is clipped. Arithmetic without widgets, so that it is tested without a display. */
+/* Computes which figures, charts and memory bars of a run fit into the run panel, and their rectangles. The least
+ * important ones are hidden, so that none is clipped. Arithmetic without widgets, so that it is tested without a
+ * display. */
 #pragma once
 
 #include <glib.h>
@@ -29,7 +30,8 @@ typedef struct
 #define RUN_GAP        18
 #define RUN_FIGURE_GAP 12
 
-/* figures are stored in reading order; rank[i] is the importance of figure i, 0 is dropped last. */
-void run_layout (RunAllocation *places, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height);
+/* figures are stored in reading order; rank[i] is the importance of figure i, and 0 is hidden last. */
+void
+run_layout (RunAllocation *allocations, const RunParts *parts, const guint rank[RUN_FIGURES], int width, int height);
 
 G_END_DECLS

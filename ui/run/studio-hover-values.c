@@ -1,6 +1,6 @@
 /* Requests the tensors of the card under the pointer from the worker, and writes them into the card's tooltip.
  *
- * The values of a node are requested together: the worker answers all waiting requests from one step, so that both
+ * The values of a node are requested together: the worker replies to all pending requests from one step, so that both
  * sides of a formula agree. If a step was taken in between, only the statistics of each value are shown. A card is
  * requested again at most twice a second, and not at all while the run is paused. */
 #include "ui/run/studio-hover-values.h"
@@ -17,7 +17,7 @@
 typedef struct
 {
   StudioHoverValues *hover;
-  guint round, place; /* the generation of requests it belongs to, and the index of its value */
+  guint generation, index; /* the generation of requests to which it belongs, and the index of its value */
 } Question;
 
 typedef struct
@@ -25,7 +25,7 @@ typedef struct
   char *name; /* of the port */
   GVariant *shape, *full, *data;
   gint64 step;
-} Answer;
+} Reply;
 
 struct _StudioHoverValues
 {
@@ -37,29 +37,29 @@ struct _StudioHoverValues
   char *path; /* of the last requested card */
   const LoomOp *op;
   gboolean along_last; /* TRUE if the node computes along its last dimension */
-  Answer answer[STUDIO_WORKED_MAX];
-  guint n_inputs, n_waiting, round;
+  Reply reply[STUDIO_WORKED_MAX];
+  guint n_inputs, n_waiting, generation;
   gint64 answered_at, step;
 };
 
 G_DEFINE_FINAL_TYPE (StudioHoverValues, studio_hover_values, G_TYPE_OBJECT)
 
 static void
-clear_answer (Answer *answer)
+clear_answer (Reply *reply)
 {
-  g_clear_pointer (&answer->name, g_free);
-  g_clear_pointer (&answer->shape, g_variant_unref);
-  g_clear_pointer (&answer->full, g_variant_unref);
-  g_clear_pointer (&answer->data, g_variant_unref);
+  g_clear_pointer (&reply->name, g_free);
+  g_clear_pointer (&reply->shape, g_variant_unref);
+  g_clear_pointer (&reply->full, g_variant_unref);
+  g_clear_pointer (&reply->data, g_variant_unref);
 }
 
 static void
 forget (StudioHoverValues *self)
 {
   for (guint i = 0; i < STUDIO_WORKED_MAX; i++)
-    clear_answer (&self->answer[i]);
+    clear_answer (&self->reply[i]);
   g_clear_pointer (&self->path, g_free);
-  self->round++;
+  self->generation++;
   self->n_waiting = 0;
   self->answered_at = 0;
   if (self->canvas != NULL)
@@ -70,39 +70,39 @@ forget (StudioHoverValues *self)
 
 /* Returns a tensor whose name is NULL if there is no reply. */
 static StudioWorkedTensor
-read_answer (const Answer *answer)
+read_reply (const Reply *reply)
 {
   StudioWorkedTensor t = { 0 };
   const gint64 *dim, *full;
   gsize n_dim, n_full, bytes;
 
-  if (answer->data == NULL)
+  if (reply->data == NULL)
     return t;
-  dim = g_variant_get_fixed_array (answer->shape, &n_dim, sizeof (gint64));
-  full = g_variant_get_fixed_array (answer->full, &n_full, sizeof (gint64));
-  t.value = g_variant_get_fixed_array (answer->data, &bytes, 1);
+  dim = g_variant_get_fixed_array (reply->shape, &n_dim, sizeof (gint64));
+  full = g_variant_get_fixed_array (reply->full, &n_full, sizeof (gint64));
+  t.value = g_variant_get_fixed_array (reply->data, &bytes, 1);
   t.columns = n_dim > 0 ? (gsize)dim[n_dim - 1] : 1;
   t.rows = n_dim > 1 ? (gsize)dim[n_dim - 2] : 1;
   if (n_full > LOOM_MAX_RANK || t.rows * t.columns > bytes / sizeof (float))
     return t;
   t.rank = (guint)n_full;
   memcpy (t.dim, full, n_full * sizeof (gint64));
-  t.name = answer->name;
+  t.name = reply->name;
   return t;
 }
 
 static void
 show (StudioHoverValues *self)
 {
-  const Answer *last = &self->answer[self->n_inputs];
+  const Reply *last = &self->reply[self->n_inputs];
   StudioWorkedTensor t[STUDIO_WORKED_MAX];
   gboolean exact = self->along_last;
   g_autofree char *text = NULL, *when = NULL, *all = NULL;
 
   for (guint i = 0; i <= self->n_inputs; i++)
     {
-      t[i] = read_answer (&self->answer[i]);
-      exact = exact && (t[i].name == NULL || self->answer[i].step == last->step);
+      t[i] = read_reply (&self->reply[i]);
+      exact = exact && (t[i].name == NULL || self->reply[i].step == last->step);
     }
   self->answered_at = g_get_monotonic_time ();
   when = studio_run_dup_when (self->run, last->step, &self->step);
@@ -121,19 +121,19 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
   Question *question = data;
   g_autoptr (StudioHoverValues) self = question->hover;
   g_autoptr (GVariant) shape = NULL, full = NULL, values = NULL;
-  Answer *answer = &self->answer[question->place];
+  Reply *reply = &self->reply[question->index];
   gint64 step;
   gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full, &values,
                                                              result, NULL);
 
-  if (question->round == self->round)
+  if (question->generation == self->generation)
     {
       if (done)
         {
-          answer->shape = g_steal_pointer (&shape);
-          answer->full = g_steal_pointer (&full);
-          answer->data = g_steal_pointer (&values);
-          answer->step = step;
+          reply->shape = g_steal_pointer (&shape);
+          reply->full = g_steal_pointer (&full);
+          reply->data = g_steal_pointer (&values);
+          reply->step = step;
         }
       if (--self->n_waiting == 0)
         show (self);
@@ -144,12 +144,12 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 /* ---- requests ---------------------------------------------------------------------------- */
 
 static void
-ask (StudioHoverValues *self, LoomBusWorker1 *proxy, guint place, const char *name, const char *tensor)
+request_value (StudioHoverValues *self, LoomBusWorker1 *proxy, guint index, const char *name, const char *tensor)
 {
   Question *question = g_new (Question, 1);
 
-  *question = (Question){ g_object_ref (self), self->round, place };
-  self->answer[place].name = g_strdup (name);
+  *question = (Question){ g_object_ref (self), self->generation, index };
+  self->reply[index].name = g_strdup (name);
   self->n_waiting++;
   loom_bus_worker1_call_get_snapshot (proxy, tensor, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), MAX_BYTES,
                                       NULL, answer_cb, question);
@@ -189,9 +189,9 @@ ask_all (StudioHoverValues *self, LoomBusWorker1 *proxy, const LoomNet *net, gui
       g_autofree char *tensor = dup_tensor_of (net, node, i);
 
       if (tensor != NULL)
-        ask (self, proxy, i, n->input_spec[i].name, tensor);
+        request_value (self, proxy, i, n->input_spec[i].name, tensor);
     }
-  ask (self, proxy, self->n_inputs, n->output_spec[0].name, out);
+  request_value (self, proxy, self->n_inputs, n->output_spec[0].name, out);
 }
 
 static gboolean
@@ -225,12 +225,12 @@ describe_cb (StudioHoverValues *self, const char *path)
   if (g_strcmp0 (self->path, path) != 0)
     forget (self);
   for (guint i = 0; i < STUDIO_WORKED_MAX; i++)
-    clear_answer (&self->answer[i]);
+    clear_answer (&self->reply[i]);
   if (node < 0 || loom_net_node (net, (guint)node)->op == NULL || loom_net_node (net, (guint)node)->n_outputs == 0)
     return;
   g_free (self->path);
   self->path = g_strdup (path);
-  self->round++;
+  self->generation++;
   ask_all (self, proxy, net, (guint)node);
 }
 

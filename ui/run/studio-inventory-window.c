@@ -45,10 +45,10 @@ typedef struct
   StudioDocument *document;
   StudioRun *run;
   GCancellable *cancellable; /* of the calls to `gradloom plan` in flight */
-  char *asked;               /* key of the last request: the hash of the graph and the number of ranks */
-  GPtrArray *taken;          /* of the run; NULL: not known */
+  char *requested_key;       /* key of the last request: the hash of the graph and the number of ranks */
+  GPtrArray *used;           /* events of the run; NULL: not known */
   guint rest;
-  gboolean in_flight, again; /* a request for taken is in flight, and has to be repeated */
+  gboolean in_flight, again; /* a request for `taken` is in flight, and has to be repeated */
   gboolean filling;
 } View;
 
@@ -135,7 +135,7 @@ driver_text (View *self)
 static void
 show_sums (View *self, const StudioInventorySum *plan)
 {
-  StudioInventorySum taken;
+  StudioInventorySum used;
   g_autofree char *driver = driver_text (self);
   const StudioInventoryColumn *columns = studio_inventory_node_columns ();
   GtkWidget *child;
@@ -146,15 +146,15 @@ show_sums (View *self, const StudioInventorySum *plan)
     put_text (self, o + 1, 0, _ (columns[STUDIO_INVENTORY_COLUMNS - LOOM_N_OWNERS + o].title), TRUE);
   put_text (self, LOOM_N_OWNERS + 1, 0, _ ("Total"), TRUE);
   put_sum (self, 1, _ ("Planned"), plan);
-  if (sum_of_run (self, &taken))
-    put_sum (self, 2, _ ("In the Run"), &taken);
+  if (sum_of_run (self, &used))
+    put_sum (self, 2, _ ("In the Run"), &used);
   gtk_label_set_label (GTK_LABEL (self->driver), driver);
 }
 
 /* ---- rows ----------------------------------------------------------------------------- */
 
 static void
-say_nothing (Page *page, const char *title, const char *why)
+show_message (Page *page, const char *title, const char *why)
 {
   adw_status_page_set_title (page->nothing, title);
   adw_status_page_set_description (page->nothing, why);
@@ -187,8 +187,8 @@ show_rows (View *self, Page *page, GListStore *store)
   if (g_list_model_get_n_items (sorted) > 0)
     gtk_stack_set_visible_child_name (GTK_STACK (page->stack), "table");
   else
-    say_nothing (page, _ ("No Parameters"),
-                 _ ("This graph has no weights. Add a layer that has some, such as linear."));
+    show_message (page, _ ("No Parameters"),
+                  _ ("This graph has no weights. Add a layer that has some, such as linear."));
 }
 
 static void
@@ -209,7 +209,7 @@ show_page (View *self, guint which)
     {
       StudioInventorySum plan;
 
-      show_rows (self, page, studio_inventory_nodes (page->events, self->taken, &plan));
+      show_rows (self, page, studio_inventory_nodes (page->events, self->used, &plan));
       show_sums (self, &plan);
       gtk_widget_set_visible (gtk_widget_get_ancestor (self->sums, GTK_TYPE_SCROLLED_WINDOW),
                               !studio_rank_memory_set_planned (self->ranks, page->events));
@@ -226,28 +226,28 @@ typedef struct
 static Asked *
 asked_new (View *self, guint which)
 {
-  Asked *asked = g_new0 (Asked, 1);
+  Asked *requested_key = g_new0 (Asked, 1);
 
-  asked->window = g_object_ref (self->window);
-  asked->which = which;
-  return asked;
+  requested_key->window = g_object_ref (self->window);
+  requested_key->which = which;
+  return requested_key;
 }
 
 static void
-asked_free (Asked *asked)
+asked_free (Asked *requested_key)
 {
-  g_object_unref (asked->window);
-  g_free (asked);
+  g_object_unref (requested_key->window);
+  g_free (requested_key);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Asked, asked_free)
 
 static void
 planned_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (Asked) asked = data;
+  g_autoptr (Asked) requested_key = data;
   g_autoptr (GError) error = NULL;
   GPtrArray *events = studio_planner_run_finish (result, &error);
-  View *self = g_object_get_data (G_OBJECT (asked->window), "view");
+  View *self = g_object_get_data (G_OBJECT (requested_key->window), "view");
   Page *page;
 
   if (self == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
@@ -255,21 +255,21 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
       g_clear_pointer (&events, g_ptr_array_unref);
       return;
     }
-  page = &self->page[asked->which];
+  page = &self->page[requested_key->which];
   g_clear_pointer (&page->events, g_ptr_array_unref);
   page->events = events;
   /* After a failure the next request is sent even for the same graph. */
   if (events == NULL)
     {
-      g_clear_pointer (&self->asked, g_free);
-      say_nothing (page, _ ("Planning Failed"), error->message);
+      g_clear_pointer (&self->requested_key, g_free);
+      show_message (page, _ ("Planning Failed"), error->message);
     }
-  show_page (self, asked->which);
+  show_page (self, requested_key->which);
 }
 
-/* TRUE if the graph's data wait for the user's agreement: the process that plans would read them. */
+/* TRUE if the graph reads data that the user has not permitted: the process that plans would read them. */
 static gboolean
-data_wait (View *self)
+needs_permission (View *self)
 {
   LoomFaults *faults = studio_document_get_faults (self->document);
 
@@ -277,7 +277,7 @@ data_wait (View *self)
     if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
       {
         for (guint p = 0; p < N_PAGES; p++)
-          say_nothing (&self->page[p], _ ("Planning Failed"), loom_faults_get (faults, i)->message);
+          show_message (&self->page[p], _ ("Planning Failed"), loom_faults_get (faults, i)->message);
         return TRUE;
       }
   return FALSE;
@@ -288,13 +288,13 @@ ask_plan (View *self)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
   int ranks = studio_run_get_ranks (self->run);
-  g_autofree char *asked = g_strdup_printf ("%s %d", studio_document_hash (self->document), ranks), *xml = NULL;
+  g_autofree char *requested_key = g_strdup_printf ("%s %d", studio_document_hash (self->document), ranks), *xml = NULL;
 
   /* Moving a card changes no plan. */
-  if (g_strcmp0 (asked, self->asked) == 0 || data_wait (self))
+  if (g_strcmp0 (requested_key, self->requested_key) == 0 || needs_permission (self))
     return;
-  g_free (self->asked);
-  self->asked = g_steal_pointer (&asked);
+  g_free (self->requested_key);
+  self->requested_key = g_steal_pointer (&requested_key);
   xml = loom_graph_write (graph, NULL);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
@@ -326,8 +326,8 @@ static void ask_run (View *self);
 static void
 taken_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (Asked) asked = data;
-  View *self = g_object_get_data (G_OBJECT (asked->window), "view");
+  g_autoptr (Asked) requested_key = data;
+  View *self = g_object_get_data (G_OBJECT (requested_key->window), "view");
   g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
   gint64 step;
   gsize n;
@@ -341,8 +341,8 @@ taken_cb (GObject *source, GAsyncResult *result, gpointer data)
     {
       const char *text = g_variant_get_fixed_array (values, &n, 1);
 
-      g_clear_pointer (&self->taken, g_ptr_array_unref);
-      self->taken = studio_planner_parse_events (text, n);
+      g_clear_pointer (&self->used, g_ptr_array_unref);
+      self->used = studio_planner_parse_events (text, n);
       show_page (self, MEMORY);
     }
   if (self->again)
@@ -366,7 +366,7 @@ static void
 state_cb (StudioRun *run, View *self)
 {
   if (studio_run_get_state (run) == STUDIO_RUN_STARTING)
-    g_clear_pointer (&self->taken, g_ptr_array_unref);
+    g_clear_pointer (&self->used, g_ptr_array_unref);
   ask_run (self);
   show_page (self, MEMORY);
 }
@@ -523,7 +523,7 @@ make_page (View *self, guint which)
   gtk_stack_add_named (GTK_STACK (page->stack), GTK_WIDGET (page->nothing), "nothing");
   gtk_stack_add_named (GTK_STACK (page->stack), box, "table");
   gtk_stack_add_titled (GTK_STACK (self->stack), page->stack, page_name[which], title);
-  say_nothing (page, _ ("Planning…"), NULL);
+  show_message (page, _ ("Planning…"), NULL);
 }
 
 /* ---- the window ----------------------------------------------------------------------- */
@@ -540,8 +540,8 @@ view_free (gpointer data)
   g_signal_handlers_disconnect_by_data (self->document, self);
   for (guint i = 0; i < N_PAGES; i++)
     g_clear_pointer (&self->page[i].events, g_ptr_array_unref);
-  g_clear_pointer (&self->taken, g_ptr_array_unref);
-  g_free (self->asked);
+  g_clear_pointer (&self->used, g_ptr_array_unref);
+  g_free (self->requested_key);
   g_object_unref (self->run);
   g_object_unref (self->document);
   g_free (self);

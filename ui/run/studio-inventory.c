@@ -303,7 +303,7 @@ node_row (GListStore *store, GHashTable *rows, JsonObject *event)
 }
 
 GListStore *
-studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum *plan)
+studio_inventory_nodes (GPtrArray *planned, GPtrArray *used, StudioInventorySum *plan)
 {
   GListStore *store = g_list_store_new (STUDIO_TYPE_INVENTORY_ROW);
   g_autoptr (GHashTable) rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -329,10 +329,10 @@ studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum
           set_bytes (row, OWNERS + o, bytes);
         }
     }
-  /* taken is of rank 0, so with several planned ranks it belongs to that rank's row. */
-  for (guint i = 0; taken != NULL && i < taken->len; i++)
+  /* The memory of the run is that of rank 0, so with several planned ranks it belongs to that rank's row. */
+  for (guint i = 0; used != NULL && i < used->len; i++)
     {
-      JsonObject *event = taken->pdata[i];
+      JsonObject *event = used->pdata[i];
       const char *node = string_of (event, "node"), *device = string_of (event, "device");
       g_autofree char *first = g_strdup_printf (_ ("%1$s · rank %2$d"), device, 0);
       g_autofree char *key = g_strdup_printf ("%s\n%s", node != NULL ? node : "", first);

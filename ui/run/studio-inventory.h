@@ -27,7 +27,7 @@ typedef struct
   gboolean is_number;
 } StudioInventoryColumn;
 
-/* As many as a row has texts; ends with a NULL title. */
+/* As many columns as a row has texts; the last one has a NULL title. */
 const StudioInventoryColumn *studio_inventory_parameter_columns (void);
 const StudioInventoryColumn *studio_inventory_node_columns (void);
 
@@ -39,8 +39,8 @@ typedef struct
 {
   guint64 owner[LOOM_N_OWNERS], total;
 } StudioInventorySum;
-/* One row per node, device and rank with planned or used memory. taken may be NULL: no run. */
-GListStore *studio_inventory_nodes (GPtrArray *planned, GPtrArray *taken, StudioInventorySum *plan);
+/* One row for each node, device and rank with planned or used memory. taken: events of a run; NULL: no run. */
+GListStore *studio_inventory_nodes (GPtrArray *planned, GPtrArray *used, StudioInventorySum *plan);
 
 /* Compares two rows by a column, as a GCompareFunc does. */
 int

@@ -11,7 +11,7 @@ struct _StudioNodeTimes
   StudioDocument *document;
   StudioCanvas *canvas; /* weak */
   StudioRun *run;
-  LoomBusWorker1 *asked; /* the worker of the last request; only compared */
+  LoomBusWorker1 *requested; /* the worker of the last request; only compared */
   gboolean in_flight;
 };
 
@@ -53,8 +53,8 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
                                                   result, NULL))
     {
       /* The worker has measured nothing yet, or is busy; the next change of state requests again. */
-      if (self->asked == (gpointer)source)
-        self->asked = NULL;
+      if (self->requested == (gpointer)source)
+        self->requested = NULL;
     }
   else if (self->canvas != NULL)
     show (self, values);
@@ -67,13 +67,13 @@ ask (StudioNodeTimes *self)
   StudioRunState state = studio_run_get_state (self->run);
   g_autofree char *measure = NULL;
 
-  if (self->canvas == NULL || self->in_flight || proxy == NULL || proxy == self->asked
+  if (self->canvas == NULL || self->in_flight || proxy == NULL || proxy == self->requested
       || (state != STUDIO_RUN_RUNNING && state != STUDIO_RUN_PAUSED && state != STUDIO_RUN_DONE))
     return;
   g_object_get (self->canvas, "cost-measure", &measure, NULL);
   if (g_strcmp0 (measure, "time") != 0)
     return;
-  self->asked = proxy;
+  self->requested = proxy;
   self->in_flight = TRUE;
   loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_TIMES, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
                                       MAX_BYTES, NULL, answer_cb, g_object_ref (self));
@@ -83,7 +83,7 @@ ask (StudioNodeTimes *self)
 static void
 measure_cb (StudioNodeTimes *self)
 {
-  self->asked = NULL;
+  self->requested = NULL;
   ask (self);
 }
 
@@ -93,7 +93,7 @@ changed_cb (StudioNodeTimes *self)
 {
   if (self->canvas == NULL || studio_document_run_changes (self->document) == 0)
     return;
-  self->asked = NULL;
+  self->requested = NULL;
   studio_canvas_set_times (self->canvas, NULL);
 }
 

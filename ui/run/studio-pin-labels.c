@@ -20,7 +20,7 @@ typedef struct
 struct _StudioPinLabels
 {
   Axis axis[N_AXES];
-  LoomBusWorker1 *asked; /* the worker of the last request, or NULL */
+  LoomBusWorker1 *requested; /* the worker of the last request, or NULL */
   GCancellable *cancellable;
   char *problem;
   GFunc changed;
@@ -44,7 +44,7 @@ forget (StudioPinLabels *self)
   if (self->cancellable != NULL)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
-  g_clear_object (&self->asked);
+  g_clear_object (&self->requested);
   g_clear_pointer (&self->problem, g_free);
   for (int i = 0; i < N_AXES; i++)
     g_clear_pointer (&self->axis[i].words, g_strfreev);
@@ -109,10 +109,10 @@ words_cb (GObject *source, GAsyncResult *result, gpointer data)
 void
 studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy)
 {
-  if (self->asked == proxy)
+  if (self->requested == proxy)
     return;
   forget (self);
-  self->asked = g_object_ref (proxy);
+  self->requested = g_object_ref (proxy);
   self->cancellable = g_cancellable_new ();
   for (int i = 0; i < N_AXES; i++)
     if (self->axis[i].port != NULL)

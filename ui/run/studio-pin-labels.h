@@ -14,12 +14,12 @@ typedef struct _StudioPinLabels StudioPinLabels;
 StudioPinLabels *studio_pin_labels_new (const char *rows, const char *columns, GFunc changed, gpointer data);
 void studio_pin_labels_free (StudioPinLabels *self);
 gboolean studio_pin_labels_are (const StudioPinLabels *self, const char *rows, const char *columns);
-/* Requests the labels from this worker, unless it was asked before. Call after its run has begun. */
+/* Requests the labels from this worker, unless they were requested before. Call after its run has begun. */
 void studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy);
 /* NULL until they are known. */
 const char *const *studio_pin_labels_rows (const StudioPinLabels *self);
 const char *const *studio_pin_labels_columns (const StudioPinLabels *self);
-/* A sentence why there are no labels; NULL: there are, or they are not known yet. */
+/* The reason why there are no labels, a sentence; NULL: there are labels, or they are not known yet. */
 const char *studio_pin_labels_problem (const StudioPinLabels *self);
 
 G_END_DECLS

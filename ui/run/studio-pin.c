@@ -28,7 +28,7 @@ typedef struct
   char *title; /* for display: "gradient of x" */
   const StudioPinKind *kind;
   StudioPinLabels *words;
-  GtkWidget *frame, *content;   /* content: the widget of the kind, a child of frame */
+  GtkWidget *frame, *content;         /* content: the widget of the kind, a child of frame */
   StudioIterationChooser *iterations; /* of a node in a loop */
   gboolean in_flight, wanted, gone;
   gboolean before_update; /* the run is paused and the value is from before the step's update */
@@ -159,7 +159,7 @@ count_loops (Pin *pin)
   return n;
 }
 
-/* Shows why there are no labels, or the step of the value. */
+/* Shows the reason why there are no labels, or the step of the value. */
 static void
 show_tooltip (Pin *pin)
 {
@@ -260,7 +260,7 @@ pull (Pin *pin)
                                       MAX_BYTES, NULL, snapshot_cb, pin_ref (pin));
 }
 
-/* Labels are shown with the next value; a paused run is asked for one. */
+/* Labels are shown with the next value; for a paused run it is requested. */
 static void
 words_changed_cb (gpointer words, gpointer data)
 {

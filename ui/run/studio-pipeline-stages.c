@@ -16,7 +16,7 @@ struct _StudioPipelineStages
   StudioDocument *document;
   StudioCanvas *canvas; /* weak */
   GCancellable *cancellable;
-  char *asked; /* the hash of the graph of the last request */
+  char *requested_hash; /* the hash of the graph of the last request */
   guint rest;
 };
 
@@ -44,7 +44,7 @@ studio_pipeline_stages_parse (GPtrArray *events)
 
 /* TRUE if the graph has a pipeline but does not assign its nodes to stages. */
 static gboolean
-is_wanted (StudioPipelineStages *self)
+needs_planning (StudioPipelineStages *self)
 {
   LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
   LoomElement *parallel = train != NULL ? loom_element_find (train, LOOM_TAG_PARALLEL) : NULL;
@@ -82,10 +82,10 @@ rest_cb (gpointer data)
   g_autofree char *xml = NULL;
 
   self->rest = 0;
-  if (g_strcmp0 (hash, self->asked) == 0)
+  if (g_strcmp0 (hash, self->requested_hash) == 0)
     return G_SOURCE_REMOVE;
-  g_free (self->asked);
-  self->asked = g_strdup (hash);
+  g_free (self->requested_hash);
+  self->requested_hash = g_strdup (hash);
   xml = loom_graph_write (graph, NULL);
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
@@ -101,12 +101,12 @@ changed_cb (StudioPipelineStages *self)
   g_clear_handle_id (&self->rest, g_source_remove);
   if (self->canvas == NULL)
     return;
-  if (is_wanted (self))
+  if (needs_planning (self))
     self->rest = g_timeout_add (REST_MS, rest_cb, self);
   else
     {
       g_cancellable_cancel (self->cancellable);
-      g_clear_pointer (&self->asked, g_free);
+      g_clear_pointer (&self->requested_hash, g_free);
       studio_canvas_set_stages (self->canvas, NULL);
     }
 }
@@ -123,7 +123,7 @@ studio_pipeline_stages_dispose (GObject *object)
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->document);
-  g_clear_pointer (&self->asked, g_free);
+  g_clear_pointer (&self->requested_hash, g_free);
   G_OBJECT_CLASS (studio_pipeline_stages_parent_class)->dispose (object);
 }
 

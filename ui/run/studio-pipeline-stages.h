@@ -1,5 +1,5 @@
 /* Shows on the canvas the pipeline stage of each node, for graphs that leave the cut to the planner. The stages come
- * from `gradloom plan`, which runs when the graph has changed and then been left alone. */
+ * from `gradloom plan`, which runs when the graph has not changed for a moment. */
 #pragma once
 
 #include "ui/canvas/studio-canvas.h"

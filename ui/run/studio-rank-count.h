@@ -9,9 +9,9 @@ G_BEGIN_DECLS
 
 /* The number that the graph requires; 1 if it requires none, or cannot be trained yet. */
 int studio_rank_count_required (StudioDocument *document);
-/* Returns the number to set after the user changed it from had to chosen: chosen if the graph can be divided among it.
- * Otherwise, after a change by one, the next valid number in that direction up to most. 0 with a sentence if there is
- * none. */
+/* Returns the number to set after the user changed it from had to chosen: chosen if the graph can be divided among that
+ * number. Otherwise, after a change by one, the next valid number in that direction up to most. 0 with a sentence if
+ * there is none. */
 int studio_rank_count_choose (StudioDocument *document, int had, int chosen, int most, char **sentence);
 
 G_END_DECLS

@@ -33,7 +33,7 @@ G_DEFINE_FINAL_TYPE (StudioRankLosses, studio_rank_losses, ADW_TYPE_BIN)
 /* ---- display ----------------------------------------------------------------------------- */
 
 static void
-say (StudioRankLosses *self, const char *title, const char *why)
+show_status (StudioRankLosses *self, const char *title, const char *why)
 {
   adw_status_page_set_title (self->nothing, title);
   adw_status_page_set_description (self->nothing, why);
@@ -76,16 +76,17 @@ show (StudioRankLosses *self)
       gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "curves");
     }
   else if (words != NULL)
-    say (self, _ ("One Loss for All Ranks"),
-         _ ("The ranks divide weights or layers and all train on the same batch. Ranks that divide the batch have a "
-            "loss each."));
+    show_status (
+        self, _ ("One Loss for All Ranks"),
+        _ ("The ranks divide weights or layers and all train on the same batch. Ranks that divide the batch have a "
+           "loss each."));
   else if ((studio_run_is_live (self->run) ? studio_run_get_live_ranks : studio_run_get_ranks) (self->run) < 2)
-    say (self, _ ("Only One Rank"),
-         _ ("Set several ranks next to the device and train to see the loss of each rank’s samples."));
+    show_status (self, _ ("Only One Rank"),
+                 _ ("Set several ranks next to the device and train to see the loss of each rank’s samples."));
   else if (studio_run_is_live (self->run))
-    say (self, _ ("Not Recorded Yet"), _ ("The next steps will be recorded."));
+    show_status (self, _ ("Not Recorded Yet"), _ ("The next steps will be recorded."));
   else
-    say (self, _ ("No Step Recorded"), _ ("Train the graph to see the loss of each rank’s samples."));
+    show_status (self, _ ("No Step Recorded"), _ ("Train the graph to see the loss of each rank’s samples."));
 }
 
 /* ---- curves ------------------------------------------------------------------------------ */
@@ -141,7 +142,7 @@ take_line (StudioRankLosses *self, JsonObject *line)
 
 /* text has the lines of LOOM_SNAPSHOT_LOSSES. */
 static void
-take (StudioRankLosses *self, const char *text, gsize length)
+append_points (StudioRankLosses *self, const char *text, gsize length)
 {
   g_autoptr (GPtrArray) lines = studio_planner_parse_events (text, length);
 
@@ -166,7 +167,7 @@ answer_cb (GObject *source, GAsyncResult *result, gpointer data)
                                                      result, NULL))
     return;
   const char *text = g_variant_get_fixed_array (values, &n, 1);
-  take (self, text, n);
+  append_points (self, text, n);
 }
 
 static gboolean

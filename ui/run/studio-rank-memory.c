@@ -9,8 +9,8 @@
 #include "ui/run/studio-planner.h"
 #include "ui/run/studio-inventory.h"
 
-#define PERIOD      1   /* seconds */
-#define MOST_HEIGHT 220 /* pixels of the table before it scrolls */
+#define PERIOD     1   /* seconds */
+#define MAX_HEIGHT 220 /* pixels of the table before it scrolls */
 
 typedef struct
 {
@@ -151,7 +151,7 @@ studio_rank_memory_set_planned (StudioRankMemory *self, GPtrArray *events)
 
 /* text has the lines of LOOM_SNAPSHOT_RANKS. */
 static void
-take (StudioRankMemory *self, const char *text, gsize length)
+parse_ranks (StudioRankMemory *self, const char *text, gsize length)
 {
   g_autoptr (GPtrArray) lines = studio_planner_parse_events (text, length);
 
@@ -186,7 +186,7 @@ memory_cb (StudioRun *run, StudioRankMemory *self)
     return;
   g_clear_pointer (&self->shown, g_bytes_unref);
   self->shown = known != NULL ? g_bytes_ref (known) : NULL;
-  take (self, text, n);
+  parse_ranks (self, text, n);
 }
 
 static void
@@ -272,7 +272,7 @@ studio_rank_memory_init (StudioRankMemory *self)
   gtk_widget_set_margin_end (self->words, 12);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
-  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), MOST_HEIGHT);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), MAX_HEIGHT);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->grid);
   gtk_box_append (GTK_BOX (box), scroller);
   gtk_box_append (GTK_BOX (box), self->words);

@@ -18,7 +18,7 @@ struct _StudioRunBanners
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
-  gboolean late; /* the end bar says that no step comes */
+  gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
 };
 
@@ -62,7 +62,7 @@ hide_soon (StudioRunBanners *self)
   self->hide = g_timeout_add ((guint)MAX (milliseconds, 0), hide_cb, self);
 }
 
-/* A stopped run is not a failure, in words and in colour. */
+/* Describes the end of a run. A stopped run is no failure, in words and in colour. */
 static char *
 dup_sentence (StudioRun *run, StudioRunState state)
 {
@@ -141,7 +141,7 @@ begin_sentence (const char *words)
   return g_strdup (s->str);
 }
 
-/* The panel's strip is too narrow for the sentence, whose end has the remedy. */
+/* The strip of the panel is too narrow for the sentence, which has the remedy at its end. */
 static void
 numbers_cb (StudioRun *run, StudioRunBanners *self)
 {

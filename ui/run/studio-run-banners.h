@@ -1,6 +1,6 @@
-/* The bars above the run panel. One says that the run trains an earlier version of the graph and offers Restart; the
- * other says how the run ended and offers Continue, or says that the run's steps stall or that it trains in another
- * window. */
+/* The bars above the run panel. The version bar appears if the run trains an earlier version of the graph, and offers
+ * Restart. The end bar reports how the run ended and offers Continue, or reports that the run's steps stall or that the
+ * graph trains in another window. */
 #pragma once
 
 #include <gtk/gtk.h>

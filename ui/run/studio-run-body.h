@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_RUN_BODY (studio_run_body_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunBody, studio_run_body, STUDIO, RUN_BODY, GtkWidget)
 
-/* Signal "resized": a size has just been allocated; the handler may not change the layout.
+/* The signal "resized" is emitted after a size was allocated; the handler may not change the layout.
  *
  * rank: importance of the figure, 0 is hidden last. Children that are not visible take no space. */
 void studio_run_body_set_figure (StudioRunBody *self, guint i, GtkWidget *figure, guint rank);

@@ -1,7 +1,7 @@
 /* Starts and resumes the worker of a run, sends it commands and handles its signals.
  *
- * Every call is asynchronous. A command given while the worker is still being spawned is kept and sent when it is
- * connected. A refused call becomes the message of the run. */
+ * Every call is asynchronous. Commands that are issued while the worker is being spawned are stored and sent when it is
+ * connected. If a call is refused, its error becomes the message of the run. */
 #include "ui/run/studio-run-private.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Command, command_free)
 /* TRUE if the worker accepted the command. A reply from a worker that the run no longer uses is ignored, and a broken
  * connection is reported elsewhere. */
 static gboolean
-obeyed (Command *command, GObject *source, GAsyncResult *result)
+was_accepted (Command *command, GObject *source, GAsyncResult *result)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) answer = g_dbus_proxy_call_finish (G_DBUS_PROXY (source), result, &error);
@@ -71,10 +71,10 @@ obeyed (Command *command, GObject *source, GAsyncResult *result)
 }
 
 static void
-obeyed_cb (GObject *source, GAsyncResult *result, gpointer data)
+accepted_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (Command) command = data;
-  obeyed (command, source, result);
+  was_accepted (command, source, result);
 }
 
 /* ---- signals of the worker --------------------------------------------------------- */
@@ -83,16 +83,16 @@ static void
 state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message, StudioRun *self)
 {
   studio_run_take_state (self, state, message);
-  if (self->state == STUDIO_RUN_PAUSED && self->pause_asked != 0)
+  if (self->state == STUDIO_RUN_PAUSED && self->pause_requested != 0)
     {
-      self->pause_ms = (double)(g_get_monotonic_time () - self->pause_asked) / 1000;
-      self->pause_asked = 0;
+      self->pause_ms = (double)(g_get_monotonic_time () - self->pause_requested) / 1000;
+      self->pause_requested = 0;
     }
   /* A run started for a single step pauses first, planned, before it takes that step. */
   if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
     {
       self->step_wanted = FALSE;
-      loom_bus_worker1_call_step_batch (proxy, NULL, obeyed_cb, command_new (self, NULL));
+      loom_bus_worker1_call_step_batch (proxy, NULL, accepted_cb, command_new (self, NULL));
     }
   if (self->state != STUDIO_RUN_STARTING)
     self->pause_wanted = FALSE;
@@ -212,9 +212,9 @@ fail (StudioRun *self, GError *error)
   studio_run_set_state (self, STUDIO_RUN_FAILED, said);
 }
 
-/* Called first for every reply: TRUE if the start is still wanted and there is no error. */
+/* Called first for every reply. TRUE if the start was not cancelled and there is no error. */
 static gboolean
-still_wanted (Start *start, GError *error)
+is_current (Start *start, GError *error)
 {
   if (g_cancellable_is_cancelled (start->cancellable))
     return FALSE;
@@ -236,7 +236,7 @@ started_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (Start) start = data;
   g_autoptr (GError) error = NULL;
   loom_bus_worker1_call_start_finish (LOOM_BUS_WORKER1 (source), result, &error);
-  still_wanted (start, error);
+  is_current (start, error);
 }
 
 static GVariant *
@@ -276,7 +276,7 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) faults = NULL;
   loom_bus_worker1_call_load_finish (LOOM_BUS_WORKER1 (source), &faults, result, &error);
-  if (!still_wanted (start, error))
+  if (!is_current (start, error))
     return;
   if (g_variant_n_children (faults) > 0)
     {
@@ -428,8 +428,8 @@ paused_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (Command) command = data;
   /* A pause also saves a checkpoint, so that a crash during the pause loses nothing. */
-  if (obeyed (command, source, result))
-    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, obeyed_cb, command_new (command->run, NULL));
+  if (was_accepted (command, source, result))
+    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, accepted_cb, command_new (command->run, NULL));
 }
 
 static void
@@ -440,9 +440,9 @@ want_pause (StudioRun *self, gboolean pause)
     {
       LoomBusWorker1 *proxy = studio_worker_get_proxy (self->worker);
       if (pause)
-        loom_bus_worker1_call_pause (proxy, NULL, obeyed_cb, command_new (self, NULL));
+        loom_bus_worker1_call_pause (proxy, NULL, accepted_cb, command_new (self, NULL));
       else
-        loom_bus_worker1_call_resume (proxy, NULL, obeyed_cb, command_new (self, NULL));
+        loom_bus_worker1_call_resume (proxy, NULL, accepted_cb, command_new (self, NULL));
     }
   g_signal_emit_by_name (self, "state-changed");
 }
@@ -454,7 +454,7 @@ studio_run_pause (StudioRun *self)
     want_pause (self, TRUE);
   else if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
     {
-      self->pause_asked = g_get_monotonic_time ();
+      self->pause_requested = g_get_monotonic_time ();
       loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self, NULL));
     }
 }
@@ -477,7 +477,7 @@ studio_run_resume (StudioRun *self)
   if (self->state == STUDIO_RUN_STARTING && self->pause_wanted)
     want_pause (self, FALSE);
   else if (self->worker != NULL && self->state == STUDIO_RUN_PAUSED)
-    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, obeyed_cb, command_new (self, NULL));
+    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, accepted_cb, command_new (self, NULL));
 }
 
 void
@@ -486,11 +486,11 @@ studio_run_step (StudioRun *self)
   if (self->worker == NULL || self->state == STUDIO_RUN_STARTING)
     self->step_wanted = TRUE;
   else
-    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, obeyed_cb,
+    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, accepted_cb,
                                       command_new (self, NULL));
 }
 
-/* Nothing is saved: the worker has not reached the end of its step, and a rank that hangs never lets it. */
+/* Nothing is saved: the worker has not finished its step, and with a hanging rank it never does. */
 static void
 end_by_force (StudioRun *self)
 {
@@ -516,10 +516,10 @@ studio_run_stop (StudioRun *self)
     }
   else if (self->worker != NULL && studio_run_is_live (self))
     {
-      if (self->stop_asked == 0)
+      if (self->stop_requested == 0)
         {
-          self->stop_asked = g_get_monotonic_time ();
-          loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, obeyed_cb,
+          self->stop_requested = g_get_monotonic_time ();
+          loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, accepted_cb,
                                       command_new (self, NULL));
         }
       else if (studio_run_may_force (self))
@@ -541,7 +541,7 @@ studio_run_set_hyper (StudioRun *self, const char *name, double value)
   Command *command = command_new (self, label);
   if (g_str_equal (name, "lr"))
     command->lr = value;
-  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, obeyed_cb, command);
+  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, accepted_cb, command);
 }
 
 void
@@ -549,7 +549,7 @@ studio_run_set_pace (StudioRun *self, double seconds)
 {
   self->pace = seconds;
   if (self->worker != NULL && self->start_sent && studio_run_is_live (self))
-    loom_bus_worker1_call_set_pace (studio_worker_get_proxy (self->worker), seconds, NULL, obeyed_cb,
+    loom_bus_worker1_call_set_pace (studio_worker_get_proxy (self->worker), seconds, NULL, accepted_cb,
                                     command_new (self, NULL));
 }
 

@@ -1,8 +1,8 @@
 /* The folders of runs, and resuming a run of an earlier Studio process. A note in each folder lets the next Studio find
  * the run; its curves, step and learning rate are read from the folder.
  *
- * The first line of the note is the hash of the graph; a second line says that the user wanted the run to end. The note
- * is removed when the run is done or replaced. */
+ * The first line of the note is the hash of the graph. A second line exists if the user ended the run. The note is
+ * removed when the run is done or replaced. */
 #include "ui/run/studio-run-private.h"
 
 #include <fcntl.h>
@@ -269,8 +269,8 @@ read_rate (StudioRun *self, gint64 step)
 
 /* ---- finding a run ------------------------------------------------------------------------- */
 
-/* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: whether a run of the
- * graph is training now. */
+/* Returns the newest folder of this graph that was interrupted after a checkpoint, or NULL. live: a run of the graph is
+ * training now. */
 static char *
 find_folder (const char *graph_hash, gboolean *wanted, gboolean *live)
 {

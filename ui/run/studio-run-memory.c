@@ -1,8 +1,8 @@
-/* The memory of a run: planned bytes by owner, what the device's driver reports, and the memory of each rank. The
+/* The memory of a run: planned bytes by owner, the figures of the device's driver, and the memory of each rank. The
  * number of ranks (of this run and of the next) is stored here too.
  *
- * A worker reports its ranks only while the run trains. So the newest report is kept; it is requested at the start and
- * every few seconds, whether or not it is shown. */
+ * A worker reports its ranks only while the run trains. So the newest report is stored; it is requested at the start
+ * and every few seconds, even if it is not shown. */
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"

@@ -1,6 +1,6 @@
 /* Rewrites the engine's messages for Studio. The engine addresses users of the command line and names commands and
- * options; Studio has a button or a field for each of them. studio_run_dup_when() phrases the step of a displayed value
- * ("after step 12"). */
+ * options; Studio has a button or a field for each of them. studio_run_dup_when() describes the step of a displayed
+ * value ("after step 12"). */
 #include <glib/gi18n.h>
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #include "ui/run/studio-rank-count.h"
 #include "ui/training/studio-training-settings.h"
 
-#define WAITS_SHARE 0.1 /* of a step's time; less waiting for data is not mentioned */
+#define MIN_STALL_FRACTION 0.1 /* of a step's time; shorter stalls for data are not shown */
 
 struct _StudioRunPanel
 {
@@ -112,7 +112,7 @@ show_figures (StudioRunPanel *self)
 
 /* A table of the times that a step waits for. */
 static char *
-describe_waits (const StudioRunWaits *w)
+describe_stalls (const StudioRunWaits *w)
 {
   const double all = w->data + w->compute + w->rest;
   g_autofree char *how
@@ -132,11 +132,11 @@ show_waits (StudioRunPanel *self, GString *s)
 {
   const StudioRunWaits *w = studio_run_get_waits (self->run);
   const double all = w != NULL ? w->data + w->compute + w->rest : 0;
-  g_autofree char *table = all > 0 ? describe_waits (w) : NULL;
+  g_autofree char *table = all > 0 ? describe_stalls (w) : NULL;
 
   gtk_widget_set_tooltip_text (self->speed_label, table);
   /* Only a wait that slows training down is mentioned. */
-  if (all > 0 && w->data >= WAITS_SHARE * all && s->len > 0)
+  if (all > 0 && w->data >= MIN_STALL_FRACTION * all && s->len > 0)
     g_string_append_printf (s, _ (" · waits %.0f %% for data"), 100 * w->data / all);
 }
 
@@ -169,8 +169,8 @@ show_speed (StudioRunPanel *self)
     }
   else
     {
-      /* While paused, the loss and the pins are of the same step. With several ranks pins show the state after the step
-       * and say so. */
+      /* While paused, the loss and the pins are of the same step. With several ranks pins show the state after the
+       * step, and the caption states that. */
       const gboolean alone = studio_run_get_live_ranks (self->run) == 1;
       g_autofree char *step = studio_format_count ((double)studio_run_get_step (self->run));
       if (studio_run_get_step (self->run) > 0 && !isnan (studio_run_get_loss (self->run)))
@@ -240,7 +240,7 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
   gboolean live = takes_rate (self->run) && isfinite (base);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
-  /* If both rates are on the screen, say what the graph's is for. */
+  /* If both rates are visible, the tooltip explains the graph's. */
   gboolean differs = live && g_ascii_strtod (graph_lr, NULL) != base;
   g_autofree char *why
       = differs ? g_strdup_printf (
@@ -326,7 +326,7 @@ device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
     studio_training_set (self->document, "device", gtk_string_object_get_string (GTK_STRING_OBJECT (item)));
 }
 
-/* Rejects at once a number of ranks that the graph cannot be divided among. */
+/* Rejects a number of ranks among which the graph cannot be divided. */
 static void
 ranks_cb (GtkSpinButton *spin, StudioRunPanel *self)
 {

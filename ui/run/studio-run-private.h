@@ -52,9 +52,9 @@ struct _StudioRun
   int ranks;                 /* of the next run; 0 and 1: one */
   int live_ranks;            /* of this run */
   gboolean step_wanted, pause_wanted;
-  gint64 pause_asked; /* monotonic; 0: not requested */
+  gint64 pause_requested; /* monotonic; 0: not requested */
   double pause_ms;
-  gint64 stop_asked;             /* monotonic; 0: not requested */
+  gint64 stop_requested;         /* monotonic; 0: not requested */
   gint64 step_at;                /* monotonic time of the last step; 0: not running */
   double usual_gap, longest_gap; /* seconds per step (a running mean), and the longest time between two reports */
   guint stall_timer;             /* set while running */
@@ -69,11 +69,11 @@ void studio_run_note_running (StudioRun *self, gboolean runs);
 void studio_run_note_step (StudioRun *self, gint64 step);
 /* TRUE if a second Stop ends the run by force. */
 gboolean studio_run_may_force (StudioRun *self);
-/* Call every second while the run trains, and once when it no longer does. */
+/* Called every second while the run trains, and once when it ends. */
 void studio_run_tick_rank_memory (StudioRun *self);
 void studio_run_close_memory (StudioRun *self);
 void studio_run_notify_numbers (StudioRun *self);
-/* Rewrites a message of the engine for Studio: drops commands and names fields instead of options. (transfer full) */
+/* Rewrites a message of the engine for Studio: removes commands and names fields instead of options. (transfer full) */
 char *studio_run_rewrite_message (const char *sentence);
 void studio_run_forget_note (StudioRun *self);
 /* Moves the note from another folder to this run's. */

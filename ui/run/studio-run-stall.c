@@ -6,10 +6,10 @@
 
 #include <glib/gi18n.h>
 
-#define LEAST_SECONDS 10 /* a shorter gap may be a busy machine */
-#define USUAL_TIMES   20
-#define LONGEST_TIMES 2 /* a gap may include a checkpoint */
-#define ASKED_SECONDS 1 /* a step that ends sooner needs no message */
+#define MIN_SECONDS     10 /* a shorter gap may be due to a busy machine */
+#define USUAL_TIMES     20
+#define MAX_FACTOR      2 /* a gap may include a checkpoint */
+#define REQUEST_SECONDS 1 /* if a step ends sooner, no message is needed */
 
 static double
 since (gint64 then)
@@ -17,7 +17,7 @@ since (gint64 then)
   return then != 0 ? (double)(g_get_monotonic_time () - then) / G_USEC_PER_SEC : 0;
 }
 
-/* The message depends on the time alone. */
+/* The message depends only on the time. */
 static gboolean
 tick_cb (gpointer data)
 {
@@ -35,11 +35,11 @@ void
 studio_run_note_running (StudioRun *self, gboolean runs)
 {
   g_clear_handle_id (&self->stall_timer, g_source_remove);
-  self->step_at = self->stop_asked = 0;
+  self->step_at = self->stop_requested = 0;
   self->stall_shown = FALSE;
   if (!runs)
     return;
-  self->pause_asked = 0;
+  self->pause_requested = 0;
   self->step_at = g_get_monotonic_time ();
   self->stall_timer = g_timeout_add_seconds (1, tick_cb, self);
   self->rank_memory_wait = 0;
@@ -67,34 +67,34 @@ steps_between (const StudioRun *self)
   return epoch > 0 && self->step % epoch == 0 ? MAX (USUAL_TIMES, (double)epoch) : USUAL_TIMES;
 }
 
-/* Seconds without a step; 0 if that is usual, or if no step has been measured yet. */
+/* Seconds without a step; 0 if the time is usual, or if no step has been measured yet. */
 static double
-silence (StudioRun *self)
+overdue_seconds (StudioRun *self)
 {
   double gap = since (self->step_at);
-  double most = MAX (steps_between (self) * self->usual_gap, LONGEST_TIMES * self->longest_gap);
+  double most = MAX (steps_between (self) * self->usual_gap, MAX_FACTOR * self->longest_gap);
 
-  return self->usual_gap > 0 && gap >= MAX (most, LEAST_SECONDS) ? gap : 0;
+  return self->usual_gap > 0 && gap >= MAX (most, MIN_SECONDS) ? gap : 0;
 }
 
 /* TRUE if a second Stop may end the run by force: a step and its checkpoint can take long without a hang. */
 gboolean
 studio_run_may_force (StudioRun *self)
 {
-  return since (self->stop_asked) >= (silence (self) > 0 ? STUDIO_RUN_FORCE_SECONDS : LEAST_SECONDS);
+  return since (self->stop_requested) >= (overdue_seconds (self) > 0 ? STUDIO_RUN_FORCE_SECONDS : MIN_SECONDS);
 }
 
 gboolean
 studio_run_is_stalled (StudioRun *self)
 {
-  return self->state == STUDIO_RUN_RUNNING && (silence (self) > 0 || studio_run_may_force (self));
+  return self->state == STUDIO_RUN_RUNNING && (overdue_seconds (self) > 0 || studio_run_may_force (self));
 }
 
 char *
 studio_run_dup_stall (StudioRun *self)
 {
   g_autoptr (GString) s = g_string_new (NULL);
-  double seconds = silence (self);
+  double seconds = overdue_seconds (self);
   const char *asked = NULL;
 
   if (self->state != STUDIO_RUN_RUNNING)
@@ -104,9 +104,9 @@ studio_run_dup_stall (StudioRun *self)
         s, self->live_ranks > 1 ? _ ("no step for %.0f s: a rank may hang") : _ ("no step for %.0f s"), seconds);
   if (studio_run_may_force (self))
     asked = _ ("Stop waits for the step and its checkpoint; press Stop again to force it");
-  else if (since (self->stop_asked) >= ASKED_SECONDS)
+  else if (since (self->stop_requested) >= REQUEST_SECONDS)
     asked = _ ("Stop waits for the step and its checkpoint");
-  else if (since (self->pause_asked) >= ASKED_SECONDS)
+  else if (since (self->pause_requested) >= REQUEST_SECONDS)
     asked = _ ("Pause waits for the step to end");
   if (asked != NULL)
     g_string_append_printf (s, "%s%s", s->len > 0 ? " · " : "", asked);

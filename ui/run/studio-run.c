@@ -33,8 +33,8 @@ static const char *const state_words[] = {
   [STUDIO_RUN_FAILED] = N_ ("failed"),    [STUDIO_RUN_LOST] = N_ ("ended"),
 };
 
-/* Drawing a frame costs a few milliseconds regardless of how much changed (most machines render in software), and
- * delays training: on two processors both threads of a step wait for the interrupted one. */
+/* Drawing a frame costs a few milliseconds, however little has changed (most machines render in software), and delays
+ * training: on two processors both threads of a step wait for the interrupted one. */
 #define NUMBERS_MS 250
 
 static gboolean
@@ -55,7 +55,7 @@ studio_run_notify_numbers (StudioRun *self)
 }
 
 static void
-tell_points (StudioRun *self)
+notify_points (StudioRun *self)
 {
   g_signal_emit (self, signals[POINTS], 0);
   if (self->numbers_timer != 0)
@@ -195,7 +195,7 @@ studio_run_add_mark (StudioRun *self, double step, const char *label)
   m->step = step;
   m->label = g_strdup (label);
   g_ptr_array_add (self->marks, m);
-  tell_points (self);
+  notify_points (self);
 }
 
 /* ---- events ------------------------------------------------------------------- */
@@ -226,7 +226,7 @@ studio_run_take_begin (StudioRun *self)
   self->driver = (StudioDriverMemory){ 0 };
   g_clear_pointer (&self->rank_memory, g_bytes_unref);
   self->checkpoint_step = -1;
-  tell_points (self);
+  notify_points (self);
   g_signal_emit (self, signals[MEMORY_CHANGED], 0);
 }
 
@@ -237,7 +237,7 @@ studio_run_forget_previous (StudioRun *self)
   g_array_set_size (self->metric_curves, 0);
   g_array_set_size (self->metric_values, 0);
   g_ptr_array_set_size (self->metric_names, 0);
-  tell_points (self);
+  notify_points (self);
 }
 
 void
@@ -325,7 +325,7 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
         }
       g_variant_unref (metrics);
     }
-  tell_points (self);
+  notify_points (self);
 }
 
 void
@@ -342,7 +342,7 @@ studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gin
       guint m = metric_index (self, names[i]);
       studio_series_append (g_array_index (self->metric_curves, StudioRunCurves, m).validation, (double)step, value[i]);
     }
-  tell_points (self);
+  notify_points (self);
 }
 
 void
@@ -356,7 +356,7 @@ studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint
   self->epochs = epochs;
   self->items_per_second = items_per_second;
   self->eta = eta_seconds;
-  tell_points (self);
+  notify_points (self);
 }
 
 void
@@ -389,7 +389,7 @@ studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path)
 void
 studio_run_take_end (StudioRun *self, const char *sentence)
 {
-  /* A worker may die after its work is done without any loss. */
+  /* A worker may die after it has finished, without loss. */
   if (self->state == STUDIO_RUN_DONE || self->state == STUDIO_RUN_STOPPED || self->state == STUDIO_RUN_FAILED)
     return;
   if (sentence != NULL)

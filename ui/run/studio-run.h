@@ -1,7 +1,7 @@
 /* The model of a training run: its state, curves, evaluations, memory, and the worker that computes it.
  *
- * It has no widgets; the panel, canvas and pins observe it. Tests feed it by hand (studio_run_take_…) without a
- * process. */
+ * It has no widgets; the panel, canvas and pins observe it. Tests call its input functions (studio_run_take_…) without
+ * a process. */
 #pragma once
 
 #include <gio/gio.h>
@@ -20,7 +20,7 @@ typedef enum
   STUDIO_RUN_PAUSED,
   STUDIO_RUN_DONE,
   STUDIO_RUN_STOPPED,
-  STUDIO_RUN_FAILED, /* the worker lives and reports why */
+  STUDIO_RUN_FAILED, /* the worker is alive and reports the reason */
   STUDIO_RUN_LOST    /* the worker has exited */
 } StudioRunState;
 
@@ -56,16 +56,16 @@ typedef struct
 
 StudioRun *studio_run_new (void);
 
-/* Starts training this graph (canonical text, relative paths resolved in graph_folder). The curves shown become the
+/* Starts training this graph (canonical text, relative paths resolved in graph_folder). The shown curves become the
  * previous run's. */
 void studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_folder, const char *name,
                        const StudioRunOptions *options);
-/* Resumes a lost, stopped or failed run from its newest checkpoint; starts over if there is none. changes may set
- * epochs, lr and device; paused: wait before the next step. */
+/* Resumes a lost, stopped or failed run from its newest checkpoint; starts from the beginning if there is none. changes
+ * may set epochs, lr and device; paused: waits before the next step. */
 void studio_run_continue (StudioRun *self, const StudioRunOptions *changes);
 
 /* Finds the newest interrupted run of this graph (by its hash) with a checkpoint and restores its curves;
- * studio_run_continue() then resumes it. FALSE: none. */
+ * studio_run_continue() then resumes it. FALSE if there is none. */
 gboolean studio_run_find_interrupted (StudioRun *self, const char *graph_hash, const char *graph_folder);
 /* TRUE while another window or program trains this graph, which therefore cannot be resumed here. */
 gboolean studio_run_is_elsewhere (const char *graph_hash);
@@ -81,15 +81,15 @@ gboolean studio_run_can_resume (StudioRun *self);
 const char *studio_run_get_graph (StudioRun *self);
 /* The code of the fault that ended the run, such as "NAN"; NULL: unknown. */
 const char *studio_run_get_problem_code (StudioRun *self);
-/* While a run is being prepared, it will pause before its first step. */
+/* Pauses before the next step; while a run is being prepared, before its first step. */
 void studio_run_pause (StudioRun *self);
 gboolean studio_run_is_pause_wanted (StudioRun *self);
 /* Milliseconds between the last studio_run_pause() of a running run and its pause; negative: none. */
 double studio_run_get_pause_ms (StudioRun *self);
 void studio_run_resume (StudioRun *self);
 void studio_run_step (StudioRun *self);
-/* Stops after the current step. If the step does not end, a second call ends the run by force: allowed after
- * STUDIO_RUN_FORCE_SECONDS if the step is late, else much later. */
+/* Stops after the current step. If the step does not end, a second call ends the run by force: after
+ * STUDIO_RUN_FORCE_SECONDS if the step is late, otherwise after a much longer time. */
 void studio_run_stop (StudioRun *self);
 #define STUDIO_RUN_FORCE_SECONDS 2
 /* The minimum duration of this and the next runs in seconds, spread evenly over the steps; 0: full speed. */
@@ -100,7 +100,7 @@ void studio_run_set_ranks (StudioRun *self, int ranks);
 int studio_run_get_ranks (StudioRun *self);
 int studio_run_get_live_ranks (StudioRun *self); /* of the shown run */
 /* Changes a hyper-parameter between two steps and marks it on the curves when the worker accepts it. For a run that can
- * be resumed, sets the learning rate to resume with. */
+ * be resumed, sets the learning rate with which it resumes. */
 void studio_run_set_hyper (StudioRun *self, const char *name, double value);
 /* Clears the model for another graph. A worker that still trains finishes its step and saves. */
 void studio_run_reset (StudioRun *self);
@@ -125,13 +125,13 @@ double studio_run_get_lr (StudioRun *self);
 double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: unknown */
 double studio_run_get_items_per_second (StudioRun *self);
 double studio_run_get_eta (StudioRun *self); /* seconds; NaN: unknown */
-/* A sentence if no step has come for much longer than usual, or if Pause or Stop still waits for a step. NULL: neither.
- * (transfer full) */
+/* A sentence if no step has arrived for much longer than usual, or if Pause or Stop still waits for a step. NULL
+ * otherwise. (transfer full) */
 char *studio_run_dup_stall (StudioRun *self);
 /* Describes the step of a snapshot taken after this number of updates: "step 841" if it is from before that step's
  * update, as the step's loss is, or else "after step 840". *step receives its number. (transfer full) */
 char *studio_run_dup_when (StudioRun *self, gint64 updates, gint64 *step);
-/* TRUE if no step has come for much longer than usual, or if Stop can be repeated. */
+/* TRUE if no step has arrived for much longer than usual, or if Stop can be repeated. */
 gboolean studio_run_is_stalled (StudioRun *self);
 /* Metrics, such as "accuracy". */
 guint studio_run_n_metrics (StudioRun *self);
@@ -157,7 +157,7 @@ const StudioRunMark *studio_run_get_mark (StudioRun *self, guint i);
 typedef struct
 {
   double data, compute, rest;
-  guint threads; /* that prefetch batches; 0: batches are read when needed */
+  guint threads; /* threads that prefetch batches; 0: batches are read when needed */
 } StudioRunWaits;
 
 /* NULL: unknown. */

@@ -1,7 +1,7 @@
-/* The model of the task view: samples, predictions, and what the user chose to see.
+/* The model of the task view: samples, predictions, and the user's choices of split, sample and columns.
  *
- * Samples are read in a thread. Predictions are requested from the worker, one request in flight and at most four a
- * second, spaced so that the requests, whose duration the worker reports, take at most SHARE of the training time. */
+ * Samples are read in a thread. Predictions are requested from the worker, with one request in flight and at most four
+ * a second, spaced so that the requests, whose duration the worker reports, take at most SHARE of the training time. */
 #include "ui/run/studio-task.h"
 
 #include <glib/gi18n.h>
@@ -9,10 +9,10 @@
 
 #include "ui/scene/studio-figure.h"
 
-#define INTERVAL_US (G_USEC_PER_SEC / 4)
-#define SHARE       0.02 /* of the training time that requests may take */
-#define LEAST_GRID  24
-#define SLOW_US     (G_USEC_PER_SEC * 3 / 2)
+#define INTERVAL_US  (G_USEC_PER_SEC / 4)
+#define MAX_FRACTION 0.02 /* of the training time that requests may take */
+#define LEAST_GRID   24
+#define SLOW_US      (G_USEC_PER_SEC * 3 / 2)
 
 struct _StudioTask
 {
@@ -25,9 +25,9 @@ struct _StudioTask
   guint n_mapped;
   StudioTaskQuery query;
   char *key;     /* identifies the samples that are shown or being read */
-  char *message; /* why there are no samples */
-  char *refusal; /* why the run makes no predictions */
-  guint reading; /* the number of the read whose result is wanted */
+  char *message; /* the reason why there are no samples */
+  char *refusal; /* the reason why the run makes no predictions */
+  guint reading; /* the number of the newest read; results of older ones are ignored */
   gboolean is_stale, in_flight, wanted;
   gint64 next_request;              /* monotonic time */
   gint64 paced_samples, paced_step; /* of the last reply */
@@ -46,7 +46,7 @@ static guint signals[N_SIGNALS];
 static void pull (StudioTask *self);
 
 static void
-tell (StudioTask *self)
+notify_changed (StudioTask *self)
 {
   for (guint i = 0; i < self->views->len; i++)
     studio_task_view_set_picture (self->views->pdata[i], self->picture);
@@ -69,7 +69,7 @@ set_refusal (StudioTask *self, const char *why)
     return;
   g_free (self->refusal);
   self->refusal = g_strdup (why);
-  tell (self);
+  notify_changed (self);
 }
 
 /* ---- samples ---------------------------------------------------------------- */
@@ -115,10 +115,10 @@ read_cb (GObject *source, GAsyncResult *result, gpointer data)
     return;
   set_message (self, samples == NULL ? error->message : NULL);
   studio_task_picture_set_data (self->picture, g_steal_pointer (&samples));
-  /* Clear the key so that a data set that becomes available later is read. */
+  /* Clears the key, so that a data set that becomes available later is read. */
   if (error != NULL)
     g_clear_pointer (&self->key, g_free);
-  tell (self);
+  notify_changed (self);
   pull (self);
 }
 
@@ -144,7 +144,7 @@ show_none (StudioTask *self, const char *why)
   g_clear_pointer (&self->key, g_free);
   studio_task_picture_set_data (self->picture, NULL);
   set_message (self, why);
-  tell (self);
+  notify_changed (self);
 }
 
 static void
@@ -197,7 +197,7 @@ sync_samples (StudioTask *self)
   if (g_strcmp0 (key, self->key) == 0)
     {
       g_free (key);
-      tell (self);
+      notify_changed (self);
       return;
     }
   g_free (self->key);
@@ -220,7 +220,7 @@ static void
 set_pace (StudioTask *self, double seconds, gint64 samples, gint64 step)
 {
   const gboolean first = samples != self->paced_samples || step < self->paced_step;
-  const gint64 rest = first ? 0 : (gint64)(seconds / SHARE * G_USEC_PER_SEC);
+  const gint64 rest = first ? 0 : (gint64)(seconds / MAX_FRACTION * G_USEC_PER_SEC);
   self->paced_samples = samples;
   self->paced_step = step;
   self->next_request = g_get_monotonic_time () + MAX (INTERVAL_US, rest);
@@ -254,7 +254,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
   self->in_flight = FALSE;
   const gboolean is_wanted
       = reading == self->reading && G_OBJECT (source) == G_OBJECT (studio_run_get_proxy (self->run));
-  /* If the worker is gone this is not a refusal, and the last predictions stay. */
+  /* If the worker has exited this is no refusal, and the last predictions remain. */
   if (is_wanted && !done && g_dbus_error_is_remote_error (error)
       && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
     {
@@ -273,7 +273,7 @@ answered_cb (GObject *source, GAsyncResult *result, gpointer data)
         if (g_strcmp0 (kind, answer_kinds[k]) == 0
             && studio_task_picture_take (self->picture, (LoomAnswerKind)k, dims, value, bytes / sizeof (float), step,
                                          epoch))
-          tell (self);
+          notify_changed (self);
       set_pace (self, seconds, rank > 0 ? dims[0] : 0, step);
     }
   if (self->wanted)
@@ -340,7 +340,7 @@ state_cb (StudioTask *self)
     {
       studio_task_picture_forget_answers (self->picture);
       g_clear_pointer (&self->refusal, g_free);
-      tell (self);
+      notify_changed (self);
     }
   pull (self);
 }
@@ -435,7 +435,7 @@ studio_task_set_column (StudioTask *self, guint axis, guint column)
     return;
   self->picture->column[axis] = column;
   self->picture->marked = -1;
-  tell (self);
+  notify_changed (self);
 }
 
 static void

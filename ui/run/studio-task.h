@@ -19,11 +19,11 @@ void studio_task_watch (StudioTask *self, GtkWidget *widget);
 GtkWidget *studio_task_new_view (StudioTask *self);
 /* Owned by the task; its data are NULL while there is a message. */
 StudioTaskPicture *studio_task_get_picture (StudioTask *self);
-/* A sentence why there are no samples or no predictions; NULL: both are there. */
+/* The reason why there are no samples or no predictions, a sentence; NULL: both exist. */
 const char *studio_task_get_message (StudioTask *self);
 /* The kind of view for the current graph. */
 LoomTaskViewKind studio_task_get_kind (StudioTask *self);
-/* The samples to show: of a split, from index first on unless they are spread over it. */
+/* Sets the samples to show: of a split, from index first on, or spread over it. */
 void studio_task_set_split (StudioTask *self, LoomSplit split);
 void studio_task_turn_page (StudioTask *self, int by);
 /* For tabular data: the columns of the axes. */

@@ -2,7 +2,8 @@
  * the trace; this file requests and reads it.
  *
  * Each request to the worker returns its newest trace and makes it record the next step. Without a worker the window
- * shows the trace file in the run's folder, which has the sixth step. A window opened on a file uses neither. */
+ * shows the trace file in the run's folder, which has the sixth step. A window that was opened on a file uses
+ * neither. */
 #include "ui/run/studio-timeline-window.h"
 
 #include <adwaita.h>
@@ -32,7 +33,7 @@ typedef struct
 } View;
 
 static void
-say_nothing (View *self)
+show_empty (View *self)
 {
   gboolean live = self->run != NULL && studio_run_is_live (self->run);
 
@@ -45,8 +46,8 @@ say_nothing (View *self)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "nothing");
 }
 
-/* A step is recorded at most once a second, so a paused run may be some steps past the trace. Returns a title that says
- * so. */
+/* A title that shows how many steps a paused run has taken after the trace. A step is recorded at most once a
+ * second. */
 static char *
 dup_later (View *self, const char *title)
 {
@@ -59,7 +60,7 @@ dup_later (View *self, const char *title)
 }
 
 static void
-say_summary (View *self)
+show_summary (View *self)
 {
   g_autofree char *summary = studio_timeline_summary (self->timeline), *later = dup_later (self, self->title);
   g_autoptr (GString) s = g_string_new (self->title);
@@ -81,20 +82,20 @@ show (View *self, GArray *spans, const char *title)
 {
   if (spans == NULL || spans->len == 0)
     {
-      say_nothing (self);
+      show_empty (self);
       return;
     }
   self->has_spans = TRUE;
   studio_timeline_set_spans (self->timeline, spans);
   g_free (self->title);
   self->title = g_strdup (title);
-  say_summary (self);
+  show_summary (self);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "lanes");
 }
 
-/* Says that the file is not a trace, or that it is empty. */
+/* Shows that the file is not a trace, or that it is empty. */
 static void
-say_why_not (View *self, const char *path, const GError *error)
+show_error (View *self, const char *path, const GError *error)
 {
   g_autofree char *name = g_path_get_basename (path), *title = g_strdup_printf (_ ("“%s” is not a trace"), name);
   g_autofree char *escaped = g_markup_escape_text (error != NULL ? error->message : "", -1);
@@ -164,12 +165,12 @@ read_cb (GObject *window, GAsyncResult *result, gpointer data)
     return;
   self->in_flight = FALSE;
   if (self->run == NULL && (spans == NULL || spans->len == 0))
-    say_why_not (self, reading->path, error);
+    show_error (self, reading->path, error);
   else
     show (self, spans, reading->title);
 }
 
-/* Takes ownership of path and values, one of which is NULL. */
+/* path, values: one of them is NULL. (transfer full) */
 static void
 begin_reading (View *self, char *path, GVariant *values)
 {
@@ -225,9 +226,9 @@ state_cb (StudioRun *run, View *self)
 {
   if (studio_run_get_state (run) == STUDIO_RUN_STARTING)
     self->has_spans = FALSE;
-  say_nothing (self);
+  show_empty (self);
   if (self->has_spans)
-    say_summary (self);
+    show_summary (self);
   refresh (self);
 }
 
@@ -361,7 +362,7 @@ follow_run (View *self)
 {
   g_signal_connect (self->run, "state-changed", G_CALLBACK (state_cb), self);
   self->timer = g_timeout_add_seconds (PERIOD, refresh, self);
-  say_nothing (self);
+  show_empty (self);
   refresh (self);
 }
 

@@ -15,12 +15,12 @@
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/timeline-text.h"
 
-#define ROW     26
-#define AXIS    24
-#define GAP     10
-#define TICK    90 /* pixels between two tick labels, at least */
-#define LEAST   24 /* pixels of a box that shows a name, at least */
-#define DEEPEST 1e-3
+#define ROW               26
+#define AXIS              24
+#define GAP               10
+#define MIN_TICK_DISTANCE 90 /* minimum distance of two tick labels, pixels */
+#define MIN_NAME_WIDTH    24 /* minimum width of a box with a name, pixels */
+#define DEEPEST           1e-3
 
 typedef struct
 {
@@ -148,7 +148,7 @@ zoom (StudioTimeline *self, double factor, double about)
 /* ---- description -------------------------------------------------------------------- */
 
 static void
-tell (StudioTimeline *self, int i)
+emit_described (StudioTimeline *self, int i)
 {
   g_autofree char *text = i >= 0 ? timeline_describe (span_at (self, (guint)i)) : NULL;
 
@@ -160,7 +160,7 @@ static void
 notify_again (StudioTimeline *self)
 {
   if (self->spans != NULL)
-    tell (self, self->points ? find (self, self->pointer, self->height) : self->chosen);
+    emit_described (self, self->points ? find (self, self->pointer, self->height) : self->chosen);
 }
 
 char *
@@ -190,15 +190,15 @@ set_kind (cairo_t *cr, gboolean dark, int kind, double alpha)
     set_ink (cr, dark, alpha * 0.6);
 }
 
-/* room: width to ellipsize at; negative: no limit. */
+/* width: draws an ellipsis beyond it; negative: no limit. */
 static void
-draw_layout (cairo_t *cr, PangoLayout *layout, double x, double middle, double room)
+draw_layout (cairo_t *cr, PangoLayout *layout, double x, double middle, double limit)
 {
   int h;
 
-  if (room >= 0)
+  if (limit >= 0)
     {
-      pango_layout_set_width (layout, (int)(room * PANGO_SCALE));
+      pango_layout_set_width (layout, (int)(limit * PANGO_SCALE));
       pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
     }
   pango_layout_get_pixel_size (layout, NULL, &h);
@@ -214,25 +214,25 @@ draw_text (StudioTimeline *self, cairo_t *cr, const char *text, gboolean strong,
   draw_layout (cr, layout, x, middle, -1);
 }
 
-/* Draws the name of a box if it fits. A node's name may be ellipsized; the beginning of a sentence would mean nothing.
- */
+/* Draws the name of a box if it fits. A node's name may get an ellipsis; the beginning of a sentence would not be
+ * understandable. */
 static void
-draw_name (StudioTimeline *self, cairo_t *cr, const LoomTraceSpan *span, double x, double middle, double room)
+draw_name (StudioTimeline *self, cairo_t *cr, const LoomTraceSpan *span, double x, double middle, double limit)
 {
   g_autoptr (PangoLayout) layout = layout_of (self, span->node, FALSE);
   int w;
 
   pango_layout_get_pixel_size (layout, &w, NULL);
-  if (w <= room)
+  if (w <= limit)
     draw_text (self, cr, span->node, FALSE, x, middle);
   else if (strchr (span->node, ' ') == NULL)
-    draw_layout (cr, layout, x, middle, room);
+    draw_layout (cr, layout, x, middle, limit);
   else
     {
       g_autoptr (PangoLayout) kind = layout_of (self, timeline_kind (span->kind), FALSE);
 
       pango_layout_get_pixel_size (kind, &w, NULL);
-      if (w <= room)
+      if (w <= limit)
         draw_text (self, cr, timeline_kind (span->kind), FALSE, x, middle);
     }
 }
@@ -272,7 +272,7 @@ draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, dou
       cairo_rectangle (cr, x, y, w, h);
       cairo_stroke (cr);
     }
-  if (w > LEAST * scale_of (self) && span->kind != LOOM_TRACE_EXCHANGE)
+  if (w > MIN_NAME_WIDTH * scale_of (self) && span->kind != LOOM_TRACE_EXCHANGE)
     {
       if (span->kind == LOOM_TRACE_COMPUTE)
         cairo_set_source_rgb (cr, dark ? 0.08 : 1, dark ? 0.08 : 1, dark ? 0.08 : 1);
@@ -293,7 +293,7 @@ draw_box (StudioTimeline *self, cairo_t *cr, gboolean dark, int i, double x, dou
 static void
 draw_axis (StudioTimeline *self, cairo_t *cr, gboolean dark, double left, double width)
 {
-  double seen = self->length * self->shown, least = seen * TICK * scale_of (self) / MAX (width - left, 1);
+  double seen = self->length * self->shown, least = seen * MIN_TICK_DISTANCE * scale_of (self) / MAX (width - left, 1);
   double step = pow (10, floor (log10 (least)));
   double bottom = y_of (self, self->lanes->len), taken = left;
 
@@ -307,8 +307,8 @@ draw_axis (StudioTimeline *self, cairo_t *cr, gboolean dark, double left, double
       int w;
 
       pango_layout_get_pixel_size (layout, &w, NULL);
-      /* A label that would be clipped at the right edge is drawn left of its tick, or not at all: a clipped number
-       * reads as another one. */
+      /* A label that would be clipped at the right edge is drawn left of its tick, or not at all, because a clipped
+       * number would be read as another one. */
       double from = x + 3 + w <= width ? x + 3 : x - 3 - w;
       set_ink (cr, dark, 0.15);
       cairo_set_line_width (cr, 1);
@@ -432,7 +432,7 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioTimeline *self)
   if (self->spans == NULL)
     return;
   self->chosen = find (self, x, y);
-  tell (self, self->chosen);
+  emit_described (self, self->chosen);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -458,7 +458,7 @@ choose (StudioTimeline *self, int i)
     self->from = (begin + end) / 2 - self->shown / 2;
   limit (self);
   self->points = FALSE;
-  tell (self, self->chosen);
+  emit_described (self, self->chosen);
 }
 
 /* Selects the span of the neighbouring lane at the start of the selected one. */
@@ -550,11 +550,10 @@ make_lanes (StudioTimeline *self)
     }
 }
 
-/* Returns the span of another step with the same rank, lane, kind, label and node; of several, the one nearest to
- * place. -1: none.
- */
+/* Returns the span of another step with the same rank, lane, kind, label and node; of several, the one with the nearest
+ * index. −1: none. */
 static int
-find_same (GArray *spans, const LoomTraceSpan *span, int place)
+find_same (GArray *spans, const LoomTraceSpan *span, int index)
 {
   int found = -1;
 
@@ -564,7 +563,7 @@ find_same (GArray *spans, const LoomTraceSpan *span, int place)
 
       if (other->rank == span->rank && other->kind == span->kind && g_str_equal (other->lane, span->lane)
           && g_str_equal (other->label, span->label) && g_str_equal (other->node, span->node)
-          && (found < 0 || abs ((int)i - place) < abs (found - place)))
+          && (found < 0 || abs ((int)i - index) < abs (found - index)))
         found = (int)i;
     }
   return found;

@@ -192,7 +192,7 @@ is_letter (gunichar c)
 
 /* TRUE if the letter at s is the operand and not part of a word. */
 static gboolean
-stands_alone (const char *formula, const char *s)
+is_operand (const char *formula, const char *s)
 {
   const char *before = g_utf8_find_prev_char (formula, s);
 
@@ -218,7 +218,7 @@ put_elementwise (GString *out, const char *formula, const StudioWorkedTensor *in
       const char *letter = strchr (letters, *s);
       gunichar c = g_utf8_get_char (s);
 
-      if (letter != NULL && stands_alone (formula, s))
+      if (letter != NULL && is_operand (formula, s))
         {
           const char *next = s + 1, *before = s - 1;
           gboolean bare = (*before == '(' || *before == '|' || (*before == ' ' && before[-1] == '='))

@@ -16,7 +16,7 @@ typedef struct
   gsize rows, columns;
 } StudioWorkedTensor;
 
-/* The most ports of a node: inputs and weights in the order of the operator's ports, then the output. */
+/* The maximum number of ports of a node: inputs and weights in the order of the operator's ports, then the output. */
 #define STUDIO_WORKED_MAX 6
 
 /* Returns "y₀₀ = max(−0.31, 0) = 0", then a line per value: all numbers of a small one, else its shape with minimum,

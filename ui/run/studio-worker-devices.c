@@ -1,11 +1,11 @@
-/* Reads from a graph which CPU devices its nodes name (cpu:1, ref:2, …), to start a worker with that many, and maps
+/* Finds the CPU devices that the nodes of a graph name (cpu:1, ref:2, …), to start a worker with that number, and maps
  * device names to those of the worker's list. */
 #include <string.h>
 
 #include "engine/loom.h"
 #include "ui/run/studio-worker.h"
 
-#define MOST_CPU_DEVICES 64 /* limits what a mistyped number can start */
+#define MAX_CPU_DEVICES 64 /* limits the effect of a mistyped number */
 
 static int
 most_cpu_devices (const LoomElement *element)
@@ -14,7 +14,7 @@ most_cpu_devices (const LoomElement *element)
   int n = 1;
 
   if (device != NULL && (g_str_has_prefix (device, "cpu:") || g_str_has_prefix (device, "ref:")))
-    n = MAX (n, (int)MIN (g_ascii_strtoull (device + strlen ("cpu:"), NULL, 10), MOST_CPU_DEVICES - 1) + 1);
+    n = MAX (n, (int)MIN (g_ascii_strtoull (device + strlen ("cpu:"), NULL, 10), MAX_CPU_DEVICES - 1) + 1);
   for (guint i = 0; i < loom_element_n_children (element); i++)
     n = MAX (n, most_cpu_devices (loom_element_child (element, i)));
   return n;

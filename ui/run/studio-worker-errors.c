@@ -1,8 +1,8 @@
 /* Finds the line of standard error that explains why a worker ended.
  *
- * A worker's own sentence explains it best. Otherwise it is the last line outside the notices that mpirun prints
+ * A worker's own sentence is the best explanation. Otherwise it is the last line outside the notices that mpirun prints
  * between two rules: these report only that a process has exited, and with which status. If mpirun prints nothing else,
- * as when it cannot start a rank, the first line of its first notice has the reason. */
+ * for example when it cannot start a rank, the first line of its first notice has the reason. */
 #include "ui/run/studio-worker-errors.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What a worker and its launcher write to standard error: finds the line that explains the end, and the lost rank. */
+/* The output of a worker and its launcher on standard error: finds the line that explains the end, and the lost
+ * rank. */
 #pragma once
 
 #include <glib.h>
@@ -17,7 +18,7 @@ typedef struct
 void studio_worker_errors_init (StudioWorkerErrors *self);
 void studio_worker_errors_clear (StudioWorkerErrors *self);
 void studio_worker_errors_add (StudioWorkerErrors *self, const char *line);
-/* Makes the sentence the explanation, unless a worker has given one. */
+/* Makes the sentence the explanation, unless a worker has printed one. */
 void studio_worker_errors_explain (StudioWorkerErrors *self, const char *sentence);
 
 G_END_DECLS

@@ -1,8 +1,9 @@
 /* Spawns a worker process, connects to it over D-Bus and reports its end.
  *
  * The magic line is read byte by byte, so that no byte of the D-Bus stream after it is consumed; a worker that prints
- * 64 KiB before it is given up. Standard error is always drained, because a full pipe would block the worker. Its last
- * line is kept, since that is where a library says why it died, unless one of our ranks has already said why. */
+ * 64 KiB before it is ended. Standard error is always drained, because a full pipe would block the worker. Its last
+ * line is stored, since a library writes there why it ended the process, unless a rank has already written the
+ * reason. */
 #include "ui/run/studio-worker-private.h"
 
 #include <gio/gunixinputstream.h>
@@ -19,10 +20,10 @@
 #include "engine/loom.h"
 #include "ui/run/studio-worker-errors.h"
 
-/* How long a worker may take to exit after its connection broke, and its standard error to close after that. */
+/* Milliseconds for a worker to exit after its connection broke, and for its standard error to close after that. */
 #define GRACE_MS 1500
 #define DRAIN_MS 300
-/* A released worker finishes its step and writes a checkpoint; if it still lives after this it hangs. */
+/* A released worker finishes its step and writes a checkpoint; if it is still alive after this time, it hangs. */
 #define LET_GO_SECONDS 120
 /* mpirun gives its ranks one second. */
 #define FORCE_SECONDS 10
@@ -31,16 +32,16 @@ struct _StudioWorker
 {
   GObject parent_instance;
   GSubprocess *process;
-  GIOStream *stream;          /* to the worker; NULL: not connected */
-  GSocketListener *listener;  /* for the first of several ranks; NULL: one rank */
-  char *path;                 /* of the listening socket; NULL: closed */
-  gboolean is_launcher;       /* the process is mpirun */
+  GIOStream *stream;         /* to the worker; NULL: not connected */
+  GSocketListener *listener; /* for the first of several ranks; NULL: one rank */
+  char *path;                /* of the listening socket; NULL: closed */
+  gboolean is_launcher;      /* the process is mpirun */
   GDBusConnection *connection;
   LoomBusWorker1 *proxy;
   GDataInputStream *errors;
-  GCancellable *cancellable; /* of reading standard error */
-  StudioWorkerErrors said;   /* on standard error */
-  GString *noise;            /* output before the magic line */
+  GCancellable *cancellable;    /* of reading standard error */
+  StudioWorkerErrors diagnosis; /* on standard error */
+  GString *noise;               /* output before the magic line */
   gsize noise_length;
   guint8 byte;
   gboolean asked_to_end, asked_by_force, exited, drained, ended;
@@ -118,7 +119,7 @@ worker_finalize (GObject *object)
 {
   StudioWorker *self = STUDIO_WORKER (object);
   g_clear_object (&self->cancellable);
-  studio_worker_errors_clear (&self->said);
+  studio_worker_errors_clear (&self->diagnosis);
   g_string_free (self->noise, TRUE);
   G_OBJECT_CLASS (studio_worker_parent_class)->finalize (object);
 }
@@ -136,7 +137,7 @@ static void
 studio_worker_init (StudioWorker *self)
 {
   self->cancellable = g_cancellable_new ();
-  studio_worker_errors_init (&self->said);
+  studio_worker_errors_init (&self->diagnosis);
   self->noise = g_string_new (NULL);
 }
 
@@ -148,27 +149,20 @@ studio_worker_find_program (GError **error)
   const char *named = loom_env ("GRADLOOM_WORKER");
   if (named != NULL)
     return g_strdup (named);
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  if (self != NULL)
+  static const char *const folders[] = { ".", "../gradloom", "../app/gradloom", "..", NULL };
+  g_autofree char *refused = NULL;
+  char *found = loom_module_find_program ("gradloom", folders, &refused);
+  if (found != NULL)
+    return found;
+  if (refused != NULL)
     {
-      static const char *const places[]
-          = { "gradloom", "../gradloom/gradloom", "../app/gradloom/gradloom", "../gradloom" };
-      g_autofree char *folder = g_path_get_dirname (self);
-      for (guint i = 0; i < G_N_ELEMENTS (places); i++)
-        {
-          g_autofree char *path = g_build_filename (folder, places[i], NULL);
-          if (!g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) || g_file_test (path, G_FILE_TEST_IS_DIR))
-            continue;
-          if (loom_module_is_own (path))
-            return g_steal_pointer (&path);
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                       _ ("The program %s was not started because other users can change it or its folder. Correct "
-                          "this with chown or chmod go-w."),
-                       path);
-          return NULL;
-        }
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                   _ ("The program %s was not started because other users can change it or its folder. Correct "
+                      "this with chown or chmod go-w."),
+                   refused);
+      return NULL;
     }
-  char *found = g_find_program_in_path ("gradloom");
+  found = g_find_program_in_path ("gradloom");
   if (found == NULL)
     g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO,
                          _ ("The program “gradloom”, which trains for Studio, was not found next to gradloom-studio or "
@@ -211,12 +205,13 @@ emit_ended (StudioWorker *self)
              : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
                                                           : -1;
   g_autofree char *sentence = NULL;
-  if (!self->asked_to_end && self->said.lost_rank >= 0)
+  if (!self->asked_to_end && self->diagnosis.lost_rank >= 0)
     sentence = g_strdup_printf (_ ("Rank %d was ended by signal %d (%s), which ended the other ranks too. Continue "
                                    "with all of them, or set another number of ranks first."),
-                                self->said.lost_rank, self->said.lost_signal, g_strsignal (self->said.lost_signal));
+                                self->diagnosis.lost_rank, self->diagnosis.lost_signal,
+                                g_strsignal (self->diagnosis.lost_signal));
   else if (!self->asked_to_end || signalled)
-    sentence = studio_worker_describe_end (signalled, code, self->said.explains);
+    sentence = studio_worker_describe_end (signalled, code, self->diagnosis.explains);
   g_object_ref (self);
   g_signal_emit (self, signals[ENDED], 0, sentence);
   g_object_unref (self);
@@ -279,7 +274,7 @@ error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
       return;
     }
   g_debug ("worker: %s", line);
-  studio_worker_errors_add (&self->said, line);
+  studio_worker_errors_add (&self->diagnosis, line);
   read_errors (self);
 }
 
@@ -296,7 +291,7 @@ grace_over_cb (gpointer data)
   StudioWorker *self = data;
   self->grace = 0;
   /* The rank's own message explains the end; what mpirun prints after it does not. */
-  studio_worker_errors_explain (&self->said, _ ("its connection to Studio broke."));
+  studio_worker_errors_explain (&self->diagnosis, _ ("its connection to Studio broke."));
   end_by_force (self);
   return G_SOURCE_REMOVE;
 }
@@ -361,8 +356,8 @@ give_up (GTask *task, const char *sentence)
   StudioWorker *self = g_task_get_task_data (task);
   self->asked_to_end = TRUE;
   end_by_force (self);
-  if (self->said.explains != NULL)
-    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s It said: %s"), sentence, self->said.explains);
+  if (self->diagnosis.explains != NULL)
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s Its last message: %s"), sentence, self->diagnosis.explains);
   else
     g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s", sentence);
 }

@@ -59,7 +59,7 @@ long_words (const StudioScene *scene, const LoomNet *net, const LoomCopy *copy, 
   if (copy->gradient)
     {
       g_string_append_c (s, ' ');
-      g_string_append (s, _ ("Training copies the gradient back, which is as much again."));
+      g_string_append (s, _ ("Training also copies the gradient back, which has the same size."));
     }
   return g_string_free (s, FALSE);
 }

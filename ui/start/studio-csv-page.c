@@ -364,7 +364,7 @@ static GtkWidget *
 new_prepare_group (StudioCsvPage *self)
 {
   GtkWidget *group = adw_preferences_group_new ();
-  const char *const ways[] = { _ ("As they are"), _ ("Mean 0, deviation 1"), _ ("From 0 to 1"), NULL };
+  const char *const ways[] = { _ ("Unchanged"), _ ("Mean 0, deviation 1"), _ ("From 0 to 1"), NULL };
   const char *const fills[] = { _ ("An error"), _ ("The column’s mean"), _ ("Leave the row out"), NULL };
 
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), _ ("Numbers"));

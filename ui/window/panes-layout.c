@@ -1,13 +1,14 @@
+/* Implements panes-layout.h: the size class of a window, and the rectangles of panes, drawers and content. */
 #include "ui/window/panes-layout.h"
 
 #include <math.h>
 
-/* The width next to an open drawer, so that a click there can close it. */
+/* The width next to an open drawer, where a click closes it. */
 #define FREE_EMS 3
-/* The width left for the content next to the panes, as long as these can shrink. */
+/* The width of the content between the panes, as long as these can shrink. */
 #define CONTENT_EMS 20
 
-/* Windows narrower than this are in the next smaller size class. */
+/* Narrower windows are in the next smaller size class. */
 #define NARROW_EMS 64
 #define TINY_EMS   40
 

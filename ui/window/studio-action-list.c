@@ -1,3 +1,4 @@
+/* The widget of the command palette: a search entry over a list of commands, and the focus before and after it. */
 #include "ui/window/studio-action-list.h"
 
 #include <adwaita.h>
@@ -13,8 +14,8 @@ struct _StudioActionList
 {
   GtkWidget parent_instance;
   GtkWidget *card, *entry, *scroller, *list, *empty;
-  GtkWidget *canvas; /* weak */
-  GtkWidget *back;   /* weak: had the focus before */
+  GtkWidget *canvas;         /* weak */
+  GtkWidget *previous_focus; /* weak: had the focus before */
   gulong focus_id;
 };
 
@@ -133,12 +134,13 @@ search_cb (StudioActionList *self)
 static void
 close_list (StudioActionList *self)
 {
-  GtkWidget *back = self->back;
+  GtkWidget *previous_focus = self->previous_focus;
   if (!gtk_widget_get_visible (GTK_WIDGET (self)))
     return;
   g_clear_signal_handler (&self->focus_id, gtk_widget_get_root (GTK_WIDGET (self)));
-  g_clear_weak_pointer (&self->back);
-  if ((back == NULL || !gtk_widget_get_mapped (back) || !gtk_widget_grab_focus (back)) && self->canvas != NULL)
+  g_clear_weak_pointer (&self->previous_focus);
+  if ((previous_focus == NULL || !gtk_widget_get_mapped (previous_focus) || !gtk_widget_grab_focus (previous_focus))
+      && self->canvas != NULL)
     gtk_widget_grab_focus (self->canvas);
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
 }
@@ -149,7 +151,7 @@ focus_cb (StudioActionList *self)
   GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
   if (focus != NULL && !gtk_widget_is_ancestor (focus, GTK_WIDGET (self)))
     {
-      g_set_weak_pointer (&self->back, focus);
+      g_set_weak_pointer (&self->previous_focus, focus);
       close_list (self);
     }
 }
@@ -169,7 +171,7 @@ studio_action_list_open (StudioActionList *self)
   gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (self->scroller),
                                               (int)(LIST_HEIGHT * studio_text_scale (GTK_WIDGET (self))));
   adw_clamp_set_maximum_size (ADW_CLAMP (self->card), (int)(CARD_WIDTH * studio_text_scale (GTK_WIDGET (self))));
-  g_set_weak_pointer (&self->back, gtk_root_get_focus (root));
+  g_set_weak_pointer (&self->previous_focus, gtk_root_get_focus (root));
   gtk_editable_set_text (GTK_EDITABLE (self->entry), "");
   search_cb (self);
   gtk_widget_set_visible (GTK_WIDGET (self), TRUE);
@@ -184,7 +186,7 @@ run (StudioActionList *self, GtkListBoxRow *row)
   if (row == NULL || !filter_cb (row, NULL) || !gtk_widget_is_sensitive (GTK_WIDGET (row)))
     return;
   command = row_of (row)->command;
-  /* Close first, so that the command runs with the focus where it was. */
+  /* The list closes first, so that the command runs with the original focus. */
   close_list (self);
   if (self->canvas != NULL)
     studio_command_run (command, self->canvas);
@@ -237,7 +239,7 @@ static void
 dispose (GObject *object)
 {
   StudioActionList *self = STUDIO_ACTION_LIST (object);
-  g_clear_weak_pointer (&self->back);
+  g_clear_weak_pointer (&self->previous_focus);
   g_clear_weak_pointer (&self->canvas);
   g_clear_pointer (&self->card, gtk_widget_unparent);
   G_OBJECT_CLASS (studio_action_list_parent_class)->dispose (object);

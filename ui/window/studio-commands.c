@@ -1,3 +1,4 @@
+/* Joins the tables of commands, ranks them for a search, and makes menus and accelerators of them. */
 #include "ui/window/studio-commands.h"
 
 #include <glib/gi18n.h>
@@ -5,7 +6,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 
-/* Commands implemented elsewhere, or a command with a fixed parameter. */
+/* Commands that are implemented elsewhere, or a command with a fixed parameter. */
 static const StudioCommand others[] = {
   { "win.example::models/fashion-lenet", N_ ("File"), N_ ("Open the Example LeNet"), "fashion mnist images", { NULL } },
   { "win.example::lessons/spirals", N_ ("File"), N_ ("Open the Example Two spirals"), "lesson", { NULL } },
@@ -97,9 +98,7 @@ add_canvas_commands (GArray *all)
   for (guint i = 0; i < studio_canvas_n_commands (); i++)
     {
       StudioCanvasCommand c = studio_canvas_get_command (i);
-      g_autofree char *key = c.key != 0 ? gtk_accelerator_name (c.key, c.mods) : NULL;
-      StudioCommand command = { .action = c.name, .group = c.group, .title = c.title };
-      command.keys[0] = g_intern_string (key);
+      StudioCommand command = { .action = c.name, .group = c.group, .title = c.title, .keys = { c.key } };
       g_array_append_val (all, command);
     }
 }
@@ -190,7 +189,7 @@ studio_command_rank (const StudioCommand *command, const char *typed)
   g_autofree char *low = g_utf8_casefold (title, -1), *wanted = g_utf8_casefold (typed, -1);
   g_auto (GStrv) words = g_strsplit_set (wanted, " \t", -1);
   guint rank = 1;
-  /* Most books use the English name, so it is found in every language. */
+  /* Most books use the English name, so the search finds it in every language. */
   other
       = g_strdup_printf ("%s %s %s", _ (command->group), command->title, command->words != NULL ? command->words : "");
   g_autofree char *low_other = g_utf8_casefold (other, -1);

@@ -13,7 +13,7 @@ typedef struct
   const char *action; /* "win.save", "win.speed::full", "canvas.delete" */
   const char *group;  /* NULL: not listed */
   const char *title;  /* with a mnemonic underline */
-  const char *words;  /* other words that the search finds it by; or NULL */
+  const char *words;  /* other words by which the search finds it; or NULL */
   const char *keys[STUDIO_COMMAND_KEYS];
 } StudioCommand;
 
@@ -32,7 +32,7 @@ const StudioCommand *studio_command_find (const char *action);
 char *studio_command_dup_title (const StudioCommand *command); /* without the underline */
 char *studio_command_dup_keys (const StudioCommand *command);  /* "Ctrl+Shift+P", the first accelerator; or NULL */
 
-/* How well the typed text matches the command; 0: not at all. */
+/* The quality of the match of the typed text with the command; 0: no match. */
 guint studio_command_rank (const StudioCommand *command, const char *typed);
 
 /* TRUE if its action is enabled on this canvas or in its window. */

@@ -1,3 +1,4 @@
+/* Runs `gradloom devices --json` and keeps the list of devices and their details. */
 #include "ui/window/studio-devices.h"
 
 #include <glib/gi18n.h>

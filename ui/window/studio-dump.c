@@ -1,9 +1,34 @@
+/* Prints texts and rectangles of all visible widgets, for the end-to-end tests. */
 #include "ui/window/studio-dump.h"
 
 #include <glib-unix.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include "ui/task/studio-task-view.h"
+
+static GString *dump;
+
+void
+studio_dump_print (const char *format, ...)
+{
+  va_list arguments;
+
+  if (dump == NULL)
+    dump = g_string_new (NULL);
+  va_start (arguments, format);
+  g_string_append_vprintf (dump, format, arguments);
+  va_end (arguments);
+}
+
+void
+studio_dump_end (void)
+{
+  studio_dump_print ("geometry end\n");
+  fwrite (dump->str, 1, dump->len, stderr);
+  fflush (stderr);
+  g_string_truncate (dump, 0);
+}
 
 void
 studio_dump_rect (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect)
@@ -18,8 +43,8 @@ studio_dump_rect (const char *what, const char *name, GtkWidget *from, const gra
       dx += gdk_popup_get_position_x (GDK_POPUP (at));
       dy += gdk_popup_get_position_y (GDK_POPUP (at));
     }
-  g_printerr ("geometry %s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\n", what, name, x + dx, y + dy, rect->size.width,
-              rect->size.height);
+  studio_dump_print ("geometry %s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\n", what, name, x + dx, y + dy, rect->size.width,
+                     rect->size.height);
 }
 
 static const char *
@@ -37,10 +62,10 @@ words_of (GtkWidget *widget)
     return "Close";
   if (STUDIO_IS_TASK_VIEW (widget))
     return studio_task_view_get_description (STUDIO_TASK_VIEW (widget));
-  /* A menu or list that is open, whatever stands in it. */
+  /* A menu or list that is open, whatever it contains. */
   if (GTK_IS_POPOVER (widget))
     return "popover";
-  /* It covers what lies below it. */
+  /* It covers the widgets below it. */
   if (g_str_equal (gtk_widget_get_css_name (widget), "toast"))
     return "toast";
   return gtk_widget_get_tooltip_text (widget);
@@ -67,10 +92,17 @@ dump_widget (GtkWidget *widget)
 void
 studio_dump_widgets (GtkNative *window)
 {
+  GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (window));
+  graphene_rect_t rect;
+
   dump_widget (GTK_WIDGET (window));
+  if (focus == NULL || !gtk_widget_get_mapped (focus))
+    return;
+  graphene_rect_init (&rect, 0, 0, (float)gtk_widget_get_width (focus), (float)gtk_widget_get_height (focus));
+  studio_dump_rect ("focus", G_OBJECT_TYPE_NAME (focus), focus, &rect);
 }
 
-/* The window that has the keyboard. The desktop's dialog for files is one that the application does not know. */
+/* The window with the keyboard. The desktop's file dialog is one that the application does not know. */
 static GtkWindow *
 active_window (GtkApplication *application)
 {
@@ -80,7 +112,7 @@ active_window (GtkApplication *application)
     {
       g_autoptr (GtkWindow) window = g_list_model_get_item (toplevels, i);
       if (gtk_widget_get_mapped (GTK_WIDGET (window)) && gtk_window_is_active (window))
-        return window; /* the list keeps it */
+        return window; /* the list holds a reference */
     }
   return gtk_application_get_active_window (application);
 }
@@ -94,10 +126,10 @@ dump_active (GtkApplication *application)
     return;
   if (window != NULL && gtk_widget_get_mapped (GTK_WIDGET (window)))
     studio_dump_widgets (GTK_NATIVE (window));
-  g_printerr ("geometry end\n");
+  studio_dump_end ();
 }
 
-/* A frame that is waited for; the window may go before it comes. */
+/* A pending frame. The window may be destroyed before the frame is drawn. */
 typedef struct
 {
   GtkApplication *application;

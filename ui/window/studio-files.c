@@ -1,3 +1,4 @@
+/* Implements the file chooser, the list of recent files, and the search for the page of a file. */
 #include "ui/window/studio-files.h"
 
 #include <glib/gi18n.h>

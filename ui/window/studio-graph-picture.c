@@ -1,3 +1,4 @@
+/* Draws a scene with cairo into memory and makes a texture of it. */
 #include "ui/window/studio-graph-picture.h"
 
 #include "ui/drawing/studio-picture.h"

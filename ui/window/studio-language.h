@@ -1,3 +1,4 @@
+/* Translations: sets the locale and finds the folder of message catalogues. */
 #pragma once
 
 #include <glib.h>

@@ -1,3 +1,4 @@
+/* Builds the documentation of an operator from its descriptor as GTK labels, with a picture of its example. */
 #include "ui/window/studio-operator-page.h"
 
 #include <adwaita.h>
@@ -207,7 +208,7 @@ add_params (GtkWidget *page, const char *title, const char *description, const L
     }
 }
 
-/* A variant lists first what every node of the operator has. */
+/* The properties of all nodes of an operator precede those of a variant. */
 static void
 add_variants (GtkWidget *page, const LoomOp *op)
 {
@@ -258,7 +259,7 @@ add_linked_row (GtkWidget *group, const char *title, const char *markup)
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), markup);
 }
 
-/* The source file that the program was built from. */
+/* The source file from which the program was built. */
 static void
 add_code (GtkWidget *group, const LoomOp *op)
 {

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/document/studio-trials.h"
 #include "ui/window/studio-page-private.h"
 
 #define FAULTS_WIDTH 400
@@ -176,7 +177,7 @@ update_faults (StudioPage *self)
   for (guint i = 0; i < all; i++)
     todo += loom_faults_get (faults, i)->is_todo;
   errors -= todo;
-  gint64 until = g_get_monotonic_time () + MENDS_BUDGET;
+  const gint64 until = studio_trials_clock () + MENDS_BUDGET;
   GtkWidget *child;
   while ((child = gtk_widget_get_first_child (self->faults_list)) != NULL)
     gtk_list_box_remove (GTK_LIST_BOX (self->faults_list), child);
@@ -185,7 +186,7 @@ update_faults (StudioPage *self)
     for (guint i = 0; i < all; i++)
       if (round == (loom_faults_get (faults, i)->is_warning ? 2 : loom_faults_get (faults, i)->is_todo ? 1 : 0))
         gtk_list_box_append (GTK_LIST_BOX (self->faults_list),
-                             fault_row (self, loom_faults_get (faults, i), g_get_monotonic_time () < until));
+                             fault_row (self, loom_faults_get (faults, i), studio_trials_clock () < until));
   g_autofree char *text = NULL;
   if (all == 0)
     text = g_strdup (_ ("No faults"));

@@ -40,7 +40,7 @@ studio_page_dump_cards (StudioPage *self)
         continue;
       studio_dump_rect ("card", item->path, canvas, &rect);
       if (item->fault != NULL)
-        g_printerr ("geometry fault\t%s\t%s\n", item->path, item->fault);
+        studio_dump_print ("geometry fault\t%s\t%s\n", item->path, item->fault);
       for (guint k = 0; k < item->n_inputs + item->n_outputs; k++)
         {
           gboolean output = k >= item->n_inputs;
@@ -55,7 +55,8 @@ studio_page_dump_cards (StudioPage *self)
   for (guint i = 0; scene != NULL && i < scene->n_links; i++)
     {
       const StudioLink *link = &scene->link[i];
-      g_printerr ("geometry wire\t%s\t%s\t%s\n", scene->item[link->from].path, scene->item[link->to].path, link->label);
+      studio_dump_print ("geometry wire\t%s\t%s\t%s\n", scene->item[link->from].path, scene->item[link->to].path,
+                         link->label);
       dump_wire (self, scene, i);
     }
 }
@@ -74,12 +75,12 @@ studio_page_dump_state (StudioPage *self)
   g_autofree char *folder = g_strdup (studio_run_get_folder (run));
   const char *message = studio_run_get_message (run);
   g_autofree char *sentence = g_strdelimit (g_strdup (message != NULL ? message : "-"), "\t\n", ' ');
-  g_printerr ("geometry present\tslide=%d\tslides=%u\tspotlight=%d\ttool=%d\tstrokes=%u\tzoom=%.4f\n",
-              studio_slides_get_current (self->slides), studio_slides_n (self->slides),
-              studio_present_layer_get_spotlight (self->present_layer),
-              studio_present_layer_get_tool (self->present_layer), studio_present_layer_n_strokes (self->present_layer),
-              studio_canvas_get_zoom (self->canvas));
-  g_printerr (
+  studio_dump_print ("geometry present\tslide=%d\tslides=%u\tspotlight=%d\ttool=%d\tstrokes=%u\tzoom=%.4f\n",
+                     studio_slides_get_current (self->slides), studio_slides_n (self->slides),
+                     studio_present_layer_get_spotlight (self->present_layer),
+                     studio_present_layer_get_tool (self->present_layer),
+                     studio_present_layer_n_strokes (self->present_layer), studio_canvas_get_zoom (self->canvas));
+  studio_dump_print (
       "geometry state\trun=%s\tstep=%" G_GINT64_FORMAT "\tloss=%.17g\tpoints=%zu\tprevious=%zu\tmarks=%u\tpid=%s"
       "\tpause_ms=%.1f\tmap_step=%" G_GINT64_FORMAT
       "\tmap_low=%g\tmap_high=%g\tchanges=%u\tfaults=%u\tfocus=%s\tselected=%s"

@@ -1,3 +1,4 @@
+/* The widget with content and two side panes: folding, drawers, tabs, focus and layout. */
 #include "ui/window/studio-panes.h"
 
 #include <adwaita.h>
@@ -25,9 +26,9 @@ struct _StudioPanes
   Pane pane[N_PANES];
   StudioSizeClass room;
   gboolean narrow;
-  guint changed_idle; /* the idle source that emits "changed" */
-  gulong focus_id; /* on the window */
-  GtkWidget *back; /* weak: had the focus before a drawer opened */
+  guint changed_idle;        /* the idle source that emits "changed" */
+  gulong focus_id;           /* on the window */
+  GtkWidget *previous_focus; /* weak: had the focus before a drawer opened */
 };
 
 static void buildable_init (GtkBuildableIface *iface);
@@ -114,11 +115,12 @@ queue_changed (StudioPanes *self)
 static void
 give_focus_back (StudioPanes *self, int side)
 {
-  GtkWidget *back = self->back;
+  GtkWidget *previous_focus = self->previous_focus;
   if (!has_focus_in (self, self->pane[side].box))
     return;
-  g_clear_weak_pointer (&self->back);
-  if ((back == NULL || !gtk_widget_get_mapped (back) || !gtk_widget_grab_focus (back)) && self->content != NULL)
+  g_clear_weak_pointer (&self->previous_focus);
+  if ((previous_focus == NULL || !gtk_widget_get_mapped (previous_focus) || !gtk_widget_grab_focus (previous_focus))
+      && self->content != NULL)
     gtk_widget_child_focus (self->content, GTK_DIR_TAB_FORWARD);
 }
 
@@ -142,7 +144,7 @@ enter_drawer (StudioPanes *self, int side)
   if (root == NULL || has_focus_in (self, self->pane[side].box))
     return;
   if (has_focus_in (self, self->content))
-    g_set_weak_pointer (&self->back, gtk_root_get_focus (root));
+    g_set_weak_pointer (&self->previous_focus, gtk_root_get_focus (root));
   gtk_widget_child_focus (self->pane[side].stack, GTK_DIR_TAB_FORWARD);
 }
 
@@ -425,7 +427,7 @@ panes_dispose (GObject *object)
 {
   StudioPanes *self = STUDIO_PANES (object);
   g_clear_handle_id (&self->changed_idle, g_source_remove);
-  g_clear_weak_pointer (&self->back);
+  g_clear_weak_pointer (&self->previous_focus);
   g_clear_pointer (&self->content, gtk_widget_unparent);
   g_clear_pointer (&self->scrim, gtk_widget_unparent);
   for (int i = 0; i < N_PANES; i++)
@@ -436,7 +438,7 @@ panes_dispose (GObject *object)
   G_OBJECT_CLASS (studio_panes_parent_class)->dispose (object);
 }
 
-/* Adds the child that a template gives as the content. */
+/* Adds the child of a template as the content. */
 static void
 add_child (GtkBuildable *buildable, GtkBuilder *builder, GObject *child, const char *type)
 {

@@ -1,3 +1,4 @@
+/* Builds the dialog of studio-question.h. */
 #include "ui/window/studio-question.h"
 
 #include <glib/gi18n.h>

@@ -1,3 +1,4 @@
+/* Reads and writes the key file of window settings. */
 #include "ui/window/studio-settings.h"
 
 #define GROUP "window"

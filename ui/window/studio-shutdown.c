@@ -7,9 +7,9 @@
 #include "ui/run/studio-worker.h"
 #include "ui/window/studio-question.h"
 
-#define ASK_SECONDS  5   /* a step and its checkpoint rarely take longer */
-#define MOST_SECONDS 140 /* by then workers have been killed, or cannot be */
-#define KILL_SECONDS 15  /* a killed worker exits within this time */
+#define QUESTION_SECONDS 5   /* a step and its checkpoint rarely take longer */
+#define MAX_SECONDS      140 /* by then workers have been killed, or cannot be */
+#define KILL_SECONDS     15  /* a killed worker exits within this time */
 
 static struct
 {
@@ -58,7 +58,7 @@ static gboolean
 ask_cb (gpointer data)
 {
   const guint n = studio_worker_n_exiting ();
-  leaving.timer = g_timeout_add_seconds (MOST_SECONDS, give_up_cb, NULL);
+  leaving.timer = g_timeout_add_seconds (MAX_SECONDS, give_up_cb, NULL);
   AdwMessageDialog *dialog
       = studio_question_new (NULL, ngettext ("The run has not ended yet", "The runs have not ended yet", n),
                              ngettext ("It finishes its step and writes a checkpoint. If it hangs, force it to quit; "
@@ -86,5 +86,5 @@ studio_shutdown_begin (GtkApplication *application)
   leaving.application = g_object_ref (application);
   g_application_hold (G_APPLICATION (application));
   studio_worker_set_exited_func (left_cb);
-  leaving.timer = g_timeout_add_seconds (ASK_SECONDS, ask_cb, NULL);
+  leaving.timer = g_timeout_add_seconds (QUESTION_SECONDS, ask_cb, NULL);
 }

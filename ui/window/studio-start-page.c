@@ -1,5 +1,5 @@
-/* The page lies over the canvas, which must still receive drops and keys. So the page and its labels are not targeted
- * by events; only its buttons are, and the gallery while nothing is dragged. A plain box would swallow a drop in the
+/* The page covers the canvas, which must still receive drops and keys. So the page and its labels are not targets of
+ * events; only its buttons are, and the gallery while nothing is dragged. A plain box would swallow a drop in the
  * middle of the window. */
 #include "ui/window/studio-start-page.h"
 

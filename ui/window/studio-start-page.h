@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioStartPage, studio_start_page, STUDIO, START_PAGE, GtkWidget)
 
 StudioStartPage *studio_start_page_new (void);
-/* While something is dragged over this widget, drops go to what is below the page. */
+/* While something is dragged over this widget, widgets below the page receive the drop. */
 void studio_start_page_watch_drags (StudioStartPage *self, GtkWidget *around);
 /* Arranges the buttons in one row, two rows or a column, by the size class of the window. */
 void studio_start_page_set_size_class (StudioStartPage *self, StudioSizeClass room);

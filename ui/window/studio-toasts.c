@@ -10,13 +10,13 @@
 
 typedef struct
 {
-  GtkWidget *overlay; /* owns this struct as its data */
-  AdwToast *current;  /* NULL: none is shown */
-  gint64 began;       /* frame time at which the toast was added, in µs */
-  guint coming;       /* tick callback during the appearance; 0: it has ended */
-  gboolean goes;      /* dismiss after the appearance */
-  guint fading;       /* timeout during the dismissal; no toast is shown before it ends */
-  GQueue waiting;     /* AdwToast */
+  GtkWidget *overlay;       /* owns this struct as its data */
+  AdwToast *current;        /* NULL: none is shown */
+  gint64 began;             /* frame time at which the toast was added, in µs */
+  guint appearing;          /* tick callback during the appearance; 0: it has ended */
+  gboolean dismiss_pending; /* dismiss after the appearance */
+  guint disappearing;       /* timeout during the dismissal; no toast is shown before it ends */
+  GQueue waiting;           /* AdwToast */
 } Toasts;
 
 static void
@@ -25,7 +25,7 @@ toasts_free (gpointer data)
   Toasts *self = data;
   AdwToast *toast;
 
-  g_clear_handle_id (&self->fading, g_source_remove);
+  g_clear_handle_id (&self->disappearing, g_source_remove);
   if (self->current != NULL)
     {
       g_signal_handlers_disconnect_by_data (self->current, self);
@@ -45,9 +45,9 @@ static void show_next (Toasts *self);
 static void
 stop_coming (Toasts *self)
 {
-  if (self->coming != 0)
-    gtk_widget_remove_tick_callback (self->overlay, self->coming);
-  self->coming = 0;
+  if (self->appearing != 0)
+    gtk_widget_remove_tick_callback (self->overlay, self->appearing);
+  self->appearing = 0;
 }
 
 static gboolean
@@ -60,8 +60,8 @@ coming_cb (GtkWidget *overlay, GdkFrameClock *clock, gpointer data)
     self->began = now;
   if (now - self->began < MOVE_MS * G_TIME_SPAN_MILLISECOND)
     return G_SOURCE_CONTINUE;
-  self->coming = 0;
-  if (self->goes)
+  self->appearing = 0;
+  if (self->dismiss_pending)
     adw_toast_dismiss (self->current);
   return G_SOURCE_REMOVE;
 }
@@ -70,8 +70,8 @@ coming_cb (GtkWidget *overlay, GdkFrameClock *clock, gpointer data)
 static void
 send_away (Toasts *self)
 {
-  self->goes = TRUE;
-  if (self->coming == 0 || !gtk_widget_get_mapped (self->overlay))
+  self->dismiss_pending = TRUE;
+  if (self->appearing == 0 || !gtk_widget_get_mapped (self->overlay))
     adw_toast_dismiss (self->current);
 }
 
@@ -80,7 +80,7 @@ faded_cb (gpointer data)
 {
   Toasts *self = data;
 
-  self->fading = 0;
+  self->disappearing = 0;
   show_next (self);
   return G_SOURCE_REMOVE;
 }
@@ -92,19 +92,19 @@ dismissed_cb (Toasts *self)
   g_signal_handlers_disconnect_by_data (self->current, self);
   g_object_set_data (G_OBJECT (self->current), "toasts", NULL);
   g_clear_object (&self->current);
-  g_clear_handle_id (&self->fading, g_source_remove);
-  self->fading = g_timeout_add (MOVE_MS, faded_cb, self);
+  g_clear_handle_id (&self->disappearing, g_source_remove);
+  self->disappearing = g_timeout_add (MOVE_MS, faded_cb, self);
 }
 
 static void
 show_next (Toasts *self)
 {
-  if (self->current != NULL || self->fading != 0 || g_queue_is_empty (&self->waiting))
+  if (self->current != NULL || self->disappearing != 0 || g_queue_is_empty (&self->waiting))
     return;
   self->current = g_queue_pop_head (&self->waiting);
-  self->goes = FALSE;
+  self->dismiss_pending = FALSE;
   self->began = 0;
-  self->coming = gtk_widget_add_tick_callback (self->overlay, coming_cb, self, NULL);
+  self->appearing = gtk_widget_add_tick_callback (self->overlay, coming_cb, self, NULL);
   g_signal_connect_swapped (self->current, "dismissed", G_CALLBACK (dismissed_cb), self);
   adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->overlay), g_object_ref (self->current));
 }

@@ -1,3 +1,4 @@
+/* Implements studio-tooltip.h with the menu button's popover. */
 #include "ui/window/studio-tooltip.h"
 
 void

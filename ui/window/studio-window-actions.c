@@ -119,21 +119,22 @@ show_actions_cb (StudioWindow *self, GVariant *parameter)
   studio_action_list_open (self->action_list);
 }
 
-/* Of the page that is seen, and of what lies around it. While a tab is dragged out, a window has no page. */
+/* The text of the current page, and of the frame around it. While a tab is dragged out, a window has no page. */
 static void
 dump_geometry_cb (StudioWindow *self, GVariant *parameter)
 {
   AdwTabPage *selected = adw_tab_view_get_selected_page (self->tab_view);
   if (selected == NULL || self->page == NULL)
     {
-      g_printerr ("geometry end\n");
+      studio_dump_end ();
       return;
     }
   int at = adw_tab_view_get_page_position (self->tab_view, selected);
   studio_page_dump_cards (self->page);
   studio_dump_widgets (GTK_NATIVE (self));
   studio_page_dump_state (self->page);
-  g_printerr ("\ttab=%d\ttabs=%u\ngeometry end\n", at + 1, studio_window_n_pages (self));
+  studio_dump_print ("\ttab=%d\ttabs=%u\n", at + 1, studio_window_n_pages (self));
+  studio_dump_end ();
 }
 
 #define PLAIN(function)                                                                                                \

@@ -6,7 +6,7 @@
 
 #include "ui/window/studio-window-private.h"
 
-/* The pages to close. Pages to save are saved one after the other; a failure keeps that page and all that are left. */
+/* The pages to close. Pages to save are saved one after another; a failure keeps that page and the remaining ones. */
 typedef struct
 {
   StudioWindow *window;
@@ -212,7 +212,7 @@ list_documents (Closing *closing, AdwMessageDialog *dialog, GPtrArray *edited)
   adw_message_dialog_set_extra_child (dialog, window);
 }
 
-/* Says which edits would be lost and what happens to the runs. */
+/* Lists the edits that would be lost and what happens to the runs. */
 static char *
 dup_body (GPtrArray *edited, GPtrArray *live)
 {

@@ -58,8 +58,8 @@ show_device (StudioWindow *self, StudioPage *page)
   memory = memory != NULL ? strstr (memory + strlen (" · "), " · ") : NULL;
   if (memory != NULL)
     *memory = '\0';
-  /* If "CPU · 2 threads" does not fit, only "CPU" is shown, because a number without its noun means nothing; of a card,
-   * the first word of its name. The tooltip has everything. */
+  /* If "CPU · 2 threads" does not fit, only "CPU" is shown, because a number without its noun cannot be understood; for
+   * a card, the first word of its name. The tooltip has everything. */
   g_autofree char *name = g_strndup (text, strcspn (text, " "));
   g_auto (GStrv) word = g_strsplit (text, " ", 4);
   g_autofree char *shorter = g_strv_length (word) > 2 && !g_ascii_isdigit (*word[2])

@@ -24,7 +24,7 @@ struct _StudioWindow
   AdwTabPage *menu_tab; /* weak: the tab whose context menu is open */
   int size_class_shown; /* the StudioSizeClass of the header's current layout; -1: none */
   gboolean presenting, closing;
-  StudioPage *leaving; /* the page whose tab closes without a question, during that call; else NULL */
+  StudioPage *leaving; /* the page whose tab is being closed without a question; else NULL */
   char **orphans;      /* paths of journals left by crashes, newest first */
   GtkWidget *help;     /* weak: the Help window */
   GtkWidget *operator; /* weak: the window with an operator's documentation */
@@ -50,7 +50,7 @@ void studio_window_setup_tabs (StudioWindow *self);
 /* Clears the current page; its actions hold references to it. */
 void studio_window_drop_page (StudioWindow *self);
 AdwTabPage *studio_window_get_tab (StudioWindow *self, StudioPage *page);
-/* The tab that a command acts on: the one whose context menu is open, else the current one. */
+/* The tab for a command: the one whose context menu is open, else the current one. */
 AdwTabPage *studio_window_get_meant_tab (StudioWindow *self);
 void studio_window_close_tab (StudioWindow *self);
 void studio_window_close_other_tabs (StudioWindow *self);
@@ -82,7 +82,7 @@ void studio_window_setup_start (StudioWindow *self);
 void studio_window_new_from_data (StudioWindow *self);
 
 /* ---- closing (-close.c) ---- */
-/* TRUE: a dialog asks first, and the window destroys itself later. */
+/* TRUE: a dialog is shown first, and the window destroys itself later. */
 gboolean studio_window_ask_to_close (StudioWindow *self);
 /* Closes all other pages, after one dialog if something would be lost. */
 void studio_window_close_pages_but (StudioWindow *self, StudioPage *page);

@@ -1,0 +1,12 @@
+/* The commands of the laboratory; gradloom-lab.c lists them. */
+#pragma once
+
+#include "app/shared/command.h"
+
+G_BEGIN_DECLS
+
+extern const Command command_bench, command_transfer, command_simulate, command_sweep;
+/* `gradloom check --gradcheck`, whose messages begin with that command's name. */
+extern const Command command_gradcheck;
+
+G_END_DECLS

@@ -1,0 +1,108 @@
+/* The GPUs and links of `gradloom simulate`: peaks from the makers' data sheets, one set for all predictions. */
+#include "app/lab/simulate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const SimulateCard cards[] = {
+  { "p100", "Tesla P100 SXM2", 10.6e12, 0, 21.2e12, 732e9, 16e9,
+    "NVIDIA, Tesla P100, whitepaper WP-08019-001, 2016, table 1" },
+  { "v100", "Tesla V100 SXM2", 15.7e12, 0, 125e12, 900e9, 32e9,
+    "NVIDIA, Tesla V100, whitepaper WP-08608-001, 2017, table 1" },
+  { "a100", "A100 SXM4 80GB", 19.5e12, 156e12, 312e12, 2039e9, 80e9, "NVIDIA, A100 Tensor Core GPU, data sheet, 2021" },
+  { "h100", "H100 SXM5", 67e12, 494e12, 989e12, 3350e9, 80e9,
+    "NVIDIA, H100 Tensor Core GPU, data sheet, 2023, without sparsity" },
+};
+
+/* The share of a line's rate that transfers reach, and what a message takes, within a machine and between two: those of
+ * Calculon for A100 (Isaev et al., 2023; its file systems/a100_80g.json). */
+#define WITHIN        0.65
+#define BETWEEN       0.9
+#define WITHIN_DELAY  10e-6
+#define BETWEEN_DELAY 20e-6
+#define LINK(GBYTES)  WITHIN_DELAY, (GBYTES)*1e9 * WITHIN
+#define ETHER(GBIT)   BETWEEN_DELAY, (GBIT)*1e9 / 8 * BETWEEN
+
+static const SimulateLink links[] = {
+  { "nvlink1", "NVLink of P100", LINK (80), "4 links of 20 GB/s each way, WP-08019" },
+  { "nvlink2", "NVLink of V100", LINK (150), "6 links of 25 GB/s each way, WP-08608" },
+  { "nvlink3", "NVLink of A100", LINK (300), "12 links of 25 GB/s each way, A100 data sheet" },
+  { "nvlink4", "NVLink of H100", LINK (450), "18 links of 25 GB/s each way, H100 data sheet" },
+  { "pcie3", "PCI Express 3 ×16", LINK (15.75), "8 GT/s, 128b/130b: PCI Express Base 3.0" },
+  { "pcie4", "PCI Express 4 ×16", LINK (31.5), "16 GT/s, 128b/130b: PCI Express Base 4.0" },
+  { "25g", "25 Gbit/s", ETHER (25), "IEEE 802.3by" },
+  { "40g", "40 Gbit/s", ETHER (40), "IEEE 802.3ba" },
+  { "50g", "50 Gbit/s", ETHER (50), "IEEE 802.3cd" },
+  { "100g", "100 Gbit/s", ETHER (100), "IEEE 802.3bm" },
+  { "200g", "200 Gbit/s", ETHER (200), "IEEE 802.3bs" },
+  { "400g", "400 Gbit/s", ETHER (400), "IEEE 802.3bs" },
+  { "8x200g", "8 × 200 Gbit/s", ETHER (1600), "one HDR adapter a GPU, as in a DGX A100" },
+};
+
+/* The entry of a name, which is each one's first member; NULL, and then *names are all of them (transfer full). */
+static gconstpointer
+find (gconstpointer table, guint n, gsize size, const char *name, char **names)
+{
+  GString *list = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const char *const *entry = (gconstpointer)((const char *)table + i * size);
+
+      if (g_str_equal (*entry, name))
+        {
+          g_string_free (list, TRUE);
+          return entry;
+        }
+      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", *entry);
+    }
+  *names = g_string_free (list, FALSE);
+  return NULL;
+}
+
+const SimulateCard *
+simulate_find_card (const char *name, char **names)
+{
+  return find (cards, G_N_ELEMENTS (cards), sizeof cards[0], name, names);
+}
+
+const SimulateLink *
+simulate_find_link (const char *name, char **names)
+{
+  return find (links, G_N_ELEMENTS (links), sizeof links[0], name, names);
+}
+
+/* The roofline (Williams et al., 2009): what takes longer, computing or reading and writing. */
+double
+simulate_card_seconds (const SimulateCard *card, gboolean is_product, LoomDType precision, gboolean tf32, double flops,
+                       double bytes)
+{
+  double peak = card->f32;
+
+  if (is_product && (precision == LOOM_BF16 || precision == LOOM_F16))
+    peak = card->f16;
+  else if (is_product && tf32 && card->tf32 > 0)
+    peak = card->tf32;
+  return fmax (fmax (flops / (peak * SIMULATE_PRODUCTS), bytes / (card->memory_rate * SIMULATE_TRAFFIC)),
+               SIMULATE_LAUNCH);
+}
+
+void
+simulate_print_constants (void)
+{
+  printf ("Products reach %.2f of a GPU's peak (83 of 125 Tflop/s by cuBLAS on a V100: Markidis et al., 2018),\n"
+          "memory %.2f of its bandwidth (750 of 900 GB/s on a V100: Jia et al., 2018); a kernel takes at least\n"
+          "%.0f µs (assumed). Links reach %.2f of their rate within a machine and %.2f between machines; a message\n"
+          "takes %.0f µs and %.0f µs (Isaev et al., 2023).\n\n",
+          SIMULATE_PRODUCTS, SIMULATE_TRAFFIC, SIMULATE_LAUNCH * 1e6, WITHIN, BETWEEN, WITHIN_DELAY * 1e6,
+          BETWEEN_DELAY * 1e6);
+  printf ("%-7s %8s %8s %8s %8s %7s  %s\n", "card", "f32", "tf32", "f16", "GB/s", "GB", "peaks in Tflop/s from");
+  for (guint i = 0; i < G_N_ELEMENTS (cards); i++)
+    printf ("%-7s %8.1f %8.1f %8.1f %8.0f %7.0f  %s\n", cards[i].name, cards[i].f32 * 1e-12, cards[i].tf32 * 1e-12,
+            cards[i].f16 * 1e-12, cards[i].memory_rate * 1e-9, cards[i].memory * 1e-9, cards[i].source);
+  printf ("\n%-8s %8s %6s  %s\n", "link", "GB/s", "µs", "one way, of each GPU (within) or machine (between), from");
+  for (guint i = 0; i < G_N_ELEMENTS (links); i++)
+    printf ("%-8s %8.1f %6.0f  %s: %s\n", links[i].name,
+            links[i].rate / (links[i].latency > WITHIN_DELAY ? BETWEEN : WITHIN) * 1e-9, links[i].latency * 1e6,
+            links[i].title, links[i].source);
+}

@@ -1,0 +1,42 @@
+/* What a program with commands does first; see command_prepare(). */
+#include "app/shared/command.h"
+#include "app/shared/truncated.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Threads of OpenMP that wait by spinning gain a few microseconds at each parallel region, and lose everything where
+ * another program wants the processor too. So they spin for as long as the serial work between two regions lasts, and
+ * no longer; while the machine is busy kernels/cpu/cpu-threads.c makes them sleep at once. The library reads its
+ * settings when it is loaded, which is before main(), so the program starts itself once more with them. */
+static void
+spin_shortly (char **argv)
+{
+  if (getenv ("OMP_WAIT_POLICY") != NULL || getenv ("GOMP_SPINCOUNT") != NULL)
+    return;
+  setenv ("GOMP_SPINCOUNT", "10000", 1);
+  /* By its own path, since the kernel names a process by the last part of what was executed. */
+  g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
+  if (path == NULL)
+    return;
+  execv (path, argv); /* if that fails, the program still runs */
+}
+
+void
+command_prepare (char **argv)
+{
+  spin_shortly (argv);
+  /* A limit on the size of files then is an error of the write that meets it, which has a sentence, and no silent end.
+   */
+  signal (SIGXFSZ, SIG_IGN);
+  g_autoptr (GError) truncated = g_error_new_literal (LOOM_ERROR, LOOM_ERROR_IO, "");
+  truncated_exit_with ("gradloom", loom_error_exit_status (truncated));
+
+  /* Messages may be translated, numbers may not: files and JSON are in the C locale. */
+  setlocale (LC_ALL, "");
+  setlocale (LC_NUMERIC, "C");
+
+  loom_check_install_if_set ();
+}

@@ -1,0 +1,20 @@
+/* `gradloom plan --check`: checks plans, of one rank or of all, and prints the faults of each with its name. */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+/* An array of plans, to be checked. (transfer full) */
+GArray *plan_check_list_new (void);
+/* Plans a program and adds the plan. name, as "rank 1's training step", is copied. */
+gboolean plan_check_add (GArray *plans, LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options,
+                         const char *name, GError **error);
+/* Adds a plan that was made with these options. (transfer full) plan */
+void plan_check_take (GArray *plans, LoomPlan *plan, const LoomPlanOptions *options, const char *name);
+/* Checks the plans of all steps and updates, each with its meaning, and with are_all, if they are those of all ranks,
+ * that their exchanges fit. Prints the faults, the passes that cause them and a verdict: a text or lines of JSON. TRUE
+ * if nothing is wrong. */
+gboolean plan_check (const GArray *steps, const GArray *updates, LoomDevices *devices, gboolean are_all, gboolean json);
+
+G_END_DECLS

@@ -1,0 +1,115 @@
+/* Prints the source of kernels; see the header. */
+#include "app/shared/plan-source.h"
+
+#include "app/shared/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const region_name[LOOM_N_REGIONS] = { "forward", "backward", "update" };
+
+const char *
+plan_source_device (LoomDevices *devices, const char *device, const LoomBackendTools **tools)
+{
+  *tools = loom_devices_get (devices, device, NULL) == NULL ? loom_devices_find_tools (devices, device) : NULL;
+  return *tools != NULL ? "cpu" : device;
+}
+
+static gboolean
+is_in (const char *path, const char *node)
+{
+  gsize n = strlen (node);
+
+  return strncmp (path, node, n) == 0 && (path[n] == '\0' || path[n] == '.');
+}
+
+static void
+print_json (const LoomPlanCall *call, const char *device, const char *text, const char *why)
+{
+  LoomJson *b = command_event_new ("source");
+
+  loom_json_begin_array (b, "nodes");
+  for (guint i = 0; i < call->n_nodes; i++)
+    loom_json_string (b, NULL, call->node[i]);
+  loom_json_end_array (b);
+  loom_json_string (b, "label", call->label);
+  loom_json_string (b, "region", region_name[call->region]);
+  loom_json_string (b, "device", device);
+  loom_json_string (b, "algorithm", call->algorithm);
+  loom_json_string (b, "kernel", call->kernel->name);
+  loom_json_string (b, "source", text);
+  loom_json_string (b, "why", why);
+  command_event_print (b);
+}
+
+/* The plan's own device names its kernel; for a device that this machine lacks only the back end can. */
+static char *
+computed_by (const PlanSource *self, const LoomPlanCall *call, const char *why)
+{
+  if (self->tools != NULL)
+    return g_strdup (why);
+  if (call->algorithm == NULL || g_str_has_prefix (call->kernel->name, call->algorithm))
+    return g_strdup (call->kernel->name);
+  return g_strdup_printf ("%s: %s", call->algorithm, call->kernel->name);
+}
+
+void
+plan_source_call (const LoomPlanCall *call, gpointer data)
+{
+  PlanSource *self = data;
+  const LoomBackendTools *tools = self->tools != NULL ? self->tools : call->device->tools;
+  const char *device = self->tools != NULL ? self->device : call->device->name;
+  g_autofree char *by = NULL;
+  LoomMessage message = { "" };
+  char *text = NULL;
+  gboolean wanted = FALSE;
+
+  for (guint i = 0; i < call->n_nodes; i++)
+    wanted |= is_in (call->node[i], self->node);
+  if (!wanted)
+    return;
+  self->n++;
+  if (tools != NULL)
+    tools->kernel_source (call->spec, &text, &message);
+  by = text == NULL ? computed_by (self, call, message.text) : NULL;
+  if (self->json)
+    print_json (call, device, text, by);
+  else
+    {
+      printf ("// ");
+      for (guint i = 0; i < call->n_nodes; i++)
+        printf ("%s%s", i > 0 ? " + " : "", call->node[i]);
+      printf (": %s, %s, on %s", call->label, region_name[call->region], device);
+      if (text != NULL && self->tools == NULL)
+        printf (": %s", call->kernel->name);
+      if (text != NULL)
+        printf ("\n%s\n", text);
+      else
+        printf ("\n//   is computed by %s; no source is compiled for it at run time\n", by);
+    }
+  free (text);
+}
+
+gboolean
+plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = NULL;
+
+  if (self->n > 0)
+    return TRUE;
+  net = loom_net_new (graph, NULL, faults);
+  for (guint i = 0; net != NULL && i < loom_net_n_nodes (net); i++)
+    if (is_in (loom_net_node (net, i)->path, self->node))
+      {
+        if (!self->json)
+          printf ("// %s has no kernel: it is data, a weight, a constant, a view of another value, or is fused\n"
+                  "// into another node's kernel\n",
+                  self->node);
+        return TRUE;
+      }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The graph has no node “%s”; gradloom check lists them.",
+               self->node);
+  return FALSE;
+}

@@ -1,0 +1,15 @@
+/* Pieces that are alike: an evaluation of one holds for all. */
+#pragma once
+
+#include "engine/check/check-piece.h"
+
+G_BEGIN_DECLS
+
+/* TRUE if both have the same calls on values of the same types, layouts and places in each other's bytes, stand for the
+ * same steps of the program, and have the same operands and results, in the same order; only the numbers of values and
+ * the streams of random numbers are others. Pieces with bodies are never alike. */
+gboolean check_pieces_are_alike (const CheckPieces *pieces, const CheckPiece *a, const CheckPiece *b);
+/* Equal for pieces that are alike. */
+guint check_piece_hash (const CheckPieces *pieces, const CheckPiece *piece);
+
+G_END_DECLS

@@ -1,0 +1,133 @@
+/* Which port of a net is the answer, what its numbers mean, and which port of the data it is an answer to. */
+#include "engine/infer/loom-answer-port.h"
+
+static gboolean
+same_source (const LoomNetSource *a, const LoomNetSource *b)
+{
+  return a->node == b->node && a->output == b->output;
+}
+
+/* A graph that is still being drawn may have nodes of no operator. */
+static LoomOpRole
+role_of (const LoomNetNode *node)
+{
+  return node->op != NULL ? node->op->role : LOOM_ROLE_NONE;
+}
+
+/* The only node with the role, or -1; several are none. */
+static int
+only_node (const LoomNet *net, LoomOpRole role)
+{
+  int found = -1;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (role_of (loom_net_node (net, i)) == role)
+      {
+        if (found >= 0)
+          return -1;
+        found = (int)i;
+      }
+  return found;
+}
+
+gboolean
+loom_answer_find_output (const LoomNet *net, const LoomTrainSpec *spec, const char *wanted, LoomNetSource *output,
+                         GError **error)
+{
+  int node;
+
+  if (wanted != NULL)
+    {
+      node = loom_net_find_port (net, wanted, &output->output, error);
+      output->node = (guint)node;
+      return node >= 0;
+    }
+  node = only_node (net, LOOM_ROLE_OUTPUT);
+  if (node >= 0 && loom_net_node (net, (guint)node)->n_inputs > 0
+      && loom_net_node (net, (guint)node)->input[0].node != G_MAXUINT)
+    {
+      *output = loom_net_node (net, (guint)node)->input[0];
+      return TRUE;
+    }
+  if (spec != NULL && loom_net_find_prediction (net, &spec->loss, output))
+    return TRUE;
+  if (spec != NULL && spec->metrics->len > 0)
+    {
+      *output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
+      return TRUE;
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+               "The port to predict is not known: %s. Name it with --output NODE.PORT.",
+               spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
+  return FALSE;
+}
+
+static gboolean
+is_dataset (const LoomNetNode *node)
+{
+  return role_of (node) == LOOM_ROLE_DATASET;
+}
+
+/* The data set whose LOOM_ANSWER_SHIFTED one of the needed nodes reads, or -1. */
+static int
+find_shifted (const LoomNet *net, const gboolean *needed)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    for (guint k = 0; needed[i] && k < loom_net_node (net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
+        const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+
+        if (from != NULL && is_dataset (from) && source->output < from->n_outputs
+            && g_str_equal (from->output_spec[source->output].name, LOOM_ANSWER_SHIFTED))
+          return (int)source->node;
+      }
+  return -1;
+}
+
+gboolean
+loom_answer_find_input (const LoomNet *net, const LoomNetSource *output, LoomNetSource *input, gboolean *writes,
+                        GError **error)
+{
+  g_autofree gboolean *needed = loom_net_needed_for (net, output);
+  g_autofree char *output_name = loom_net_port_name (net, output->node, output->output);
+  gboolean found = FALSE;
+  int shifted = writes != NULL ? find_shifted (net, needed) : -1;
+
+  if (shifted >= 0)
+    {
+      *input = (LoomNetSource){ .node = (guint)shifted, .output = 0 };
+      *writes = TRUE;
+      return TRUE;
+    }
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+
+      for (guint k = 0; needed[i] && k < node->n_inputs; k++)
+        {
+          const LoomNetSource *source = &node->input[k];
+          const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+
+          if (from == NULL || (!is_dataset (from) && role_of (from) != LOOM_ROLE_INPUT)
+              || (found && same_source (source, input)))
+            continue;
+          if (found || (is_dataset (from) && source->output != 0))
+            {
+              g_autofree char *port = loom_net_port_name (net, source->node, source->output);
+              g_set_error (
+                  error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                  "“%s” depends on “%s” too, but a file provides only one port. Name a port before it with --output.",
+                  output_name, port);
+              return FALSE;
+            }
+          *input = *source;
+          found = TRUE;
+        }
+    }
+  if (found)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” depends on no data. Name another port with --output.",
+               output_name);
+  return FALSE;
+}

@@ -1,0 +1,101 @@
+/* The numbers of the answering port as answers, one a sample: of classes they become probabilities. */
+#include "engine/infer/loom-answer.h"
+
+#include <math.h>
+#include <string.h>
+
+static void
+answer_free (LoomAnswer *answer)
+{
+  g_free (answer->value);
+  g_free (answer);
+}
+
+/* n numbers, a step apart, become probabilities that add up to 1. */
+static void
+softmax (double *value, gint64 n)
+{
+  double most = -INFINITY, sum = 0;
+
+  for (gint64 i = 0; i < n; i++)
+    most = MAX (most, value[i]);
+  for (gint64 i = 0; i < n; i++)
+    sum += value[i] = exp (value[i] - most);
+  for (gint64 i = 0; i < n; i++)
+    value[i] /= sum;
+}
+
+LoomAnswerKind
+loom_answer_kind (LoomOutputKind output_kind)
+{
+  switch (output_kind)
+    {
+    case LOOM_OUTPUT_LOGITS:
+    case LOOM_OUTPUT_LOG_PROBABILITIES:
+    case LOOM_OUTPUT_PROBABILITIES:
+      return LOOM_ANSWER_PROBABILITIES;
+    case LOOM_OUTPUT_SCORES:
+      return LOOM_ANSWER_SCORES;
+    case LOOM_OUTPUT_BINARY_LOGITS:
+    case LOOM_OUTPUT_BINARY_PROBABILITIES:
+      return LOOM_ANSWER_YES;
+    default:
+      return LOOM_ANSWER_VALUES;
+    }
+}
+
+/* Sample i of n. Class scores are (n · positions, classes), or (n, classes, positions …) as losses take them. */
+static LoomAnswer *
+answer_of (const LoomTensor *t, LoomOutputKind kind, gboolean is_text, gint64 i, gint64 n)
+{
+  LoomAnswer *a = g_new0 (LoomAnswer, 1);
+  const gint64 count = t->count / n, first = i * count;
+  const gboolean classes = loom_answer_kind (kind) <= LOOM_ANSWER_SCORES && t->rank >= 2;
+  const gboolean last = t->rank == 2; /* classes are the last dimension */
+
+  a->kind = classes                                      ? loom_answer_kind (kind)
+            : loom_answer_kind (kind) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
+                                                         : LOOM_ANSWER_VALUES;
+  a->n_classes = classes ? t->dim[1] : count;
+  a->n_positions = a->n_classes > 0 ? count / a->n_classes : 0;
+  a->shape = t->dim[0] == n ? loom_shape (t->rank - 1, t->dim + 1) : loom_shape (1, &count);
+  a->value = g_new (double, MAX (count, 1));
+  for (gint64 p = 0; p < a->n_positions; p++)
+    {
+      double *to = a->value + p * a->n_classes;
+
+      for (gint64 c = 0; c < a->n_classes; c++)
+        to[c] = loom_tensor_get (t, first + (!classes || last ? p * a->n_classes + c : c * a->n_positions + p));
+      if (classes && kind == LOOM_OUTPUT_LOGITS)
+        softmax (to, a->n_classes);
+      for (gint64 c = 0; c < a->n_classes; c++)
+        if (kind == LOOM_OUTPUT_LOG_PROBABILITIES && classes)
+          to[c] = exp (to[c]);
+        else if (kind == LOOM_OUTPUT_BINARY_LOGITS)
+          to[c] = 1 / (1 + exp (-to[c]));
+    }
+  if (classes && is_text && a->n_positions > 1)
+    {
+      memmove (a->value, a->value + (a->n_positions - 1) * a->n_classes, a->n_classes * sizeof *a->value);
+      a->n_positions = 1;
+    }
+  return a;
+}
+
+GPtrArray *
+loom_answers_new (const LoomTensor *t, const char *name, LoomOutputKind kind, gboolean is_text, guint n, GError **error)
+{
+  if (t->rank == 0 || t->dim[0] % n != 0)
+    {
+      LoomShape shape = loom_tensor_shape (t);
+      g_autofree char *text = loom_shape_to_string (&shape);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "“%s” is %s for %u samples, so it has no value for each of them. Name another port with --output.",
+                   name, *text ? text : "one number", n);
+      return NULL;
+    }
+  GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)answer_free);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (answers, answer_of (t, kind, is_text, i, n));
+  return answers;
+}

@@ -1,0 +1,195 @@
+/* Reads the folder of a run. */
+#include "engine/infer/loom-run-files.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-text.h"
+#include "engine/infer/loom-run-json.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define MAX_SAVED 256000000 /* bytes of a data.ini */
+#define MAX_COSTS 64000000  /* bytes of a costs.ini */
+
+char *
+loom_run_data_folder (const char *graph_path)
+{
+  g_autofree char *base = g_path_get_basename (graph_path), *folder = g_path_get_dirname (graph_path);
+  g_autofree char *settings_path = NULL;
+  g_autoptr (LoomFolder) files = g_str_equal (base, LOOM_RUN_GRAPH) ? loom_folder_open (folder, NULL) : NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  LoomRunJson json;
+  const char *data_folder;
+
+  /* A file of this name that happens to be next to a graph, and is no run's, has no meaning. */
+  if (files != NULL && loom_run_json_root (parser, files, LOOM_RUN_SETTINGS, &settings_path, &json, NULL)
+      && json_object_has_member (json.object, "data_folder")
+      && loom_run_json_string (&json, "data_folder", &data_folder, NULL))
+    return g_strdup (data_folder);
+  return g_steal_pointer (&folder);
+}
+
+LoomGraph *
+loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
+{
+  gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *graph_path = is_folder ? g_build_filename (path, LOOM_RUN_GRAPH, NULL) : g_strdup (path);
+  g_autofree char *folder = NULL;
+  g_autoptr (LoomFolder) files = is_folder ? loom_folder_open (path, error) : NULL;
+
+  if (is_folder && files == NULL)
+    return NULL;
+  if (is_folder && !g_file_test (graph_path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
+      return NULL;
+    }
+  LoomGraph *graph = is_folder ? loom_graph_read_in (files, LOOM_RUN_GRAPH, faults, error)
+                               : loom_graph_read_file (graph_path, faults, error);
+  if (graph == NULL)
+    return NULL;
+  folder = loom_run_data_folder (graph_path);
+  loom_graph_set_folder (graph, folder);
+  return graph;
+}
+
+gboolean
+loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error)
+{
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
+  g_autofree char *path = files != NULL ? loom_folder_path_of (files, LOOM_RUN_DATA) : NULL, *saved = NULL;
+
+  if (files == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  if (!loom_folder_read (files, LOOM_RUN_DATA, MAX_SAVED, &saved, NULL, error))
+    return FALSE;
+  return loom_dataset_restore (dataset, saved, path, error);
+}
+
+char *
+loom_run_newest_weights (const char *folder, GError **error)
+{
+  static const char *const names[] = { "weights-ema.safetensors", "weights.safetensors" };
+  g_autofree char *weights = NULL;
+  g_autoptr (LoomFolder) files = loom_folder_open (folder, error);
+
+  if (files == NULL)
+    return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_free (weights);
+      weights = loom_folder_path_of (files, names[i]);
+      if (!g_file_test (weights, G_FILE_TEST_EXISTS))
+        continue;
+      /* The path is opened like one that the user typed, so what it leads to is checked here. */
+      int fd = loom_folder_open_file (files, names[i], O_RDONLY, error);
+      if (fd < 0)
+        return NULL;
+      close (fd);
+      return g_steal_pointer (&weights);
+    }
+  g_autofree char *word = loom_text_shell_word (folder);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "There is no “%s”: this run has no checkpoint yet. Continue training with: gradloom train --resume %s",
+               weights, word);
+  return NULL;
+}
+
+LoomGraph *
+loom_run_read (const char *folder, LoomRunSettings *settings, GError **error)
+{
+  g_autofree char *graph_path = g_build_filename (folder, LOOM_RUN_GRAPH, NULL);
+  g_autofree char *settings_path = NULL;
+  g_autoptr (LoomFolder) files = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  LoomRunJson json;
+  const char *device_name, *data_folder;
+  gint64 n_threads, n_ranks = 1;
+
+  if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
+      return NULL;
+    }
+  g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
+  if (graph == NULL || !loom_faults_to_error (faults, graph_path, error))
+    return NULL;
+  files = loom_folder_open (folder, error);
+  if (files == NULL || !loom_run_json_root (parser, files, LOOM_RUN_SETTINGS, &settings_path, &json, error)
+      || !loom_run_json_string (&json, "device", &device_name, error)
+      || !loom_run_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error)
+      || (json_object_has_member (json.object, "ranks")
+          && !loom_run_json_int (&json, "ranks", 1, G_MAXINT, &n_ranks, error))
+      || (json_object_has_member (json.object, "data_folder")
+          && !json_object_get_null_member (json.object, "data_folder")
+          && !loom_run_json_string (&json, "data_folder", &data_folder, error)))
+    return NULL;
+  *settings = (LoomRunSettings){ g_strdup (device_name), (int)n_threads, (int)n_ranks };
+  return g_steal_pointer (&graph);
+}
+
+/* ---- checkpoints ------------------------------------------------------ */
+
+static int
+compare_steps (gconstpointer a, gconstpointer b)
+{
+  gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+GArray *
+loom_run_checkpoint_steps (LoomFolder *checkpoints)
+{
+  GArray *steps = g_array_new (FALSE, FALSE, sizeof (gint64));
+  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      char *end;
+      gint64 step = g_ascii_strtoll (names[i], &end, 10);
+
+      if (g_ascii_isdigit (names[i][0]) && *end == 0)
+        g_array_append_val (steps, step);
+    }
+  g_array_sort (steps, compare_steps);
+  return steps;
+}
+
+LoomFolder *
+loom_run_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step);
+
+  return loom_folder_enter (checkpoints, name, FALSE, error);
+}
+
+LoomCostTable *
+loom_run_costs (const char *run, char **note)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, NULL);
+  g_autoptr (LoomFolder) checkpoints
+      = folder != NULL ? loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+
+  *note = NULL;
+  for (guint i = 0; i < steps->len; i++)
+    {
+      g_autoptr (LoomFolder) checkpoint
+          = loom_run_checkpoint_enter (checkpoints, g_array_index (steps, gint64, i), NULL);
+      g_autofree char *path = checkpoint != NULL ? loom_folder_path_of (checkpoint, LOOM_RUN_COSTS) : NULL;
+      g_autofree char *text = NULL;
+      g_autoptr (GError) local = NULL;
+      LoomCostTable *table;
+
+      /* An older version of Gradloom kept none. */
+      if (checkpoint == NULL || !loom_folder_read (checkpoint, LOOM_RUN_COSTS, MAX_COSTS, &text, NULL, NULL))
+        continue;
+      table = loom_cost_table_new_from_text (text, path, &local);
+      if (table != NULL)
+        return table;
+      if (*note == NULL)
+        *note = g_strdup_printf ("%s The run's last bits may differ.", local->message);
+    }
+  return NULL;
+}

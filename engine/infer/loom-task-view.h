@@ -1,0 +1,43 @@
+/* Describes what a graph is to learn, as far as a picture can show it.
+ *
+ * A picture of points in a plane, of a line through points, or of images with their classes follows from the types of
+ * the data set's ports and from the loss's input; no names of data sets or operators are looked at. */
+#pragma once
+
+#include "engine/net/loom-net.h"
+#include "engine/recipe/loom-train-spec.h"
+#include "engine/infer/loom-answer.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_TASK_VIEW_NONE,
+  LOOM_TASK_VIEW_PLANE,     /* x is two numbers: points in a plane, and a surface over it */
+  LOOM_TASK_VIEW_LINE,      /* x is one number: points and a curve */
+  LOOM_TASK_VIEW_IMAGES,    /* x is a grey or coloured image */
+  LOOM_TASK_VIEW_ROWS,      /* x is three numbers or more */
+  LOOM_TASK_VIEW_SEQUENCES, /* x is integers, or vectors with a class each: a text, or symbols in a row */
+  LOOM_N_TASK_VIEWS
+} LoomTaskViewKind;
+
+typedef struct
+{
+  LoomTaskViewKind kind;
+  char *why;         /* of NONE: a sentence that says why there is no picture */
+  guint data;        /* the data set's node in the net */
+  char *data_path;   /* its path */
+  guint x, y;        /* its ports: what is looked at, and what is to be answered; y is G_MAXUINT where there is none */
+  gboolean classes;  /* y is classes, or is answered by yes and no */
+  gboolean predicts; /* a trainer of this graph can answer for samples of x */
+  char *why_not;     /* !predicts: a sentence that says why */
+  char *answer_path; /* predicts: the path of the node that answers */
+  LoomAnswerKind answer;
+} LoomTaskView;
+
+/* Never NULL. The net may have faults; spec may be NULL. Reads no data. */
+LoomTaskView *loom_task_view_new (const LoomNet *net, const LoomTrainSpec *spec);
+void loom_task_view_free (LoomTaskView *task);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTaskView, loom_task_view_free)
+
+G_END_DECLS

@@ -1,0 +1,42 @@
+/* A predictor's net, weights and plan, which the decoder and the generator share. */
+#pragma once
+
+#include "engine/recipe/loom-train-spec.h"
+#include "engine/run/loom-exec.h"
+#include "engine/infer/loom-predictor.h"
+
+G_BEGIN_DECLS
+
+/* The net for samples of one length, with the exec for the batch that was run last. */
+struct _LoomPredictor
+{
+  LoomGraph *graph;
+  LoomNet *net; /* symbolic */
+  LoomDataset *dataset;
+  char *no_dataset; /* why there is none */
+  const LoomElement *dataset_node;
+  LoomNetSource input, output;
+  char *input_name, *output_name;
+  LoomOutputKind output_kind;
+  LoomDevices *devices;
+  char *device, *weights;
+  guint64 seed;
+  gboolean direct; /* <train> forbids Winograd's algorithm */
+  gboolean tf32;   /* <train> allows TF32 */
+  gboolean is_text, writes;
+  /* of the last run */
+  gint64 n, length;
+  LoomGraph *bound_graph;
+  LoomNet *bound; /* initial values may be borrowed from it */
+  LoomState *state;
+  LoomExec *exec;
+};
+
+/* The net for n samples; of a text, with `length` tokens. What it was made of stays in self->bound_graph. */
+LoomNet *predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **error);
+/* In evaluation mode, with the run's arithmetic. */
+LoomLowerOptions predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource *wanted);
+/* The program over a state, into which the weights are read where the program brings new slots. */
+LoomExec *predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,53 @@
+/* Average pooling of sequences and images to a given size, as torch.nn.AdaptiveAvgPool1d and AdaptiveAvgPool2d.
+ *
+ * A row for each number of dimensions. */
+#include "engine/ops/op-layers.h"
+
+static const LoomParamSpec params[][2] = {
+  { LOOM_OP_ADAPTIVE_PARAMS (1), { NULL } },
+  { LOOM_OP_ADAPTIVE_PARAMS (2), { NULL } },
+};
+
+static const LoomSample samples[][5] = {
+  {
+      { .params = "output_size=2", .inputs = { "f32:B,2,6" } },
+      { .params = "output_size=3", .inputs = { "f32:B,2,7" } },
+      { .params = "output_size=1", .inputs = { "f32:B,2,5" } },
+      { .params = "output_size=5", .inputs = { "f32:B,2,3" } },
+      { NULL },
+  },
+  {
+      { .params = "output_size=2", .inputs = { "f32:B,2,6,4" } },
+      { .params = "output_size=3", .inputs = { "f32:B,2,7,5" } },
+      { .params = "output_size=1", .inputs = { "f32:B,2,5,3" } },
+      { .params = "output_size=5,2", .inputs = { "f32:B,2,3,4" } },
+      { NULL },
+  },
+};
+
+/* What the rows have in common. */
+#define ADAPTIVE_AVG_POOL(n)                                                                                           \
+  .title = "Adaptive average pooling " #n "D", .category = LOOM_CATEGORY_LAYERS, .icon = "loom-avg-pool2d-symbolic",   \
+  .formula = "yᵢ = mean of x from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉", .reference = "torch.nn.AdaptiveAvgPool" #n "d",             \
+  .inputs = loom_op_port_space[n - 1], .outputs = loom_op_port_out, .params = params[n - 1],                           \
+  .infer = loom_op_infer_adaptive, .lower = loom_op_lower_adaptive_avg, .flops = loom_op_input_flops,                  \
+  .samples = samples[n - 1], .summary = loom_op_adaptive_summary
+
+const LoomOp loom_op_adaptive_avg_pool1d = {
+  .name = "adaptive_avg_pool1d",
+  ADAPTIVE_AVG_POOL (1),
+  .doc = "Averages a sequence over windows so that the output has a given length.",
+  .details = "The output length does not depend on the input length, so a linear layer can follow inputs of any "
+             "length. If the length is not a multiple of output_size, neighbouring windows overlap by one element. "
+             "With output_size 1 it is global average pooling: one number per channel.",
+};
+
+const LoomOp loom_op_adaptive_avg_pool2d = {
+  .name = "adaptive_avg_pool2d",
+  ADAPTIVE_AVG_POOL (2),
+  .synonyms = "global average pooling gap",
+  .doc = "Averages an image over windows so that the output has a given height and width.",
+  .details = "The output size does not depend on the input size, so a linear layer can follow images of any size. If a "
+             "size is not a multiple of output_size, neighbouring windows overlap by one pixel. With output_size 1 it "
+             "is global average pooling: one number per channel.",
+};

@@ -1,0 +1,32 @@
+/* The next batch of an epoch, fetched and uploaded to the device while a step is computed there.
+ *
+ * It is the batch that the loader returns next anyway, so the order of samples is that of a run without prefetching. An
+ * error of the next batch is reported with the next step. */
+#pragma once
+
+#include "engine/train/step-plan.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomLoader *loader;
+  gboolean prefetches;    /* a device computes while the host continues */
+  const LoomBatch *batch; /* fetched and not taken yet; NULL: there is none */
+  const StepPlan *fed;    /* the plan that it is an input of, and uploaded for */
+  GError *error;          /* why there is none */
+} BatchQueue;
+
+/* An optimiser that evaluates the loss itself (has_driver) has its own inputs. */
+gboolean
+batch_queue_init (BatchQueue *self, LoomLoader *loader, const StepPlan *plan, gboolean has_driver, GError **error);
+/* Before the loader begins somewhere else. */
+void batch_queue_drop (BatchQueue *self);
+/* While a step of the plan is computed. */
+void batch_queue_fetch (BatchQueue *self, StepPlan *plan);
+/* The next batch, as loom_loader_next(). */
+const LoomBatch *batch_queue_next (BatchQueue *self, GError **error);
+/* Sets the plan's inputs to the batch, unless they are it already. */
+void batch_queue_feed (BatchQueue *self, StepPlan *plan, const LoomBatch *batch);
+
+G_END_DECLS

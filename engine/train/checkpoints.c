@@ -1,0 +1,266 @@
+/* Writes checkpoints: one folder each, whole or absent. */
+#include "engine/train/checkpoints.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/infer/loom-run-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Kept: the newest of any kind, and the newest that were written at an epoch's end. */
+#define KEEP_NEWEST 3
+#define KEEP_EPOCHS 10
+
+static gboolean
+io_error (GError **error, const char *what, const char *path)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s.", what, path, g_strerror (errno));
+  return FALSE;
+}
+
+/* A file of a checkpoint, or what an interrupted write of one left. */
+static gboolean
+is_part (const char *name)
+{
+  static const char *const parts[] = { LOOM_RUN_WEIGHTS, LOOM_RUN_OPTIMIZER, LOOM_RUN_STATE, LOOM_RUN_COSTS };
+
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    if (g_str_has_prefix (name, parts[i]) && (name[strlen (parts[i])] == '\0' || g_str_has_suffix (name, ".tmp")))
+      return TRUE;
+  return FALSE;
+}
+
+/* Removes the files of a checkpoint, and its folder if nothing else is in it. */
+static void
+remove_checkpoint (LoomFolder *checkpoints, const char *name)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_enter (checkpoints, name, FALSE, NULL);
+  g_auto (GStrv) names = folder != NULL ? loom_folder_names (folder) : NULL;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (is_part (names[i]))
+      loom_folder_remove (folder, names[i]);
+  if (folder != NULL)
+    unlinkat (loom_folder_fd (checkpoints), name, AT_REMOVEDIR);
+}
+
+static void
+prune (const Checkpoints *self, LoomFolder *checkpoints)
+{
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+  g_auto (GStrv) names = loom_folder_names (checkpoints);
+  guint epochs = 0;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], ".new-"))
+      remove_checkpoint (checkpoints, names[i]); /* left by an interrupted write */
+  for (guint i = 0; i < steps->len; i++)
+    {
+      gint64 step = g_array_index (steps, gint64, i);
+      gboolean at_epoch = step % self->run.data->steps_per_epoch == 0;
+      if (i < KEEP_NEWEST || (at_epoch && epochs < KEEP_EPOCHS))
+        {
+          epochs += at_epoch;
+          continue;
+        }
+      g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step);
+      remove_checkpoint (checkpoints, name);
+    }
+}
+
+/* ---- writing ---------------------------------------------------------- */
+
+/* A checkpoint of this step may be there already, with other hyper-parameters: then the two are exchanged in one go. */
+static gboolean
+put_in_place (LoomFolder *checkpoints, const char *fresh, const char *name, GError **error)
+{
+  g_autofree char *path = loom_folder_path_of (checkpoints, name);
+  int at = loom_folder_fd (checkpoints);
+
+  if (renameat (at, fresh, at, name) == 0)
+    return TRUE;
+  if (errno != ENOTEMPTY && errno != EEXIST)
+    return io_error (error, "Cannot rename a checkpoint to", path);
+  if (renameat2 (at, fresh, at, name, RENAME_EXCHANGE) != 0)
+    {
+      /* Not every file system can exchange. */
+      remove_checkpoint (checkpoints, name);
+      if (renameat (at, fresh, at, name) != 0)
+        return io_error (error, "Cannot rename a checkpoint to", path);
+    }
+  else
+    remove_checkpoint (checkpoints, fresh);
+  return TRUE;
+}
+
+static gboolean
+copy_weights (RunFolder *run, LoomFolder *checkpoint, GError **error)
+{
+  static const char fresh[] = ".weights.new";
+  int from = loom_folder_fd (checkpoint), to = loom_folder_fd (run->files);
+  g_autoptr (GMappedFile) file = NULL;
+
+  /* A second name for the same bytes is the cheapest copy; files here are only ever replaced, never written into. */
+  loom_folder_remove (run->files, fresh);
+  if (linkat (from, LOOM_RUN_WEIGHTS, to, fresh, 0) == 0)
+    {
+      if (renameat (to, fresh, to, LOOM_RUN_WEIGHTS) != 0)
+        return io_error (error, "Cannot rename weights in", run->path);
+      loom_folder_remove (run->files, fresh); /* rename() leaves both when they were one file already */
+      return TRUE;
+    }
+  file = loom_folder_map (checkpoint, LOOM_RUN_WEIGHTS, error);
+  return file != NULL
+         && loom_folder_replace (run->files, LOOM_RUN_WEIGHTS, g_mapped_file_get_contents (file),
+                                 g_mapped_file_get_length (file), error);
+}
+
+gboolean
+checkpoints_write_weights (Checkpoints *self, const char *name, GError **error)
+{
+  const TrainModel *model = self->run.model;
+  LoomFolder *files = self->folder->files;
+
+  return !checkpoints_takes_part (self)
+         || loom_state_save_weights_of (model->state, train_model_has_averages (model) ? LOOM_SLOT_EMA : "", files,
+                                        files != NULL ? name : NULL, error);
+}
+
+static gboolean
+write_averages (Checkpoints *self, GError **error)
+{
+  return !train_model_has_averages (self->run.model)
+         || checkpoints_write_weights (self, "weights-ema.safetensors", error);
+}
+
+static void
+note_saved (Checkpoints *self, const TrainProgress *progress)
+{
+  self->saved_step = progress->step;
+  self->is_due = FALSE;
+}
+
+static gboolean
+write_costs (const TrainModel *model, LoomFolder *folder, GError **error)
+{
+  g_autofree char *text = loom_cost_table_to_text (loom_devices_costs (model->devices), TRUE);
+
+  return loom_folder_replace (folder, LOOM_RUN_COSTS, text, strlen (text), error);
+}
+
+/* Writes the files of a checkpoint into a folder of another name, which is returned. */
+static LoomFolder *
+write_parts (Checkpoints *self, const TrainProgress *progress, LoomFolder *checkpoints, const char *fresh,
+             GError **error)
+{
+  const TrainModel *model = self->run.model;
+  g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length);
+  g_autoptr (LoomFolder) folder = NULL;
+
+  remove_checkpoint (checkpoints, fresh);
+  folder = loom_folder_enter (checkpoints, fresh, TRUE, error);
+  if (folder == NULL)
+    return NULL;
+  if (!loom_state_save_weights (model->state, folder, LOOM_RUN_WEIGHTS, error)
+      || !loom_state_save_optimizer (model->state, folder, LOOM_RUN_OPTIMIZER, error)
+      || !loom_folder_replace (folder, LOOM_RUN_STATE, text, strlen (text), error)
+      || !write_costs (model, folder, error) || !loom_folder_sync (folder, error))
+    return NULL;
+  return g_steal_pointer (&folder);
+}
+
+static gboolean
+write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **error)
+{
+  RunFolder *run = self->folder;
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, progress->step);
+  g_autofree char *fresh = g_strconcat (".new-", name, NULL), *path = NULL;
+  g_autoptr (LoomFolder) checkpoints = NULL, folder = NULL;
+  gint64 start = g_get_monotonic_time ();
+
+  if (!run_folder_sync (run, error))
+    return FALSE;
+  checkpoints = loom_folder_enter (run->files, LOOM_RUN_CHECKPOINTS, TRUE, error);
+  if (checkpoints == NULL)
+    return FALSE;
+  path = loom_folder_path_of (checkpoints, name);
+  folder = write_parts (self, progress, checkpoints, fresh, error);
+  if (folder == NULL || !put_in_place (checkpoints, fresh, name, error))
+    {
+      remove_checkpoint (checkpoints, fresh);
+      return FALSE;
+    }
+  if (!loom_folder_sync (checkpoints, error) || !copy_weights (run, folder, error) || !write_averages (self, error))
+    return FALSE;
+  prune (self, checkpoints);
+  self->last = g_get_monotonic_time ();
+  self->cost += self->last - start;
+  note_saved (self, progress);
+  if (self->written != NULL)
+    self->written (progress->step, path, self->written_data);
+  return TRUE;
+}
+
+/* A rank that writes nothing sends its parts of the state, in the order in which rank 0 receives them. */
+static gboolean
+send_parts (Checkpoints *self, const TrainProgress *progress, GError **error)
+{
+  LoomState *state = self->run.model->state;
+
+  if (!loom_state_save_weights (state, NULL, NULL, error) || !loom_state_save_optimizer (state, NULL, NULL, error)
+      || !write_averages (self, error))
+    return FALSE;
+  note_saved (self, progress);
+  return TRUE;
+}
+
+/* The sentence about a full disk is that of any file; here the remedy is to resume the run. */
+gboolean
+checkpoints_write (Checkpoints *self, const TrainProgress *progress, GError **error)
+{
+  static const char advice[] = "free some space and try again.";
+  g_autoptr (GError) local = NULL;
+  const char *found;
+
+  if (!checkpoints_takes_part (self))
+    return TRUE;
+  if (self->folder->path == NULL)
+    return send_parts (self, progress, error);
+  if (write_checkpoint (self, progress, &local))
+    return TRUE;
+  found = strstr (local->message, advice);
+  if (found != NULL)
+    {
+      g_autofree char *before = g_strndup (local->message, (gsize)(found - local->message));
+      g_autofree char *words = rank_group_resume_words (self->group, self->folder->path);
+
+      g_set_error (error, local->domain, local->code, "%sfree some space and continue with: %s", before, words);
+    }
+  else
+    g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+gboolean
+checkpoints_takes_part (const Checkpoints *self)
+{
+  return self->folder->path != NULL || (self->keeps && loom_state_is_divided (self->run.model->state));
+}
+
+gboolean
+checkpoints_note_time (Checkpoints *self, gint64 now)
+{
+  /* If nothing is kept, none is ever written, and it would stay due. The clock of rank 0 counts. */
+  if (self->keeps && rank_group_is_first (self->group) && now - self->last >= self->interval)
+    self->is_due = TRUE;
+  return self->is_due;
+}
+
+gboolean
+checkpoints_fit_epoch (const Checkpoints *self, gint64 elapsed)
+{
+  return self->cost < G_USEC_PER_SEC / 4 || self->cost * 10 < elapsed;
+}

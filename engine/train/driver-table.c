@@ -1,0 +1,13 @@
+/* The table of drivers. */
+#include "engine/train/loom-driver.h"
+
+const LoomDriver *
+loom_driver (const char *optimizer)
+{
+  static const LoomDriver *const all[] = { &loom_driver_lbfgs, &loom_driver_newton };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (g_str_equal (all[i]->optimizer, optimizer))
+      return all[i];
+  return NULL;
+}

@@ -1,0 +1,38 @@
+/* Evaluates a split, over all its samples, between two steps. */
+#pragma once
+
+#include "engine/train/loss-sums.h"
+#include "engine/train/progress.h"
+#include "engine/train/run-folder.h"
+#include "engine/train/step-plans.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const TrainModel *model;
+  const TrainData *data;
+  const RankGroup *group;
+  StepPlans *plans;
+  const TrainProgress *progress;
+  RunFolder *folder;
+  const char *const *metric_name;
+  /* Between two batches. *yields is set if a command ends the run. */
+  gboolean (*poll) (gboolean *yields, gpointer data, GError **error);
+  void (*report) (const LoomTrainerEval *eval, gpointer data);
+  gpointer owner;
+
+  LoomLoader *loader[LOOM_N_SPLITS]; /* made when first needed */
+  double loss, *value;               /* of the last evaluation: loss and metrics */
+} Evaluation;
+
+/* The fields before `loader` are set. */
+void evaluation_init (Evaluation *self);
+void evaluation_clear (Evaluation *self);
+/* With the moving averages of the weights if there are some. *yielded is set if an ending command came before the last
+ * batch; nothing is reported then. */
+gboolean evaluation_run (Evaluation *self, LoomSplit split, gboolean *yielded, GError **error);
+/* The value that <train> monitors. */
+double evaluation_monitored (const Evaluation *self);
+
+G_END_DECLS

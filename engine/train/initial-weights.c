@@ -1,0 +1,179 @@
+/* Weights from a file that a run begins with.
+ *
+ * Only a file without a weight of the graph is an error, because a head that is new in the graph, or old in the file,
+ * is the purpose of transfer learning. The list names those weights. */
+#include "engine/train/initial-weights.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/interop/loom-file-kind.h"
+#include "engine/interop/loom-weights.h"
+
+static void
+item_free (gpointer data)
+{
+  LoomTransferItem *item = data;
+
+  g_free (item->name);
+  g_free (item->here);
+  g_free (item->there);
+  g_free (item);
+}
+
+static void
+transfer_free (LoomTransfer *transfer)
+{
+  g_free (transfer->file);
+  g_ptr_array_unref (transfer->loaded);
+  g_ptr_array_unref (transfer->missing);
+  g_ptr_array_unref (transfer->unused);
+  g_ptr_array_unref (transfer->mismatched);
+  g_free (transfer);
+}
+
+void
+initial_weights_free (LoomTransfer *transfer)
+{
+  g_clear_pointer (&transfer, transfer_free);
+}
+
+static void
+add (GPtrArray *list, const char *name, const char *here, const char *there)
+{
+  LoomTransferItem *item = g_new0 (LoomTransferItem, 1);
+
+  item->name = g_strdup (name);
+  item->here = g_strdup (here);
+  item->there = g_strdup (there);
+  g_ptr_array_add (list, item);
+}
+
+/* Takes a weight of the state from the file, and lists what became of it. used: by the file's tensor. */
+static gboolean
+take (const TrainModel *model, LoomTransfer *transfer, LoomSafetensors *file, gboolean *used, const char *name,
+      const LoomTensorDesc *desc, GError **error)
+{
+  const LoomType want = { .dtype = desc->dtype, .shape = loom_shape (desc->rank, (const gint64 *)desc->dim) };
+  g_autofree char *here = NULL, *there = NULL;
+  guint at;
+
+  switch (loom_weight_fit (file, name, &want, &at, &here, &there))
+    {
+    case LOOM_WEIGHT_MISSING:
+      add (transfer->missing, name, here, NULL);
+      return TRUE;
+    case LOOM_WEIGHT_DIFFERS:
+      if (loom_safetensors_unread (file, at) != NULL)
+        break; /* the reader's refusal: such a weight does not begin at random without a word */
+      add (transfer->mismatched, name, here, there);
+      return TRUE;
+    case LOOM_WEIGHT_FITS:
+      break;
+    }
+  g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, at, error);
+  if (tensor == NULL || !loom_state_set (model->state, name, tensor, error))
+    return FALSE;
+  used[at] = TRUE;
+  add (transfer->loaded, name, here, here);
+  return TRUE;
+}
+
+static gboolean
+is_weight (const TrainModel *model, const char *name)
+{
+  int i = loom_state_find (model->state, name);
+  LoomSlotKind kind = LOOM_SLOT_SCALAR;
+
+  if (i >= 0)
+    loom_state_slot (model->state, (guint)i, NULL, &kind, NULL);
+  return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
+}
+
+gboolean
+initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
+{
+  g_autofree char *path = NULL;
+  g_autoptr (LoomSafetensors) file = NULL;
+  g_autoptr (GError) local = NULL;
+  LoomTransfer *transfer;
+
+  if (model->spec->weights == NULL)
+    return TRUE;
+  path = g_canonicalize_filename (model->spec->weights, model->data_folder);
+  file = loom_safetensors_open (path, &local);
+  if (file == NULL)
+    {
+      /* A wrong file is a mistake in the graph or on the command line, not a fault of the disk. */
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The initial weights: %s", local->message);
+      return FALSE;
+    }
+  *result = transfer = g_new0 (LoomTransfer, 1);
+  transfer->file = g_strdup (path);
+  transfer->loaded = g_ptr_array_new_with_free_func (item_free);
+  transfer->missing = g_ptr_array_new_with_free_func (item_free);
+  transfer->unused = g_ptr_array_new_with_free_func (item_free);
+  transfer->mismatched = g_ptr_array_new_with_free_func (item_free);
+  g_autofree gboolean *used = g_new0 (gboolean, loom_safetensors_count (file) + 1);
+  for (guint i = 0; i < loom_state_n_slots (model->state); i++)
+    {
+      const char *name;
+      LoomTensorDesc desc;
+      loom_state_slot (model->state, i, &name, NULL, &desc);
+      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name)
+          && !take (model, transfer, file, used, name, &desc, error))
+        return FALSE;
+    }
+  for (guint i = 0; i < loom_safetensors_count (file); i++)
+    {
+      const char *name = loom_safetensors_name (file, i);
+      LoomType type = loom_safetensors_type (file, i);
+      g_autofree char *shape = loom_shape_to_string (&type.shape);
+      if (!used[i] && (!is_weight (model, name) || !loom_train_spec_takes (model->spec, name)))
+        add (transfer->unused, name, NULL, shape);
+    }
+  g_autofree char *shard = transfer->missing->len > 0 ? loom_file_shard_words (path) : NULL;
+  if (shard != NULL)
+    train_notes_add (notes, "%s lacks weights of this graph, which are initialised at random. %s", path, shard);
+  if (transfer->loaded->len > 0)
+    return TRUE;
+  const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;
+  g_autofree char *example = first != NULL ? loom_weight_mismatch (first->name, first->here, first->there)
+                             : transfer->unused->len > 0 && transfer->missing->len > 0
+                                 ? g_strdup_printf ("the graph has %s, the file has %s",
+                                                    ((LoomTransferItem *)transfer->missing->pdata[0])->name,
+                                                    ((LoomTransferItem *)transfer->unused->pdata[0])->name)
+                                 : g_strdup ("the graph or the file has no weights");
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "No weight of %s matches this graph%s: %s. Name layers as in the file, or choose another file.", path,
+               model->spec->match != NULL ? " and the pattern" : "", example);
+  return FALSE;
+}
+
+/* ---- as JSON ---------------------------------------------------------- */
+
+static void
+add_list (LoomJson *json, const char *name, const GPtrArray *list)
+{
+  loom_json_begin_array (json, name);
+  for (guint i = 0; i < list->len; i++)
+    {
+      const LoomTransferItem *item = list->pdata[i];
+      loom_json_begin_object (json, NULL);
+      loom_json_string (json, "name", item->name);
+      if (item->here != NULL)
+        loom_json_string (json, "shape", item->here);
+      if (item->there != NULL)
+        loom_json_string (json, "file_shape", item->there);
+      loom_json_end_object (json);
+    }
+  loom_json_end_array (json);
+}
+
+void
+loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json)
+{
+  loom_json_string (json, "file", transfer->file);
+  add_list (json, "loaded", transfer->loaded);
+  add_list (json, "missing", transfer->missing);
+  add_list (json, "unused", transfer->unused);
+  add_list (json, "mismatched", transfer->mismatched);
+}

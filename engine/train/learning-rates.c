@@ -1,0 +1,129 @@
+/* The scalar slots that a schedule sets before each step. */
+#include "engine/train/learning-rates.h"
+
+#include <math.h>
+
+double
+learning_rates_of_spec (const LoomTrainSpec *spec)
+{
+  for (guint i = 0; spec->optimizer->hyper[i].name != NULL; i++)
+    if (g_str_equal (spec->optimizer->hyper[i].name, "lr"))
+      return spec->hyper[i];
+  return 0;
+}
+
+void
+learning_rates_init (LearningRates *self, const TrainModel *model, gint64 total_steps, TrainProgress *progress)
+{
+  static const char *const momenta[] = { "momentum", "beta1" };
+  const LoomTrainSpec *spec = model->spec;
+  const int lr = loom_optimizer_find (spec->optimizer, "lr");
+
+  *self = (LearningRates){ .model = model,
+                           .total_steps = total_steps,
+                           .lr = NAN,
+                           .lr_slot = loom_state_find (model->state, "lr"),
+                           .momentum = NAN,
+                           .momentum_slot = -1 };
+  self->group = g_new0 (GroupRate, spec->groups->len + 1);
+  progress->base_lr = learning_rates_of_spec (spec);
+  progress->group_lr = g_new0 (double, spec->groups->len + 1);
+  for (guint i = 0; i < spec->groups->len; i++)
+    {
+      const LoomTrainGroup *group = spec->groups->pdata[i];
+      GroupRate *rate = &self->group[self->n_groups];
+
+      if (lr < 0 || !(group->own & ((guint64)1 << lr)))
+        continue;
+      rate->slot_name = g_strconcat (group->prefix, "lr", NULL);
+      rate->slot = loom_state_find (model->state, rate->slot_name);
+      rate->now = NAN;
+      progress->group_lr[self->n_groups++] = group->hyper[lr];
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (momenta) && self->momentum_slot < 0; i++)
+    self->momentum_slot = loom_state_find (model->state, momenta[i]);
+}
+
+void
+learning_rates_clear (LearningRates *self)
+{
+  for (guint i = 0; i < self->n_groups; i++)
+    g_free (self->group[i].slot_name);
+  g_clear_pointer (&self->group, g_free);
+  self->n_groups = 0;
+}
+
+void
+learning_rates_set (LearningRates *self, const TrainProgress *progress, gint64 step)
+{
+  const LoomTrainSpec *spec = self->model->spec;
+  const LoomSchedule *schedule = &spec->schedule;
+  LoomState *state = self->model->state;
+  const double lr = loom_schedule_factor (schedule, &progress->plateau, progress->base_lr, step, self->total_steps);
+  const double momentum = loom_schedule_momentum (schedule, step, self->total_steps);
+
+  if (lr != self->lr)
+    {
+      if (self->lr_slot >= 0)
+        loom_state_put_scalar_at (state, (guint)self->lr_slot, lr);
+      self->lr = lr;
+    }
+  for (guint i = 0; i < self->n_groups; i++)
+    {
+      GroupRate *rate = &self->group[i];
+      const double now
+          = loom_schedule_factor (schedule, &progress->plateau, progress->group_lr[i], step, self->total_steps);
+
+      if (now != rate->now && rate->slot >= 0)
+        loom_state_put_scalar_at (state, (guint)rate->slot, now);
+      rate->now = now;
+    }
+  for (guint i = 0; i < spec->scheduled->len; i++)
+    {
+      const LoomScheduled *scheduled = spec->scheduled->pdata[i];
+      const int slot = loom_state_find (state, scheduled->slot);
+
+      if (slot >= 0)
+        loom_state_put_scalar_at (state, (guint)slot, loom_scheduled_at (scheduled, step, self->total_steps));
+    }
+  if (!isnan (momentum) && momentum != self->momentum && self->momentum_slot >= 0)
+    {
+      loom_state_put_scalar_at (state, (guint)self->momentum_slot, momentum);
+      self->momentum = momentum;
+    }
+}
+
+void
+learning_rates_forget (LearningRates *self)
+{
+  for (guint i = 0; i < self->n_groups; i++)
+    self->group[i].now = NAN;
+}
+
+gboolean
+learning_rates_change (LearningRates *self, TrainProgress *progress, const char *name, double value)
+{
+  if (g_str_equal (name, "lr"))
+    {
+      progress->base_lr = value;
+      self->lr = NAN;
+      return TRUE;
+    }
+  for (guint i = 0; i < self->n_groups; i++)
+    if (g_str_equal (self->group[i].slot_name, name))
+      {
+        progress->group_lr[i] = value;
+        self->group[i].now = NAN;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+gboolean
+learning_rates_schedules (const LearningRates *self, const char *name)
+{
+  for (guint i = 0; i < self->model->spec->scheduled->len; i++)
+    if (g_str_equal (((const LoomScheduled *)self->model->spec->scheduled->pdata[i])->slot, name))
+      return TRUE;
+  return FALSE;
+}

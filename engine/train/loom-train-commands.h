@@ -1,0 +1,26 @@
+/* What other threads may ask of a run: commands, and names of snapshots. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_COMMAND_PAUSE,
+  LOOM_COMMAND_RESUME,
+  LOOM_COMMAND_STEP, /* one batch, then pause */
+  LOOM_COMMAND_STOP, /* finish the step, checkpoint, evaluate nothing */
+  LOOM_COMMAND_INTERRUPT,
+  LOOM_COMMAND_CHECKPOINT,
+  LOOM_COMMAND_SET_HYPER /* name, value */
+} LoomCommandKind;
+
+/* Ports of loom_trainer_snapshot() that are computed otherwise; see there. */
+#define LOOM_SNAPSHOT_TIMES  "time:"
+#define LOOM_SNAPSHOT_TRACE  "trace:"
+#define LOOM_SNAPSHOT_NODES  "nodes:"
+#define LOOM_SNAPSHOT_LOSSES "losses:"
+#define LOOM_SNAPSHOT_RANKS  "ranks:"
+
+G_END_DECLS

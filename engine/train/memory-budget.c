@@ -1,0 +1,291 @@
+/* Whether the plans of a run fit into the memory of its devices.
+ *
+ * A run keeps several plans over one state: of the full batch and of an epoch's short last one, for training and for
+ * evaluation, and the update. Each keeps something in addition to the others (values that it computes once, buffers for
+ * its batches), so that the first may fit and a later one not. That is found before the first step. */
+#include "engine/train/memory-budget.h"
+
+#include "engine/core/loom-bytes.h"
+#include "engine/core/loom-error.h"
+#include "engine/train/run-parts.h"
+#include "engine/train/step-division.h"
+
+/* What the plans of a run need on one device. */
+typedef struct
+{
+  LoomPlanDevice *device;
+  LoomPlanMemory memory;
+} Need;
+
+/* The memory of a device, or of the machine, which its processor's devices share. */
+typedef struct
+{
+  gsize bytes[LOOM_N_OWNERS], needed; /* by owner, and in all */
+  gsize available;                    /* free, or held by the run already; G_MAXSIZE: not known */
+  char *names;                        /* of the devices, with commas */
+} MemoryUse;
+
+static void
+memory_use_clear (MemoryUse *use)
+{
+  g_free (use->names);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (MemoryUse, memory_use_clear)
+
+/* ---- needs ------------------------------------------------------- */
+
+static void
+join_plan (GArray *needs, const LoomPlan *plan)
+{
+  for (guint d = 0; d < loom_plan_n_devices (plan); d++)
+    {
+      LoomPlanDevice *device = loom_plan_device (plan, d);
+      LoomPlanMemory memory;
+      guint at = 0;
+
+      while (at < needs->len && g_array_index (needs, Need, at).device != device)
+        at++;
+      if (at == needs->len)
+        g_array_append_val (needs, (Need){ .device = device });
+      loom_plan_memory (plan, d, &memory);
+      loom_plan_memory_join (&g_array_index (needs, Need, at).memory, &memory);
+    }
+}
+
+static gboolean
+join_program (const MemoryBudget *self, LoomProgram *program, GArray *needs)
+{
+  LoomPlanOptions options
+      = { .device = self->model->device,
+          .mesh = self->group->has_server ? NULL : rank_group_mesh (self->group), /* gradients are pushed to a server */
+          .strict_devices = loom_graph_strict_devices (self->model->graph) };
+  g_autoptr (LoomPlan) plan = loom_plan_new (program, self->model->devices, &options, NULL);
+
+  if (plan == NULL)
+    return FALSE;
+  join_plan (needs, plan);
+  return TRUE;
+}
+
+/* A batch of part->batch samples: this rank's part of it. */
+static gboolean
+join_part (const MemoryBudget *self, const RunPart *part, gboolean with_update, GArray *needs)
+{
+  g_autoptr (LoomStep) step = loom_step_new (self->model->graph, self->model->spec, part->batch, part->training, NULL);
+  const gboolean has_update = rank_group_updates (self->group);
+
+  return step != NULL && (self->group->has_server || step_divide (step, self->model, self->group, NULL))
+         && join_program (self, step->program, needs)
+         && (!with_update || step->update == NULL || !has_update || join_program (self, step->update, needs));
+}
+
+static GArray *
+needs_new (void)
+{
+  return g_array_new (FALSE, TRUE, sizeof (Need));
+}
+
+/* Of a whole run; NULL if there is no such step. A last batch that is too short to be a step is left out (drop_last),
+ * and adds nothing. */
+static GArray *
+find_needs (const MemoryBudget *self, gint64 batch)
+{
+  g_autoptr (GArray) needs = needs_new ();
+  RunPart parts[RUN_MAX_PARTS];
+  const guint n = run_parts_find (self->data, self->model->spec, batch, parts);
+
+  for (guint i = 0; i < n; i++)
+    if (!join_part (self, &parts[i], i == 0, needs) && parts[i].batch == batch)
+      return NULL;
+  return g_steal_pointer (&needs);
+}
+
+/* ---- available memory ---------------------------------------------------------- */
+
+static gboolean
+shares_memory (const LoomPlanDevice *a, const LoomPlanDevice *b)
+{
+  return a == b || (a->info.host_memory && b->info.host_memory);
+}
+
+static void
+measure (const MemoryBudget *self, const GArray *needs, const LoomPlanDevice *of, MemoryUse *use)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  LoomDeviceInfo now = { 0 }; /* not the device's own: several threads may ask */
+
+  *use = (MemoryUse){ 0 };
+  of->backend->device_info (of->device, &now);
+  for (guint i = 0; i < needs->len; i++)
+    {
+      const Need *need = &g_array_index (needs, Need, i);
+      gsize bytes[LOOM_N_OWNERS], held[LOOM_N_OWNERS];
+
+      if (!shares_memory (need->device, of))
+        continue;
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", need->device->name);
+      loom_plan_memory_sum (&need->memory, bytes);
+      loom_state_memory (self->model->state, need->device, held);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        {
+          use->bytes[o] += bytes[o];
+          use->needed += bytes[o];
+          use->available += held[o];
+        }
+      /* The arena may be larger than what is alive at once. */
+      use->needed += need->memory.arena - MIN (need->memory.arena, need->memory.lower_bound);
+    }
+  use->available = now.memory_free > 0 ? use->available + now.memory_free : G_MAXSIZE;
+  use->names = g_string_free (g_steal_pointer (&names), FALSE);
+}
+
+/* The memory that lacks most, or that has the least left. */
+static void
+find_tightest (const MemoryBudget *self, const GArray *needs, MemoryUse *tightest)
+{
+  *tightest = (MemoryUse){ .available = G_MAXSIZE };
+  for (guint i = 0; i < needs->len; i++)
+    {
+      g_auto (MemoryUse) use = { 0 };
+
+      measure (self, needs, g_array_index (needs, Need, i).device, &use);
+      if (tightest->names != NULL
+          && (double)use.needed - use.available <= (double)tightest->needed - tightest->available)
+        continue;
+      memory_use_clear (tightest);
+      *tightest = use;
+      use.names = NULL;
+    }
+}
+
+static gboolean
+fits (const MemoryBudget *self, const GArray *needs)
+{
+  g_auto (MemoryUse) use = { 0 };
+
+  find_tightest (self, needs, &use);
+  return use.needed <= use.available;
+}
+
+/* The largest batch of a rank below this one that fits, with this number of ranks; from sixteen on a multiple of eight.
+ * 0: none. */
+static gint64
+find_batch (const MemoryBudget *self, gint64 batch, gint64 ranks)
+{
+  gint64 good = 0, too_large = batch;
+
+  while (too_large - good > MAX (1, good / 16))
+    {
+      gint64 middle = good + (too_large - good) / 2;
+      g_autoptr (GArray) needs = find_needs (self, middle * ranks);
+
+      if (needs != NULL && fits (self, needs))
+        good = middle;
+      else
+        too_large = middle;
+    }
+  return good >= 16 ? good / 8 * 8 : good;
+}
+
+/* ---- sentences ---------------------------------------------------------------- */
+
+/* The owners of the memory, and if it does not suffice, the batch that fits. */
+static void
+describe (const MemoryBudget *self, gint64 batch, const MemoryUse *use, GString *words)
+{
+  /* A rank that a server serves has a batch of its own. */
+  const gint64 ranks = self->group->has_server ? 1 : MAX (1, self->shards);
+  g_autofree char *sum = loom_bytes_to_string ((double)use->needed), *there = NULL;
+  gint64 good;
+
+  g_string_append_printf (words, " The run needs %s on %s:", sum, use->names);
+  for (int o = 0, n = 0; o < LOOM_N_OWNERS; o++)
+    if (use->bytes[o] > 0)
+      {
+        g_autofree char *size = loom_bytes_to_string ((double)use->bytes[o]);
+
+        g_string_append_printf (words, "%s %s for %s", n++ > 0 ? "," : "", size, loom_owner_name ((LoomOwner)o));
+      }
+  if (use->needed <= use->available)
+    {
+      g_string_append_c (words, '.');
+      return;
+    }
+  there = loom_bytes_to_string ((double)use->available);
+  g_string_append_printf (words, "; %s are available.", there);
+  good = find_batch (self, (batch + ranks - 1) / ranks, ranks);
+  if (good > 0 && self->group->comm != NULL)
+    g_string_append_printf (words, " On this rank, %d, a batch of %" G_GINT64_FORMAT " for each rank fits.",
+                            self->group->comm->rank, good);
+  else if (good > 0)
+    g_string_append_printf (words, " A batch of %" G_GINT64_FORMAT " fits.", good);
+  else
+    g_string_append (words, " Not even a batch of one sample fits.");
+}
+
+void
+memory_budget_explain (const MemoryBudget *self, gint64 batch, GError **error)
+{
+  g_autoptr (GArray) needs = NULL;
+  g_autoptr (GString) words = NULL;
+  g_auto (MemoryUse) use = { 0 };
+
+  if (error == NULL || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+    return;
+  needs = find_needs (self, batch);
+  if (needs == NULL)
+    return;
+  find_tightest (self, needs, &use);
+  words = g_string_new ((*error)->message);
+  describe (self, batch, &use, words);
+  g_free ((*error)->message);
+  (*error)->message = g_string_free (g_steal_pointer (&words), FALSE);
+}
+
+static gboolean
+part_fits (const MemoryBudget *self, const GArray *needs, const RunPart *part, gint64 batch, GError **error)
+{
+  g_autoptr (GString) words = NULL;
+  g_auto (MemoryUse) use = { 0 }, of_run = { 0 };
+  g_autoptr (GArray) all = NULL;
+
+  find_tightest (self, needs, &use);
+  if (use.needed <= use.available)
+    return TRUE;
+  /* Told of the whole run, of which this part is the first that finds no use. */
+  all = find_needs (self, batch);
+  find_tightest (self, all != NULL ? all : needs, &of_run);
+  words = g_string_new (NULL);
+  g_string_append_printf (words,
+                          "%s, of %" G_GINT64_FORMAT " samples, would not fit into the memory of %s with the rest of "
+                          "the run, so the run does not start.",
+                          part->name, part->batch, use.names);
+  describe (self, batch, &of_run, words);
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, words->str);
+  return FALSE;
+}
+
+gboolean
+memory_budget_check (const MemoryBudget *self, gint64 batch, const LoomPlan *step, const LoomPlan *update,
+                     GError **error)
+{
+  g_autoptr (GArray) needs = needs_new ();
+  g_auto (MemoryUse) use = { 0 };
+  RunPart parts[RUN_MAX_PARTS];
+  const guint n = run_parts_find (self->data, self->model->spec, batch, parts);
+
+  /* The ranks of a server have other batches, from one epoch to the next. */
+  if (self->model->spec->epochs == 0 || self->group->has_server)
+    return TRUE;
+  join_plan (needs, step);
+  if (update != NULL)
+    join_plan (needs, update);
+  find_tightest (self, needs, &use);
+  /* Planning takes time, and none of the others needs as much as a full step with all its gradients. */
+  if (use.needed <= use.available / 2)
+    return TRUE;
+  for (guint i = 0; i < n; i++)
+    if ((i == 0 || join_part (self, &parts[i], FALSE, needs)) && !part_fits (self, needs, &parts[i], batch, error))
+      return FALSE;
+  return TRUE;
+}

@@ -1,0 +1,17 @@
+/* The seconds that each node takes, measured: what a view shows as a node's share of a step.
+ *
+ * The loss and the gradients of all weights are computed by the eager walk, a primitive at a time, and each primitive's
+ * time is added to its node. The training step itself fuses nodes, so it takes less than the sum, and a part of a fused
+ * kernel belongs to no node. The walk reads the state and commits nothing. */
+#pragma once
+
+#include "engine/train/train-data.h"
+#include "engine/train/watched-state.h"
+
+G_BEGIN_DECLS
+
+/* net is bound to the sample's size; sample: LoomTensor for each port of the data set. f32 [nodes]. (transfer full) */
+LoomTensor *node_times_measure (const TrainModel *model, const TrainData *data, WatchedState *watched,
+                                const LoomNet *net, const GPtrArray *sample, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,186 @@
+/* All that observes a run. */
+#include "engine/train/observers.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/train/node-memory.h"
+#include "engine/train/node-times.h"
+
+#include <string.h>
+
+#define PORT_WORDS "words:" /* before a port of the data set: train_data_words() */
+
+static void
+measure (RankMemory *memory, gpointer data)
+{
+  TrainObservers *self = data;
+  gsize bytes[LOOM_N_OWNERS] = { 0 };
+
+  train_observers_bytes (self, bytes);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    memory->bytes[o] = bytes[o];
+  device_memory_query (&self->memory);
+  memory->used = self->memory.now.used;
+  memory->total = self->memory.now.total;
+  g_strlcpy (memory->device, self->model->device, sizeof memory->device);
+}
+
+void
+train_observers_init (TrainObservers *self, const RankGroup *group, const TrainProgress *progress)
+{
+  self->trace.model = self->model;
+  self->trace.group = group;
+  self->reports = (RankReports){ .group = group, .measure = measure, .measure_data = self };
+  rank_reports_init (&self->reports);
+  watched_state_init (&self->watched, self->model, group, progress);
+}
+
+void
+train_observers_clear (TrainObservers *self)
+{
+  g_clear_pointer (&self->snapshots, snapshots_free);
+  g_clear_pointer (&self->answers, sample_answers_free);
+  step_trace_clear (&self->trace);
+  rank_reports_clear (&self->reports);
+  watched_state_clear (&self->watched);
+}
+
+void
+train_observers_bytes (const TrainObservers *self, gsize bytes[LOOM_N_OWNERS])
+{
+  loom_state_memory (self->model->state, NULL, bytes);
+  watched_state_memory (&self->watched, bytes);
+}
+
+/* ---- samples ---------------------------------------------------------- */
+
+static void
+serve_samples (TrainObservers *self, TrainRequest *request)
+{
+  const gint64 begin = g_get_monotonic_time ();
+
+  if (self->answers == NULL)
+    self->answers = sample_answers_new (self->model, &self->watched, &request->error);
+  if (self->answers != NULL)
+    request->result = sample_answers_compute (self->answers, request->samples, &request->error);
+  request->step = watched_state_step (&self->watched, &self->watched.now, TRUE);
+  request->epoch = CLAMP (watched_state_epoch (&self->watched) + 1, 1, self->model->spec->epochs);
+  request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
+}
+
+/* ---- ports ------------------------------------------------------------ */
+
+/* u8[bytes]. (transfer full) */
+static LoomTensor *
+text_to_tensor (const char *text, GError **error)
+{
+  const gint64 n = (gint64)strlen (text);
+  LoomTensor *tensor = loom_tensor_new (LOOM_U8, 1, &n, error);
+
+  if (tensor != NULL)
+    memcpy (tensor->data, text, (gsize)n);
+  return tensor;
+}
+
+static char *
+nodes_to_text (TrainObservers *self)
+{
+  gsize held[LOOM_N_OWNERS] = { 0 };
+  const StateCopy *of;
+  const LoomExec *exec = snapshots_exec (self->snapshots, &of);
+
+  train_observers_bytes (self, held);
+  /* What observers compute over a copy has an arena of its own. */
+  return node_memory_text (self->plans, exec, watched_state_is_copy (&self->watched) || of == &self->watched.last,
+                           self->model->device, held);
+}
+
+/* The text of a port that is one; NULL for others. (transfer full) */
+static char *
+text_of (TrainObservers *self, const char *port)
+{
+  if (g_str_equal (port, LOOM_SNAPSHOT_TRACE))
+    return g_strdup (step_trace_text (&self->trace));
+  if (g_str_equal (port, LOOM_SNAPSHOT_NODES))
+    return nodes_to_text (self);
+  if (g_str_equal (port, LOOM_SNAPSHOT_LOSSES))
+    return rank_reports_losses (&self->reports);
+  if (g_str_equal (port, LOOM_SNAPSHOT_RANKS))
+    return rank_reports_memory (&self->reports);
+  return NULL;
+}
+
+static gboolean
+is_weight (const TrainModel *model, const char *port)
+{
+  for (guint i = 0; i < loom_net_n_weights (model->net); i++)
+    if (g_str_equal (loom_net_weight (model->net, i)->name, port) && loom_state_find (model->state, port) >= 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+made (gpointer data)
+{
+  TrainObservers *self = data;
+
+  if (self->made != NULL)
+    self->made (self->made_data);
+}
+
+static LoomTensor *
+value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
+{
+  g_autofree char *text = NULL;
+
+  if (is_weight (self->model, port))
+    return watched_state_slot (&self->watched, of, port, error);
+  text = text_of (self, port);
+  if (text != NULL)
+    return text_to_tensor (text, error);
+  if (self->snapshots == NULL)
+    self->snapshots = snapshots_new (
+        &(SnapshotOwner){ self->model, self->data, &self->watched, .made = made, .made_data = self }, error);
+  if (self->snapshots == NULL)
+    return NULL;
+  if (g_str_equal (port, LOOM_SNAPSHOT_TIMES))
+    return node_times_measure (self->model, self->data, &self->watched, snapshots_net (self->snapshots),
+                               snapshots_sample (self->snapshots), error);
+  if (g_str_has_prefix (port, PORT_WORDS))
+    return train_data_words (self->data, self->model, port + strlen (PORT_WORDS), error);
+  return snapshots_value (self->snapshots, of, port, error);
+}
+
+static void
+serve_port (TrainObservers *self, TrainRequest *request, gboolean stands)
+{
+  const gboolean now = g_str_has_prefix (request->port, TRAIN_PORT_NOW);
+  const char *port = request->port + (now ? strlen (TRAIN_PORT_NOW) : 0);
+  WatchedState *watched = &self->watched;
+  StateCopy *of = watched_state_of_step (watched, stands && !now);
+
+  request->result = value_of (self, of, port, &request->error);
+  if (of == &watched->last && g_error_matches (request->error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+    {
+      /* The state as it is needs no copy. */
+      g_clear_error (&request->error);
+      watched_state_drop_last (watched);
+      of = &watched->now;
+      request->result = value_of (self, of, port, &request->error);
+    }
+  request->step = watched_state_step (watched, of, train_request_needs_state (request));
+}
+
+gboolean
+train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands)
+{
+  if (request->samples != NULL)
+    {
+      serve_samples (self, request);
+      return fresh;
+    }
+  /* Requests of one round share a run of the plan. */
+  if (fresh)
+    snapshots_begin_round (self->snapshots);
+  serve_port (self, request, stands);
+  return FALSE;
+}

@@ -1,0 +1,42 @@
+/* All that observes a run: the traced step, reports of ranks, timings, memory, and the values that requests query. */
+#pragma once
+
+#include "engine/train/device-memory.h"
+#include "engine/train/inbox.h"
+#include "engine/train/rank-reports.h"
+#include "engine/train/sample-answers.h"
+#include "engine/train/snapshots.h"
+#include "engine/train/step-plans.h"
+#include "engine/train/step-timings.h"
+#include "engine/train/step-trace.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const TrainModel *model;
+  const TrainData *data;
+  const StepPlans *plans;
+  /* The run's memory has changed; may be NULL. */
+  void (*made) (gpointer data);
+  gpointer made_data;
+
+  StepTrace trace;
+  RankReports reports;
+  StepTimings timings;
+  DeviceMemory memory;
+  WatchedState watched;
+  Snapshots *snapshots;   /* NULL: none was requested */
+  SampleAnswers *answers; /* likewise */
+} TrainObservers;
+
+/* The fields before `trace` are set. */
+void train_observers_init (TrainObservers *self, const RankGroup *group, const TrainProgress *progress);
+void train_observers_clear (TrainObservers *self);
+/* Serves a request: values of the net for its samples, or the value of its port. fresh: the run may have changed since
+ * the last one. stands: it stands still, and shows its last step. Returns whether the next request is fresh, too. */
+gboolean train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean stands);
+/* Bytes by owner on the run's devices: the state, and the arenas of every live plan. */
+void train_observers_bytes (const TrainObservers *self, gsize bytes[LOOM_N_OWNERS]);
+
+G_END_DECLS

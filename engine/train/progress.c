@@ -1,0 +1,54 @@
+/* How far a run is. */
+#include "engine/train/progress.h"
+
+#include <math.h>
+
+void
+train_progress_clear (TrainProgress *progress)
+{
+  g_clear_pointer (&progress->metrics, metric_sums_free);
+  g_clear_pointer (&progress->group_lr, g_free);
+}
+
+void
+train_progress_begin_epoch (TrainProgress *progress)
+{
+  progress->loss_sum = progress->sample_sum = 0;
+  metric_sums_clear (progress->metrics);
+}
+
+void
+train_progress_count (TrainProgress *progress, double loss, double samples)
+{
+  progress->step++;
+  progress->batch++;
+  progress->loss_sum += loss * samples;
+  progress->sample_sum += samples;
+}
+
+double
+train_progress_loss (const TrainProgress *progress)
+{
+  return progress->loss_sum / progress->sample_sum;
+}
+
+/* As torch's and Keras's early stopping: an epoch is better if its value beats the best by more than min_delta; one
+ * that is not a number never is. */
+gboolean
+train_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value)
+{
+  const LoomMetricSpec *metric = spec->monitor >= 0 ? spec->metrics->pdata[spec->monitor] : NULL;
+  double gain = metric != NULL && metric->metric->higher_is_better ? value - watch->best : watch->best - value;
+  gboolean better = !isnan (value) && (isnan (watch->best) || gain > spec->min_delta);
+
+  if (better)
+    {
+      watch->best = value;
+      watch->best_epoch = epoch;
+      watch->epochs_since_best = 0;
+    }
+  else
+    watch->epochs_since_best++;
+  watch->patience_exhausted = spec->patience > 0 && watch->epochs_since_best >= spec->patience;
+  return better;
+}

@@ -1,0 +1,306 @@
+/* Writes the folder of a run: graph.xml, run.json, events.jsonl. */
+#include "engine/train/run-folder.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-text.h"
+#include "engine/infer/loom-run-files.h"
+
+#include <json-glib/json-glib.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static gboolean
+io_error (GError **error, const char *what, const char *path)
+{
+  int code = errno;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s%s", what, path, g_strerror (code),
+               code == ENOSPC ? ". Free some space, then continue the run." : ".");
+  return FALSE;
+}
+
+#define MOST_POINTS 20000 /* steps in events.jsonl, about */
+
+/* ---- events ----------------------------------------------------------- */
+
+/* Opens the events; what comes after events_length is cut off. */
+static gboolean
+events_open (RunFolder *self, GError **error)
+{
+  int fd = loom_folder_open_file (self->files, LOOM_RUN_EVENTS, O_RDWR | O_CREAT, error);
+
+  if (fd < 0)
+    return FALSE;
+  if (flock (fd, LOCK_EX | LOCK_NB) != 0)
+    {
+      close (fd);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                   "Another process is training in %s. Wait until it ends, or choose another folder.", self->path);
+      return FALSE;
+    }
+  /* The file may have been shortened; a gap of zero bytes would be worse than the lost lines. */
+  gint64 end = lseek (fd, 0, SEEK_END);
+  gint64 length = MIN (self->events_length, MAX (end, 0));
+  if (ftruncate (fd, length) != 0 || lseek (fd, length, SEEK_SET) < 0)
+    {
+      io_error (error, "Cannot cut events.jsonl in", self->path);
+      close (fd);
+      return FALSE;
+    }
+  self->fd = fd;
+  self->events_length = length;
+  self->n_points = 0;
+  return TRUE;
+}
+
+static gboolean
+events_write (RunFolder *self, const char *text, gsize n, GError **error)
+{
+  while (n > 0)
+    {
+      gssize written = write (self->fd, text, n);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written <= 0)
+        return io_error (error, "Cannot write events.jsonl in", self->path);
+      text += written;
+      n -= written;
+      self->events_length += written;
+    }
+  return TRUE;
+}
+
+LoomJson *
+run_event_new (const char *event)
+{
+  LoomJson *json = loom_json_new ();
+
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "event", event);
+  return json;
+}
+
+gboolean
+run_folder_flush (RunFolder *self, GError **error)
+{
+  if (self->fd < 0 || self->n_points == 0)
+    return TRUE;
+  g_autoptr (GString) text = g_string_sized_new (self->n_points * 80);
+  for (guint i = 0; i < self->n_points; i++)
+    {
+      const RunPoint *point = &self->point[i];
+      g_autoptr (LoomJson) json = run_event_new ("step");
+      loom_json_int (json, "step", point->step);
+      loom_json_int (json, "epoch", point->epoch);
+      loom_json_exact (json, "loss", point->loss);
+      loom_json_number (json, "lr", point->lr);
+      loom_json_end_object (json);
+      g_string_append (text, loom_json_text (json));
+      g_string_append_c (text, '\n');
+    }
+  self->n_points = 0;
+  return events_write (self, text->str, text->len, error);
+}
+
+gboolean
+run_folder_sync (RunFolder *self, GError **error)
+{
+  if (!run_folder_flush (self, error))
+    return FALSE;
+  return self->fd < 0 || fdatasync (self->fd) == 0 || io_error (error, "Cannot write events.jsonl in", self->path);
+}
+
+gboolean
+run_folder_add_step (RunFolder *self, const RunPoint *point, GError **error)
+{
+  if (self->fd < 0 || (self->stride > 1 && point->step % self->stride != 0))
+    return TRUE;
+  self->point[self->n_points++] = *point;
+  return self->n_points < RUN_FOLDER_POINTS || run_folder_flush (self, error);
+}
+
+gboolean
+run_folder_add_event (RunFolder *self, LoomJson *json, GError **error)
+{
+  g_autofree char *line = NULL, *object = NULL;
+
+  loom_json_end_object (json);
+  object = loom_json_take (json);
+  if (self->fd < 0)
+    return TRUE;
+  if (!run_folder_flush (self, error))
+    return FALSE;
+  line = g_strconcat (object, "\n", NULL);
+  return events_write (self, line, strlen (line), error);
+}
+
+gboolean
+run_folder_add_eval (RunFolder *self, const LoomTrainerEval *eval, GError **error)
+{
+  LoomJson *json = run_event_new ("eval");
+
+  loom_json_string (json, "split", eval->split);
+  loom_json_int (json, "step", eval->step);
+  loom_json_int (json, "epoch", eval->epoch);
+  loom_json_exact (json, "loss", eval->loss);
+  loom_json_begin_object (json, "metrics");
+  for (guint i = 0; i < eval->n_metrics; i++)
+    loom_trainer_eval_add_json (eval, i, json);
+  loom_json_end_object (json);
+  return run_folder_add_event (self, json, error);
+}
+
+void
+run_folder_init (RunFolder *self, gint64 total_steps)
+{
+  *self = (RunFolder){ .fd = -1, .stride = MAX (1, total_steps / MOST_POINTS) };
+}
+
+void
+run_folder_clear (RunFolder *self)
+{
+  if (self->fd >= 0)
+    close (self->fd);
+  self->fd = -1;
+  g_clear_pointer (&self->path, g_free);
+  g_clear_pointer (&self->files, loom_folder_free);
+}
+
+/* ---- the folder ------------------------------------------------------- */
+
+static gboolean
+holds_run (const char *folder)
+{
+  static const char *const marks[] = { LOOM_RUN_GRAPH, LOOM_RUN_SETTINGS };
+
+  for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
+    {
+      g_autofree char *path = g_build_filename (folder, marks[i], NULL);
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Hidden files, the note that Studio makes of a run before it begins, and what one has left that was killed before its
+ * graph.xml was written. */
+static gboolean
+is_own (const char *name)
+{
+  static const char *const names[]
+      = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_EVENTS, LOOM_RUN_SETTINGS, "studio-unfinished", NULL };
+
+  return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
+}
+
+/* FALSE if the folder has files that a run would be mixed with. */
+static gboolean
+check_free (const char *folder, GError **error)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  if (holds_run (folder))
+    {
+      g_autofree char *word = loom_text_shell_word (folder);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The folder %s already holds a run. Continue that run with: gradloom train --resume %s, or choose "
+                   "another folder.",
+                   folder, word);
+      return FALSE;
+    }
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    if (!is_own (name))
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                     "The folder %s is not empty (%s) and contains no run. Choose a new or an empty folder.", folder,
+                     name);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+write_settings (RunFolder *self, const RunFolderContents *run, GError **error)
+{
+  g_autoptr (JsonBuilder) b = json_builder_new ();
+
+  json_builder_begin_object (b);
+  json_builder_set_member_name (b, "version");
+  json_builder_add_int_value (b, 1);
+  json_builder_set_member_name (b, "program");
+  json_builder_add_string_value (b, "gradloom " LOOM_VERSION);
+  json_builder_set_member_name (b, "device");
+  json_builder_add_string_value (b, run->model->device);
+  json_builder_set_member_name (b, "threads");
+  json_builder_add_int_value (b, run->model->threads);
+  json_builder_set_member_name (b, "ranks");
+  json_builder_add_int_value (b, run->ranks);
+  json_builder_set_member_name (b, "cost_table");
+  json_builder_add_string_value (b, loom_cost_table_hash (loom_devices_costs (run->model->devices)));
+  json_builder_set_member_name (b, "data_folder");
+  if (run->model->data_folder != NULL)
+    json_builder_add_string_value (b, run->model->data_folder);
+  else
+    json_builder_add_null_value (b);
+  json_builder_end_object (b);
+
+  g_autoptr (JsonNode) root = json_builder_get_root (b);
+  g_autofree char *text = json_to_string (root, TRUE);
+  return loom_folder_replace (self->files, LOOM_RUN_SETTINGS, text, strlen (text), error);
+}
+
+/* The preparation of the samples, which others need to be read like them, if there is any. */
+static gboolean
+write_data (RunFolder *self, const RunFolderContents *run, GError **error)
+{
+  g_autofree char *text = loom_dataset_save (run->dataset);
+
+  return text == NULL || loom_folder_replace (self->files, LOOM_RUN_DATA, text, strlen (text), error);
+}
+
+static gboolean
+write_graph (RunFolder *self, const RunFolderContents *run, GError **error)
+{
+  gsize length;
+  g_autofree char *text = loom_graph_write (run->model->graph, &length);
+
+  return loom_folder_replace (self->files, LOOM_RUN_GRAPH, text, length, error)
+         && loom_folder_sync (self->files, error);
+}
+
+static gboolean
+open_folder (RunFolder *self, const char *path, GError **error)
+{
+  self->path = g_strdup (path);
+  self->files = loom_folder_open (path, error);
+  return self->files != NULL && events_open (self, error);
+}
+
+gboolean
+run_folder_create (RunFolder *self, const char *path, const RunFolderContents *run, GError **error)
+{
+  g_autoptr (LoomFolder) checkpoints = NULL;
+
+  if (!check_free (path, error))
+    return FALSE;
+  if (g_mkdir_with_parents (path, 0777) != 0)
+    return io_error (error, "Cannot create the folder", path);
+  if (!open_folder (self, path, error))
+    return FALSE;
+  checkpoints = loom_folder_enter (self->files, LOOM_RUN_CHECKPOINTS, TRUE, error);
+  /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
+  return checkpoints != NULL && write_settings (self, run, error) && write_data (self, run, error)
+         && write_graph (self, run, error);
+}
+
+gboolean
+run_folder_open (RunFolder *self, const char *path, const RunFolderContents *changed, GError **error)
+{
+  return open_folder (self, path, error)
+         && (changed == NULL || (write_settings (self, changed, error) && write_graph (self, changed, error)));
+}

@@ -1,0 +1,26 @@
+/* The parts of a run that have plans of their own, known before its first step, so that it can be tried beforehand
+ * whether all of them fit into memory and can be divided into stages. */
+#pragma once
+
+#include "engine/train/train-data.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *name; /* "An evaluation" */
+  gint64 batch;
+  gboolean training;
+} RunPart;
+
+#define RUN_MAX_PARTS 6
+
+/* The parts of a run with this batch, the full step first: batches of other sizes for training, and evaluations.
+ * Returns their number. */
+guint run_parts_find (const TrainData *data, const LoomTrainSpec *spec, gint64 batch, RunPart parts[RUN_MAX_PARTS]);
+/* Cuts the steps of the other parts into stages, too, after the full step's plan, so that what a pipeline cannot do is
+ * reported before the first step. Their plans are made when they are needed. */
+gboolean run_parts_try_stages (const TrainData *data, const TrainModel *model, const RankGroup *group, gint64 batch,
+                               GError **error);
+
+G_END_DECLS

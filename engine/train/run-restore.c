@@ -1,0 +1,264 @@
+/* Reads a checkpoint. */
+#include "engine/train/run-state.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/infer/loom-run-files.h"
+#include "engine/infer/loom-run-json.h"
+
+#include <math.h>
+
+/* If patience was edited into a run's graph, watching begins there. */
+static gboolean
+read_watch (const RunState *self, const LoomRunJson *json, LoomTrainerWatch *watch, GError **error)
+{
+  LoomRunJson object;
+  gint64 over;
+
+  *watch = (LoomTrainerWatch){ .best = NAN };
+  if (!self->model->spec->keep_best || !json_object_has_member (json->object, "early_stopping"))
+    return TRUE;
+  if (!loom_run_json_object (json, "early_stopping", &object, error)
+      || !loom_run_json_double (&object, "best", TRUE, &watch->best, error)
+      || !loom_run_json_int (&object, "best_epoch", 0, G_MAXINT64, &watch->best_epoch, error)
+      || !loom_run_json_int (&object, "bad", 0, G_MAXINT64, &watch->epochs_since_best, error)
+      || !loom_run_json_int (&object, "over", 0, 1, &over, error))
+    return FALSE;
+  watch->patience_exhausted = over != 0;
+  return TRUE;
+}
+
+static gboolean
+read_progress (const RunState *self, const LoomRunJson *json, TrainProgress *p, gint64 *events_length, GError **error)
+{
+  const gint64 many = (gint64)1 << 52;
+
+  if (!loom_run_json_int (json, "step", 0, many, &p->step, error)
+      || !loom_run_json_int (json, "epoch", 0, many, &p->epoch, error)
+      || !loom_run_json_int (json, "place", 0, self->data->steps_per_epoch, &p->batch, error)
+      || !loom_run_json_int (json, "events_length", 0, G_MAXINT64, events_length, error)
+      || !loom_run_json_double (json, "loss_sum", TRUE, &p->loss_sum, error)
+      || !loom_run_json_double (json, "sample_sum", FALSE, &p->sample_sum, error))
+    return FALSE;
+  if (p->epoch > many / self->data->steps_per_epoch || p->step != p->epoch * self->data->steps_per_epoch + p->batch)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
+                   " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
+                   " batches an epoch. Check that the training data are the same as before.",
+                   json->path, p->step, p->batch, p->epoch + 1, self->data->steps_per_epoch);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Accuracy was one sum, over all that its weight counts, before it left out targets that losses ignore. */
+static gboolean
+read_statistics (const LoomRunJson *one, guint size, double *total, GError **error)
+{
+  if (size == 1)
+    return loom_run_json_double (one, "sum", TRUE, total, error);
+  if (size == 2 && json_object_has_member (one->object, "sum"))
+    return loom_run_json_double (one, "sum", TRUE, &total[0], error)
+           && loom_run_json_double (one, "weight", FALSE, &total[1], error);
+  return loom_run_json_doubles (one, "statistics", size, total, error);
+}
+
+static gboolean
+read_metrics (const RunState *self, const LoomRunJson *json, TrainProgress *p, GError **error)
+{
+  MetricSums *m = metric_sums_new (self->model->spec, self->plan->step);
+  JsonArray *list;
+
+  p->metrics = m;
+  if (!loom_run_json_objects (json, "metrics", m->n, &list, error))
+    return FALSE;
+  for (guint i = 0; i < m->n; i++)
+    {
+      LoomRunJson one = { json->path, json_array_get_object_element (list, i) };
+      if (!read_statistics (&one, m->size[i], m->total + m->at[i], error)
+          || !loom_run_json_double (&one, "weight", FALSE, &m->weight[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Order and size of batches come from these two, so a run cannot be resumed with others. */
+static gboolean
+check_same_run (const RunState *self, const LoomRunJson *json, GError **error)
+{
+  gint64 batch_size, seed, accumulate = 1, left_out = 0;
+
+  if (!loom_run_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
+      || !loom_run_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error)
+      || (json_object_has_member (json->object, "accumulate")
+          && !loom_run_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error))
+      || (json_object_has_member (json->object, "left_out")
+          && !loom_run_json_int (json, "left_out", 0, G_MAXINT64, &left_out, error)))
+    return FALSE;
+  if (left_out != self->data->left_out)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s was written with epochs that dropped %" G_GINT64_FORMAT " samples, but with drop_last in the "
+                   "run's graph.xml they drop %" G_GINT64_FORMAT ". Restore the former value, or start a new run.",
+                   json->path, left_out, self->data->left_out);
+      return FALSE;
+    }
+  if (accumulate != self->model->spec->accumulate)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s was written with accumulate %" G_GINT64_FORMAT ", but the run's graph.xml has %" G_GINT64_FORMAT
+                   ". Restore the former value, or start a new run.",
+                   json->path, accumulate, self->model->spec->accumulate);
+      return FALSE;
+    }
+  if (batch_size == self->model->spec->batch_size && seed == (gint64)self->model->spec->seed)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT ", but the run's "
+               "graph.xml has %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT ". Restore the former values, or start a "
+               "new run.",
+               json->path, batch_size, seed, self->model->spec->batch_size, (gint64)self->model->spec->seed);
+  return FALSE;
+}
+
+/* A device of the same name may be another card, or have other libraries. */
+static void
+note_devices (const RunState *self, const LoomRunJson *json, TrainNotes *notes)
+{
+  const LoomPlan *plan = loom_exec_plan (self->plan->exec);
+  LoomRunJson devices;
+
+  if (!json_object_has_member (json->object, "devices") || !loom_run_json_object (json, "devices", &devices, NULL))
+    return;
+  for (guint i = 0; i < loom_plan_n_devices (plan); i++)
+    {
+      const LoomPlanDevice *d = loom_plan_device (plan, i);
+      const char *before;
+
+      if (json_object_has_member (devices.object, d->name) && loom_run_json_string (&devices, d->name, &before, NULL)
+          && !g_str_equal (before, d->cost_key))
+        train_notes_add (notes, "%s is “%s”, but was “%s” before: the run's last bits may differ.", d->name,
+                         d->cost_key, before);
+    }
+}
+
+static void
+note_differences (const RunState *self, const LoomRunJson *json, TrainNotes *notes)
+{
+  const char *costs = loom_cost_table_hash (loom_devices_costs (self->model->devices)), *before, *device;
+  gint64 threads;
+
+  /* The run's own table is gone, or cannot be read. */
+  if (json_object_has_member (json->object, "cost_table") && loom_run_json_string (json, "cost_table", &before, NULL)
+      && !g_str_equal (before, costs))
+    train_notes_add (
+        notes,
+        "the run continues with cost table %s, because its own (%s) is not in its checkpoint: other kernels may be "
+        "chosen, and its last bits may differ.",
+        costs, before);
+  if (!loom_run_json_string (json, "device", &device, NULL)
+      || !loom_run_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
+    return;
+  if (!g_str_equal (device, self->model->device))
+    train_notes_add (notes, "the run continues on %s, not on %s as before: its last bits may differ.",
+                     self->model->device, device);
+  else if (threads != self->model->threads)
+    train_notes_add (
+        notes, "the run continues with %d thread%s, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
+        self->model->threads, self->model->threads == 1 ? "" : "s", threads);
+  else
+    note_devices (self, json, notes);
+}
+
+/* The rates that schedules start from, and the state of "plateau". */
+static gboolean
+read_rates (const RunState *self, const LoomRunJson *json, TrainProgress *p, GError **error)
+{
+  const gint64 many = (gint64)1 << 52;
+  LoomRunJson hyper, plateau;
+
+  p->group_lr = g_new0 (double, self->rates->n_groups + 1);
+  if (!loom_run_json_object (json, "hyper", &hyper, error)
+      || !loom_run_json_double (&hyper, "base_lr", FALSE, &p->base_lr, error))
+    return FALSE;
+  for (guint i = 0; i < self->rates->n_groups; i++)
+    {
+      g_autofree char *base = g_strconcat ("base_", self->rates->group[i].slot_name, NULL);
+      if (!loom_run_json_double (&hyper, base, FALSE, &p->group_lr[i], error))
+        return FALSE;
+    }
+  if (self->model->spec->schedule.klass == NULL || !self->model->spec->schedule.klass->watches_loss)
+    return TRUE;
+  return loom_run_json_object (json, "plateau", &plateau, error)
+         && loom_run_json_double (&plateau, "best", TRUE, &p->plateau.best, error)
+         && loom_run_json_int (&plateau, "bad", 0, many, &p->plateau.bad, error)
+         && loom_run_json_int (&plateau, "cooldown", 0, many, &p->plateau.cooldown, error)
+         && loom_run_json_int (&plateau, "reductions", 0, many, &p->plateau.reductions, error);
+}
+
+static gboolean
+restore_from (const RunState *self, LoomFolder *checkpoints, gint64 step, TrainProgress *progress,
+              gint64 *events_length, TrainNotes *notes, GError **error)
+{
+  g_autoptr (LoomFolder) folder = loom_run_checkpoint_enter (checkpoints, step, error);
+  g_autofree char *state = NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_auto (TrainProgress) read = { .plateau = LOOM_PLATEAU_INIT };
+  LoomRunJson json;
+  gint64 version, length;
+
+  if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_RUN_STATE, &state, &json, error)
+      || !loom_run_json_int (&json, "version", 0, G_MAXINT64, &version, error))
+    return FALSE;
+  if (version != RUN_STATE_VERSION)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", state);
+      return FALSE;
+    }
+  if (!check_same_run (self, &json, error) || !read_progress (self, &json, &read, &length, error)
+      || !read_metrics (self, &json, &read, error) || !read_watch (self, &json, &read.watch, error)
+      || !read_rates (self, &json, &read, error)
+      || !loom_state_load_weights_in (self->model->state, folder, LOOM_RUN_WEIGHTS, error)
+      || !loom_state_load_optimizer (self->model->state, folder, LOOM_RUN_OPTIMIZER, error))
+    return FALSE;
+  train_progress_clear (progress);
+  *progress = read;
+  read = (TrainProgress){ 0 };
+  *events_length = length;
+  note_differences (self, &json, notes);
+  return TRUE;
+}
+
+gboolean
+run_state_restore (const RunState *self, const char *run, TrainProgress *progress, gint64 *events_length,
+                   TrainNotes *notes, GError **error)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, error);
+  g_autoptr (LoomFolder) checkpoints = NULL;
+  g_autoptr (GArray) steps = NULL;
+  g_autoptr (GError) first = NULL;
+
+  if (folder == NULL)
+    return FALSE;
+  checkpoints = loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, TRUE, error);
+  if (checkpoints == NULL)
+    return FALSE;
+  steps = loom_run_checkpoint_steps (checkpoints);
+
+  for (guint i = 0; i < steps->len; i++)
+    {
+      g_autoptr (GError) local = NULL;
+
+      if (restore_from (self, checkpoints, g_array_index (steps, gint64, i), progress, events_length, notes, &local))
+        return TRUE;
+      if (i + 1 < steps->len)
+        train_notes_add (notes, "%s The previous checkpoint is used.", local->message);
+      if (first == NULL)
+        first = g_steal_pointer (&local);
+    }
+  if (first == NULL)
+    return TRUE; /* stopped before the first checkpoint: it begins again, with the same numbers */
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s can be used: %s",
+               loom_folder_path (checkpoints), first->message);
+  return FALSE;
+}

@@ -1,0 +1,28 @@
+/* state.json of a checkpoint: the progress between two steps, and all that is in no slot of the state. */
+#pragma once
+
+#include "engine/core/loom-folder.h"
+#include "engine/train/learning-rates.h"
+
+G_BEGIN_DECLS
+
+#define RUN_STATE_VERSION 1
+
+/* What identifies the run. */
+typedef struct
+{
+  const TrainModel *model;
+  const TrainData *data;
+  const LearningRates *rates;
+  const StepPlan *plan; /* of the full step */
+} RunState;
+
+/* (transfer full) */
+char *run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length);
+/* Reads the newest whole checkpoint of the run in a folder: state.json is checked whole before anything changes, then
+ * weights and optimiser are loaded. A damaged checkpoint is passed over with a note. If there is none, the run begins
+ * again, and progress stays as it is. DATA if none of them can be used. */
+gboolean run_state_restore (const RunState *self, const char *folder, TrainProgress *progress, gint64 *events_length,
+                            TrainNotes *notes, GError **error);
+
+G_END_DECLS

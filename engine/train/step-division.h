@@ -1,0 +1,13 @@
+/* Divides a step among ranks. */
+#pragma once
+
+#include "engine/train/loom-step.h"
+#include "engine/train/rank-group.h"
+
+G_BEGIN_DECLS
+
+/* The step's programs become this rank's part of them, if there are several ranks. The first step of a pipeline, one of
+ * training, chooses the stages for the whole run: they are stored in the model's spec. */
+gboolean step_divide (LoomStep *step, const TrainModel *model, const RankGroup *group, GError **error);
+
+G_END_DECLS

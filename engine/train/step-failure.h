@@ -1,0 +1,23 @@
+/* Explains why a step has failed: its number, and if its numbers are not finite, where that began. */
+#pragma once
+
+#include "engine/train/nan-search.h"
+#include "engine/train/step-log.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  NanSearch search;
+  StepLog *log;
+  NanPlace place; /* where it failed */
+} StepFailure;
+
+void step_failure_clear (StepFailure *self);
+/* A batch has failed, and nothing of it was written; it is still the plan's input. Takes the cause. Always FALSE. */
+gboolean step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch, double lr, GError *cause,
+                                GError **error);
+/* The update from accumulated batches has failed. Takes the cause. Always FALSE. */
+gboolean step_failure_of_update (const StepFailure *self, GError *cause, GError **error);
+
+G_END_DECLS

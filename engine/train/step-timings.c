@@ -1,0 +1,50 @@
+/* Where the time of a step goes. */
+#include "engine/train/step-timings.h"
+
+#define SHORT_STRIDE 16
+
+void
+step_timings_begin (StepTimings *self, gint64 step, gboolean is_long)
+{
+  self->timed = self->begun && (is_long || self->n < SHORT_STRIDE || step % SHORT_STRIDE == 0);
+  self->begun = TRUE;
+  self->data = self->compute = 0;
+  if (self->timed)
+    self->start = self->mark = g_get_monotonic_time ();
+}
+
+void
+step_timings_mark (StepTimings *self, gint64 *kind)
+{
+  if (!self->timed)
+    return;
+  gint64 now = g_get_monotonic_time ();
+  if (kind != NULL)
+    *kind += now - self->mark;
+  else
+    self->start += now - self->mark;
+  self->mark = now;
+}
+
+void
+step_timings_end (StepTimings *self)
+{
+  if (!self->timed)
+    return;
+  self->all_data += self->data;
+  self->all_compute += self->compute;
+  self->all += g_get_monotonic_time () - self->start;
+  self->n++;
+  self->timed = FALSE;
+}
+
+void
+step_timings_values (const StepTimings *self, LoomTrainerWaits *waits)
+{
+  const double unit = 1.0 / ((double)G_USEC_PER_SEC * (double)MAX (self->n, 1));
+
+  *waits = (LoomTrainerWaits){ .steps = self->n,
+                               .data = (double)self->all_data * unit,
+                               .compute = (double)self->all_compute * unit,
+                               .rest = (double)(self->all - self->all_data - self->all_compute) * unit };
+}

@@ -1,0 +1,284 @@
+/* The samples of a run. */
+#include "engine/train/train-data.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-sample-weights.h"
+#include "engine/train/loom-step.h"
+
+#include <string.h>
+
+void
+train_data_clear (TrainData *data)
+{
+  g_clear_pointer (&data->loader, loom_loader_free);
+  g_clear_pointer (&data->dataset, loom_dataset_free);
+  for (guint i = 0; i < LOOM_DATASET_MAX_PORTS; i++)
+    g_clear_pointer (&data->port_name[i], g_free);
+}
+
+gint64
+train_data_last_step (const TrainData *data)
+{
+  return data->max_steps > 0 ? MIN (data->max_steps, data->total_steps) : data->total_steps;
+}
+
+double
+train_data_step_samples (const TrainData *data, const LoomTrainSpec *spec, gint64 batch)
+{
+  gint64 step = spec->accumulate * spec->batch_size;
+
+  return (double)MIN (step, loom_loader_n_samples (data->loader) - batch * step);
+}
+
+LoomSplit
+train_data_validation (const TrainData *data)
+{
+  if (loom_dataset_count (data->dataset, LOOM_SPLIT_VAL) > 0)
+    return LOOM_SPLIT_VAL;
+  if (loom_dataset_count (data->dataset, LOOM_SPLIT_TEST) > 0)
+    return LOOM_SPLIT_TEST;
+  return LOOM_N_SPLITS;
+}
+
+LoomSplit
+train_data_watched (const TrainData *data)
+{
+  LoomSplit split = train_data_validation (data);
+
+  return split == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : split;
+}
+
+GPtrArray *
+train_data_sample (const TrainData *data, gint64 n, GError **error)
+{
+  const LoomSplit split = train_data_watched (data);
+
+  n = MIN (n, loom_dataset_count (data->dataset, split));
+  g_autofree gint64 *indices = g_new (gint64, n);
+  for (gint64 i = 0; i < n; i++)
+    indices[i] = i;
+  return loom_dataset_read_new (data->dataset, split, indices, (guint)n, error);
+}
+
+LoomLoader *
+train_data_loader_new (const TrainData *data, const TrainModel *model, const RankGroup *group, LoomSplit split,
+                       gboolean shuffle, GError **error)
+{
+  /* With a state that is carried on, an evaluation reads the text as one stream. */
+  gint64 batch = model->spec->stateful && !shuffle ? 1 : model->spec->batch_size;
+  LoomLoader *loader = loom_loader_new (data->dataset, split, batch, shuffle, model->spec->seed, error);
+  int rank = group->mesh.at[LOOM_MESH_DATA], n = group->mesh.size[LOOM_MESH_DATA];
+
+  if (loader == NULL || group->comm == NULL)
+    return loader;
+  /* An evaluation is computed by all ranks, the server among them. */
+  if (shuffle)
+    rank_group_shard (group, &rank, &n);
+  loom_loader_share (loader, rank, n);
+  return loader;
+}
+
+/* ---- opening ---------------------------------------------------------- */
+
+/* A text that is read in order: each of batch_size streams has as many windows as the others. */
+static gboolean
+read_streams (TrainData *data, const LoomTrainSpec *spec, const RankGroup *group, GError **error)
+{
+  gint64 n = loom_loader_n_samples (data->loader), batch = spec->batch_size;
+
+  if (group->comm != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "A layer has stateful=\"true\", which several ranks do not support. Train with one rank.");
+      return FALSE;
+    }
+  if (spec->epochs == 0)
+    return TRUE;
+  if (n / batch < 2)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "A layer has stateful=\"true\", so the text is read in batch_size=\"%" G_GINT64_FORMAT
+                   "\" streams, but its %" G_GINT64_FORMAT
+                   " windows are fewer than two for each. Make batch_size or context smaller.",
+                   batch, n);
+      return FALSE;
+    }
+  loom_loader_read_streams (data->loader);
+  data->left_out = n % batch;
+  return TRUE;
+}
+
+/* Applies sample_weights. */
+static gboolean
+weigh_samples (TrainData *data, const LoomTrainSpec *spec, GError **error)
+{
+  g_autofree double *weights = NULL;
+
+  if (spec->sample_weights == NULL || spec->dataset_node < 0)
+    return TRUE;
+  weights = loom_sample_weights (data->dataset, spec->sample_weights, error);
+  if (weights == NULL)
+    return FALSE;
+  loom_loader_set_weights (data->loader, weights);
+  return TRUE;
+}
+
+/* Applies drop_last to an epoch's short last batch, with a note if it is auto. A batch that is to be kept and from
+ * which a norm learns nothing is a SHAPE error. */
+static gboolean
+drop_last (TrainData *data, const TrainModel *model, const RankGroup *group, TrainNotes *notes, GError **error)
+{
+  gint64 n = loom_loader_n_samples (data->loader), batch = model->spec->batch_size, rest = n % batch;
+  LoomDropLast drop = model->spec->drop_last;
+  gboolean steps = model->spec->epochs > 0;
+
+  if (model->spec->stateful)
+    return read_streams (data, model->spec, group, error);
+  if (rest == 0 || model->spec->dataset_node < 0)
+    return TRUE;
+  if (drop == LOOM_DROP_LAST_TRUE && n < batch)
+    {
+      if (!steps)
+        return TRUE;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "drop_last=\"true\" leaves no batch: the data set has %" G_GINT64_FORMAT " training samples, and "
+                   "batch_size is %" G_GINT64_FORMAT ". Make batch_size smaller, or remove drop_last.",
+                   n, batch);
+      return FALSE;
+    }
+  /* Two samples are two values a channel at least. Where there is but one, the first plan says what is wrong. */
+  g_autofree char *lone
+      = drop != LOOM_DROP_LAST_TRUE && rest == 1 && n > 1 ? loom_step_lone (model->graph, model->spec, 1) : NULL;
+  if (lone != NULL && drop == LOOM_DROP_LAST_FALSE && steps)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT " the last batch of "
+                   "an epoch is a single sample, of which %s reads one value in each channel and has no variance. "
+                   "Remove drop_last=\"false\", so that the batch is dropped, or change batch_size.",
+                   n, batch, lone);
+      return FALSE;
+    }
+  if (lone != NULL && steps)
+    train_notes_add (
+        notes,
+        "Each epoch drops the last of its %" G_GINT64_FORMAT " samples: it would be a batch of one sample, of which "
+        "%s reads one value in each channel and has no variance. Change batch_size from %" G_GINT64_FORMAT " to keep "
+        "all samples.",
+        n, lone, batch);
+  if ((lone != NULL && drop == LOOM_DROP_LAST_AUTO) || drop == LOOM_DROP_LAST_TRUE)
+    loom_loader_leave_out (data->loader, data->left_out = rest);
+  return TRUE;
+}
+
+/* FALSE with DATA if the data name more classes than a loss has logits. */
+static gboolean
+check_classes (const TrainData *data, const TrainModel *model, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  loom_faults_set_file (faults, loom_graph_get_file (model->graph));
+  loom_net_check_classes (model->net, &model->spec->loss, model->spec->dataset_node, data->dataset, faults);
+  return loom_faults_to_error (faults, NULL, error);
+}
+
+/* The samples of the run, in folds or not. */
+static gboolean
+open_dataset (TrainData *data, const TrainModel *model, gint64 samples, GError **error)
+{
+  const LoomTrainSpec *spec = model->spec;
+
+  data->dataset = loom_net_open_dataset (model->net, spec->dataset_node, model->data_folder, error);
+  if (data->dataset == NULL)
+    return FALSE;
+  if (spec->folds > 0 && spec->stateful)
+    {
+      g_set_error_literal (
+          error, LOOM_ERROR, LOOM_ERROR_USAGE,
+          "A layer has stateful=\"true\" and continues from the state of the previous batch, so samples cannot be "
+          "divided into folds.");
+      return FALSE;
+    }
+  if (spec->folds > 0 && !loom_dataset_fold (data->dataset, spec->folds, spec->fold - 1, spec->seed, error))
+    return FALSE;
+  if (samples > 0)
+    loom_dataset_keep (data->dataset, samples, spec->seed);
+  for (guint i = 0; i < loom_dataset_info (data->dataset)->n_ports; i++)
+    data->port_name[i] = loom_net_port_name (model->net, (guint)spec->dataset_node, i);
+  if (loom_dataset_count (data->dataset, LOOM_SPLIT_TRAIN) > 0)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set of node %s has no training samples.",
+               loom_net_node (model->net, (guint)spec->dataset_node)->path);
+  return FALSE;
+}
+
+gboolean
+train_data_open (TrainData *data, const TrainModel *model, const RankGroup *group, gint64 samples, TrainNotes *notes,
+                 GError **error)
+{
+  const LoomTrainSpec *spec = model->spec;
+
+  if (!open_dataset (data, model, samples, error) || !check_classes (data, model, error))
+    return FALSE;
+  data->loader = train_data_loader_new (data, model, group, LOOM_SPLIT_TRAIN, TRUE, error);
+  if (data->loader == NULL || !weigh_samples (data, spec, error) || !drop_last (data, model, group, notes, error))
+    return FALSE;
+  data->steps_per_epoch = (loom_loader_n_batches (data->loader) + spec->accumulate - 1) / spec->accumulate;
+  data->total_steps = data->steps_per_epoch * spec->epochs;
+  return TRUE;
+}
+
+/* ---- words ------------------------------------------------------------ */
+
+/* The data set's output of this name that has whole numbers in a row for each sample; -1 with PORT. */
+static int
+find_sequence (const TrainData *data, const TrainModel *model, const char *name, GError **error)
+{
+  guint output = 0;
+  int node = loom_net_find_port (model->net, name, &output, error);
+
+  if (node < 0)
+    return -1;
+  if (node == model->spec->dataset_node)
+    {
+      const LoomType *type = &loom_dataset_info (data->dataset)->port[output].type;
+
+      if (type->dtype == LOOM_I64 && type->shape.rank == 2)
+        return (int)output;
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+               "“%s” has no words: the rows and columns of a pin must name a port of the data set with integers, B × "
+               "T.",
+               name);
+  return -1;
+}
+
+LoomTensor *
+train_data_words (const TrainData *data, const TrainModel *model, const char *port, GError **error)
+{
+  int output = find_sequence (data, model, port, error);
+  g_autoptr (GPtrArray) sample = output >= 0 ? train_data_sample (data, 1, error) : NULL;
+
+  if (sample == NULL)
+    return NULL;
+  const LoomTensor *tokens = sample->pdata[output];
+  const char *const *names
+      = output == 0 ? loom_dataset_token_names (data->dataset) : loom_dataset_class_names (data->dataset);
+  const gint64 n_names = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (gsize i = 0; i < (gsize)tokens->count; i++)
+    {
+      const gint64 token = ((const gint64 *)tokens->data)[i];
+
+      if (token >= n_names)
+        g_string_append_printf (text, "%" G_GINT64_FORMAT, token);
+      else if (token >= 0)
+        g_string_append (text, names[token]);
+      g_string_append_c (text, '\0');
+    }
+  const gint64 size = (gint64)text->len;
+  LoomTensor *words = loom_tensor_new (LOOM_U8, 1, &size, error);
+  if (words != NULL)
+    memcpy (words->data, text->str, text->len);
+  return words;
+}

@@ -1,0 +1,21 @@
+/* Sentences for the user that are no errors. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  GString *text;                                    /* a line each; NULL: there are none */
+  void (*report) (const char *note, gpointer data); /* while the run has an observer; else NULL */
+  gpointer data;
+} TrainNotes;
+
+void train_notes_clear (TrainNotes *notes);
+/* Appends a line, which the owner shows when it likes. */
+void train_notes_add (TrainNotes *notes, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Calls report(); appends a line if there is none. */
+void train_notes_report (TrainNotes *notes, const char *note);
+
+G_END_DECLS

@@ -1,0 +1,396 @@
+/* Builds a trainer.
+ *
+ * A trainer is ready to step when loom_trainer_new() returns: graph checked, data open, devices open, the step of the
+ * full batch planned, state initialised or restored. So every fault is reported before the first step. */
+#include "engine/train/trainer-private.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/infer/loom-run-files.h"
+#include "engine/train/run-parts.h"
+#include "engine/train/train-options.h"
+
+#include <math.h>
+
+/* ---- functions that parts call ---------------------------------------- */
+
+static void
+note_memory (gpointer data)
+{
+  LoomTrainer *t = data;
+
+  device_memory_query (&t->observers.memory);
+  if (t->observer.memory != NULL)
+    t->observer.memory (t, t->observer_data);
+}
+
+static void
+note_snapshots (gpointer data)
+{
+  LoomTrainer *t = data;
+
+  if (t->inbox.active && t->observer.memory != NULL)
+    t->observer.memory (t, t->observer_data);
+}
+
+static void
+report_checkpoint (gint64 step, const char *path, gpointer data)
+{
+  LoomTrainer *t = data;
+
+  if (t->observer.checkpoint != NULL)
+    t->observer.checkpoint (t, step, path, t->observer_data);
+}
+
+static void
+report_eval (const LoomTrainerEval *eval, gpointer data)
+{
+  LoomTrainer *t = data;
+
+  if (t->observer.eval != NULL)
+    t->observer.eval (t, eval, t->observer_data);
+}
+
+/* ---- graph ------------------------------------------------------------ */
+
+static gboolean
+check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  t->model.net = loom_net_new (t->model.graph, NULL, faults);
+  t->model.spec = loom_train_spec_new (t->model.graph, t->model.net, faults);
+  if (!train_options_check (original, given, faults, error))
+    return FALSE;
+  if (t->model.spec == NULL)
+    {
+      const char *file = loom_graph_get_file (original);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "%s%sThe <train> element names initial weights but no loss to minimise. Set its loss, for example "
+                   "loss=\"loss\".",
+                   file != NULL ? file : "", file != NULL ? ": " : "");
+      return FALSE;
+    }
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      /* Only warnings are left, and notes are shown as such. */
+      LoomFault plain = *loom_faults_get (faults, i);
+      plain.is_warning = FALSE;
+      g_autofree char *text = loom_fault_to_string (&plain);
+      train_notes_add (&t->notes, "%s%s%s", faults->file != NULL ? faults->file : "", faults->file != NULL ? ": " : "",
+                       text);
+    }
+  return TRUE;
+}
+
+/* Weights, the order of samples and the progress in an epoch depend on these, so a run cannot be resumed with others;
+ * the number of epochs and the learning rate belong to what is still to come. spec is of the run's own graph. */
+static gboolean
+check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GError **error)
+{
+  const char *option = options->batch_size > 0 && options->batch_size != spec->batch_size ? "the batch size"
+                       : options->seed >= 0 && (guint64)options->seed != spec->seed       ? "the seed"
+                       : options->set != NULL && options->set[0] != NULL                  ? "the graph (--set)"
+                       : options->weights != NULL || options->match != NULL               ? "the initial weights"
+                                                                                          : NULL;
+
+  if (option == NULL)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+               "A resumed run cannot change %s: it keeps its graph, batch size and seed. Leave the option out, or "
+               "start a new run. (Epochs, learning rate, device and threads can change.)",
+               option);
+  return FALSE;
+}
+
+/* The graph with the options in it, and what it says. */
+static gboolean
+read_graph (LoomTrainer *t, const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
+{
+  g_autoptr (GPtrArray) given = train_options_given_new ();
+  g_autoptr (LoomGraph) changed = NULL;
+  LoomTrainerOptions applied = *options;
+
+  if (options->resume != NULL)
+    {
+      applied.batch_size = 0;
+      applied.seed = -1;
+      applied.set = NULL;
+      applied.weights = applied.match = NULL;
+    }
+  changed = train_options_apply (graph, &applied, given, error);
+  if (changed == NULL)
+    return FALSE;
+  t->model.graph = loom_graph_freeze (changed);
+  /* The run's own graph.xml is stored elsewhere, so a relative folder would lose its meaning there. */
+  if (loom_graph_get_folder (graph) != NULL)
+    t->model.data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
+  return check_graph (t, graph, given, error)
+         && (options->resume == NULL || check_resume (t->model.spec, options, error));
+}
+
+/* ---- ranks ------------------------------------------------------------ */
+
+static gboolean
+open_ranks (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
+{
+  StepTrace *trace = &t->observers.trace;
+  int rank, shards;
+
+  if (!rank_group_open (&t->group, options->comm, t->model.spec, !options->no_epochs, &t->notes, error))
+    return FALSE;
+  if (options->resume != NULL && !options->no_epochs)
+    rank_group_note_fewer (&t->group, t->model.spec, t->ranks, &t->notes);
+  if (t->group.has_server)
+    {
+      if (trace->is_optional)
+        g_clear_pointer (&trace->path, g_free);
+      t->server = rank_server_new (&t->model, &t->group, error);
+      t->model.spec->gathers = TRUE;
+      if (t->server == NULL)
+        return FALSE;
+      if (trace->path != NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                       "--trace records a step that all ranks take together; with strategy=\"server\" each rank takes "
+                       "its own steps. Leave --trace out.");
+          return FALSE;
+        }
+    }
+  rank_group_shard (&t->group, &rank, &shards);
+  if (t->ranks == 0)
+    t->ranks = shards;
+  t->model.spec->batch_size *= t->ranks;
+  t->budget = (MemoryBudget){ &t->model, &t->data, &t->group, t->ranks };
+  return TRUE;
+}
+
+/* ---- devices and plans ------------------------------------------------ */
+
+/* The device that <train> names, as a fault of the file. */
+static gboolean
+bad_device (const LoomGraph *graph, GError *cause, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  loom_faults_set_file (faults, loom_graph_get_file (graph));
+  loom_faults_add (faults, cause->code, loom_element_line (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN)),
+                   NULL, "device", "<train>: %s", cause->message);
+  g_error_free (cause);
+  return loom_faults_to_error (faults, NULL, error);
+}
+
+static gboolean
+open_device (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
+{
+  const LoomElement *train = loom_element_find (loom_graph_root (t->model.graph), LOOM_TAG_TRAIN);
+  const char *run = options->resume != NULL ? options->resume : options->costs_of;
+  g_autofree char *why = NULL, *warning = NULL;
+  LoomPlanDevice *device;
+  GError *local = NULL;
+
+  t->model.devices = loom_devices_new (t->model.threads);
+  if (options->comm != NULL)
+    loom_devices_set_local_rank (t->model.devices, options->comm->local_rank);
+  g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
+  if (why != NULL)
+    train_notes_add (&t->notes, "%s", why);
+  if (costs)
+    loom_devices_set_costs (t->model.devices, costs);
+  device = loom_devices_get (t->model.devices, t->model.device, &local);
+  if (device == NULL && options->device == NULL && options->resume == NULL
+      && loom_element_get (train, "device") != NULL)
+    return bad_device (t->model.graph, local, error);
+  if (device == NULL)
+    {
+      g_propagate_error (error, local);
+      return FALSE;
+    }
+  warning = loom_threads_warning (t->model.threads);
+  if (warning != NULL)
+    train_notes_add (&t->notes, "%s", warning);
+  t->model.threads = device->info.threads;
+  device_memory_init (&t->observers.memory, &t->model);
+  t->model.state = loom_state_new (t->model.devices, t->model.device, t->model.spec->seed);
+  loom_state_set_mesh (t->model.state, rank_group_mesh (&t->group));
+  return TRUE;
+}
+
+/* The samples of a step that are planned before the first one. */
+static gint64
+first_batch (const LoomTrainer *t)
+{
+  gint64 batch = MIN (t->model.spec->batch_size, loom_dataset_count (t->data.dataset, LOOM_SPLIT_TRAIN));
+  int rank, n;
+
+  rank_group_shard (&t->group, &rank, &n);
+  return !t->group.has_server || batch < n ? batch : loom_comm_shard (batch, rank, n).count;
+}
+
+/* The parts that steps are computed with. */
+static gboolean
+make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
+{
+  const StepPlan *plan;
+
+  t->plans = (StepPlans){ .model = &t->model,
+                          .data = &t->data,
+                          .group = &t->group,
+                          .budget = &t->budget,
+                          .notes = &t->notes,
+                          .made = note_memory,
+                          .made_data = t };
+  step_plans_init (&t->plans);
+  plan = step_plans_get (&t->plans, first_batch (t), TRUE, error);
+  if (plan == NULL || !run_parts_try_stages (&t->data, &t->model, &t->group, plan->step->batch, error))
+    return FALSE;
+  t->progress.metrics = metric_sums_new (t->model.spec, plan->step);
+  if (!step_plans_make_update (&t->plans, error)
+      || !batch_queue_init (&t->batches, t->data.loader, plan, loom_driver (t->model.spec->optimizer->name) != NULL,
+                            error))
+    return FALSE;
+  /* If a run is resumed for a number of steps, it is not known yet in which epoch it ends. */
+  if ((options->resume == NULL || t->data.max_steps == 0) && !step_plans_check_memory (&t->plans, error))
+    return FALSE;
+  learning_rates_init (&t->rates, &t->model, t->data.total_steps, &t->progress);
+  return TRUE;
+}
+
+/* The parts that count, report, evaluate and write. */
+static void
+make_records (LoomTrainer *t, const LoomTrainerOptions *options)
+{
+  const double seconds = options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30;
+
+  run_folder_init (&t->folder, t->data.total_steps);
+  t->checkpoints = (Checkpoints){ .run = { &t->model, &t->data, &t->rates, step_plans_first (&t->plans) },
+                                  .folder = &t->folder,
+                                  .group = &t->group,
+                                  .keeps = options->out != NULL || options->resume != NULL,
+                                  .interval = (gint64)(seconds * G_USEC_PER_SEC),
+                                  .written = report_checkpoint,
+                                  .written_data = t };
+  t->log = (StepLog){ .data = &t->data,
+                      .progress = &t->progress,
+                      .folder = &t->folder,
+                      .checkpoints = &t->checkpoints,
+                      .memory = &t->observers.memory };
+  step_log_init (&t->log, t->model.spec, step_plans_first (&t->plans)->step);
+  t->failure = (StepFailure){ .search = { &t->model, &t->data, &t->group }, .log = &t->log };
+  t->loop = (TrainingLoop){ .model = &t->model,
+                            .data = &t->data,
+                            .group = &t->group,
+                            .plans = &t->plans,
+                            .batches = &t->batches,
+                            .rates = &t->rates,
+                            .log = &t->log,
+                            .failure = &t->failure,
+                            .trace = &t->observers.trace,
+                            .reports = &t->observers.reports,
+                            .timings = &t->observers.timings,
+                            .driver = loom_driver (t->model.spec->optimizer->name) };
+  training_loop_init (&t->loop);
+  t->evaluation = (Evaluation){ .model = &t->model,
+                                .data = &t->data,
+                                .group = &t->group,
+                                .plans = &t->plans,
+                                .progress = &t->progress,
+                                .folder = &t->folder,
+                                .metric_name = t->log.metric_name,
+                                .poll = trainer_poll_evaluation,
+                                .report = report_eval,
+                                .owner = t };
+  evaluation_init (&t->evaluation);
+}
+
+/* ---- folder ----------------------------------------------------------- */
+
+static gboolean
+resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderContents *run, GError **error)
+{
+  const gboolean is_changed = options->epochs > 0 || !isnan (options->lr) || options->device != NULL
+                              || options->threads > 0 || options->strategy != NULL;
+
+  if (!run_state_restore (&t->checkpoints.run, options->resume, &t->progress, &t->folder.events_length, &t->notes,
+                          error))
+    return FALSE;
+  t->checkpoints.saved_step = t->progress.step;
+  learning_rates_forget (&t->rates);
+  if (rank_group_is_first (&t->group) && !run_folder_open (&t->folder, options->resume, is_changed ? run : NULL, error))
+    return FALSE;
+  if (!isnan (options->lr))
+    t->progress.base_lr = learning_rates_of_spec (t->model.spec);
+  if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
+    t->progress.watch.patience_exhausted = FALSE; /* the caller asks for more epochs */
+  return TRUE;
+}
+
+static gboolean
+open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
+{
+  const RunFolderContents run = { &t->model, t->data.dataset, t->ranks };
+  LoomJson *json;
+
+  if (options->resume != NULL && !resume (t, options, &run, error))
+    return FALSE;
+  /* A run that was killed before its first checkpoint begins again, weights and all. */
+  if (t->folder.events_length == 0 && t->progress.step == 0
+      && !initial_weights_load (&t->model, &t->notes, &t->transfer, error))
+    return FALSE;
+  if (options->resume == NULL && options->out != NULL && rank_group_is_first (&t->group)
+      && !run_folder_create (&t->folder, options->out, &run, error))
+    return FALSE;
+  if (t->transfer == NULL)
+    return TRUE;
+  json = run_event_new ("weights");
+  loom_transfer_add_json (t->transfer, json);
+  return run_folder_add_event (&t->folder, json, error);
+}
+
+LoomTrainer *
+loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
+{
+  g_autoptr (LoomTrainer) t = g_new0 (LoomTrainer, 1);
+  g_autoptr (LoomGraph) read = NULL;
+  LoomRunSettings settings = { NULL };
+  g_autofree char *device = NULL;
+  const InboxOwner owner = trainer_inbox_owner (t);
+
+  inbox_init (&t->inbox, &owner);
+  run_folder_init (&t->folder, 0);
+  t->agreement.group = &t->group;
+  t->data.max_steps = options->steps;
+  t->progress.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
+  t->progress.watch.best = NAN;
+  if (options->resume != NULL)
+    {
+      read = loom_run_read (options->resume, &settings, error);
+      if (read == NULL)
+        return NULL;
+      device = settings.device;
+      t->ranks = settings.ranks;
+      graph = read;
+    }
+  g_return_val_if_fail (graph != NULL, NULL);
+  t->model.threads = options->threads > 0 ? options->threads : settings.threads;
+  t->observers
+      = (TrainObservers){ .model = &t->model,
+                          .data = &t->data,
+                          .plans = &t->plans,
+                          .made = note_snapshots,
+                          .made_data = t,
+                          .trace = { .path = g_strdup (options->trace), .is_optional = options->trace_optional } };
+  if (!read_graph (t, graph, options, error) || !open_ranks (t, options, error))
+    return NULL;
+  train_observers_init (&t->observers, &t->group, &t->progress);
+  t->model.device = g_strdup (options->device != NULL ? options->device
+                              : device != NULL        ? device
+                                                      : t->model.spec->device);
+  if (!train_data_open (&t->data, &t->model, &t->group, options->samples, &t->notes, error))
+    return NULL;
+  t->model.spec->schedule.steps_per_epoch = t->data.steps_per_epoch;
+  if (!open_device (t, options, error) || !make_steps (t, options, error))
+    return NULL;
+  make_records (t, options);
+  return open_folder (t, options, error) ? g_steal_pointer (&t) : NULL;
+}

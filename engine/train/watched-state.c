@@ -1,0 +1,288 @@
+/* The state that observers see. */
+#include "engine/train/watched-state.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/program/loom-optimizer.h"
+
+#include <string.h>
+
+void
+watched_state_init (WatchedState *self, const TrainModel *model, const RankGroup *group, const TrainProgress *progress)
+{
+  *self = (WatchedState){ .model = model, .group = group, .progress = progress };
+}
+
+static void
+state_copy_clear (StateCopy *copy)
+{
+  g_clear_pointer (&copy->state, loom_state_unref);
+  g_clear_pointer (&copy->value, g_hash_table_unref);
+  g_clear_pointer (&copy->why_not, g_free);
+}
+
+void
+watched_state_clear (WatchedState *self)
+{
+  state_copy_clear (&self->now);
+  state_copy_clear (&self->last);
+}
+
+void
+watched_state_begin (WatchedState *self)
+{
+  self->last.step = self->progress->step - 1;
+  g_clear_pointer (&self->last.value, g_hash_table_unref);
+}
+
+/* Weights, buffers and averages of weights: the values that a model computes with. Scalars are the same on all ranks.
+ */
+static gboolean
+is_watched (const char *name, LoomSlotKind kind)
+{
+  return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER || g_str_has_prefix (name, LOOM_SLOT_EMA);
+}
+
+gboolean
+watched_state_is_copy (const WatchedState *self)
+{
+  gboolean divided = FALSE;
+
+  for (guint i = 0;
+       loom_state_is_divided (self->model->state) && i < loom_state_n_slots (self->model->state) && !divided; i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (self->model->state, i, &name, &kind, NULL);
+      divided = is_watched (name, kind) && loom_state_slot_is_divided (self->model->state, i);
+    }
+  return divided;
+}
+
+static gboolean
+is_newest (const WatchedState *self)
+{
+  return self->now.value != NULL && self->now.step == self->progress->step;
+}
+
+gboolean
+watched_state_is_ready (const WatchedState *self)
+{
+  return is_newest (self) || !watched_state_is_copy (self) || !rank_group_is_first (self->group);
+}
+
+gboolean
+watched_state_keeps (const WatchedState *self)
+{
+  /* Ranks would have to put their parts together before each such step. */
+  return self->is_shown && self->group->comm == NULL;
+}
+
+gboolean
+watched_state_can_stand (const WatchedState *self, gboolean stops)
+{
+  if (watched_state_is_copy (self))
+    return stops || is_newest (self);
+  return !watched_state_keeps (self) || self->last.step + 1 == self->progress->step;
+}
+
+/* Into each slot of the copy the run's value: the scalars alone, or the copied values, too. */
+static gboolean
+copy_slots (WatchedState *self, StateCopy *copy, gboolean all, GError **error)
+{
+  LoomState *to = copy->state;
+
+  for (guint i = 0; to != NULL && i < loom_state_n_slots (to); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (to, i, &name, &kind, NULL);
+      if (kind == LOOM_SLOT_SCALAR)
+        {
+          loom_state_set_scalar (to, name, loom_state_get_scalar (self->model->state, name));
+          continue;
+        }
+      const LoomTensor *value = all ? g_hash_table_lookup (copy->value, name) : NULL;
+      if (value != NULL && !loom_state_set (to, name, value, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+refuse (StateCopy *copy, GError *why)
+{
+  g_free (copy->why_not);
+  copy->why_not = why != NULL ? g_strdup (why->message) : NULL;
+  g_clear_error (&why);
+}
+
+/* The values of the watched slots; ranks other than the first keep none. */
+static GHashTable *
+read_values (WatchedState *self, GError **error)
+{
+  g_autoptr (GHashTable) all
+      = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < loom_state_n_slots (self->model->state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+
+      loom_state_slot (self->model->state, i, &name, &kind, NULL);
+      if (!is_watched (name, kind))
+        continue;
+      g_autoptr (LoomTensor) value = loom_state_get (self->model->state, name, error);
+      if (value == NULL)
+        return NULL;
+      if (rank_group_is_first (self->group))
+        g_hash_table_insert (all, g_strdup (name), g_steal_pointer (&value));
+    }
+  return g_steal_pointer (&all);
+}
+
+static void
+take_values (WatchedState *self, StateCopy *copy, GHashTable *all)
+{
+  GError *failure = NULL;
+
+  g_clear_pointer (&copy->value, g_hash_table_unref);
+  copy->value = all;
+  copy->step = self->progress->step;
+  copy->epoch = self->progress->epoch;
+  copy_slots (self, copy, all != NULL, &failure);
+  refuse (copy, failure);
+}
+
+gboolean
+watched_state_gather (WatchedState *self, GError **error)
+{
+  GHashTable *all = read_values (self, error);
+
+  /* The values that were there stay as they were. */
+  if (all == NULL)
+    return FALSE;
+  take_values (self, &self->now, all);
+  return TRUE;
+}
+
+void
+watched_state_keep (WatchedState *self)
+{
+  g_clear_pointer (&self->last.value, g_hash_table_unref); /* so that the two copies never coexist */
+  take_values (self, &self->last, read_values (self, NULL));
+}
+
+void
+watched_state_drop_last (WatchedState *self)
+{
+  g_clear_pointer (&self->last.value, g_hash_table_unref);
+}
+
+StateCopy *
+watched_state_of_step (WatchedState *self, gboolean stands)
+{
+  return stands && self->last.value != NULL && self->last.why_not == NULL && self->last.step + 1 == self->progress->step
+             ? &self->last
+             : &self->now;
+}
+
+void
+watched_state_end (WatchedState *self, gboolean is_wanted)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!watched_state_is_copy (self))
+    return;
+  is_wanted = is_wanted || self->now.value != NULL || self->is_shown;
+  /* The run has ended well, even if it cannot be shown. */
+  if (rank_group_first_says (self->group, self->model->state, is_wanted, &error))
+    watched_state_gather (self, &error);
+}
+
+LoomState *
+watched_state_get (WatchedState *self, StateCopy *copy, GError **error)
+{
+  if (copy == &self->now && !watched_state_is_copy (self))
+    return self->model->state;
+  if (copy->why_not != NULL)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, copy->why_not);
+      return NULL;
+    }
+  if (copy->value == NULL || !rank_group_is_first (self->group))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "Each rank has only a part of the weights, and they have not been gathered yet.");
+      return NULL;
+    }
+  if (copy->state == NULL)
+    copy->state = loom_state_new (self->model->devices, self->model->device, self->model->spec->seed);
+  return copy->state;
+}
+
+gboolean
+watched_state_fill (WatchedState *self, StateCopy *copy, GError **error)
+{
+  return copy_slots (self, copy, TRUE, error);
+}
+
+void
+watched_state_fill_scalars (WatchedState *self, StateCopy *copy)
+{
+  copy_slots (self, copy, FALSE, NULL);
+}
+
+LoomTensor *
+watched_state_slot (WatchedState *self, StateCopy *copy, const char *name, GError **error)
+{
+  if (copy == &self->now
+      && !loom_state_slot_is_divided (self->model->state, (guint)loom_state_find (self->model->state, name)))
+    return loom_state_get (self->model->state, name, error);
+  if (watched_state_get (self, copy, error) == NULL)
+    return NULL;
+  LoomTensor *value = g_hash_table_lookup (copy->value, name);
+  g_return_val_if_fail (value != NULL, NULL);
+  return loom_tensor_ref (value);
+}
+
+gint64
+watched_state_step (const WatchedState *self, const StateCopy *copy, gboolean needs_state)
+{
+  return needs_state && copy->value != NULL ? copy->step : self->progress->step;
+}
+
+gint64
+watched_state_epoch (const WatchedState *self)
+{
+  return self->now.value != NULL ? self->now.epoch : self->progress->epoch;
+}
+
+static void
+add_memory (const StateCopy *copy, gsize bytes[LOOM_N_OWNERS])
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  if (copy->state != NULL)
+    {
+      gsize state[LOOM_N_OWNERS];
+
+      loom_state_memory (copy->state, NULL, state);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        bytes[o] += state[o];
+    }
+  if (copy->value == NULL)
+    return;
+  g_hash_table_iter_init (&iter, copy->value);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    bytes[LOOM_OWNER_WORKSPACE] += ((const LoomTensor *)value)->bytes;
+}
+
+void
+watched_state_memory (const WatchedState *self, gsize bytes[LOOM_N_OWNERS])
+{
+  add_memory (&self->now, bytes);
+  add_memory (&self->last, bytes);
+}

@@ -1,0 +1,204 @@
+/* Studio's own time for an edit: processor time of the main thread from the call until everything that follows from the
+ * edit is done, which is inference, checks, scene, cards, panes, title and the question whether the file differs.
+ *
+ * bench-edit NODES: first the document alone, then a whole window that is not shown, so that no frame is drawn. Each
+ * row is the median of EDITS edits, each of which is taken back; undo is not counted. With a second number, fails if a
+ * median of the window is over that many ms. */
+#include <adwaita.h>
+#include <glib/gstdio.h>
+#include <time.h>
+
+#include "tests/ui/bench-window.h"
+
+enum
+{
+  EDITS = 15,
+  COLUMNS = 50
+};
+
+/* Blocks of two linear layers, whose hidden width nothing else depends on, and a residual sum, on a grid. */
+static char *
+big_graph (guint n)
+{
+  GString *s = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                             "  <node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n"
+                             "  <node id=\"n0\" op=\"linear\" out_features=\"16\"/>\n");
+
+  for (guint i = 1; i <= n; i++)
+    switch (i % 4)
+      {
+      case 0:
+        g_string_append_printf (s, "  <node id=\"n%u\" op=\"add\"/>\n", i);
+        break;
+      case 2:
+        g_string_append_printf (s, "  <node id=\"n%u\" op=\"relu\"/>\n", i);
+        break;
+      default:
+        g_string_append_printf (s, "  <node id=\"n%u\" op=\"linear\" out_features=\"16\"/>\n", i);
+        break;
+      }
+  g_string_append (s, "  <node id=\"head\" op=\"linear\" out_features=\"2\"/>\n"
+                      "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                      "  <wire from=\"data.x\" to=\"n0\"/>\n");
+  for (guint i = 1; i <= n; i++)
+    {
+      g_string_append_printf (s, "  <wire from=\"n%u\" to=\"n%u%s\"/>\n", i - 1, i, i % 4 == 0 ? ".input" : "");
+      if (i % 4 == 0)
+        g_string_append_printf (s, "  <wire from=\"n%u\" to=\"n%u.other\"/>\n", i - 4, i);
+    }
+  g_string_append_printf (s, "  <wire from=\"n%u\" to=\"head\"/>\n", n);
+  g_string_append (s, "  <wire from=\"head\" to=\"loss.input\"/>\n"
+                      "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                      "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"32\" epochs=\"1\"/>\n"
+                      "  <layout>\n"
+                      "    <place node=\"data\" x=\"-480\" y=\"0\"/>\n");
+  for (guint i = 0; i <= n; i++)
+    g_string_append_printf (s, "    <place node=\"n%u\" x=\"%u\" y=\"%u\"/>\n", i, i % COLUMNS * 240, i / COLUMNS * 96);
+  g_string_append_printf (s,
+                          "    <place node=\"head\" x=\"0\" y=\"%u\"/>\n    <place node=\"loss\" x=\"240\" y=\"%u\"/>\n"
+                          "  </layout>\n</graph>\n",
+                          (n / COLUMNS + 2) * 96, (n / COLUMNS + 2) * 96);
+  return g_string_free (s, FALSE);
+}
+
+/* ---- the edits ------------------------------------------------------------ */
+
+static guint64
+serial_of (StudioDocument *document, const char *id)
+{
+  return loom_element_serial (loom_scope_find_node (studio_document_get_scope (document), id));
+}
+
+static void
+set_parameter (StudioDocument *document, guint64 serial)
+{
+  studio_document_set_attribute (document, serial, "out_features", "24");
+}
+
+static void
+rename_card (StudioDocument *document, guint64 serial)
+{
+  studio_document_rename (document, serial, "another_name", NULL);
+}
+
+static void
+move_card (StudioDocument *document, guint64 serial)
+{
+  studio_document_move (document, &serial, 1, 24, 12);
+}
+
+static void
+delete_wire (StudioDocument *document, guint64 serial)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+
+  studio_document_disconnect (document,
+                              scene->link[scene->item[studio_scene_find (scene, serial)].input[0].link].serial);
+}
+
+static void
+add_layer (StudioDocument *document, guint64 serial)
+{
+  studio_document_add_node (document, "relu", 1200, -400);
+}
+
+static const struct
+{
+  const char *name;
+  void (*edit) (StudioDocument *document, guint64 serial);
+} edits[] = {
+  { "set a parameter", set_parameter }, { "rename a card", rename_card }, { "move a card", move_card },
+  { "delete a wire", delete_wire },     { "add a layer", add_layer },
+};
+
+/* ---- measuring ------------------------------------------------------------ */
+
+static double
+thread_ms (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int
+compare (const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+static void
+settle_document (StudioDocument *document)
+{
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  studio_document_get_scene (document);
+}
+
+static double
+measure (StudioDocument *document, guint which, guint64 serial)
+{
+  double ms[EDITS];
+
+  for (guint i = 0; i < EDITS; i++)
+    {
+      double begin;
+
+      settle_document (document);
+      begin = thread_ms ();
+      edits[which].edit (document, serial);
+      settle_document (document);
+      ms[i] = thread_ms () - begin;
+      studio_document_undo (document);
+      settle_document (document);
+    }
+  qsort (ms, EDITS, sizeof ms[0], compare);
+  return ms[EDITS / 2];
+}
+
+int
+main (int argc, char **argv)
+{
+  const guint n = argc > 1 ? (guint)g_ascii_strtoull (argv[1], NULL, 10) : 2000;
+  const double limit = argc > 2 ? g_ascii_strtod (argv[2], NULL) : G_MAXDOUBLE;
+  g_autofree char *text = big_graph (n), *path = NULL, *id = g_strdup_printf ("n%u", n / 8 * 4 + 1);
+  g_autoptr (StudioDocument) alone = studio_document_new ();
+  g_autoptr (GError) error = NULL;
+  double document_ms[G_N_ELEMENTS (edits)], window_ms[G_N_ELEMENTS (edits)];
+  int file = g_file_open_tmp ("bench-edit-XXXXXX.xml", &path, &error), status = 0;
+  StudioWindow *window;
+
+  if (file < 0 || !g_close (file, &error) || !g_file_set_contents (path, text, -1, &error)
+      || !studio_document_open (alone, path, &error))
+    {
+      g_printerr ("%s\n", error->message);
+      return 1;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
+    document_ms[i] = measure (alone, i, serial_of (alone, id));
+  if (g_getenv ("BENCH_DOCUMENT_ONLY") != NULL)
+    {
+      for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
+        g_print ("%-18s document %7.2f ms\n", edits[i].name, document_ms[i]);
+      g_unlink (path);
+      return 0;
+    }
+  window = bench_window_open (2, (char *[]){ argv[0], path, NULL });
+  bench_run_for (1500);
+  for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
+    {
+      StudioDocument *document = studio_window_get_document (window);
+
+      window_ms[i] = measure (document, i, serial_of (document, id));
+      g_print ("%-18s document %7.2f ms   window %7.2f ms, %u nodes\n", edits[i].name, document_ms[i], window_ms[i], n);
+      status |= window_ms[i] > limit;
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+  bench_run_for (100);
+  g_unlink (path);
+  return status;
+}
