@@ -1,6 +1,6 @@
 /* `gradloom import`: converts an ONNX model to a graph and a file of weights. */
 #include "app/commands.h"
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* `gradloom new`: creates a graph for a data set, or for the weights of another program. */
 #include "app/commands.h"
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 #include <stdio.h>
 #include <string.h>

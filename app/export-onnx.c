@@ -1,6 +1,6 @@
 /* `--to onnx`: loads the weights, writes the model, and reports how each node was exported. */
 #include "app/export-target.h"
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 #include <stdio.h>
 #include <string.h>

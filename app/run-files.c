@@ -3,7 +3,7 @@
  * Each is written under another name in the same folder, and all are renamed only once all are whole. A target that is
  * no regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
 #include "app/run-private.h"
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/shared/command.h"
+#include "engine/loom-lab.h"
 
 typedef struct
 {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

@@ -1,7 +1,7 @@
 /* Programs and plans as JSON, one object a line. docs/using-models.md lists the members, on which other tools rely. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

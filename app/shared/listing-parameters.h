@@ -2,7 +2,7 @@
  * --memory, the device memory of each node. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

@@ -4,7 +4,7 @@
  * of them is a scalar, its gradients. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

@@ -1,7 +1,7 @@
 /* `gradloom plan --check`: checks plans, of one rank or of all, and prints the faults of each with its name. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

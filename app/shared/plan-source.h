@@ -2,7 +2,7 @@
  * other kernels and libraries that compute it. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

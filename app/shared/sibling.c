@@ -1,7 +1,7 @@
 /* Finds another program of Gradloom; see the header. */
 #include "app/shared/sibling.h"
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 char *
 sibling_find (const char *name, const char *const *folders, GError **error)

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

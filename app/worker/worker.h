@@ -7,7 +7,7 @@
  * up Pause. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 #include "loom-worker-bus.h"
 

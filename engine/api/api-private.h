@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/api/gradloom.h"
-#include "engine/loom.h"
+#include "engine/loom-run.h"
 
 G_BEGIN_DECLS
 

@@ -150,7 +150,7 @@ GradloomTensor *gradloom_trainer_get_weight (GradloomTrainer *trainer, const cha
 gboolean
 gradloom_trainer_set_weight (GradloomTrainer *trainer, const char *name, const GradloomTensor *value, GError **error);
 /* The value of a port, "conv1" or "split.1", or of a gradient, "grad:conv1", for a fixed batch of training samples
- * [batch, …], with the present weights. Training is not changed by it. PORT if there is none of that name. */
+ * [batch, …], with the present weights. Training is not changed by it. USAGE if there is none of that name. */
 GradloomTensor *gradloom_trainer_read (GradloomTrainer *trainer, const char *port, GError **error);
 /* Writes all weights and buffers to a safetensors file with PyTorch's names, in place of one that is there. */
 gboolean gradloom_trainer_save (GradloomTrainer *trainer, const char *path, GError **error);

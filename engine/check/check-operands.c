@@ -124,7 +124,7 @@ fill_matrices (LoomTensor *t, gboolean symmetric, GRand *rand)
 
 /* ---- integers -------------------------------------------------------------------------- */
 
-/* A position in the window of each result [N,C,P,Q] whose element is inside the image. */
+/* A position in the window of each result [N,C,P,Q] whose element is inside the image; of a loop [T,N,C,P,Q]. */
 static void
 fill_window (LoomTensor *t, const LoomPool2dTo *pool, GRand *rand)
 {
@@ -132,7 +132,7 @@ fill_window (LoomTensor *t, const LoomPool2dTo *pool, GRand *rand)
 
   for (gint64 i = 0; i < t->count; i++)
     {
-      const gint64 at[2] = { i / t->dim[3] % t->dim[2], i % t->dim[3] };
+      const gint64 *dim = t->dim + t->rank - 2, at[2] = { i / dim[1] % dim[0], i % dim[1] };
       gint64 k[2];
 
       for (int d = 0; d < 2; d++)
@@ -215,7 +215,7 @@ integer (const LoomTensor *t, gint64 i, const CheckRange *range, CheckSet set, i
 void
 check_fill (LoomTensor *t, const CheckRange *range, CheckSet set, gboolean local, int integers, GRand *rand)
 {
-  if (range->kind == CHECK_RANGE_WINDOW && t->rank == 4)
+  if (range->kind == CHECK_RANGE_WINDOW && t->rank >= 4)
     fill_window (t, range->window, rand);
   else if (range->kind == CHECK_RANGE_SYMMETRIC || range->kind == CHECK_RANGE_TRIANGULAR)
     fill_matrices (t, range->kind == CHECK_RANGE_SYMMETRIC, rand);

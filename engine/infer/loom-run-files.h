@@ -7,7 +7,7 @@
 #include "engine/core/loom-folder.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/graph/loom-graph.h"
-#include "engine/plan/loom-plan.h"
+#include "engine/plan/loom-cost-table.h"
 
 G_BEGIN_DECLS
 

@@ -4,4 +4,4 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/loom.h"
+#include "engine/loom-lab.h"

@@ -3,31 +3,21 @@
  * Planning removes dead code, folds constants, merges common subexpressions, fuses element-wise chains and epilogues,
  * chooses devices and physical layouts, inserts copies, and assigns each value its memory: a state slot, a batch
  * buffer, or an offset in one arena per device. engine/run executes plans. A plan knows programs but no graphs. This
- * header also declares the owners of memory (LoomOwner) and the kernels that run bodies. */
+ * header also declares the kernels that run bodies. */
 #pragma once
 
 #include "engine/core/loom-fault.h"
 #include "engine/plan/loom-devices.h"
 #include "engine/plan/loom-mesh.h"
+#include "engine/plan/loom-owner.h"
 #include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
 
 typedef struct _LoomPlan LoomPlan;
 
-/* The categories by which memory is listed. */
-typedef enum
-{
-  LOOM_OWNER_PARAMETERS,
-  LOOM_OWNER_GRADIENTS,
-  LOOM_OWNER_OPTIMIZER,
-  LOOM_OWNER_ACTIVATIONS,
-  LOOM_OWNER_WORKSPACE,
-  LOOM_OWNER_DATA,
-  LOOM_N_OWNERS
-} LoomOwner;
-const char *loom_owner_name (LoomOwner owner);    /* "parameters" */
-LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as parameters, scalars as workspace */
+/* Running statistics count as parameters, scalars as workspace. */
+LoomOwner loom_owner_of_slot (LoomSlotKind kind);
 
 /* Receives each call for which a device has several options: the call with plain layouts, its attributes as text, and
  * the options. All arguments are valid only during the call. */

@@ -535,6 +535,25 @@ fix_result_layouts (PlanGraph *g)
     }
 }
 
+/* Of a body, whose results a loop or a branch copies as bytes, every output is plain; executors convert other plans'
+ * outputs. */
+static void
+make_outputs_plain (PlanGraph *g)
+{
+  for (guint o = 0; o < g->output_value->len; o++)
+    {
+      const guint v = g_array_index (g->output_value, guint, o);
+      guint plain;
+
+      if (graph_value (g, v)->desc.layout == LOOM_LAYOUT_PLAIN)
+        continue;
+      plain = in_layout (g, NULL, layout_of (g, v), LOOM_LAYOUT_PLAIN);
+      graph_value (g, v)->is_output = FALSE;
+      graph_value (g, plain)->is_output = TRUE;
+      g_array_index (g->output_value, guint, o) = plain;
+    }
+}
+
 /* ---- the pass ---------------------------------------------------------------------- */
 
 static void
@@ -590,4 +609,6 @@ pass_choose_layouts (PlanGraph *g)
       apply (g, &g_array_index (nodes, Node, k));
     }
   fix_result_layouts (g);
+  if (g->options.resident_inputs)
+    make_outputs_plain (g);
 }

@@ -190,13 +190,18 @@ set_per_stage (Pipeline *self, guint i)
 }
 
 /* Finds the stage of an instruction of a pass. If its node has no stage, it is the stage of its last operand in the
- * forward pass, and of its first operand in the backward pass. */
+ * forward pass, and of its first operand in the backward pass.
+ *
+ * Cotangents never return to a later stage, whose backward pass would wait for one while the earlier stage's waits for
+ * that pass. So what reads a cotangent of an earlier stage is computed there, as the sum of the cotangents of a value
+ * that a loss reads in two types. */
 static gboolean
 stage_of_pass (Pipeline *self, guint i, GError **error)
 {
   const LoomInstr *instr = loom_program_instr (self->p, i);
   gboolean forward = instr->region == LOOM_REGION_FORWARD;
   int stage = loom_stages_get (self->options->stages, instr->origin), follows = PIPELINE_EVERYWHERE;
+  int earliest = G_MAXINT;
 
   for (guint k = 0; k < instr->n_in; k++)
     {
@@ -210,6 +215,8 @@ stage_of_pass (Pipeline *self, guint i, GError **error)
       owner = self->owner[instr->in[k]];
       if (owner == PIPELINE_EVERYWHERE)
         continue;
+      if (!forward && s < 0 && pipeline_producer_of (self, instr->in[k])->region == LOOM_REGION_BACKWARD)
+        earliest = MIN (earliest, owner);
       follows = follows == PIPELINE_EVERYWHERE ? owner : forward ? MAX (follows, owner) : MIN (follows, owner);
       if (forward && stage >= 0 && owner > stage && s < 0)
         return pipeline_fault (
@@ -222,7 +229,10 @@ stage_of_pass (Pipeline *self, guint i, GError **error)
       set_per_stage (self, i);
       return TRUE;
     }
-  self->stage[i] = follows == PIPELINE_EVERYWHERE ? PIPELINE_EVERYWHERE : stage >= 0 ? stage : follows;
+  if (follows == PIPELINE_EVERYWHERE)
+    self->stage[i] = PIPELINE_EVERYWHERE;
+  else
+    self->stage[i] = stage >= 0 ? MIN (stage, earliest) : follows;
   for (guint o = 0; o < instr->n_out; o++)
     if (instr->out[o] != 0)
       self->owner[instr->out[o]] = self->stage[i];

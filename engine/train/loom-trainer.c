@@ -50,7 +50,7 @@ report_note (const char *note, gpointer data)
 void
 loom_trainer_set_last_step (LoomTrainer *t, gint64 step)
 {
-  t->max_steps = step;
+  t->data.max_steps = step;
 }
 
 void

@@ -1,6 +1,6 @@
 /* Where the time of a step goes: its batch, the computation, and the rest between two steps.
  *
- * The clock is read some times a step if steps are long. Short ones would pay for that, so that after the first ones
+ * The clock is read four times a step if steps are long. Short ones would pay for that, so that after the first ones
  * every 16th is measured. The very first is left out: it makes the plan and the first batch. */
 #pragma once
 
@@ -18,8 +18,7 @@ typedef struct
 
 /* A step begins: the one after `step` steps of the run. */
 void step_timings_begin (StepTimings *self, gint64 step, gboolean is_long);
-/* Adds the time since the last mark to data or compute, or with kind NULL leaves it out of the step. What is in neither
- * is the rest. */
+/* Adds the time since the last mark to data or compute. What is in neither is the rest. */
 void step_timings_mark (StepTimings *self, gint64 *kind);
 void step_timings_end (StepTimings *self);
 /* Means so far, threads apart. */

@@ -40,18 +40,11 @@ train_data_validation (const TrainData *data)
   return LOOM_N_SPLITS;
 }
 
-LoomSplit
-train_data_watched (const TrainData *data)
-{
-  LoomSplit split = train_data_validation (data);
-
-  return split == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : split;
-}
-
 GPtrArray *
 train_data_sample (const TrainData *data, gint64 n, GError **error)
 {
-  const LoomSplit split = train_data_watched (data);
+  const LoomSplit evaluated = train_data_validation (data);
+  const LoomSplit split = evaluated == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : evaluated;
 
   n = MIN (n, loom_dataset_count (data->dataset, split));
   g_autofree gint64 *indices = g_new (gint64, n);

@@ -176,10 +176,10 @@ report (TrainingLoop *self, const QueuedRun *run)
 {
   if (run->plan != NULL && self->plans->update != NULL)
     return;
-  step_timings_mark (self->timings, NULL);
-  step_log_report (self->log, self->log->progress->step, run->loss, run->lr, run->grad_norm);
   /* An observer may slow the run down on purpose. */
-  step_timings_mark (self->timings, NULL);
+  if (queue_depth (self) == 0)
+    step_timings_end (self->timings);
+  step_log_report (self->log, self->log->progress->step, run->loss, run->lr, run->grad_norm);
 }
 
 /* ---- queueing --------------------------------------------------------- */
@@ -254,12 +254,13 @@ queue (TrainingLoop *self, QueuedRun *run, GError **error)
   run->number = loom_exec_step_number (run->exec);
   if (!ok)
     return fail (self, run, cause, error);
-  step_timings_mark (self->timings, &self->timings->compute);
+  if (self->batches->prefetches)
+    step_timings_mark (self->timings, &self->timings->compute);
   before = self->queued;
   self->queued = *run;
   if (before.exec != NULL && (!loom_exec_select_step (before.exec, before.number) || !read_run (self, &before, error)))
     return FALSE;
-  if (run->plan != NULL && !self->trace->active)
+  if (run->plan != NULL && !self->trace->active && self->batches->prefetches)
     {
       batch_queue_fetch (self->batches, run->plan);
       step_timings_mark (self->timings, &self->timings->data);
@@ -278,8 +279,9 @@ queue_batch (TrainingLoop *self, QueuedRun *run, double all, GError **error)
 
   run->batch = batch_queue_next (self->batches, &cause);
   /* The run queued before is a part of the training, whatever comes after it. Another plan may need a larger arena. */
-  if ((run->batch == NULL || !step_plans_has (self->plans, run->batch->n)
-       || (before != NULL && before->step->batch != run->batch->n))
+  if (training_loop_ahead (self) > 0
+      && (run->batch == NULL || !step_plans_has (self->plans, run->batch->n)
+          || (before != NULL && before->step->batch != run->batch->n))
       && !drain (self, error))
     {
       g_clear_error (&cause);

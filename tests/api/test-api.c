@@ -249,7 +249,7 @@ test_tensors (void)
   g_assert_error (error, GRADLOOM_ERROR, GRADLOOM_ERROR_SHAPE);
   g_clear_error (&error);
   g_assert_null (gradloom_trainer_read (trainer, "nothing", &error));
-  g_assert_error (error, GRADLOOM_ERROR, GRADLOOM_ERROR_PORT);
+  g_assert_error (error, GRADLOOM_ERROR, GRADLOOM_ERROR_USAGE);
 }
 
 static void

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "engine/program/loom-optimizer.h"
 
 static void

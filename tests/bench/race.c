@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "engine/interop/loom-npy.h"
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "engine/train/loom-step.h"
 
 typedef struct

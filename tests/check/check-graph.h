@@ -2,7 +2,7 @@
  * <train> what nothing reads, with its gradients. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 
 typedef enum
 {

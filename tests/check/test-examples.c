@@ -85,6 +85,36 @@ test_two_groups (void)
   g_unsetenv ("GRADLOOM_COMM_LANE");
 }
 
+/* The loss, in the second stage, reads the first stage's result in f16 and in f32: the sum of both cotangents is of the
+ * first stage, which has the conversion. Otherwise each stage would wait for the other. */
+static void
+test_two_types (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "two-types.xml", NULL);
+
+  g_assert_true (check (path, "--check --ranks 2"));
+}
+
+/* The positions of the largest elements, which a loop keeps for its gradient, are inside the image at each step. */
+static void
+test_pool_in_loop (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "pool-in-loop.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
+/* A branch keeps its activation for the gradient in plain layout, also if the convolution makes it in NHWC. */
+static void
+test_conv_in_branch (void)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "check", "conv-in-branch.xml", NULL);
+
+  g_assert_true (check (path, "--check"));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -97,5 +127,8 @@ TEST_FILE (argc, argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_way);
     }
   g_test_add_func ("/check/examples/two-groups", test_two_groups);
+  g_test_add_func ("/check/examples/two-types", test_two_types);
+  g_test_add_func ("/check/examples/pool-in-loop", test_pool_in_loop);
+  g_test_add_func ("/check/examples/conv-in-branch", test_conv_in_branch);
   return g_test_run ();
 }

@@ -124,7 +124,8 @@ static void
 test_alike (void)
 {
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
-  g_autoptr (LoomProgram) program = wrong_programs_two_layers (LAYER_RIGHT);
+  const WrongProgram *layers = &wrong_programs[n_wrong_programs - 1];
+  g_autoptr (LoomProgram) program = layers->program (FALSE);
   g_autoptr (LoomPlan) plan = loom_plan_new (program, devices, NULL, NULL);
   g_autoptr (LoomCheckReport) report = check (plan, 0);
 

@@ -201,8 +201,18 @@ loop (gboolean wrong)
   return ending_with (p, out[1]);
 }
 
-LoomProgram *
-wrong_programs_two_layers (LayerDetail wrong)
+/* Details of the second of two layers that are alike otherwise, so that evaluating the first would not show them. */
+typedef enum
+{
+  LAYER_RIGHT,
+  LAYER_FUNCTION,
+  LAYER_CONSTANT,
+  LAYER_OPERAND,
+  LAYER_STREAM,
+} LayerDetail;
+
+static LoomProgram *
+two_layers (LayerDetail wrong)
 {
   LoomProgram *p = loom_program_new ();
   LoomValue x = input (p, "x", 2, 5, 7), by[2] = { input (p, "a", 2, 5, 7), input (p, "b", 2, 5, 7) };
@@ -230,25 +240,25 @@ wrong_programs_two_layers (LayerDetail wrong)
 static LoomProgram *
 layer_function (gboolean wrong)
 {
-  return wrong_programs_two_layers (wrong ? LAYER_FUNCTION : LAYER_RIGHT);
+  return two_layers (wrong ? LAYER_FUNCTION : LAYER_RIGHT);
 }
 
 static LoomProgram *
 layer_constant (gboolean wrong)
 {
-  return wrong_programs_two_layers (wrong ? LAYER_CONSTANT : LAYER_RIGHT);
+  return two_layers (wrong ? LAYER_CONSTANT : LAYER_RIGHT);
 }
 
 static LoomProgram *
 layer_operand (gboolean wrong)
 {
-  return wrong_programs_two_layers (wrong ? LAYER_OPERAND : LAYER_RIGHT);
+  return two_layers (wrong ? LAYER_OPERAND : LAYER_RIGHT);
 }
 
 static LoomProgram *
 layer_stream (gboolean wrong)
 {
-  return wrong_programs_two_layers (wrong ? LAYER_STREAM : LAYER_RIGHT);
+  return two_layers (wrong ? LAYER_STREAM : LAYER_RIGHT);
 }
 
 const WrongProgram wrong_programs[] = {

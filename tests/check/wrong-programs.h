@@ -13,15 +13,3 @@ typedef struct
 
 extern const WrongProgram wrong_programs[];
 extern const guint n_wrong_programs;
-
-/* Details of the second of two layers that are alike otherwise, so that evaluating the first would not show them. */
-typedef enum
-{
-  LAYER_RIGHT,
-  LAYER_FUNCTION,
-  LAYER_CONSTANT,
-  LAYER_OPERAND,
-  LAYER_STREAM,
-} LayerDetail;
-
-LoomProgram *wrong_programs_two_layers (LayerDetail wrong);

@@ -1,7 +1,7 @@
 /* Shared by the tests of the command line: calling it, and arrays in files. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 
 typedef struct
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/dist/loom-dist.h"
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/test-program.h"
 
 #define RANKS 3

@@ -20,7 +20,7 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
   <wire from="fc" to="act"/>
   <wire from="act" to="loss.input"/>
   <wire from="data.y" to="loss.target"/>
-  <train loss="loss" optimizer="adam" lr="0.01" epochs="10000000"/>
+  <train loss="loss" optimizer="adam" lr="0.01" epochs="200000"/>
 </graph>
 """
 

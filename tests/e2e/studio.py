@@ -119,7 +119,7 @@ def lesson(name, endless=False):
     """The text of a lesson's graph; endless: its run does not end before a script does, however slow the machine is."""
     with open(os.path.join(SOURCE, "graphs", "lessons", name + ".xml"), encoding="utf-8") as f:
         text = f.read()
-    return re.sub(r'epochs="\d+"', 'epochs="10000000"', text) if endless else text
+    return re.sub(r'epochs="\d+"', 'epochs="200000"', text) if endless else text
 
 
 class Studio:

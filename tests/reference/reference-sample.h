@@ -1,7 +1,7 @@
 /* One stored sample of an operator: what PyTorch computed for it, run again here. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 
 #include <json-glib/json-glib.h>
 

@@ -4,7 +4,7 @@
  * thousand honest samples would pass (Kolmogorov and Smirnov), and four standard errors for mean and deviation. A
  * weight depends on the seed and on its own name alone: neither the rest of the graph nor the order of nodes changes
  * it. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/test-program.h"
 
 #include <math.h>

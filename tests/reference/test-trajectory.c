@@ -4,7 +4,7 @@
  * (or GRADLOOM_TEST_DEVICE) in f32: losses of every step, learning rates where there is a schedule, and where they are
  * stored the weights and all of the optimiser's states at the end. */
 #include "tests/exec/test-device.h"
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 

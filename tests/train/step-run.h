@@ -1,7 +1,7 @@
 /* Steps of a graph with its <train>, planned and run on one device: losses, the state behind the last one, memory. */
 #pragma once
 
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Settings of a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
  */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "engine/train/trainer-private.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"

@@ -1,5 +1,5 @@
 /* Nets that write: beam search against all that could be written, and the likeliest token each time. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "engine/data/loom-vocabulary.h"
 #include "engine/interop/loom-safetensors.h"
 #include "tests/scratch.h"

@@ -1,5 +1,5 @@
 /* The last batch of an epoch where it is short, and norms that would see one value per channel. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 

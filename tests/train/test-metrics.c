@@ -1,6 +1,6 @@
 /* Metrics against their definitions: each over batches of unequal size, beside a plain count over all samples at once,
  * and beside numbers worked out by hand. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "engine/program/loom-prim.h"
 #include "tests/test-program.h"
 

@@ -1,5 +1,5 @@
 /* Events inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 

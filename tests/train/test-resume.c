@@ -1,5 +1,5 @@
 /* Resumed runs: what they may change and refuse, and damaged folders. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"

@@ -1,7 +1,7 @@
 /* A parameter server and the ranks that it serves, as threads: with staleness 0 the bits of synchronous training; with
  * more, no rank is further ahead than it may be, every push says what it knew nothing of, and a run goes on from where
  * it was ended. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 

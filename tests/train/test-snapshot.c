@@ -1,5 +1,5 @@
 /* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 

@@ -1,6 +1,6 @@
 /* Truncated backpropagation with a state that is carried from window to window, and numbers that move while a net is
  * trained. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "engine/train/loom-step.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"

@@ -4,7 +4,7 @@
  * while a hundred steps pass between two looks of an observer. A call is charged to oneDNN or to the OpenMP runtime
  * when one of them is on the stack, because what a library does inside one execute() is its own; all others are ours.
  * Ours must be none at all, and the libraries' are bounded so that a primitive made anew in each step would show. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -1,6 +1,6 @@
 /* Which picture the data of a graph have: of every graph that comes with the program, and of those that have none. And
  * what a trainer answers while it is one: the same as a predictor of the same weights. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 

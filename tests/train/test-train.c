@@ -2,7 +2,7 @@
  *
  * The graphs are small and their data generated, so that a whole run takes milliseconds; where a run has to be killed
  * it is the command line's process. */
-#include "engine/loom.h"
+#include "engine/loom-lab.h"
 #include "tests/exec/test-device.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"

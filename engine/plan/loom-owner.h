@@ -1,0 +1,22 @@
+/* The categories by which memory is listed: of plans, runs and their events. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_OWNER_PARAMETERS,
+  LOOM_OWNER_GRADIENTS,
+  LOOM_OWNER_OPTIMIZER,
+  LOOM_OWNER_ACTIVATIONS,
+  LOOM_OWNER_WORKSPACE,
+  LOOM_OWNER_DATA,
+  LOOM_N_OWNERS
+} LoomOwner;
+
+/* "parameters", the name in events and listings. */
+const char *loom_owner_name (LoomOwner owner);
+
+G_END_DECLS
