@@ -9,13 +9,17 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/op-list.h"
 
-#define DECLARE(name) extern const LoomOp loom_op_##name;
+#define DECLARE(name, file) extern const LoomOp loom_op_##name;
 LOOM_OPS (DECLARE)
 #undef DECLARE
 
-#define ENTRY(name) &loom_op_##name,
+#define ENTRY(name, file) &loom_op_##name,
 static const LoomOp *const all[] = { LOOM_OPS (ENTRY) NULL };
 #undef ENTRY
+
+#define FILE_OF(name, file) "engine/ops/op-" #file ".c",
+static const char *const file_of[] = { LOOM_OPS (FILE_OF) };
+#undef FILE_OF
 
 const LoomOp *const *
 loom_ops (void)
@@ -47,6 +51,16 @@ loom_op_of (const LoomElement *node)
   if (node == NULL || loom_element_tag (node) != LOOM_TAG_NODE || loom_element_get (node, "module") != NULL)
     return NULL;
   return loom_op (loom_element_get (node, "op"));
+}
+
+char *
+loom_op_source_file (const LoomOp *op)
+{
+  guint i = 0;
+
+  while (all[i] != op)
+    i++;
+  return g_strdup (file_of[i]);
 }
 
 gboolean

@@ -279,7 +279,7 @@ char *loom_ops_markdown (void);
 char *loom_op_help (const LoomOp *op); /* for `gradloom ops NAME` */
 /* "int, required, at least 1": type, default, range and choices of a parameter. */
 char *loom_param_facts (const LoomParamSpec *param);
-char *loom_op_source_file (const LoomOp *op); /* "engine/ops/op-linear.c" */
+char *loom_op_source_file (const LoomOp *op); /* "engine/ops/op-linear.c"; of an operator in the table */
 
 /* ---- examples (transfer full) ------------------------------------------ */
 

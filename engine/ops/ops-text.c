@@ -48,12 +48,6 @@ loom_param_facts (const LoomParamSpec *param)
   return g_string_free (out, FALSE);
 }
 
-char *
-loom_op_source_file (const LoomOp *op)
-{
-  return g_strdup_printf ("engine/ops/op-%s.c", op->name);
-}
-
 /* ---- JSON ---------------------------------------------------------------- */
 
 static void

@@ -210,8 +210,8 @@ let_pass (StudioRun *run, double seconds)
 {
   gint64 us = (gint64)(seconds * G_USEC_PER_SEC);
   run->step_at -= us;
-  run->stop_asked -= run->stop_asked != 0 ? us : 0;
-  run->pause_asked -= run->pause_asked != 0 ? us : 0;
+  run->stop_requested -= run->stop_requested != 0 ? us : 0;
+  run->pause_wanted -= run->pause_wanted != 0 ? us : 0;
 }
 
 static void
@@ -237,10 +237,10 @@ test_delay (void)
   check_delay (run, NULL);
   let_pass (run, 7);
   check_delay (run, "no step for 12 s: a rank may hang");
-  run->pause_asked = g_get_monotonic_time ();
+  run->pause_wanted = g_get_monotonic_time ();
   let_pass (run, 1);
   check_delay (run, "no step for 13 s: a rank may hang · Pause waits for the step to end");
-  run->stop_asked = g_get_monotonic_time ();
+  run->stop_requested = g_get_monotonic_time ();
   let_pass (run, 3);
   check_delay (
       run,
@@ -267,7 +267,7 @@ test_delay (void)
   check_delay (run, "no step for 60 s: a rank may hang");
   /* A Stop that is only slow ends nothing by force for a while. */
   feed (run, 501, 501, 0.7);
-  run->stop_asked = g_get_monotonic_time ();
+  run->stop_requested = g_get_monotonic_time ();
   let_pass (run, 3);
   check_delay (run, "Stop waits for the step and its checkpoint");
   g_assert_false (studio_run_may_force (run));

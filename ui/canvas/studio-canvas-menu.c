@@ -246,7 +246,7 @@ static const Entry card_entries[] = {
   { N_ ("Group Into a Module"), "canvas.group", "<Control>g" },
   { N_ ("Ungroup"), "canvas.ungroup", "<Control><Shift>g", is_plain_module },
   { N_ ("Run Over a Sequence"), "canvas.loop", NULL, is_plain_module },
-  { N_ ("Run Along Trees"), "canvas.recurse", NULL, is_plain_module },
+  { N_ ("Run Along Trees"), "canvas.trees", NULL, is_plain_module },
   { N_ ("Choose Among Modules"), "canvas.choose", NULL, is_plain_module },
   { N_ ("Run Once"), "canvas.loop", NULL, is_loop },
   { N_ ("Save to My Library"), "canvas.save-to-library", NULL, is_module },

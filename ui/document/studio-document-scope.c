@@ -315,11 +315,11 @@ studio_document_set_run_fault (StudioDocument *self, const char *code, const cha
 guint
 studio_document_run_changes (StudioDocument *self)
 {
-  return self->run ! = NULL ? run_version_n_changes (self->run, studio_document_hash (self), self->log) : 0;
+  return self->run != NULL ? run_version_n_changes (self->run, studio_document_hash (self), self->log) : 0;
 }
 
 gboolean
 studio_document_run_has (StudioDocument *self, const char *path)
 {
-  return self->run ! = NULL && run_version_has (self->run, self->graph, path);
+  return self->run != NULL && run_version_has (self->run, self->graph, path);
 }

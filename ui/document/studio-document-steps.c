@@ -183,7 +183,7 @@ step_over (StudioDocument *self, guint64 (*step) (UndoLog *log), guint n)
       g_autofree char *before = compares ? g_strdup (studio_document_hash (self)) : NULL;
       const guint64 id = step (self->log);
 
-      commit (self, step = = undo_log_undo ? undo_log_redo_name (self->log) : undo_log_undo_name (self->log));
+      commit (self, step == undo_log_undo ? undo_log_redo_name (self->log) : undo_log_undo_name (self->log));
       g_clear_pointer (&self->hash, g_free);
       if (compares)
         note_meaning (self, id, before);
