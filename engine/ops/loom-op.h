@@ -178,7 +178,7 @@ struct _LoomOp
   const char *name;  /* "linear" */
   const char *title; /* "Linear" */
   LoomCategory category;
-  const char *icon; /* symbolic icon in data/icons: "loom-linear-symbolic" */
+  const char *icon;     /* symbolic icon in data/icons: "loom-linear-symbolic" */
   const char *synonyms; /* words of the lecture, other libraries and papers, separated by spaces; or NULL */
   LoomOpRole role;
   const char *metric;                   /* of a loss: the metric that a new training shows with it; NULL for none */
@@ -339,9 +339,9 @@ typedef struct
   const char *name;
   LoomShape shape;
   LoomInit init;
-  gboolean is_buffer; /* not trained */
-  LoomDType dtype;    /* LOOM_F32 means the program's float; num_batches_tracked is i64 */
-  gboolean bare_name; /* for op="parameter": the tensor has the name of the path */
+  gboolean is_buffer;            /* not trained */
+  LoomDType dtype;               /* LOOM_F32 means the program's float; num_batches_tracked is i64 */
+  gboolean bare_name;            /* for op="parameter": the tensor has the name of the path */
   const LoomWeightSplit *splits; /* static; NULL: every rank has the whole weight, whatever the split of the node */
 } LoomWeightSpec;
 void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
@@ -364,7 +364,7 @@ LoomProgram *loom_lower_program (LoomLower *ctx);
 /* The same node with every symbol bound: parameters and types. */
 const LoomInfer *loom_lower_infer (const LoomLower *ctx);
 gboolean loom_lower_is_training (const LoomLower *ctx);
-gboolean loom_lower_is_direct (const LoomLower *ctx);   /* <train algorithm="direct"> */
+gboolean loom_lower_is_direct (const LoomLower *ctx); /* <train algorithm="direct"> */
 /* Whether the backward pass recomputes the results. A plan pass does this, except in the body of a loop, where the
  * operator must. */
 gboolean loom_lower_is_recomputed (const LoomLower *ctx);

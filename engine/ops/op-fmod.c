@@ -7,7 +7,8 @@ const LoomOp loom_op_fmod = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-remainder-symbolic",
   .doc = "Computes the remainder of a division, with the sign of the first operand.",
-  .details = "Like % in C: the result for −7 and 3 is −1, that of remainder is 2. For integers a divisor of 0 is an error.",
+  .details
+  = "Like % in C: the result for −7 and 3 is −1, that of remainder is 2. For integers a divisor of 0 is an error.",
   .formula = "y = a − b · trunc(a / b)",
   .reference = "torch.fmod",
   .inputs = loom_op_port_operands,

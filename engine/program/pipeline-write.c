@@ -221,7 +221,8 @@ ensure_made (Pipeline *self, LoomValue v, int m)
       return;
     }
   if (!pipeline_is_here (self, self->owner[v]))
-    g_error ("stage %d: %s was not received from stage %d", self->options->stage, pipeline_name_of (instr), self->owner[v]);
+    g_error ("stage %d: %s was not received from stage %d", self->options->stage, pipeline_name_of (instr),
+             self->owner[v]);
   write_divided (self, i, m);
 }
 

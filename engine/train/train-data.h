@@ -30,8 +30,8 @@ gint64 train_data_last_step (const TrainData *data);
 double train_data_step_samples (const TrainData *data, const LoomTrainSpec *spec, gint64 batch);
 /* The split that evaluation uses: val, else test; LOOM_N_SPLITS if the data have neither. */
 LoomSplit train_data_validation (const TrainData *data);
-/* The first n samples that observers see, in file order: those of evaluation, else of training. An array of LoomTensor, one
- * a port. */
+/* The first n samples that observers see, in file order: those of evaluation, else of training. An array of LoomTensor,
+ * one a port. */
 GPtrArray *train_data_sample (const TrainData *data, gint64 n, GError **error);
 /* The words of the first of those samples, at a port of the data set with integers [B, T]: UTF-8, u8, each ended by a
  * 0; numbers if the data set has no names, nothing for a target that does not count. PORT for other ports. */

@@ -58,14 +58,17 @@ test_refused (void)
     const char *train; /* what of it train says; NULL: it trains */
   } cases[] = {
     { NET ("", " device=\"gpu\"", "") TRAIN (""),
-      "g.xml: line 3: node fc, device: “gpu” is not a device. The devices of this machine are cpu", "“gpu” is not a device" },
+      "g.xml: line 3: node fc, device: “gpu” is not a device. The devices of this machine are cpu",
+      "“gpu” is not a device" },
     { NET ("", "", " device=\"cpu:9\"") TRAIN (""),
-      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. The devices of this machine are "
+      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. The devices of this "
+      "machine are "
       "cpu, cpu:1, ref, ref:1",
       "There is no device cpu:9" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
       "g.xml: line 4: node act, device: Expected all tensors to be on the same device, but found at least two "
-      "devices, cpu and cpu:1! The value of node fc is on cpu and is needed on cpu:1. Set the same device on both nodes",
+      "devices, cpu and cpu:1! The value of node fc is on cpu and is needed on cpu:1. Set the same device on both "
+      "nodes",
       "Expected all tensors to be on the same device, but found at least two devices, cpu and cpu:1! The value" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
       "node fc, device: Expected all tensors to be on the same device, but found at least two devices, cpu:1 and cpu! "
@@ -127,8 +130,8 @@ test_names (void)
   };
   g_auto (CliResult) devices = cli ("devices", NULL);
   gboolean has_card = strstr (devices.out, "cuda:0") != NULL;
-  g_autofree char *says
-      = g_strdup_printf ("--device: “gpu” is not a device. The devices of this machine are cpu, ref%s", has_card ? ", cuda:0" : ".\n");
+  g_autofree char *says = g_strdup_printf (
+      "--device: “gpu” is not a device. The devices of this machine are cpu, ref%s", has_card ? ", cuda:0" : ".\n");
 
   cli_write ("g.xml", NET ("", "", "") TRAIN (""));
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
@@ -145,10 +148,11 @@ test_names (void)
         g_error ("%s: status %d: %s", words[i][0], r.status, r.err);
     }
   cli_expect (2, "“cpu:” is not a device", "train", "g.xml", "--device", "cpu:");
-  cli_expect (3, "There is no device cpu:1: this machine has 1 of that kind. The devices of this machine are cpu, ref", "train",
-              "g.xml", "--device", "cpu:1");
+  cli_expect (3, "There is no device cpu:1: this machine has 1 of that kind. The devices of this machine are cpu, ref",
+              "train", "g.xml", "--device", "cpu:1");
   cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"gpu\""));
-  cli_expect (1, "g.xml: line 12: device: <train>: “gpu” is not a device. The devices of this machine are", "train", "g.xml");
+  cli_expect (1, "g.xml: line 12: device: <train>: “gpu” is not a device. The devices of this machine are", "train",
+              "g.xml");
   /* CUDA's own words for no driver at all. */
   g_assert_null (strstr (devices.out, "insufficient"));
 }

@@ -9,7 +9,8 @@
 static const char *const GRAPH = TRAIN_TEST_SPIRALS (
     "", "16") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
 
-static const char *const ports[] = { "act", "scores", "grad:hidden.weight", "loss", "data.x", "grad:scores.bias", "grad:act", "grad:scores" };
+static const char *const ports[]
+    = { "act", "scores", "grad:hidden.weight", "loss", "data.x", "grad:scores.bias", "grad:act", "grad:scores" };
 
 static LoomTensor *
 look (LoomTrainer *trainer, const char *port)
@@ -31,7 +32,8 @@ assert_near (const char *port, const LoomTensor *a, const LoomTensor *b)
       g_error ("%s[%d] is %g alone and %g beside others", port, (int)k, loom_tensor_get (a, k), loom_tensor_get (b, k));
 }
 
-/* A port inside the graph has a gradient as a weight has: summed over the samples, that of the scores is their bias's. */
+/* A port inside the graph has a gradient as a weight has: summed over the samples, that of the scores is their bias's.
+ */
 static void
 test_gradient_of_port (void)
 {

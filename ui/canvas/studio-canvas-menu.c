@@ -201,7 +201,7 @@ struct _Entry
 {
   const char *label, *action, *accel;
   gboolean (*when) (StudioCanvas *self);
-  const Entry *inner; /* of a submenu, which has no action */
+  const Entry *inner;                       /* of a submenu, which has no action */
   GMenuModel *(*fill) (StudioCanvas *self); /* of one whose entries the card decides */
 };
 

@@ -35,14 +35,14 @@ struct _StudioCanvas
     gboolean keeps, keeps_part;
   } flight;
   gboolean presentation;
-  gboolean right_angles;               /* of wires */
-  StudioShapes shapes;                 /* how they are written on wires */
-  gboolean types_legend;               /* shown at the lower left */
-  char **devices;                      /* of this machine; NULL: not known yet */
-  gboolean bare;                       /* no dots */
-  GHashTable *stages; /* as studio_scene_set_stages() takes them; NULL: nodes name them, or there are none */
-  GHashTable *times;                   /* path → double *, seconds; NULL where nothing was measured */
-  char *numbers, *numbers_path;        /* below the formula in the tooltip of the card with this path; NULL: none */
+  gboolean right_angles;        /* of wires */
+  StudioShapes shapes;          /* how they are written on wires */
+  gboolean types_legend;        /* shown at the lower left */
+  char **devices;               /* of this machine; NULL: not known yet */
+  gboolean bare;                /* no dots */
+  GHashTable *stages;           /* as studio_scene_set_stages() takes them; NULL: nodes name them, or there are none */
+  GHashTable *times;            /* path → double *, seconds; NULL where nothing was measured */
+  char *numbers, *numbers_path; /* below the formula in the tooltip of the card with this path; NULL: none */
   StudioMeasure measure, last_measure; /* of the costs on cards; what the key brings back */
   StudioComparison *comparison;        /* NULL: with nothing */
   char **spotlight;                    /* ids of the cards that are not dimmed; NULL: none is */
@@ -75,12 +75,12 @@ struct _StudioCanvas
   guint refused_item, refused_port;
   StudioLanding *landing; /* of what is being dragged; NULL: nothing */
   gboolean space_held;
-  double drag_x, drag_y; /* where a drag's pointer is, in pixels */
+  double drag_x, drag_y;   /* where a drag's pointer is, in pixels */
   gboolean awaits_release; /* GTK has cancelled a drag whose release is still in the queue */
   gboolean has_press;      /* a press that the next one may make a double click */
   guint32 press_time;      /* ms, of the display */
   double press_x, press_y;
-  guint pan_tick;        /* while it is at the canvas's edge */
+  guint pan_tick; /* while it is at the canvas's edge */
   gint64 pan_time;
   double pointer_x, pointer_y;
   guint hover; /* item */

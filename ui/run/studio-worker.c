@@ -357,7 +357,8 @@ give_up (GTask *task, const char *sentence)
   self->asked_to_end = TRUE;
   end_by_force (self);
   if (self->diagnosis.explains != NULL)
-    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s Its last message: %s"), sentence, self->diagnosis.explains);
+    g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, _ ("%s Its last message: %s"), sentence,
+                             self->diagnosis.explains);
   else
     g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s", sentence);
 }

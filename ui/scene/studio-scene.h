@@ -69,22 +69,22 @@ typedef struct
   gboolean is_placed;         /* has a position in the file; else x and y come from studio_layout_fill() */
   double hanging;             /* height of its pins: below it, or at its side if it runs down */
   char *summary;
-  LoomCost costs;   /* of all nodes of the card */
-  double seconds;   /* measured time; 0: unknown */
-  double cost;      /* fraction of the whole net's operations, 0 … 1 */
-  char *title;      /* the displayed name: the node's title, else its id */
-  gboolean folded;  /* shows only its title */
-  gboolean frozen;  /* its weights are not trained */
-  gboolean muted;   /* not computed */
-  char *badge;      /* the device, if it is not the run's; else NULL */
+  LoomCost costs;             /* of all nodes of the card */
+  double seconds;             /* measured time; 0: unknown */
+  double cost;                /* fraction of the whole net's operations, 0 … 1 */
+  char *title;                /* the displayed name: the node's title, else its id */
+  gboolean folded;            /* shows only its title */
+  gboolean frozen;            /* its weights are not trained */
+  gboolean muted;             /* not computed */
+  char *badge;                /* the device, if it is not the run's; else NULL */
   gboolean is_device_missing; /* the device is not on this machine */
-  guint tint;       /* 1 + the number of its stage or, without stages, device, for its colour; 0: none */
-  char *mark;       /* that number, or "0–1" for several stages; NULL */
-  gboolean in_stage; /* in stages first_stage to last_stage */
+  guint tint;                 /* 1 + the number of its stage or, without stages, device, for its colour; 0: none */
+  char *mark;                 /* that number, or "0–1" for several stages; NULL */
+  gboolean in_stage;          /* in stages first_stage to last_stage */
   int first_stage, last_stage;
-  char *split;      /* how ranks shard its weights: "column"; NULL: not sharded */
-  char *repeat;     /* "×4" or NULL */
-  guint order;      /* index in topological order; G_MAXUINT: unknown */
+  char *split;  /* how ranks shard its weights: "column"; NULL: not sharded */
+  char *repeat; /* "×4" or NULL */
+  guint order;  /* index in topological order; G_MAXUINT: unknown */
   guint n_inputs, n_outputs;
   guint n_offered; /* inputs, then weights that a wire can replace; shown while a wire is drawn */
   StudioPort *input, *output;
@@ -158,8 +158,8 @@ typedef struct
   double seconds;               /* of the whole net, if measured */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
   GHashTable *by_id;            /* id of a node → index + 1 of its card, or of its collapsed frame's */
-  char *path;           /* of the scope from the root, "block.0"; "" */
-  StudioRoutes *routes; /* of the wires, cached */
+  char *path;                   /* of the scope from the root, "block.0"; "" */
+  StudioRoutes *routes;         /* of the wires, cached */
 } StudioScene;
 
 /* The label of the quick-fix button for a fault of the node with this serial (transfer full); NULL: no fix. */
