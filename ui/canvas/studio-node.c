@@ -468,7 +468,7 @@ studio_node_refresh (StudioNode *self, gboolean texts)
 static guint
 shape_digest (const LoomShape *shape)
 {
-  guint h = (guint)shape->rank;
+  guint h = (guint)shape->rank + 1; /* no shape: 0 */
 
   for (int d = 0; d < shape->rank; d++)
     {
