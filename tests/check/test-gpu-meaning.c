@@ -16,6 +16,16 @@ check (const LoomPlan *plan)
   return report;
 }
 
+/* Another rule may refuse the plan too, as "random" does for another stream. */
+static void
+assert_is_refused (const LoomCheckReport *report)
+{
+  for (guint i = 0; i < report->faults->len; i++)
+    if (((LoomCheckFault *)report->faults->pdata[i])->rule == LOOM_CHECK_MEANING)
+      return;
+  g_test_fail ();
+}
+
 static void
 test_pair (gconstpointer data)
 {
@@ -34,8 +44,7 @@ test_pair (gconstpointer data)
   loom_program_unref (plan->program);
   plan->program = loom_program_ref (wrong);
   other = check (plan);
-  g_assert_cmpuint (other->faults->len, >, 0);
-  g_assert_cmpint (((LoomCheckFault *)other->faults->pdata[0])->rule, ==, LOOM_CHECK_MEANING);
+  assert_is_refused (other);
 }
 
 TEST_FILE (argc, argv)

@@ -137,7 +137,7 @@ test_alike (void)
 /* ---- examples --------------------------------------------------------------------------- */
 
 /* Larger pieces are left to rules. */
-#define EXAMPLE_OPERATIONS 2e6
+#define EXAMPLE_OPERATIONS 5e5
 
 static void
 check_example (const char *path, const LoomGraph *graph, const LoomNet *net, gboolean training, LoomDType dtype)
