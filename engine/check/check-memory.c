@@ -184,6 +184,15 @@ check_sharing (Memory *self, guint i)
       }
 }
 
+/* TRUE for attention whose operands and results are rows inside larger tensors (LoomAttentionRows): infer() knows it only
+ * with tensors of its own. */
+static gboolean
+is_attention_in_place (const LoomKernelSpec *spec)
+{
+  return (strcmp (spec->primitive, "attention") == 0 || strcmp (spec->primitive, "attention_grad") == 0)
+         && ((const LoomAttentionAttrs *)spec->attrs)->in_place;
+}
+
 /* The results have the sizes that the primitive makes of its operands, as far as it knows the call: a fused one may
  * have more operands and results. */
 static void
@@ -196,7 +205,7 @@ check_sizes (Memory *self, guint i)
   g_autofree char *why = NULL, *name = NULL;
   guint n = 0;
 
-  if (prim == NULL || prim->infer == NULL || instr->spec == NULL
+  if (prim == NULL || prim->infer == NULL || instr->spec == NULL || is_attention_in_place (instr->spec)
       || !prim->infer (instr->spec->attrs, instr->n_in, instr->spec->in, out, &n, &why))
     return;
   for (guint o = 0; o < MIN (n, instr->n_out); o++)

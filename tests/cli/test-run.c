@@ -105,8 +105,8 @@ test_bad_inputs (void)
   cli_expect (1, "x", "run", xyz, "--out", "s=s.npy"); /* a missing input */
   cli_expect (1, "3 × 4", "run", xyz, "--in", "x=turned.npy", "--out", "s=s.npy");
   cli_expect (1, "nowhere.npy", "run", xyz, "--in", "x=nowhere.npy", "--out", "s=s.npy");
-  cli_expect (1, "missing", "run", xyz, "--in", "missing=x.npy", "--out", "s=s.npy");
-  cli_expect (1, "missing", "run", xyz, "--in", "x=x.npy", "--out", "missing=s.npy");
+  cli_expect (2, "missing", "run", xyz, "--in", "missing=x.npy", "--out", "s=s.npy");
+  cli_expect (2, "missing", "run", xyz, "--in", "x=x.npy", "--out", "missing=s.npy");
   cli_expect (5, NULL, "run", xyz, "--in", "x=x.npy", "--out", "s=no/such/folder/s.npy");
   cli_expect (3, "cuda", "run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--device", "cuda:99");
 

@@ -211,7 +211,7 @@ let_pass (StudioRun *run, double seconds)
   gint64 us = (gint64)(seconds * G_USEC_PER_SEC);
   run->step_at -= us;
   run->stop_requested -= run->stop_requested != 0 ? us : 0;
-  run->pause_wanted -= run->pause_wanted != 0 ? us : 0;
+  run->pause_requested -= run->pause_requested != 0 ? us : 0;
 }
 
 static void
@@ -237,7 +237,7 @@ test_delay (void)
   check_delay (run, NULL);
   let_pass (run, 7);
   check_delay (run, "no step for 12 s: a rank may hang");
-  run->pause_wanted = g_get_monotonic_time ();
+  run->pause_requested = g_get_monotonic_time ();
   let_pass (run, 1);
   check_delay (run, "no step for 13 s: a rank may hang · Pause waits for the step to end");
   run->stop_requested = g_get_monotonic_time ();

@@ -221,33 +221,33 @@ typedef struct
 {
   GtkWidget *window;
   guint which;
-} Asked;
+} PlanRequest;
 
-static Asked *
-asked_new (View *self, guint which)
+static PlanRequest *
+plan_request_new (View *self, guint which)
 {
-  Asked *requested_key = g_new0 (Asked, 1);
+  PlanRequest *request = g_new0 (PlanRequest, 1);
 
-  requested_key->window = g_object_ref (self->window);
-  requested_key->which = which;
-  return requested_key;
+  request->window = g_object_ref (self->window);
+  request->which = which;
+  return request;
 }
 
 static void
-asked_free (Asked *requested_key)
+plan_request_free (PlanRequest *request)
 {
-  g_object_unref (requested_key->window);
-  g_free (requested_key);
+  g_object_unref (request->window);
+  g_free (request);
 }
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Asked, asked_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (PlanRequest, plan_request_free)
 
 static void
 planned_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (Asked) requested_key = data;
+  g_autoptr (PlanRequest) request = data;
   g_autoptr (GError) error = NULL;
   GPtrArray *events = studio_planner_run_finish (result, &error);
-  View *self = g_object_get_data (G_OBJECT (requested_key->window), "view");
+  View *self = g_object_get_data (G_OBJECT (request->window), "view");
   Page *page;
 
   if (self == NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
@@ -255,7 +255,7 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
       g_clear_pointer (&events, g_ptr_array_unref);
       return;
     }
-  page = &self->page[requested_key->which];
+  page = &self->page[request->which];
   g_clear_pointer (&page->events, g_ptr_array_unref);
   page->events = events;
   /* After a failure the next request is sent even for the same graph. */
@@ -264,7 +264,7 @@ planned_cb (GObject *source, GAsyncResult *result, gpointer data)
       g_clear_pointer (&self->requested_key, g_free);
       show_message (page, _ ("Planning Failed"), error->message);
     }
-  show_page (self, requested_key->which);
+  show_page (self, request->which);
 }
 
 /* TRUE if the graph reads data that the user has not permitted: the process that plans would read them. */
@@ -301,7 +301,7 @@ ask_plan (View *self)
   self->cancellable = g_cancellable_new ();
   for (guint i = 0; i < N_PAGES; i++)
     studio_planner_run_async (xml, loom_graph_get_folder (graph), forecast[i], ranks > 1 ? ranks : 0, self->cancellable,
-                              planned_cb, asked_new (self, i));
+                              planned_cb, plan_request_new (self, i));
 }
 
 static gboolean
@@ -326,8 +326,8 @@ static void ask_run (View *self);
 static void
 taken_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (Asked) requested_key = data;
-  View *self = g_object_get_data (G_OBJECT (requested_key->window), "view");
+  g_autoptr (PlanRequest) request = data;
+  View *self = g_object_get_data (G_OBJECT (request->window), "view");
   g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
   gint64 step;
   gsize n;
@@ -359,7 +359,7 @@ ask_run (View *self)
     return;
   self->in_flight = TRUE;
   loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_NODES, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, taken_cb, asked_new (self, MEMORY));
+                                      MAX_BYTES, NULL, taken_cb, plan_request_new (self, MEMORY));
 }
 
 static void
