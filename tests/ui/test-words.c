@@ -65,6 +65,9 @@ read_data (const char *folder)
     }
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     add_data (others[i]);
+  /* Titles of a family are made by a macro. */
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    add_data ((*op)->title);
 }
 
 /* Keys are named by GTK. */
