@@ -21,6 +21,9 @@
 /* Of pieces that no rule proves: with one set of operands. */
 #define MAX_LARGE  1e9
 #define MAX_GROWTH 4
+/* Of all values of a piece: an evaluation stores each in f64 twice, in the program's type, and in the plan's, about 24
+ * bytes. */
+#define MAX_ELEMENTS 1e8
 
 typedef struct
 {
@@ -393,7 +396,7 @@ evaluate (const Meaning *m, const CheckPiece *piece, Finding *f)
   if (!has_claims (m, piece))
     return;
   operations = check_piece_operations (p, piece, &t.depth);
-  if (operations > m->max_large
+  if (operations > m->max_large || check_piece_elements (p, piece) > MAX_ELEMENTS
       || (operations > m->max_operations && check_rule_holds (p, piece) && !runs_bodies (m, piece)))
     {
       f->outcome = OUTCOME_TOO_LARGE;

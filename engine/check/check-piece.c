@@ -221,3 +221,29 @@ check_piece_operations (const CheckPieces *pieces, const CheckPiece *piece, doub
     }
   return sum;
 }
+
+static double
+elements_of (const CheckPieces *pieces, const GArray *values)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < values->len; i++)
+    sum += (double)loom_desc_count (&loom_value_info (pieces->program, g_array_index (values, LoomValue, i))->desc);
+  return sum;
+}
+
+double
+check_piece_elements (const CheckPieces *pieces, const CheckPiece *piece)
+{
+  double sum = elements_of (pieces, piece->sources) + elements_of (pieces, piece->missing);
+
+  for (guint s = 0; s < piece->steps->len; s++)
+    {
+      const LoomInstr *instr = loom_program_instr (pieces->program, g_array_index (piece->steps, guint, s));
+
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0)
+          sum += (double)loom_desc_count (&loom_value_info (pieces->program, instr->out[k])->desc);
+    }
+  return sum;
+}

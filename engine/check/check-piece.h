@@ -31,6 +31,8 @@ GArray *check_piece_with_readers (const CheckPieces *pieces, const CheckPiece *p
 
 /* Scalar operations of the steps, and the largest number of operations for one element of a result. */
 double check_piece_operations (const CheckPieces *pieces, const CheckPiece *piece, double *depth);
+/* Elements of all operands and results of the steps. */
+double check_piece_elements (const CheckPieces *pieces, const CheckPiece *piece);
 /* check-steps.c: walks the program from the results' claims back to those of the operands. */
 void check_piece_find_steps (const CheckPieces *pieces, CheckPiece *piece);
 
