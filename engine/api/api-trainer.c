@@ -166,13 +166,18 @@ gradloom_trainer_train (GradloomTrainer *trainer, gint64 n, GradloomStepFunc fun
 {
   static const LoomTrainerObserver observer = { .step = step_cb }, none = { NULL };
   LoomTrainer *t = trainer->trainer;
-  const gint64 total = loom_trainer_total_steps (t), end = loom_trainer_steps (t) + n;
-  Steps steps = { func, data, n > 0 ? MIN (end, total) : total };
+  const gint64 total = loom_trainer_total_steps (t), done = loom_trainer_steps (t);
+  const gint64 end = n > 0 && n < total - done ? done + n : total;
+  Steps steps = { func, data, end };
 
-  g_return_val_if_fail (n >= 0, FALSE);
+  if (n < 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The number of steps is negative.");
+      return FALSE;
+    }
   if (loom_trainer_is_over (t))
     return TRUE;
-  loom_trainer_set_last_step (t, n > 0 ? end : 0);
+  loom_trainer_set_last_step (t, end < total ? end : 0);
   loom_trainer_set_observer (t, &observer, &steps);
   const LoomTrainerEnd how = loom_trainer_run (t, error);
   loom_trainer_set_observer (t, &none, NULL);

@@ -184,7 +184,8 @@ same_meaning (Alike *self, LoomValue v, LoomValue w)
     return v == w;
   return are_paired (&self->values, p->number[v], p->number[w])
          && same_desc (&loom_value_info (p->program, v)->desc, &loom_value_info (p->program, w)->desc)
-         && self->a->is_given[p->number[v]] == self->b->is_given[p->number[w]];
+         && self->a->is_given[p->number[v]] == self->b->is_given[p->number[w]]
+         && p->constant[p->number[v]] == p->constant[p->number[w]];
 }
 
 static gboolean

@@ -14,8 +14,8 @@ char *loom_module_find (const char *name, const char *folder, char **why);
 GModule *loom_module_open (const char *name, const char *folder, char **why);
 /* The executable file of a program that belongs to the running one, in the first of these folders that has it. Folders
  * are absolute, or relative to the folder of the running program ("." is that folder); the list ends with NULL. PATH is
- * not searched. NULL if no folder has the program, or if users other than this one and root can change the file or its
- * folder, which *refused then names. (transfer full, both) */
+ * not searched. NULL if no folder has the program, or if somebody can change the file or its folder who can not
+ * replace the running program, which *refused then names. (transfer full, both) */
 char *loom_module_find_program (const char *name, const char *const *folders, char **refused);
 
 G_END_DECLS

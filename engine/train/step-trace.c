@@ -456,7 +456,8 @@ step_trace_end (StepTrace *self, gint64 step, LoomFolder *files, GError **error)
   title = title_of (self, step);
   g_free (self->text);
   self->text = loom_trace_to_text (self->lanes, title);
-  self->is_written = to_file && write_file (self, files, error);
+  if (to_file)
+    self->is_written = write_file (self, files, error);
   return !to_file || self->is_written;
 }
 

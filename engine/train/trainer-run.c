@@ -24,7 +24,7 @@ static gboolean
 finish_steps (LoomTrainer *t, GError **error)
 {
   return training_loop_finish (&t->loop, error)
-         && (!t->checkpoints.is_due || t->group.comm != NULL
+         && (!t->checkpoints.is_due || t->server != NULL || loom_state_is_divided (t->model.state)
              || checkpoints_write (&t->checkpoints, &t->progress, error));
 }
 

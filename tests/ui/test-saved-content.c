@@ -46,7 +46,7 @@ apply (Fixture *f, LoomEdit *edit)
 
   saved_content_note (f->saved, f->graph, inverse);
   g_ptr_array_add (f->undo, inverse);
-  return edit_reach_of (f->graph, inverse);
+  return edit_reach_of (f->graph, loom_graph_root (f->graph), inverse);
 }
 
 static void
@@ -185,6 +185,30 @@ test_reach (Fixture *f, gconstpointer data)
   g_assert_cmpint (apply (f, loom_edit_set (loom_element_child (layout, 0), "y", "3")), ==, EDIT_REACH_POSITIONS);
   g_assert_cmpint (apply (f, loom_edit_set (loom_element_child (layout, 0), "text", "b")), ==, EDIT_REACH_ALL);
   g_assert_cmpint (apply (f, loom_edit_set (node (f, "fc"), "out_features", "5")), ==, EDIT_REACH_ALL);
+
+  /* What moves inside a module changes the picture of it on a card. */
+  LoomElement *module = loom_element_find (root, LOOM_TAG_MODULE);
+  LoomEdit *inverse = loom_graph_apply (
+      f->graph, loom_edit_insert (module, loom_element_n_children (module), loom_element_new (LOOM_TAG_LAYOUT, NULL)));
+  g_assert_cmpint (edit_reach_of (f->graph, root, inverse), ==, EDIT_REACH_ALL);
+  g_assert_cmpint (edit_reach_of (f->graph, module, inverse), ==, EDIT_REACH_POSITIONS);
+  loom_edit_free (inverse);
+}
+
+/* An empty text is written as none is. */
+static void
+test_text (Fixture *f, gconstpointer data)
+{
+  LoomElement *root = loom_graph_root (f->graph);
+  guint64 serial;
+
+  apply (f, loom_edit_insert (root, 0, loom_element_new (LOOM_TAG_DOC, NULL)));
+  serial = loom_element_serial (loom_element_child (root, 0));
+  saved_content_set (f->saved, loom_graph_write (f->graph, NULL));
+  apply (f, loom_edit_text (loom_graph_by_serial (f->graph, serial), "a"));
+  expect (f, TRUE, TRUE);
+  apply (f, loom_edit_text (loom_graph_by_serial (f->graph, serial), ""));
+  expect (f, FALSE, TRUE);
 }
 
 TEST_FILE (argc, argv)
@@ -194,6 +218,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/saved-content/elements", Fixture, NULL, set_up, test_elements, tear_down);
   g_test_add ("/saved-content/earlier", Fixture, NULL, set_up, test_earlier, tear_down);
   g_test_add ("/saved-content/random", Fixture, NULL, set_up, test_random, tear_down);
+  g_test_add ("/saved-content/text", Fixture, NULL, set_up, test_text, tear_down);
   g_test_add ("/saved-content/reach", Fixture, NULL, set_up, test_reach, tear_down);
   return g_test_run ();
 }

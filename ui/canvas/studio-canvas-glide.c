@@ -28,7 +28,7 @@ place (StudioCanvas *self, double part)
       scene->item[i].x = part < 1 ? glide->x0 + (glide->x1 - glide->x0) * part : glide->x1;
       scene->item[i].y = part < 1 ? glide->y0 + (glide->y1 - glide->y0) * part : glide->y1;
     }
-  studio_geometry_place_faults (scene);
+  studio_canvas_place_faults (self, scene);
   studio_canvas_redraw_wires (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }

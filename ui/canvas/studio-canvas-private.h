@@ -147,6 +147,8 @@ void studio_canvas_say (StudioCanvas *self, const char *sentence);
 gboolean studio_canvas_port_is_lit (StudioCanvas *self, guint item, gboolean is_output, guint port);
 gboolean studio_canvas_is_wiring (StudioCanvas *self);
 void studio_canvas_shift (StudioCanvas *self, double dx, double dy);
+/* Places the bubbles of faults again: a card that is moved under the bubble of another one drives it away. */
+void studio_canvas_place_faults (StudioCanvas *self, StudioScene *scene);
 
 void studio_canvas_zoomed (StudioCanvas *self, double before);
 void studio_canvas_forget_moving (StudioCanvas *self);

@@ -199,7 +199,9 @@ sync_scene (StudioCanvas *self)
   /* In a scene that is there already only positions are others. */
   if (scene->id != self->synced_scene)
     sync_cards (self, scene);
-  else if (self->reselect)
+  else
+    studio_canvas_place_faults (self, scene);
+  if (self->reselect)
     select_cards (self, scene);
   self->reselect = FALSE;
   sync_annotations (self, scene);

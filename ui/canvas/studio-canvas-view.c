@@ -209,9 +209,8 @@ studio_canvas_get_centre (StudioCanvas *self, double *x, double *y)
   studio_view_to_canvas (&self->view, self->view.width / 2, self->view.height / 2, x, y);
 }
 
-/* A card that is dragged under another's bubble drives that away. */
-static void
-place_faults (StudioCanvas *self, StudioScene *scene)
+void
+studio_canvas_place_faults (StudioCanvas *self, StudioScene *scene)
 {
   studio_geometry_place_faults (scene);
   for (guint i = 0; i < scene->n_items; i++)
@@ -263,7 +262,7 @@ studio_canvas_shift (StudioCanvas *self, double dx, double dy)
       }
   if (dx == 0 && dy == 0)
     studio_canvas_forget_moving (self);
-  place_faults (self, scene);
+  studio_canvas_place_faults (self, scene);
   studio_canvas_redraw_wires (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }

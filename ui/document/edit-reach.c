@@ -44,11 +44,22 @@ reach_of_value (const LoomElement *e, const char *attribute)
     }
 }
 
+/* The root or module around an element, or itself. */
+static const LoomElement *
+scope_of (const LoomElement *e)
+{
+  while (loom_element_parent (e) != NULL && loom_element_tag (e) != LOOM_TAG_MODULE)
+    e = loom_element_parent (e);
+  return e;
+}
+
 EditReach
-edit_reach_of (const LoomGraph *graph, const LoomEdit *inverse)
+edit_reach_of (const LoomGraph *graph, const LoomElement *scope, const LoomEdit *inverse)
 {
   const LoomElement *e = loom_graph_by_serial (graph, loom_edit_serial (inverse));
 
+  if (scope_of (e) != scope)
+    return EDIT_REACH_ALL;
   switch (loom_edit_kind (inverse))
     {
     case LOOM_EDIT_INSERT:

@@ -12,7 +12,8 @@ typedef enum
   EDIT_REACH_ALL        /* the net, its faults, and what cards show */
 } EditReach;
 
-/* Of an edit that was applied to the graph, given as its inverse. */
-EditReach edit_reach_of (const LoomGraph *graph, const LoomEdit *inverse);
+/* Of an edit that was applied to the graph, given as its inverse, if the root or module `scope` is shown. What moves in
+ * another one changes the pictures of it on cards, so that reaches all. */
+EditReach edit_reach_of (const LoomGraph *graph, const LoomElement *scope, const LoomEdit *inverse);
 
 G_END_DECLS

@@ -109,6 +109,13 @@ note_element (GHashTable *gone, GHashTable *come, guint64 serial)
     g_hash_table_add (come, g_memdup2 (&serial, sizeof serial));
 }
 
+/* An empty text is written as none is. */
+static const char *
+text_or_null (const char *text)
+{
+  return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
 void
 saved_content_note (SavedContent *self, const LoomGraph *graph, const LoomEdit *inverse)
 {
@@ -134,7 +141,7 @@ saved_content_note (SavedContent *self, const LoomGraph *graph, const LoomEdit *
       break;
     case LOOM_EDIT_TEXT:
       if (!is_inserted (self, e))
-        note_value (self, serial, "", loom_edit_value (inverse), loom_element_text (e));
+        note_value (self, serial, "", text_or_null (loom_edit_value (inverse)), text_or_null (loom_element_text (e)));
       break;
     }
 }

@@ -58,6 +58,7 @@ note_saved (StudioDocument *self, const Save *save)
   saved_content_set_earlier (self->saved, g_strdup (save->text));
   self->saved_step = save->step;
   studio_document_end_merge (self);
+  self->reported_edited = saved_content_differs (self->saved, self->graph);
   g_signal_emit_by_name (self, "file-changed");
 }
 

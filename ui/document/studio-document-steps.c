@@ -40,7 +40,7 @@ studio_document_apply (LoomEdit *edit, gpointer data)
       studio_journal_append (self->journal, line);
     }
   edit = loom_graph_apply (self->graph, edit);
-  self->reach = MAX (self->reach, edit_reach_of (self->graph, edit));
+  self->reach = MAX (self->reach, edit_reach_of (self->graph, studio_document_get_scope (self), edit));
   saved_content_note (self->saved, self->graph, edit);
   return edit;
 }
