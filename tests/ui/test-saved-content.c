@@ -205,9 +205,9 @@ test_text (Fixture *f, gconstpointer data)
   apply (f, loom_edit_insert (root, 0, loom_element_new (LOOM_TAG_DOC, NULL)));
   serial = loom_element_serial (loom_element_child (root, 0));
   saved_content_set (f->saved, loom_graph_write (f->graph, NULL));
-  apply (f, loom_edit_text (loom_graph_by_serial (f->graph, serial), "a"));
+  apply (f, loom_edit_set_text (loom_graph_by_serial (f->graph, serial), "a"));
   expect (f, TRUE, TRUE);
-  apply (f, loom_edit_text (loom_graph_by_serial (f->graph, serial), ""));
+  apply (f, loom_edit_set_text (loom_graph_by_serial (f->graph, serial), ""));
   expect (f, FALSE, TRUE);
 }
 
