@@ -134,8 +134,8 @@ gint64 gradloom_trainer_step (const GradloomTrainer *trainer);
 /* Whether no step is left. */
 gboolean gradloom_trainer_is_over (const GradloomTrainer *trainer);
 /* The loss of the samples of a split, "val" or "test", with the present weights; metric (may be NULL) is called for
- * each metric of the graph. If the data have no samples of that split, those of the other are taken, as by `gradloom eval`;
- * DATA if there are none of either, USAGE for another name. */
+ * each metric of the graph. If the data have no samples of that split, those of the other are taken, as by `gradloom
+ * eval`; DATA if there are none of either, USAGE for another name. */
 typedef void (*GradloomMetricFunc) (const char *name, double value, gpointer data);
 gboolean gradloom_trainer_evaluate (GradloomTrainer *trainer, const char *split, double *loss,
                                     GradloomMetricFunc metric, gpointer data, GError **error);
@@ -171,7 +171,8 @@ typedef enum
 typedef struct _GradloomPredictor GradloomPredictor;
 
 /* weights: a safetensors file, which the first gradloom_predict() reads; NULL: the initial weights, or those of the run
- * that the graph is from. device: NULL is "cpu"; threads: 0 is all. USAGE if it is not clear what to read or to compute.
+ * that the graph is from. device: NULL is "cpu"; threads: 0 is all. USAGE if it is not clear what to read or to
+ * compute.
  */
 GradloomPredictor *gradloom_predictor_new (const GradloomGraph *graph, const char *weights, const char *device,
                                            int threads, GError **error);

@@ -184,8 +184,8 @@ check_sharing (Memory *self, guint i)
       }
 }
 
-/* TRUE for attention whose operands and results are rows inside larger tensors (LoomAttentionRows): infer() knows it only
- * with tensors of its own. */
+/* TRUE for attention whose operands and results are rows inside larger tensors (LoomAttentionRows): infer() knows it
+ * only with tensors of its own. */
 static gboolean
 is_attention_in_place (const LoomKernelSpec *spec)
 {

@@ -393,7 +393,8 @@ test_foreign_weights (void)
   write_weights ("small.st", "{\"wte.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[5,3],\"data_offsets\":[0,16]}}", 4);
   cli_expect (1, "of the unsupported type “F8_E4M3” in the file; convert it to F32, F16 or BF16", "run", "tied.xml",
               "--weights", "small.st", "--save-weights", "again.st");
-  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F8_E4M3”", "train", "tied.xml", "--weights", "small.st");
+  cli_expect (1, "has the tensor “wte.weight” of the unsupported type “F8_E4M3”", "train", "tied.xml", "--weights",
+              "small.st");
   write_weights ("w-00001-of-00002.safetensors", "{\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
                  1);
   cli_expect (1, "Its name is that of shard 1 of 2", "run", "tied.xml", "--weights", "w-00001-of-00002.safetensors",
