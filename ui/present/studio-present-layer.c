@@ -26,7 +26,8 @@ struct _StudioPresentLayer
   StudioTool tool;
   guint colour;
   gboolean spotlight, inside;
-  double x, y; /* of the pointer */
+  double x, y;               /* of the pointer */
+  double erased_x, erased_y; /* where the eraser was last */
 };
 
 G_DEFINE_FINAL_TYPE (StudioPresentLayer, studio_present_layer, GTK_TYPE_WIDGET)
@@ -147,6 +148,19 @@ erase (StudioPresentLayer *self, double x, double y)
     changed (self);
 }
 
+/* Erases along the line from where the eraser was: a fast pointer reports few points. */
+static void
+erase_to (StudioPresentLayer *self, double x, double y)
+{
+  const double dx = x - self->erased_x, dy = y - self->erased_y;
+  const int n = MAX ((int)ceil (hypot (dx, dy) / ERASER_REACH), 1);
+
+  for (int i = n - 1; i >= 0; i--)
+    erase (self, x - dx * i / n, y - dy * i / n);
+  self->erased_x = x;
+  self->erased_y = y;
+}
+
 static void
 drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioPresentLayer *self)
 {
@@ -155,6 +169,8 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioPresentLayer *sel
   gtk_gesture_set_state (GTK_GESTURE (drag), GTK_EVENT_SEQUENCE_CLAIMED);
   if (self->tool == STUDIO_TOOL_ERASER)
     {
+      self->erased_x = x;
+      self->erased_y = y;
       erase (self, x, y);
       return;
     }
@@ -175,7 +191,7 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioPresentLayer *
   self->y = y;
   if (self->tool == STUDIO_TOOL_ERASER)
     {
-      erase (self, x, y);
+      erase_to (self, x, y);
       return;
     }
   if (self->tool != STUDIO_TOOL_PEN || studio_ink_n_strokes (self->ink) == 0)
