@@ -12,23 +12,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Distributions give each user a group of the same number, whose write permission admits no other user. */
+/* Trusts root and the user alone. */
+static const struct stat of_root = { .st_uid = 0 };
+
+/* Whether a file or folder can be changed only by root, the user, the owner of `trusted`, and, if the group of
+ * `trusted` may write that, this group alone. Distributions give each user a group of the same number, whose write
+ * permission admits no other user. */
 static gboolean
-is_own (const char *path)
+is_own (const char *path, const struct stat *trusted)
 {
   struct stat info;
 
-  return stat (path, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid ()) && (info.st_mode & S_IWOTH) == 0
-         && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid);
+  return stat (path, &info) == 0 && (info.st_mode & S_IWOTH) == 0
+         && (info.st_uid == 0 || info.st_uid == geteuid () || info.st_uid == trusted->st_uid)
+         && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid
+             || ((trusted->st_mode & S_IWGRP) != 0 && info.st_gid == trusted->st_gid));
 }
 
-/* Whether only the user and root can change a file of code, or put another in its place. */
+/* Whether no other user can change a file of code, or put another in its place. */
 static gboolean
-is_own_code (const char *file)
+is_own_code (const char *file, const struct stat *trusted)
 {
   g_autofree char *folder = g_path_get_dirname (file);
 
-  return is_own (folder) && is_own (file);
+  return is_own (folder, trusted) && is_own (file, trusted);
 }
 
 /* Whether this program is part of the build, and not a copy of it elsewhere. */
@@ -58,7 +65,7 @@ loom_module_find (const char *name, const char *folder, char **why)
 
       if (!g_file_test (path, G_FILE_TEST_EXISTS))
         continue;
-      if (is_own_code (path))
+      if (is_own_code (path, &of_root))
         return g_steal_pointer (&path);
       *why = g_strdup_printf (
           "the %s module at %s is not loaded, because users other than you and root can change it or its folder (see "
@@ -83,38 +90,16 @@ loom_module_open (const char *name, const char *folder, char **why)
   return module;
 }
 
-/* Whether only those can change a program or its folder who can replace the running program as well: root, the user,
- * the owner of the running program's folder, and the group of that folder if the group may write there. */
-static gboolean
-is_as_own (const char *path, const struct stat *trusted)
-{
-  struct stat info;
-
-  return stat (path, &info) == 0 && (info.st_mode & S_IWOTH) == 0
-         && (info.st_uid == 0 || info.st_uid == geteuid () || info.st_uid == trusted->st_uid)
-         && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid
-             || ((trusted->st_mode & S_IWGRP) != 0 && info.st_gid == trusted->st_gid));
-}
-
-static gboolean
-is_as_own_code (const char *file, const struct stat *trusted)
-{
-  g_autofree char *folder = g_path_get_dirname (file);
-
-  return is_as_own (folder, trusted) && is_as_own (file, trusted);
-}
-
 char *
 loom_module_find_program (const char *name, const char *const *folders, char **refused)
 {
   g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *own = exe != NULL ? g_path_get_dirname (exe) : NULL;
-
-  struct stat trusted = { .st_uid = 0 };
+  struct stat trusted;
 
   *refused = NULL;
   if (own == NULL || stat (own, &trusted) != 0)
-    trusted = (struct stat){ .st_uid = 0 };
+    trusted = of_root;
   for (guint i = 0; folders[i] != NULL; i++)
     {
       g_autofree char *folder = g_path_is_absolute (folders[i]) || own == NULL
@@ -125,7 +110,7 @@ loom_module_find_program (const char *name, const char *const *folders, char **r
       if (!g_path_is_absolute (path) || !g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
           || g_file_test (path, G_FILE_TEST_IS_DIR))
         continue;
-      if (is_as_own_code (path, &trusted))
+      if (is_own_code (path, &trusted))
         return g_steal_pointer (&path);
       *refused = g_steal_pointer (&path);
       return NULL;
