@@ -1,12 +1,12 @@
-/* The worker's queue of messages, bounded.
+/* The worker's bounded queue of messages.
  *
- * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
- * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
- * out evenly, and of other signals the newest replaces older ones.
+ * Signals that Studio does not read stay in this process's memory, and a stopped Studio must not make it grow: a batch
+ * of signals is sent, and the next one only after the last has been written. Until then points are thinned out evenly,
+ * and for other signals the newest replaces older ones.
  *
- * The serve thread may come late, too: a run of tiny steps with a thread on each core leaves it little time. So a full
- * ring does not drop new points, which would leave a gap in the curve and, at the end of a run, lose the last
- * points: the compute thread then thins out on its own side, until the serve thread has read the ring. */
+ * The serve thread may also be late: during a run of tiny steps with a thread on each core it gets little time. A full
+ * ring does not drop new points, which would leave a gap in the curve and lose the last points of a run; instead the
+ * compute thread thins out points itself until the serve thread has read the ring. */
 #include "app/worker/worker.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define RING     4096 /* points between two calls of the serve thread; a power of two */
-#define MAX_KEPT 8192 /* points that wait for Studio */
-#define MAX_LIST 256  /* evaluations and problems that wait */
+#define MAX_KEPT 8192 /* points to be sent to Studio */
+#define MAX_LIST 256  /* evaluations and problems to be sent */
 
 typedef struct
 {
@@ -34,7 +34,7 @@ typedef struct
   char *code, *node, *port, *message;
 } Problem;
 
-/* Points of a run, at most `room` of them: of each `stride` steps the last one. The newest is always among them. */
+/* At most `room` points of a run: the last point of every `stride` steps, and always the newest. */
 typedef struct
 {
   WorkerPoint *point;
@@ -48,14 +48,14 @@ struct _WorkerOutbox
   GDBusConnection *connection;
   gboolean in_flight;
 
-  guint run; /* the compute thread's: stamps points */
+  guint run; /* of the compute thread: the run of new points */
 
   /* Written by the compute thread at head, read by the serve thread at tail. */
   WorkerPoint ring[RING];
   atomic_uint head, tail;
 
-  /* Points that did not fit into the ring, all newer than what is in it: while there is some, no point goes into the
-   * ring. The serve thread holds held_lock only to copy. */
+  /* Points that did not fit into the ring, all newer than those in the ring: while there are any, no point is added to
+   * the ring. The serve thread holds held_lock only to copy. */
   GMutex held_lock;
   Thinned held;
   atomic_uint n_held;
@@ -101,7 +101,7 @@ thinned_put (Thinned *t, const WorkerPoint *point)
     *last = *point;
   else
     t->point[t->n++] = *point;
-  /* One stride for all: halving only what is old would make it sparser each time, until it is a hole. */
+  /* All points have one stride: repeatedly halving only the old points would make them ever sparser. */
   while (t->n == t->room)
     {
       guint n = t->n;
@@ -204,7 +204,7 @@ worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
   WorkerPoint stamped = *point;
 
   stamped.run = o->run;
-  /* Only this thread makes n_held anything but zero, so a zero that it sees stays one. */
+  /* Only this thread sets n_held to another value than zero, so if it reads zero, it stays zero. */
   if (head - tail < RING && atomic_load_explicit (&o->n_held, memory_order_acquire) == 0)
     {
       o->ring[head % RING] = stamped;
@@ -236,7 +236,7 @@ worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
     state_free (g_queue_pop_head (&o->states));
   g_queue_push_tail (&o->states, s);
   g_mutex_unlock (&o->lock);
-  g_idle_add (send_idle, o); /* a pause is seen at once */
+  g_idle_add (send_idle, o); /* a pause is sent at once */
 }
 
 void
@@ -446,8 +446,7 @@ flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
 void
 worker_outbox_send (WorkerOutbox *o)
 {
-  /* Under the lock, so that no state is sent whose points were put after this look at them: "done" comes after the last
-   * numbers. */
+  /* Holds the lock, so that no state is sent before its points: "done" follows the last numbers. */
   g_mutex_lock (&o->lock);
   drain (o);
   forget_older_runs (o);
