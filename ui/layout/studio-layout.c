@@ -480,7 +480,7 @@ studio_layout_fill (StudioScene *scene)
   g_autoptr (StudioLayout) layout = NULL;
   StudioScene cards = *scene;
 
-  /* An empty frame that now has cards without positions is no reason to move them. */
+  /* Frames are ignored, so that a new frame around cards without positions does not move them. */
   cards.n_annotations = 0;
   for (guint i = 0; i < scene->n_items; i++)
     if (!scene->item[i].is_placed)
