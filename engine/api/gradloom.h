@@ -112,8 +112,8 @@ typedef struct
 typedef gboolean (*GradloomStepFunc) (const GradloomStep *step, gpointer data);
 
 /* Opens data and devices, plans, and initialises the weights. options: NULL, or "NAME=VALUE" texts that end with NULL,
- * of the names below; what is left out is as the graph says. USAGE for another name or a value that is not possible;
- * the graph's faults as gradloom_graph_check() has them; DATA, DEVICE, NO_KERNEL, OUT_OF_MEMORY.
+ * with the names below; other settings are those of the graph. USAGE for an unknown name or an invalid value; the
+ * graph's faults as from gradloom_graph_check(); DATA, DEVICE, NO_KERNEL, OUT_OF_MEMORY.
  *
  *   device      "cpu", "cuda:0", …
  *   threads     of the CPU, 1 or more
@@ -180,7 +180,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GradloomPredictor, gradloom_predictor_free)
  * kind may be NULL. SHAPE for samples of another shape; DATA if the weights do not match. */
 GradloomTensor *
 gradloom_predict (GradloomPredictor *predictor, const GradloomTensor *samples, GradloomAnswer *kind, GError **error);
-/* The name of class n, from the data set; NULL if it has none. Borrowed. */
+/* The name of one of n classes, from the data set; NULL if it has none. Borrowed. */
 const char *gradloom_predictor_class_name (const GradloomPredictor *predictor, gint64 n, gint64 class_index);
 
 G_END_DECLS
