@@ -73,7 +73,7 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
     }
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
-      /* Only warnings are left, and notes are shown as such. */
+      /* Only warnings remain, which are shown as notes. */
       LoomFault plain = *loom_faults_get (faults, i);
       plain.is_warning = FALSE;
       g_autofree char *text = loom_fault_to_string (&plain);
@@ -83,8 +83,8 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
   return TRUE;
 }
 
-/* Weights, the order of samples and the progress in an epoch depend on these, so a run cannot be resumed with others;
- * the number of epochs and the learning rate belong to what is still to come. spec is of the run's own graph. */
+/* Weights, the order of samples and the progress in an epoch depend on these, so they cannot change when a run is
+ * resumed; the number of epochs and the learning rate only affect future steps. spec is of the run's own graph. */
 static gboolean
 check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GError **error)
 {
@@ -103,7 +103,7 @@ check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GErr
   return FALSE;
 }
 
-/* The graph with the options in it, and what it says. */
+/* Reads the graph with the options written into it. */
 static gboolean
 read_graph (LoomTrainer *t, const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
 {
@@ -122,7 +122,7 @@ read_graph (LoomTrainer *t, const LoomGraph *graph, const LoomTrainerOptions *op
   if (changed == NULL)
     return FALSE;
   t->model.graph = loom_graph_freeze (changed);
-  /* The run's own graph.xml is stored elsewhere, so a relative folder would lose its meaning there. */
+  /* The run's own graph.xml is in another folder, so a relative path would have another meaning there. */
   if (loom_graph_get_folder (graph) != NULL)
     t->model.data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
   return check_graph (t, graph, given, error)
@@ -167,7 +167,7 @@ open_ranks (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 
 /* ---- devices and plans ------------------------------------------------ */
 
-/* The device that <train> names, as a fault of the file. */
+/* Opens the device that <train> names; an error is a fault of the file. */
 static gboolean
 bad_device (const LoomGraph *graph, GError *cause, GError **error)
 {
@@ -216,7 +216,7 @@ open_device (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   return TRUE;
 }
 
-/* The samples of a step that are planned before the first one. */
+/* Determines the number of samples in a step before planning the first one. */
 static gint64
 first_batch (const LoomTrainer *t)
 {
@@ -227,7 +227,7 @@ first_batch (const LoomTrainer *t)
   return !t->group.has_server || batch < n ? batch : loom_comm_shard (batch, rank, n).count;
 }
 
-/* The parts that steps are computed with. */
+/* Makes the parts that compute steps. */
 static gboolean
 make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
@@ -256,7 +256,7 @@ make_steps (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   return TRUE;
 }
 
-/* The parts that count, report, evaluate and write. */
+/* Makes the parts that count, report, evaluate and write. */
 static void
 make_records (LoomTrainer *t, const LoomTrainerOptions *options)
 {
@@ -321,7 +321,7 @@ resume (LoomTrainer *t, const LoomTrainerOptions *options, const RunFolderConten
   if (!isnan (options->lr))
     t->progress.base_lr = learning_rates_of_spec (t->model.spec);
   if (options->epochs > 0 && t->progress.epoch < t->model.spec->epochs)
-    t->progress.watch.patience_exhausted = FALSE; /* the caller asks for more epochs */
+    t->progress.watch.patience_exhausted = FALSE; /* the caller requests more epochs */
   return TRUE;
 }
 
@@ -333,7 +333,7 @@ open_folder (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 
   if (options->resume != NULL && !resume (t, options, &run, error))
     return FALSE;
-  /* A run that was killed before its first checkpoint begins again, weights and all. */
+  /* A run that was killed before its first checkpoint begins again, including the weights. */
   if (t->folder.events_length == 0 && t->progress.step == 0
       && !initial_weights_load (&t->model, &t->notes, &t->transfer, error))
     return FALSE;

@@ -30,11 +30,11 @@ struct _LoomTrainer
   Evaluation evaluation;
   TrainObservers observers;
   Agreement agreement;
-  RankServer *server; /* NULL: there is none */
+  RankServer *server; /* NULL: none */
   Inbox inbox;
   TrainNotes notes;
-  LoomTransfer *transfer; /* NULL: it began from nothing but the seed */
-  int ranks; /* that a batch is divided among, when the run began: its batch size is that of <train> times these */
+  LoomTransfer *transfer; /* NULL: no file of initial weights */
+  int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */
 
   LoomTrainerObserver observer;
   gpointer observer_data;
@@ -43,8 +43,8 @@ struct _LoomTrainer
 
 /* The functions of the trainer that its inbox calls (trainer-run.c). */
 InboxOwner trainer_inbox_owner (LoomTrainer *t);
-/* Between two batches of an evaluation: the run may be paused here as between two steps, a command that ends it makes
- * the evaluation give way, and a single step that is asked for waits until the evaluation is over. */
+/* Called between two batches of an evaluation: the run may be paused here as between two steps; a command that ends it
+ * also ends the evaluation, and a requested single step waits until the evaluation is over. */
 gboolean trainer_poll_evaluation (gboolean *yields, gpointer data, GError **error);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
-/* Runs a trainer: the order in which its parts are called.
+/* Runs a trainer: calls its parts in order.
  *
  * Between two steps the run reads an atomic flag and calls the observer. Commands, requests, evaluation and checkpoints
- * run when the flag or the clock asks for them, always at a step from which the run could be resumed. */
+ * run if the flag or the clock requires them, always after a step from which the run could be resumed. */
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-error.h"
@@ -19,7 +19,7 @@ set_state (LoomTrainer *t, const char *state)
     t->observer.state (t, state, t->observer_data);
 }
 
-/* The state is that of the progress from here on. A checkpoint that is due is written; ranks agree on it first. */
+/* From here on the state is that of the progress. Writes a checkpoint if one is due; ranks agree on it first. */
 static gboolean
 finish_steps (LoomTrainer *t, GError **error)
 {
@@ -110,7 +110,7 @@ trainer_poll_evaluation (gboolean *yields, gpointer data, GError **error)
 
   *yields = FALSE;
   if (t->group.comm != NULL || !inbox_is_pending (&t->inbox))
-    return TRUE; /* ranks agree between steps alone */
+    return TRUE; /* ranks agree only between steps */
   if (!t->inbox.active || t->inbox.single)
     {
       *yields = inbox_must_end (&t->inbox);
@@ -124,7 +124,7 @@ trainer_poll_evaluation (gboolean *yields, gpointer data, GError **error)
   return TRUE;
 }
 
-/* In the place of inbox_poll() if there are ranks: rank 0 does what it was asked for, and all do the same. DIST if a
+/* Replaces inbox_poll() if there are several ranks: rank 0 reads its commands, and all ranks execute them. DIST if a
  * rank is lost. */
 static gboolean
 agree (LoomTrainer *t, TrainAction *action, GError **error)
@@ -141,7 +141,7 @@ agree (LoomTrainer *t, TrainAction *action, GError **error)
       wanted[0] = inbox_is_pending (&t->inbox) || trace->wanted || rank_reports_wanted (reports) != reports->on;
       wanted[2] = inbox_is_pending (&t->inbox) && watched_state_is_copy (watched) && inbox_needs_state (&t->inbox);
     }
-  else /* Of the others only a request to end counts: it may be a signal that reached one of them alone. */
+  else /* On other ranks only a request to end counts, which may be a signal that reached only one of them. */
     wanted[0] = inbox_must_end (&t->inbox) ? 2 : 0;
   wanted[1] = t->checkpoints.is_due;
   if (!rank_group_max (&t->group, wanted, most, 3, error))
@@ -150,8 +150,7 @@ agree (LoomTrainer *t, TrainAction *action, GError **error)
   if (most[0] == 0 && most[1] == 0)
     return TRUE;
   t->checkpoints.is_due = FALSE;
-  /* On all ranks alike: what follows needs a state that agrees with the run's progress. Reading it may make the next
-   * checkpoint due. */
+  /* Synchronises state and progress, on all ranks alike. Reading the last step may make the next checkpoint due. */
   if (!training_loop_finish (&t->loop, error)
       || (most[1] != 0 && !checkpoints_write (&t->checkpoints, &t->progress, error))
       || (most[2] != 0 && !watched_state_gather (watched, error)))
@@ -200,7 +199,7 @@ serve_round (LoomTrainer *t, gint64 steps, GError **error)
   const RankServerOwner owner
       = { &t->data, &t->plans, &t->rates, &t->log, &t->failure, must_end, is_called, note_served, t };
 
-  t->observers.trace.wanted = FALSE; /* there is no step that all take together */
+  t->observers.trace.wanted = FALSE; /* no step is taken by all ranks together */
   if (!rank_server_round (t->server, &owner, steps, error))
     return FALSE;
   if (t->checkpoints.is_due && !checkpoints_write (&t->checkpoints, &t->progress, error))
@@ -218,7 +217,7 @@ validate (LoomTrainer *t, LoomSplit split, gboolean *yielded, GError **error)
   return split == LOOM_N_SPLITS || evaluation_run (&t->evaluation, split, yielded, error);
 }
 
-/* If validation has samples of its own, those of the test are evaluated at the end alone. */
+/* If validation has samples of its own, the test set is evaluated only at the end. */
 static gboolean
 test (LoomTrainer *t, LoomSplit validation, gboolean *yielded, GError **error)
 {
@@ -368,8 +367,8 @@ only_evaluate (LoomTrainer *t, GError **error)
   return LOOM_TRAINER_DONE;
 }
 
-/* The run may end after the next step, or give way in the evaluation that follows it. An epoch's end with neither an
- * evaluation nor an early stop is as any other step: copies would cost short epochs as much as training. */
+/* TRUE if the run may end after the next step, or during the evaluation after it. An epoch's end with neither an
+ * evaluation nor an early stop is like any other step: copies would cost short epochs as much as training. */
 static gboolean
 may_stand (const LoomTrainer *t)
 {
@@ -380,7 +379,7 @@ may_stand (const LoomTrainer *t)
          || t->progress.step + ahead + 1 == train_data_last_step (&t->data);
 }
 
-/* Before each step after which the run may stand still, what observers see is kept. */
+/* Before each step after which the run may be paused, copies the state for observers. */
 static gboolean
 one_step (LoomTrainer *t, gboolean single, GError **error)
 {
@@ -396,7 +395,7 @@ one_step (LoomTrainer *t, gboolean single, GError **error)
                            : training_loop_step (&t->loop, error);
 }
 
-/* What was asked for between two steps. FALSE: the run ends with *end. */
+/* Handles commands and requests between two steps. FALSE: the run ends with *end. */
 static gboolean
 between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **error)
 {
@@ -404,7 +403,7 @@ between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **e
   TrainAction action = TRAIN_CONTINUE;
 
   *end = LOOM_TRAINER_FAILED;
-  /* Ranks first agree on whether one of them was asked for something. */
+  /* Ranks first agree on whether any of them has a command. */
   if (!has_ranks && (is_asked || t->checkpoints.is_due) && !finish_steps (t, error))
     return FALSE;
   if (is_asked)
@@ -426,7 +425,7 @@ between_steps (LoomTrainer *t, gboolean *single, LoomTrainerEnd *end, GError **e
   return FALSE;
 }
 
-/* The rest of the epoch that the progress is in. FALSE: the run ends with *end. */
+/* Runs the rest of the current epoch. FALSE: the run ends with *end. */
 static gboolean
 run_epoch (LoomTrainer *t, LoomTrainerEnd *end, GError **error)
 {
@@ -487,26 +486,26 @@ run (LoomTrainer *t, GError **error)
 
 /* ---- failures --------------------------------------------------------- */
 
-/* A run that fails keeps the steps that it has finished: an evaluation has failed, or a step that has written nothing.
- * If a file could not be written, another one would not be either; and weights that make the next batch overflow,
- * whatever the learning rate, would only fail again. */
+/* A run that fails keeps its finished steps: an evaluation has failed, or a step that has written nothing. Nothing is
+ * saved if a file could not be written, because another write would fail, too; or if the weights make the next batch
+ * overflow with any learning rate, because the resumed run would fail again. */
 static void
 save_finished (LoomTrainer *t, const GError *failure)
 {
   const gboolean is_divided = loom_state_is_divided (t->model.state);
   g_autoptr (GError) error = NULL;
 
-  /* Ranks with parts of the state write together, so only if all have failed alike. */
+  /* Ranks with shards of the state write together, so only if all have failed alike. */
   if ((is_divided && failure->code != LOOM_ERROR_NAN) || !checkpoints_takes_part (&t->checkpoints) || t->loop.is_between
       || t->progress.step == t->checkpoints.saved_step || failure->domain != LOOM_ERROR
       || failure->code == LOOM_ERROR_IO || t->failure.place.weights_overflow)
     return;
-  /* The others wait for this rank's part of what it cannot write. */
+  /* The others wait for this rank's shard, which it cannot send. */
   if (!checkpoints_write (&t->checkpoints, &t->progress, &error) && is_divided)
     t->group.comm->abort (t->group.comm, error->message);
 }
 
-/* "Step 3 (epoch 1)", "Evaluation after step 3", but not "a step on cuda:0" */
+/* "Step 3 (epoch 1)" or "Evaluation after step 3"; not "a step on cuda:0". */
 static gboolean
 names_step (const char *message)
 {
@@ -517,7 +516,7 @@ names_step (const char *message)
   return at != NULL;
 }
 
-/* How to resume the run. Weights that overflow are left for the newest checkpoint, with a smaller learning rate. */
+/* How to resume the run. If the weights overflow, from the newest checkpoint, with a smaller learning rate. */
 static char *
 resume_hint (const LoomTrainer *t, const char *message)
 {
@@ -533,7 +532,7 @@ resume_hint (const LoomTrainer *t, const char *message)
                    : g_strdup_printf (" No step is saved yet; begin again with: %s --lr %s", words, lr);
 }
 
-/* When it failed and how to resume the run, if the failure does not say so itself. */
+/* Adds when the run failed and how to resume it, unless the error contains that already. */
 static void
 add_resume_hint (const LoomTrainer *t, GError *failure)
 {
@@ -571,7 +570,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
     {
       save_finished (t, failure);
       add_resume_hint (t, failure);
-      /* Events up to the failure are written if that is still possible. */
+      /* Writes the events up to the failure if that is still possible. */
       run_folder_flush (&t->folder, NULL);
     }
   if (failure != NULL)
