@@ -1,5 +1,5 @@
-/* Adding nodes where they belong. What is to be wired is decided before anything changes, by asking the operators (see
- * studio-fit.h), so that the whole is one transaction. */
+/* Adds nodes with their wires. The wires are determined before anything changes, with the operators' own type rules
+ * (see studio-fit.h), so that the whole is one transaction. */
 #include "ui/document/studio-document-add.h"
 
 #include <glib/gi18n.h>
@@ -15,26 +15,26 @@
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-geometry.h"
 
-#define GAP 64.0 /* between a card and the one behind it */
+#define GAP 64.0 /* between a card and the new one after it */
 
-/* A node that is being added, and its wires. */
+/* A node to add, and its wires. */
 typedef struct
 {
   StudioDocument *document;
   StudioScene *scene;
   const LoomOp *op;          /* NULL: a module */
   const LoomElement *module; /* its definition */
-  LoomGraph *library;        /* where that is copied from; NULL: it is in the document */
+  LoomGraph *library;        /* the library that the module is copied from; NULL: it is in the document */
   char *name;                /* of the operator or module */
   LoomElement *node;         /* detached */
   char *id;
-  GPtrArray *from, *to; /* texts of the wires' ends */
-  GArray *gone;         /* serials of the wires that go */
-  guint at;             /* the input that is wired, where there is an operator; STUDIO_NO_ITEM */
-  guint output;         /* of the card that is wired to it */
-  StudioPoint source;   /* where the wire to it begins, behind a card */
-  double *moved;        /* by which the scene's items make room, in its direction; NULL: not at all */
-  LoomType type;        /* of what comes there */
+  GPtrArray *from, *to; /* ends of the new wires, as text */
+  GArray *gone;         /* serials of the wires to remove */
+  guint at;             /* the input to wire, if there is an operator; STUDIO_NO_ITEM */
+  guint output;         /* the output of the card that feeds it */
+  StudioPoint source;   /* where that wire begins, for a new card after another */
+  double *moved;        /* the distances by which the scene's items move in its direction; NULL: none move */
+  LoomType type;        /* the type at the new node's input */
   gboolean typed;
 } Fresh;
 
@@ -107,7 +107,7 @@ input_specs (const Fresh *fresh, guint *n)
   return specs;
 }
 
-/* An end without a port means the only input that is needed, or the only output. */
+/* An end without a port is the only required input, or the only output. */
 static char *
 input_end (const Fresh *fresh, guint at)
 {
@@ -150,7 +150,7 @@ has_input (const Fresh *fresh)
   return input_specs (fresh, &n) != NULL && n > 0;
 }
 
-/* The input for what is not typed, or comes to a module: the first that is needed. */
+/* The input for an untyped wire, or of a module: the first required one. */
 static guint
 first_input (const Fresh *fresh)
 {
@@ -171,7 +171,7 @@ fit_output (const Fresh *fresh, const StudioPort *port, guint *at)
   return port->typed && fresh->op != NULL ? studio_fit_behind (fresh->op, &port->type, at) : STUDIO_FIT_UNKNOWN;
 }
 
-/* Wires one of the card's outputs, or the one that is given, to the new node: the first that fits. */
+/* Wires one of the card's outputs, or the given one, to the new node: the first that fits. */
 static StudioFit
 join_behind (Fresh *fresh, const StudioItem *item, guint only)
 {
@@ -201,7 +201,7 @@ join_behind (Fresh *fresh, const StudioItem *item, guint only)
 
 /* ---- in front of an input --------------------------------------------------- */
 
-/* The types that a card's inputs have, by port of its operator. */
+/* The types of a card's inputs, by port of its operator. */
 static guint
 types_at (const StudioItem *item, const LoomType **type, guint most)
 {
@@ -214,7 +214,7 @@ types_at (const StudioItem *item, const LoomType **type, guint most)
 
 #define MOST_INPUTS 16
 
-/* The output of a fresh node that the port takes: of several (a data set's) the first that fits. */
+/* The output of a new node that fits the port: of several (a data set's) the first one. */
 static const char *
 output_for (const Fresh *fresh, const StudioItem *item, guint input)
 {
@@ -262,8 +262,7 @@ main_output_end (const Fresh *fresh)
                                                          : "0");
 }
 
-/* Whether a card would take at that input what the new node makes of what comes to it. Types that are not known yet are
- * no reason against it. */
+/* TRUE if a card accepts at this input the new node's output for the given type. An unknown type is no obstacle. */
 static gboolean
 would_take (const Fresh *fresh, const StudioItem *item, guint input)
 {
@@ -288,7 +287,7 @@ would_take (const Fresh *fresh, const StudioItem *item, guint input)
   return taken.fit != STUDIO_FIT_NOT;
 }
 
-/* Puts the new node between the card and what that feeds; a loss ends a branch of its own. */
+/* Inserts the new node between the card and its readers; a loss becomes the end of a branch. */
 static void
 insert_behind (Fresh *fresh, const StudioItem *item)
 {
@@ -311,7 +310,7 @@ insert_behind (Fresh *fresh, const StudioItem *item)
 
 /* ---- targets ------------------------------------------------------------------ */
 
-/* Whether the new node, with what it is wired to already, takes this at that input. */
+/* TRUE if the new node, with its wires so far, accepts this at that input. */
 static gboolean
 takes (const Fresh *fresh, guint at, const LoomType *type)
 {
@@ -327,8 +326,8 @@ takes (const Fresh *fresh, guint at, const LoomType *type)
   return answer.fit == STUDIO_FIT_WELL;
 }
 
-/* Of the data's outputs the one that fits; an output that nothing reads yet is more likely meant than one that the
- * network reads. Where there are several, whoever draws has to say. */
+/* The data set's output that fits; an output without a reader is preferred to one that the network reads. If there are
+ * several, the user has to choose. */
 static gboolean
 find_target (const Fresh *fresh, guint at, guint *from, guint *output)
 {
@@ -376,7 +375,7 @@ join_targets (Fresh *fresh)
 
 /* ---- places -------------------------------------------------------------------- */
 
-/* The node by itself, for its size and its ports; its x and y are set by find_corner(). */
+/* The node as an item, for its size and ports; find_corner() sets x and y. */
 static StudioScene *
 lone_scene (const Fresh *fresh)
 {
@@ -411,7 +410,7 @@ is_on_card (const StudioScene *scene, const StudioItem *card)
   return FALSE;
 }
 
-/* Where the wire comes to the card, from its corner. */
+/* The position of the wire's end at the card, relative to its corner. */
 static StudioPoint
 level_of (const Fresh *fresh, const StudioItem *card)
 {
@@ -423,7 +422,7 @@ level_of (const Fresh *fresh, const StudioItem *card)
   return (StudioPoint){ level.x - card->x, level.y - card->y };
 }
 
-/* Behind another card in the direction of the graph, so that the wire between them is straight. */
+/* After another card in the direction of the graph, so that the wire between them is straight. */
 static void
 stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
 {
@@ -441,7 +440,7 @@ stand_behind (const Fresh *fresh, const StudioItem *item, StudioItem *card)
   card->y = source.y - level.y;
 }
 
-/* A card in a wire whose ends leave no room: it stands behind the first of them, and what was there moves on. */
+/* A card in a wire whose ends are too close: it is placed after the first of them, and the cards there move on. */
 static void
 make_room (Fresh *fresh, guint link, StudioItem *card)
 {
@@ -477,7 +476,7 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
     {
       card->x = studio_geometry_snap (place->x - card->width / 2);
       card->y = studio_geometry_snap (place->y - card->height / 2);
-      /* In a wire, the wire is no obstacle: it will go through the card. */
+      /* A wire is no obstacle for a card that is inserted into it. */
       if (link != STUDIO_NO_ITEM && !is_on_card (fresh->scene, card))
         return;
       if (link != STUDIO_NO_ITEM && gone != 0)
@@ -489,7 +488,7 @@ find_corner (Fresh *fresh, const StudioAddPlace *place, StudioItem *card)
   x_wished = card->x;
   y_wished = card->y;
   studio_geometry_free_place (fresh->scene, &card->x, &card->y);
-  /* The grid is no reason to bend a wire. */
+  /* Snapping to the grid must not bend a wire. */
   if (fabs (card->x - x_wished) < STUDIO_SNAP && fabs (card->y - y_wished) < STUDIO_SNAP)
     {
       card->x = x_wished;
@@ -516,7 +515,7 @@ complain (const Fresh *fresh, const StudioItem *item, char **said)
   *said = g_strdup_printf (_ ("%s is not connected to %s because it does not accept %s."), fresh->id, item->id, shape);
 }
 
-/* FALSE where the place is gone. */
+/* FALSE if the wire or card no longer exists. */
 static gboolean
 join (Fresh *fresh, const StudioAddPlace *place, char **said)
 {
@@ -577,7 +576,7 @@ join (Fresh *fresh, const StudioAddPlace *place, char **said)
   return FALSE;
 }
 
-/* Copies the definition into the document, where the node is of a module of the library. */
+/* Copies the definition into the document if the node's module is from the library. */
 static gboolean
 bring (Fresh *fresh, char **said)
 {
@@ -597,7 +596,7 @@ bring (Fresh *fresh, char **said)
   return name != NULL;
 }
 
-/* Puts the node, which is wired as it will be, into the graph; 0 where it may not stand there. */
+/* Inserts the node with its future wires into the graph; 0 if that is not possible. */
 static guint64
 put (Fresh *fresh, const StudioAddPlace *place, char **said)
 {
@@ -622,7 +621,7 @@ put (Fresh *fresh, const StudioAddPlace *place, char **said)
   for (guint i = 0; i < fresh->from->len; i++)
     studio_document_insert (
         self, scope, loom_element_new (LOOM_TAG_WIRE, "from", fresh->from->pdata[i], "to", fresh->to->pdata[i], NULL));
-  /* Cards without a place stand where the layout put them; they must not jump now that one has a place. */
+  /* Cards without a position keep the one from the layout; they must not jump when one gets a position. */
   for (guint i = 0; i < fresh->scene->n_items; i++)
     {
       const StudioItem *item = &fresh->scene->item[i];
@@ -735,7 +734,7 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
              : place->from_output   ? fit_port (op, &item->output[port])
                                     : fit_before (self, op, item, port);
     }
-  /* The first output is what a card is there for: what takes another one alone comes later. */
+  /* The first output is the main one, so a reader of only another output ranks lower. */
   for (guint o = 0; o < item->n_outputs && best < STUDIO_FIT_HINT; o++)
     best = MAX (best, MIN (fit_port (op, &item->output[o]), o == 0 ? STUDIO_FIT_WELL : STUDIO_FIT_HINT));
   return item->n_outputs > 0 ? best : STUDIO_FIT_WELL;
@@ -743,7 +742,7 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
 
 /* ---- cards that are there already -------------------------------------------------- */
 
-/* The ports of a card for a wire that it is to go into. */
+/* The ports of a card that is inserted into a wire. */
 static gboolean
 find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link, guint *input, guint *output)
 {
@@ -808,7 +807,7 @@ studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire
   for (guint i = 0; moved != NULL && i < scene->n_items; i++)
     if (moved[i] != 0)
       studio_document_place_on (self, scene, i, moved[i]);
-  /* The second of these takes the old wire's place at its input. */
+  /* The second wire replaces the old one at its input. */
   studio_document_connect (self, scene->item[old->from].serial, scene->item[old->from].output[old->output].name, node,
                            scene->item[item].input[input].name, NULL);
   studio_document_connect (self, node, scene->item[item].output[output].name, scene->item[old->to].serial,

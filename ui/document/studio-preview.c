@@ -1,5 +1,5 @@
-/* The nets of both graphs are made anew on the thread, from a frozen copy: the document may change meanwhile, and a
- * large graph does not keep anybody from typing. */
+/* The nets of both graphs are made on a thread, from a frozen copy: the document may change meanwhile, and a large
+ * graph does not delay typing. */
 #include "ui/document/studio-preview.h"
 
 #include <glib/gi18n.h>
@@ -25,7 +25,7 @@ preview_free (gpointer data)
   g_free (preview);
 }
 
-#define MAX_SHAPES 3 /* that a preview has room for */
+#define MAX_SHAPES 3 /* that fit into a preview */
 
 static double
 count_parameters (const LoomNet *net)
@@ -76,7 +76,7 @@ compare_shapes (GString *s, const LoomNet *before, const LoomNet *after)
     }
 }
 
-/* NULL where nothing would change, or nobody waits for it any more. */
+/* NULL if nothing would change, or the request was cancelled. */
 static char *
 look (const Preview *preview, GCancellable *cancellable)
 {
