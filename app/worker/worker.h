@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* ---- outbox: what goes out, bounded however long Studio sleeps ---- */
+/* ---- outbox: bounded, even if Studio is stopped ------------------- */
 
 /* A run with more is refused, so that no curve is missing silently. */
 #define WORKER_MAX_METRICS 16

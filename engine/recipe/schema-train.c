@@ -58,7 +58,7 @@ put_both_names (LoomXml *out, const LoomAttribute *a)
     put_value (out, a->alias, &a->spec, FALSE);
 }
 
-/* ---- what a descriptor adds ----------------------------------------------- */
+/* ---- attributes of descriptors -------------------------------------------- */
 
 static void
 put_optimizer (LoomXml *out, const char *name)

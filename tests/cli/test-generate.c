@@ -91,7 +91,7 @@ test_json (void)
   g_assert_cmpfloat (json_object_get_double_member (event, "seconds"), >, 0);
 }
 
-/* ---- what is kept of earlier places ---------------------------------------------------- */
+/* ---- the cache of earlier positions ---------------------------------------------------- */
 
 #define CELL                                                                                                           \
   "<module name=\"cell\"><node id=\"x\" op=\"module_input\"/><node id=\"h\" op=\"module_input\" shape=\"B,8\"/>"       \

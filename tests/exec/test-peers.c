@@ -19,7 +19,7 @@ static const char *const names[] = { "cuda:0", "cuda:1" };
 static LoomDevices *devices;
 static LoomPlanDevice *gpu[2];
 
-/* ---- what a step does -------------------------------------------------------------------------- */
+/* ---- actions of a step ------------------------------------------------------------------------- */
 
 static const LoomBackend *real;
 static LoomBackend counting;

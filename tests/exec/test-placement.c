@@ -158,7 +158,7 @@ test_random_placements (void)
     g_assert_cmpuint (report.f64, >, last - first);
 }
 
-/* ---- one operator at a border ----------------------------------------- */
+/* ---- an operator between two devices ---------------------------------- */
 
 static const struct
 {

@@ -43,7 +43,7 @@ static const struct
 static LoomDevices *devices;
 static const char *device;
 
-/* ---- one side: a step on a device ---------------------------------------- */
+/* ---- a step on one device ------------------------------------------------ */
 
 typedef struct
 {

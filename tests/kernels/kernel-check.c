@@ -75,7 +75,8 @@ roundings (const Sample *s)
     return 8;
   if (g_str_equal (s->primitive, "attention") && s->attrs.attention.dropout > 0)
     return 3;
-  return g_str_equal (s->primitive, "matmul") && (a->has_bias || a->act != LOOM_SCALAR_ID || a->slope != LOOM_SCALAR_ID)
+  return g_str_equal (s->primitive, "matmul")
+                 && (a->has_bias || a->act != LOOM_SCALAR_ID || a->derivative != LOOM_SCALAR_ID)
              ? 2
              : 1;
 }

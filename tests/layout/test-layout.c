@@ -412,7 +412,7 @@ test_circle (void)
   assert_apart (scene, "circle");
 }
 
-/* ---- what a lecturer would draw ------------------------------------------------ */
+/* ---- expected layouts ---------------------------------------------------------- */
 
 static const StudioItem *
 item (const StudioScene *scene, const char *id)

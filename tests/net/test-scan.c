@@ -288,7 +288,7 @@ test_reverse (void)
                 LAYER ("bidirectional='true'", "T,B,2", OTHER LENGTHS ("rnn")), ports, as_reverse);
 }
 
-/* ---- against what is written out -------------------------------------------------- */
+/* ---- compared with an unrolled loop ----------------------------------------------- */
 
 /* The cell once for each step, all with the first one's weights. */
 static char *

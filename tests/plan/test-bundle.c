@@ -292,7 +292,7 @@ test_loop (gconstpointer data)
   test_loop_of (data, 1, FALSE);
 }
 
-/* ---- what is not bundled ------------------------------------------------------- */
+/* ---- calls that are not bundled ------------------------------------------------ */
 
 /* Two readers of one value, and a value that both need: one kernel if they are small and the device is launched. */
 static LoomProgram *

@@ -72,7 +72,7 @@ base_clear (Base *b)
   train_notes_clear (&b->notes);
 }
 
-/* ---- a loop with what it reports to ----------------------------------- */
+/* ---- a loop and its observers ----------------------------------------- */
 
 typedef struct
 {

@@ -86,7 +86,7 @@ assert_says (const GError *error, const char *text)
     g_error ("no “%s” in: %s", text, error->message);
 }
 
-/* ---- what a run that stands still shows ----------------------------------------------- */
+/* ---- values during a pause ------------------------------------------------------------ */
 
 #define FULL_BATCH                                                                                                     \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
@@ -212,7 +212,7 @@ test_few_steps (void)
   end (trainer);
 }
 
-/* ---- which device ---------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------- */
 
 static void
 explain (LoomTrainer *trainer, gint64 batch, GError **error)

@@ -123,7 +123,7 @@ test_constant_gradient (void)
   compare_schedules ("constant gradient", CONSTANT_GRADIENT (""), (const char *const[]){ NULL, NULL, cut }, 2);
 }
 
-/* ---- going on ----------------------------------------------------------------------- */
+/* ---- resuming ----------------------------------------------------------------------- */
 
 static void
 test_resume (void)
@@ -166,7 +166,7 @@ test_resume (void)
   remove_tree (folder);
 }
 
-/* ---- where a step fails ------------------------------------------------------------- */
+/* ---- failing steps ------------------------------------------------------------------ */
 
 static gpointer
 run_to_nan (gpointer data)
@@ -207,7 +207,7 @@ test_nan (void)
     comm[k]->free (comm[k]);
 }
 
-/* ---- what there is not ----------------------------------------------------------------- */
+/* ---- unsupported nets ------------------------------------------------------------------ */
 
 /* The error of one rank of a pipeline whose trainer cannot be made. */
 static char *

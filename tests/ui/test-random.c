@@ -274,7 +274,7 @@ set_training (Hand *h)
   studio_document_end (h->document);
 }
 
-/* ---- places --------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------ */
 
 static void
 move (Hand *h)
@@ -367,7 +367,7 @@ change_points (Hand *h)
     studio_document_remove_points (h->document, wire);
 }
 
-/* ---- what is looked at ---------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 /* As "Watch" does, with space for the pin. */
 static void

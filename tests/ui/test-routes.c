@@ -195,7 +195,7 @@ foreach_graph (Check check)
     }
 }
 
-/* ---- what must hold ------------------------------------------------------- */
+/* ---- invariants ----------------------------------------------------------- */
 
 static char *
 name_of (const StudioScene *scene, guint link)

@@ -97,7 +97,7 @@ test_ranks (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->last_step, ==, 16);
 }
 
-/* ---- what views see ---- */
+/* ---- values in views ---- */
 
 static void
 load_parallel (Fixture *f, const char *parallel)

@@ -373,7 +373,7 @@ join_targets (Fresh *fresh)
       add_wire (fresh, studio_document_end_text (&fresh->scene->item[from], TRUE, output), input_end (fresh, i));
 }
 
-/* ---- places -------------------------------------------------------------------- */
+/* ---- positions ----------------------------------------------------------------- */
 
 /* The node as an item, for its size and ports; find_corner() sets x and y. */
 static StudioScene *
@@ -740,7 +740,7 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
   return item->n_outputs > 0 ? best : STUDIO_FIT_WELL;
 }
 
-/* ---- cards that are there already -------------------------------------------------- */
+/* ---- existing cards ---------------------------------------------------------------- */
 
 /* The ports of a card that is inserted into a wire. */
 static gboolean

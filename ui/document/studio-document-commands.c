@@ -81,7 +81,7 @@ studio_document_add_node (StudioDocument *self, const char *op, double x, double
   return studio_document_add (self, op, FALSE, NULL, &(StudioAddPlace){ .x = x, .y = y }, NULL);
 }
 
-/* ---- deleting, and mending what that tore -------------------------------- */
+/* ---- deleting, and joining wires ----------------------------------------- */
 
 static gboolean
 is_going (StudioDocument *self, const StudioScene *scene, guint item)

@@ -39,7 +39,7 @@ studio_document_note_disk (StudioDocument *self, char *digest)
     studio_journal_note_file (self->journal, digest);
 }
 
-/* ---- reading it again -------------------------------------------------------------- */
+/* ---- reloading --------------------------------------------------------------------- */
 
 /* Replaces everything under the root in one step, which can be undone and is journalled. */
 static void

@@ -59,7 +59,7 @@ is_weight_way (StudioDocument *document, const StudioItem *item, guint port)
   return module != NULL && strchr (name, '.') != NULL && loom_scope_find_node (module, name) == NULL;
 }
 
-/* ---- what is asked for before anything changes ---------------------------------- */
+/* ---- checks before changes ------------------------------------------------------ */
 
 static gboolean
 check_members (Grouping *g, GError **error)

@@ -100,7 +100,7 @@ collect_arguments (Ungrouping *u)
     }
 }
 
-/* ---- where wires begin ----------------------------------------------------------- */
+/* ---- sources of wires ------------------------------------------------------------ */
 
 static const LoomElement *
 wire_to (const LoomElement *module, const char *id)

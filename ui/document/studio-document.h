@@ -57,7 +57,7 @@ char *studio_document_dup_title (StudioDocument *self);      /* the graph's name
 gboolean studio_document_is_edited (StudioDocument *self);
 gboolean studio_document_is_empty (StudioDocument *self); /* no nodes at all */
 
-/* ---- the file as others change it ------------------------------------- */
+/* ---- changes of the file by other programs ---------------------------- */
 
 /* The last known state of the file; "file-changed" reports changes. */
 StudioDiskState studio_document_get_disk (StudioDocument *self);

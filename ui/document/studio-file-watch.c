@@ -108,7 +108,7 @@ take_lock (StudioFileWatch *self)
   self->lock = studio_file_lock_new (NULL, self->path, &self->holder);
 }
 
-/* ---- following it ---------------------------------------------------------- */
+/* ---- monitoring ------------------------------------------------------------ */
 
 StudioDiskState
 studio_file_watch_check (StudioFileWatch *self)

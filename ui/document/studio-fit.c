@@ -160,7 +160,7 @@ studio_fit_first_param (const LoomOp *op)
   return NULL;
 }
 
-/* ---- behind a tensor ------------------------------------------------------ */
+/* ---- readers of a tensor -------------------------------------------------- */
 
 #define MOST_GUESSES 7
 

@@ -16,7 +16,7 @@
 #define WIRE_FROM_END      11.0
 #define POINT              6.0 /* half the side of a waypoint's square */
 
-/* ---- words ---------------------------------------------------------------- */
+/* ---- text of labels ------------------------------------------------------- */
 
 static char *
 in_two_lines (char **word)
@@ -67,7 +67,7 @@ studio_shape_label_text (const char *label, StudioShapeLabelForm form)
   return word[2] != NULL ? in_two_lines (word) : NULL;
 }
 
-/* ---- places --------------------------------------------------------------- */
+/* ---- free positions ------------------------------------------------------- */
 
 /* A placed label, in the list of one cell. */
 typedef struct

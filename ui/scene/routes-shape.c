@@ -71,7 +71,7 @@ route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pi
   add_straight (pieces, at, *corner (corners, corners->len - 1));
 }
 
-/* ---- what one asks of a curve --------------------------------------------- */
+/* ---- queries of a curve --------------------------------------------------- */
 
 /* A curve with control points on the line, but beyond its ends, would go there and back. */
 static gboolean

@@ -65,7 +65,7 @@ studio_geometry_fix_button (const StudioItem *item)
   return (StudioRect){ fault.x + 8, fault.y + fault.height - 32, fault.width - 16, 24 };
 }
 
-/* ---- room for bubbles ---------------------------------------------------- */
+/* ---- space for bubbles --------------------------------------------------- */
 
 typedef struct
 {

@@ -99,7 +99,7 @@ studio_routes_n_searched (const StudioRoutes *self)
   return self->n_searched;
 }
 
-/* ---- what runs down is mirrored -------------------------------------------- */
+/* ---- obstacles, mirrored if the graph runs down ---------------------------- */
 
 /* The rectangle of a card's pins, cut off above the next card. */
 static StudioRect
@@ -243,7 +243,7 @@ look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire)
     g_clear_pointer (&wire->base, g_array_unref);
 }
 
-/* ---- all of them ---------------------------------------------------------- */
+/* ---- all wires ------------------------------------------------------------ */
 
 static gboolean
 same_rect (const StudioRect *a, const StudioRect *b)

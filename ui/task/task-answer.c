@@ -119,7 +119,7 @@ studio_task_picture_error (const StudioTaskPicture *picture)
   return sum / ((double)data->n * data->y_size);
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 char *
 task_class_name (const StudioTaskData *data, guint class)
